@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace kdl {
+
+/// Owns objects of any type until it dies. Objects never move, so plain pointers to them stay good.
+/// Not thread-safe: one arena belongs to one compile.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    for (auto it = cleanups_.rbegin(); it != cleanups_.rend(); ++it) it->destroy(it->object);
+  }
+
+  template <class T, class... Args>
+  T* Make(Args&&... args) {
+    T* object = new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      cleanups_.push_back({object, [](void* p) { static_cast<T*>(p)->~T(); }});
+    }
+    return object;
+  }
+
+ private:
+  struct Cleanup {
+    void* object;
+    void (*destroy)(void*);
+  };
+  static constexpr size_t kChunkBytes = size_t{64} << 10;
+
+  void* Allocate(size_t bytes, size_t align) {
+    size_t at = (used_ + align - 1) / align * align;
+    if (chunks_.empty() || at + bytes > capacity_) {
+      capacity_ = bytes + align > kChunkBytes ? bytes + align : kChunkBytes;
+      chunks_.push_back(std::make_unique<std::byte[]>(capacity_));
+      at = 0;
+    }
+    used_ = at + bytes;
+    return chunks_.back().get() + at;
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::vector<Cleanup> cleanups_;
+  size_t used_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace kdl

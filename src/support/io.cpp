@@ -1,0 +1,95 @@
+#include "support/io.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace kdl {
+
+namespace {
+
+Failure SystemFailure(std::string_view action, const std::string& path) {
+  return {fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)), FailureKind::User};
+}
+
+bool WriteAll(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return SystemFailure("open", path);
+  struct stat info {};
+  if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+    ::close(descriptor);
+    return Failure{fmt::format("cannot read '{}': it is a folder, not a file", path)};
+  }
+  std::string text;
+  char block[1 << 16];
+  for (;;) {
+    ssize_t got = ::read(descriptor, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      Failure failure = SystemFailure("read", path);
+      ::close(descriptor);
+      return failure;
+    }
+    if (got == 0) break;
+    text.append(block, static_cast<size_t>(got));
+    if (max_bytes != 0 && text.size() > max_bytes) break;
+  }
+  ::close(descriptor);
+  if (max_bytes != 0 && text.size() > max_bytes) {
+    return Failure{fmt::format("'{}' is longer than {} bytes, the most that is read", path, max_bytes)};
+  }
+  return text;
+}
+
+Status WriteFileWhole(const std::string& path, std::string_view bytes) {
+  std::string neighbour = path + ".XXXXXX";
+  int descriptor = ::mkstemp(neighbour.data());
+  if (descriptor < 0) return SystemFailure("write", path);
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor, 0666 & ~mask);
+  bool written = WriteAll(descriptor, bytes);
+  written = ::close(descriptor) == 0 && written;
+  if (written && ::rename(neighbour.c_str(), path.c_str()) == 0) return {};
+  Failure failure = SystemFailure("write", path);
+  ::unlink(neighbour.c_str());
+  return failure;
+}
+
+Result<TemporaryFolder> TemporaryFolder::Make() {
+  const char* base = std::getenv("TMPDIR");
+  std::string path = fmt::format("{}/kernelc-XXXXXX", base && *base ? base : "/tmp");
+  if (!::mkdtemp(path.data())) {
+    Failure failure = SystemFailure("make the temporary folder", path);
+    failure.kind = FailureKind::Environment;
+    return failure;
+  }
+  return TemporaryFolder(std::move(path));
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace kdl

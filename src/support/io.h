@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace kdl {
+
+/// The whole file, at most `max_bytes` (0: no limit). A folder, a missing or unreadable file is a Failure that names it.
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes = 0);
+
+/// Writes a neighbour of `path` and renames it over: a reader sees the old file or the new one, never a part.
+/// On failure nothing is left behind.
+Status WriteFileWhole(const std::string& path, std::string_view bytes);
+
+/// A private folder (mode 0700) under TMPDIR, removed with all that is in it when the object dies.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> Make();
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace kdl
