@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "support/check.h"
+#include "support/names.h"
+#include "support/source.h"
+
+namespace kdl::syntax {
+
+// clang-format off
+#define KDL_EXPRS(X)                                                                          \
+  X(IntLit) X(FloatLit) X(BoolLit) X(StringLit) X(AutoLit) X(Name) X(Unary) X(Binary) X(If)   \
+  X(Cast) X(Call) X(Reduce) X(Index) X(Field) X(Tuple) X(List) X(Type) X(Move)
+#define KDL_STMTS(X)                                                                          \
+  X(Let) X(Assign) X(Call) X(Assert) X(Print) X(Launch) X(Block) X(If) X(For) X(While)        \
+  X(Break) X(Continue) X(Return) X(Range) X(Domain) X(Pipe) X(Stage) X(View) X(Sync) X(Expect)
+#define KDL_ITEMS(X)                                                                          \
+  X(Import) X(Const) X(Function) X(Device) X(Test)
+
+// Operators: enumerator, spelling.
+#define KDL_UNARY_OPS(X)                                                                      \
+  X(Neg, "-") X(Not, "!")
+#define KDL_BINARY_OPS(X)                                                                     \
+  X(Mul, "*") X(Div, "/") X(Rem, "%") X(Add, "+") X(Sub, "-") X(Shl, "<<") X(Shr, ">>")       \
+  X(BitAnd, "&") X(BitXor, "^") X(BitOr, "|") X(Eq, "==") X(Ne, "!=") X(Lt, "<") X(Le, "<=")  \
+  X(Gt, ">") X(Ge, ">=") X(And, "&&") X(Or, "||")
+#define KDL_ASSIGN_OPS(X)                                                                     \
+  X(Set, "=") X(Add, "+=") X(Sub, "-=") X(Mul, "*=") X(Div, "/=") X(Rem, "%=")                \
+  X(BitAnd, "&=") X(BitOr, "|=") X(BitXor, "^=") X(Max, "max=") X(Min, "min=")
+#define KDL_DIRECTIONS(X)                                                                     \
+  X(In, "in") X(Out, "out") X(InOut, "inout") X(Push, "push") X(Pop, "pop")
+// clang-format on
+
+#define KDL_FIRST(name, ...) name,
+#define KDL_KIND(name) name,
+enum class ExprKind : uint8_t { KDL_EXPRS(KDL_KIND) };
+enum class StmtKind : uint8_t { KDL_STMTS(KDL_KIND) };
+enum class ItemKind : uint8_t { KDL_ITEMS(KDL_KIND) };
+enum class UnaryOp : uint8_t { KDL_UNARY_OPS(KDL_FIRST) };
+enum class BinaryOp : uint8_t { KDL_BINARY_OPS(KDL_FIRST) };
+enum class AssignOp : uint8_t { KDL_ASSIGN_OPS(KDL_FIRST) };
+enum class Direction : uint8_t { KDL_DIRECTIONS(KDL_FIRST) };
+#undef KDL_KIND
+#undef KDL_FIRST
+
+std::string_view Spelling(UnaryOp op);
+std::string_view Spelling(BinaryOp op);
+std::string_view Spelling(AssignOp op);
+std::string_view Spelling(Direction direction);
+
+struct Node {
+  Span span;
+};
+
+/// A name where it is written. Empty (false) where the language lets it be left out.
+struct Ident : Node {
+  Name name;
+  explicit operator bool() const { return !name.empty(); }
+};
+
+struct Expr : Node {
+  ExprKind kind;
+  uint32_t id = 0;  ///< dense within the module
+  explicit Expr(ExprKind k) : kind(k) {}
+};
+
+/// `e`, or `name = e`: an argument, generic argument, index or attribute argument.
+struct Arg : Node {
+  Ident name;  ///< may be empty
+  const Expr* value = nullptr;
+};
+
+/// `@name(args)`.
+struct Attribute : Node {
+  Ident name;
+  std::vector<Arg> args;
+};
+
+/// `f32`, `T[M, K]`, or a tuple `(f32, i64)`, which has elements and no name.
+struct TypeRef : Node {
+  Ident name;
+  std::vector<const Expr*> dims;
+  std::vector<const TypeRef*> elements;
+};
+
+/// `hi`, `lo..hi`, `… by e`, `… step e`: what a binder or a dimension of a domain walks.
+struct Extent : Node {
+  const Expr* lo = nullptr;  ///< null where a whole dimension, range or list is walked
+  const Expr* hi = nullptr;
+  const Expr* by = nullptr;    ///< may be null
+  const Expr* step = nullptr;  ///< may be null
+};
+
+/// `lhs = rhs` or `lhs ~(rtol = r, atol = a) rhs`.
+struct Equation : Node {
+  const Expr* lhs = nullptr;
+  const Expr* rhs = nullptr;
+  bool compared = false;       ///< written with ~
+  const Expr* rtol = nullptr;  ///< may be null, as atol
+  const Expr* atol = nullptr;
+};
+
+/// The node as a T, or null where it is none (or is null itself).
+template <class T, class Base>
+const T* DynAs(const Base* node) {
+  return node != nullptr && node->kind == T::kKind ? static_cast<const T*>(node) : nullptr;
+}
+
+/// The node as a T, which it is known to be.
+template <class T, class Base>
+const T& As(const Base* node) {
+  KDL_CHECK(node != nullptr && node->kind == T::kKind);
+  return *static_cast<const T*>(node);
+}
+
+}  // namespace kdl::syntax

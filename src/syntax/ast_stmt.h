@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "syntax/ast_base.h"
+#include "syntax/ast_expr.h"
+
+namespace kdl::syntax {
+
+struct Stmt : Node {
+  StmtKind kind;
+  uint32_t id = 0;  ///< dense within the module
+  std::vector<Attribute> attributes;
+  explicit Stmt(StmtKind k) : kind(k) {}
+};
+template <StmtKind K>
+struct StmtOf : Stmt {
+  static constexpr StmtKind kKind = K;
+  StmtOf() : Stmt(K) {}
+};
+
+struct BlockStmt : StmtOf<StmtKind::Block> {
+  std::vector<const Stmt*> stmts;
+};
+/// `let` and `var`; a `var` has an initial value, a `let` has a type or a value.
+struct LetStmt : StmtOf<StmtKind::Let> {
+  bool is_var = false;
+  Ident name;
+  const TypeRef* type = nullptr;  ///< may be null
+  Ident on;                       ///< a device; may be empty
+  const Expr* value = nullptr;    ///< may be null
+};
+enum class AssignMode : uint8_t { Plain, Atomic, Reduce };
+/// `target op value where condition;`, alone or after `atomic` or `reduce`. The target is a
+/// NameExpr or an IndexExpr on a NameExpr; the operator is one that the mode has.
+struct AssignStmt : StmtOf<StmtKind::Assign> {
+  AssignMode mode = AssignMode::Plain;
+  AssignOp op = AssignOp::Set;
+  const Expr* target = nullptr;
+  const Expr* value = nullptr;
+  const Expr* condition = nullptr;  ///< of `where`; may be null
+};
+struct CallStmt : StmtOf<StmtKind::Call> {
+  const CallExpr* call = nullptr;
+};
+/// `assert(c, "…")` and `static_assert(c, "…")`.
+struct AssertStmt : StmtOf<StmtKind::Assert> {
+  bool is_static = false;
+  const Expr* condition = nullptr;
+  const StringLit* message = nullptr;  ///< may be null
+};
+struct PrintStmt : StmtOf<StmtKind::Print> {
+  std::vector<const Expr*> values;  ///< texts are StringLit
+};
+/// `spmd(core_num = n) on d.queues(0, 2) kernel<…>(args);`
+struct LaunchStmt : StmtOf<StmtKind::Launch> {
+  std::vector<Arg> config;
+  Ident device;                     ///< may be empty
+  std::vector<const Expr*> queues;  ///< of `.queue(n)` or `.queues(a, b)`
+  const CallExpr* call = nullptr;
+};
+struct IfStmt : StmtOf<StmtKind::If> {
+  const Expr* condition = nullptr;
+  const BlockStmt* then_block = nullptr;
+  const Stmt* else_stmt = nullptr;  ///< a BlockStmt or IfStmt; may be null
+};
+struct Binder : Node {
+  Ident name;
+  Extent extent;  ///< empty where the loop walks a domain
+};
+/// `for` and `spmd for`. `for i, j in blocks` has two or more binders and the domain; `for i in
+/// blocks` reads as a binder with an extent, whose name may turn out to be a domain.
+struct ForStmt : StmtOf<StmtKind::For> {
+  bool is_spmd = false;
+  std::vector<Binder> binders;
+  const Expr* domain = nullptr;  ///< may be null
+  const BlockStmt* body = nullptr;
+};
+struct WhileStmt : StmtOf<StmtKind::While> {
+  const Expr* condition = nullptr;
+  const BlockStmt* body = nullptr;
+};
+struct BreakStmt : StmtOf<StmtKind::Break> {};
+struct ContinueStmt : StmtOf<StmtKind::Continue> {};
+struct ReturnStmt : StmtOf<StmtKind::Return> {
+  const Expr* value = nullptr;  ///< may be null
+};
+/// `range d in D max m;`
+struct RangeStmt : StmtOf<StmtKind::Range> {
+  Ident name;
+  const Expr* extent = nullptr;
+  const Expr* max = nullptr;  ///< may be null
+};
+/// `domain blocks = (M by BM, N by BN);`
+struct DomainStmt : StmtOf<StmtKind::Domain> {
+  Ident name;
+  std::vector<Extent> dims;
+};
+struct PipeStmt : StmtOf<StmtKind::Pipe> {
+  Ident name;
+  const TypeRef* type = nullptr;
+};
+struct StageStmt : StmtOf<StmtKind::Stage> {
+  Ident name;
+  const BlockStmt* body = nullptr;
+};
+struct ViewStmt : StmtOf<StmtKind::View> {
+  Ident name;
+  const TypeRef* type = nullptr;
+  const Expr* source = nullptr;
+};
+struct SyncStmt : StmtOf<StmtKind::Sync> {};
+struct ExpectStmt : StmtOf<StmtKind::Expect> {
+  Equation equation;
+};
+
+}  // namespace kdl::syntax
