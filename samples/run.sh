@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds kernelc, then compiles and runs every sample: the commands of its
+# README, whose output must be the one printed there. Ends with the digits' accuracy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tests/install.sh samples
+
+start=$SECONDS
+cmake --preset release >/dev/null
+cmake --build --preset release
+echo "built build/bin/kernelc in $((SECONDS - start)) s"
+
+for sample in saxpy matmul softmax digits; do
+  echo
+  echo "samples/$sample"
+  PATH=$PWD/build/bin:$PATH python3 tests/readme.py "samples/$sample/README.md"
+done

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests
+# The one list of packages: samples/run.sh and tests/run.sh both read it. Asks for nothing, and does
+# nothing when all are there.
+set -eu
+
+# g++ and cmake with ninja build; LLVM generates code and lld links it; ANTLR 4 is the parser (its tool
+# needs Java, only while building); the rest are small libraries.
+build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev
+       libboost-program-options-dev libfmt-dev libyaml-cpp-dev nlohmann-json3-dev"
+# Reads the results of the runs.
+samples="$build python3 python3-numpy"
+# Unit tests, the second compiler that the written C++ must please, the format check.
+tests="$samples doctest-dev clang-19 clang-format-19"
+
+case "${1:-}" in
+  build) wanted=$build ;;
+  samples) wanted=$samples ;;
+  tests) wanted=$tests ;;
+  *) echo "usage: $0 build|samples|tests" >&2; exit 2 ;;
+esac
+
+missing=""
+for package in $wanted; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "$0: become root or install sudo; missing:$missing" >&2; exit 1; }
+  as_root=sudo
+fi
+# Java, which runs ANTLR's tool, reads /proc; a bare chroot has none.
+[ -e /proc/self/stat ] || $as_root mount -t proc proc /proc
+echo "installing:$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y"
+if ! { $apt update && $apt install --no-install-recommends $missing; } >"$log" 2>&1; then
+  tail -n 30 "$log" >&2
+  echo "$0: apt-get could not install:$missing" >&2
+  exit 1
+fi

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Fails where an #include draws an edge between folders that the rule below does not have, and on cycles.
+
+`includes.py [ROOT]` checks the tree at ROOT, the project's own by default.
+"""
+
+import pathlib
+import re
+import sys
+
+# What each folder may include besides itself. One direction:
+#   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
+# passes, interp and the two code generators do not see each other. include/kdl is all that src/ and
+# runtime/ share.
+FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
+MIDDLE = {"src/passes", "src/interp", "src/codegen/llvm", "src/codegen/orchestration"}
+BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
+BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
+MAY_INCLUDE = {
+    "include/kdl": set(),
+    "src/support": set(),
+    "src/ir": {"src/support"},
+    "src/syntax": {"src/support"},
+    "src/sema": {"src/support", "src/syntax"},
+    "src/irgen": {"src/support", "src/syntax", "src/sema", "src/ir"},
+    "src/passes": {"src/support", "src/ir"},
+    "src/interp": {"src/support", "src/ir"},
+    "src/codegen/llvm": {"src/support", "src/ir", "include/kdl"},
+    "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
+    "src/targets": BELOW_TARGETS,
+    "src/driver": BELOW_DRIVER,
+    "src/tools": BELOW_DRIVER | {"src/driver"},
+    "runtime": {"include/kdl"},
+}
+# Libraries that one folder alone may see.
+ONLY_IN = {
+    "llvm/": "src/codegen/llvm", "llvm-c/": "src/codegen/llvm",
+    "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
+    "boost/program_options": "src/driver src/tools",
+}
+
+ROOTS = ["src", "runtime", "include"]
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".def", ".inc"}
+
+
+def folder_of(path):
+    """The row of MAY_INCLUDE that a file belongs to, given its path from the root; None: no row."""
+    parts = path.parts
+    for length in (3, 2, 1):
+        if "/".join(parts[:length]) in MAY_INCLUDE and len(parts) > length:
+            return "/".join(parts[:length])
+    return None
+
+
+def resolve(root, file, name):
+    """The project's file that an include names, or None where it is nobody's here."""
+    for start in [file.parent, *(root / r for r in ROOTS)]:
+        if (start / name).is_file():
+            return (start / name).resolve()
+    return None
+
+
+def includes(root):
+    """{file: [(name, quoted, project's file or None)]}, paths from the root."""
+    found = {}
+    for start in ROOTS:
+        for file in sorted((root / start).rglob("*")):
+            if file.suffix in SUFFIXES and file.is_file():
+                text = file.read_text(errors="replace")
+                found[file.relative_to(root)] = [
+                    (name, mark == '"', resolve(root, file, name))
+                    for mark, name in INCLUDE.findall(text)]
+    return found
+
+
+def edge_complaints(root, found):
+    for file, names in found.items():
+        here = folder_of(file)
+        if here is None:
+            yield f"{file}: no folder of the dependency rule holds this file"
+            continue
+        for name, _, target in names:
+            for prefix, owner in ONLY_IN.items():
+                if name.startswith(prefix) and here not in owner.split():
+                    yield f"{file}: includes {name}, which only {owner.replace(' ', ' and ')} may"
+            there = folder_of(target.relative_to(root)) if target else here
+            if there != here and there not in MAY_INCLUDE[here]:
+                allowed = ", ".join(sorted(MAY_INCLUDE[here])) or "no other folder"
+                yield f"{file}: includes {name}; {here} may include {allowed}"
+
+
+def cycle_complaints(root, found):
+    """Every cycle of files, once, by depth-first search."""
+    edges = {f: [t.relative_to(root) for _, _, t in names if t] for f, names in found.items()}
+    state = {}
+    path = []
+
+    def visit(file):
+        state[file] = "open"
+        path.append(file)
+        for target in edges.get(file, []):
+            if state.get(target) == "open":
+                loop = path[path.index(target):] + [target]
+                yield "include cycle: " + " -> ".join(map(str, loop))
+            elif target not in state:
+                yield from visit(target)
+        path.pop()
+        state[file] = "done"
+
+    for file in edges:
+        if file not in state:
+            yield from visit(file)
+
+
+def complaints(root):
+    found = includes(root)
+    return [*edge_complaints(root, found), *cycle_complaints(root, found)]
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent.parent.parent
+    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here
+    problems = complaints(root)
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The lints find what they are for: small wrong trees, each with the complaint that it must raise."""
+
+import pathlib
+import tempfile
+import unittest
+
+import includes
+import shape
+
+
+def tree(files):
+    """A scratch folder with these {path: text}."""
+    folder = tempfile.TemporaryDirectory(prefix="lint-")
+    for name, text in files.items():
+        path = pathlib.Path(folder.name).resolve() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+class Lints(unittest.TestCase):
+    def expect(self, lint, files, words):
+        with tree(files) as name:
+            problems = lint.complaints(pathlib.Path(name).resolve())
+        self.assertEqual(len(problems), 1 if words else 0, problems)
+        for word in words:
+            self.assertIn(word, problems[0])
+
+    def test_allowed_edge(self):
+        self.expect(includes, {"src/ir/a.h": '#include "support/b.h"\n', "src/support/b.h": ""}, [])
+
+    def test_forbidden_edge(self):
+        self.expect(includes, {"src/ir/a.h": '#include "sema/b.h"\n', "src/sema/b.h": ""},
+                    ["src/ir/a.h", "sema/b.h", "src/support"])
+
+    def test_code_generators_are_apart(self):
+        self.expect(includes, {"src/codegen/llvm/a.h": '#include "codegen/orchestration/b.h"\n',
+                               "src/codegen/orchestration/b.h": ""}, ["src/codegen/llvm/a.h"])
+
+    def test_runtime_and_compiler_are_apart(self):
+        self.expect(includes, {"runtime/core/a.cpp": '#include "support/b.h"\n',
+                               "src/support/b.h": ""}, ["runtime/core/a.cpp"])
+
+    def test_neighbour_by_bare_name(self):
+        self.expect(includes, {"src/ir/a.h": '#include "../sema/b.h"\n', "src/sema/b.h": ""},
+                    ["src/ir/a.h"])
+
+    def test_library_of_one_folder(self):
+        self.expect(includes, {"src/passes/a.cpp": "#include <llvm/IR/Module.h>\n"},
+                    ["llvm/IR/Module.h", "src/codegen/llvm"])
+
+    def test_cycle(self):
+        self.expect(includes, {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "a.h"\n'},
+                    ["cycle", "src/ir/a.h", "src/ir/b.h"])
+
+    def test_unknown_folder(self):
+        self.expect(includes, {"src/extra/a.h": ""}, ["src/extra/a.h"])
+
+    def test_long_header(self):
+        long = {"src/README.md": "", "src/ir/README.md": "", "src/ir/a.h": "\n" * 301}
+        self.expect(shape, long, ["src/ir/a.h", "301", "300"])
+
+    def test_long_readme(self):
+        self.expect(shape, {"src/README.md": "\n" * 41}, ["src/README.md", "41", "40"])
+
+    def test_missing_readme(self):
+        self.expect(shape, {"src/README.md": "", "src/ir/a.h": ""}, ["src/ir", "README"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Runs what README files tell their readers to type: tests/readme.py README.md...
+
+Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder through
+links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
+where the next block is ```text, must end with it. Exits 1 at the first block that fails.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def scripts(text):
+    """The ```sh blocks as (script, the ```text block that follows or None)."""
+    blocks = BLOCK.findall(text)
+    for n, (kind, body) in enumerate(blocks):
+        if kind == "sh":
+            follows = blocks[n + 1] if n + 1 < len(blocks) else ("", "")
+            yield body, follows[1] if follows[0] == "text" else None
+
+
+def run(readme):
+    """The first complaint about a README, or None."""
+    with tempfile.TemporaryDirectory(prefix="readme-") as scratch:
+        for entry in readme.parent.iterdir():
+            (pathlib.Path(scratch) / entry.name).symlink_to(entry)
+        for script, expected in scripts(readme.read_text()):
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=600)
+            sys.stdout.write(done.stdout)
+            if done.returncode != 0:
+                return f"exit code {done.returncode} from\n{script}"
+            if expected is not None and not done.stdout.endswith(expected):
+                return f"the output should end with\n{expected}after\n{script}"
+    return None
+
+
+def main():
+    for name in sys.argv[1:]:
+        complaint = run(pathlib.Path(name).resolve())
+        if complaint:
+            sys.exit(f"{name}: {complaint}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test. Ends with `N passed, N failed`; exit code 0 only
+# where none failed. `tests/run.sh --help` says how to run less.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+start=$SECONDS
+tests/install.sh tests
+echo "install: $((SECONDS - start)) s"
+exec python3 tests/stages.py "$@"

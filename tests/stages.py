@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The stages of tests/run.sh: builds, then every test, with a time a stage and one closing line.
+
+A command counts as one test that its exit code decides (77: skipped), unless it says more: the summary
+of doctest or a closing line `N passed, N failed[, N skipped]`.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+JOBS = len(os.sched_getaffinity(0))
+LIMIT_S = 900
+SKIPPED = 77
+
+SUMMARIES = [
+    re.compile(r"^(?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?$",
+               re.MULTILINE),
+    re.compile(r"^\[doctest\] test cases: +\d+ \| +(?P<passed>\d+) passed \| +(?P<failed>\d+) failed"
+               r" \| +(?P<skipped>\d+) skipped$", re.MULTILINE),
+]
+
+
+@dataclasses.dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def count(code, output):
+    """What a finished command says about itself; a bad exit code is at least one failure."""
+    for summary in SUMMARIES:
+        found = list(summary.finditer(output))
+        if found:
+            counts = Counts(*(int(found[-1][name] or 0) for name in ("passed", "failed", "skipped")))
+            if code != 0 and counts.failed == 0:
+                counts.failed = 1
+            return counts
+    if code == SKIPPED:
+        return Counts(skipped=1)
+    return Counts(passed=1) if code == 0 else Counts(failed=1)
+
+
+def run(command, env):
+    """(counts, output, seconds) of one command, run in the repository's root."""
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S,
+                              text=True, errors="replace")
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        code, output = -1, (late.stdout or b"").decode(errors="replace") + f"\nover {LIMIT_S} s\n"
+    except OSError as error:
+        code, output = -1, f"{error}\n"
+    return count(code, output), output, time.monotonic() - begin
+
+
+def stage(name, commands, env=None, jobs=JOBS, total=None):
+    """Runs commands side by side, prints those that failed or skipped and one line; True where all is well."""
+    begin = time.monotonic()
+    counts = Counts()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = [(c, pool.submit(run, c, env or {})) for c in commands]
+        for command, result in results:
+            outcome, output, _ = result.result()
+            counts.add(outcome)
+            if outcome.failed:
+                settings = "".join(f"{k}={v} " for k, v in (env or {}).items())
+                print(f"FAILED: {settings}{' '.join(map(str, command))}\n{output.rstrip()}\n")
+            elif outcome.skipped:
+                print(f"skipped: {' '.join(map(str, command))}: {output.strip().splitlines()[-1:]}")
+    print(f"{name}: {counts}, {time.monotonic() - begin:.0f} s", flush=True)
+    if total is not None:
+        total.add(counts)
+    return counts.failed == 0
+
+
+def build(preset, targets=()):
+    """Configures and builds one preset; True where it built. Not counted unless it fails."""
+    only = ["--target", *targets] if targets else []
+    return (stage(f"configure {preset}", [["cmake", "--preset", preset]], jobs=1) and
+            stage(f"build {preset}", [["cmake", "--build", "--preset", preset, *only]], jobs=1))
+
+
+def unit_tests(folder):
+    return [[str(p)] for p in sorted((ROOT / folder / "bin").glob("unit_*"))]
+
+
+def run_tests():
+    """tests/run/*.py, and one command for the commands in each README."""
+    tests = [["python3", str(p)] for p in sorted((ROOT / "tests/run").glob("*.py"))]
+    readmes = [ROOT / "README.md", *sorted((ROOT / "samples").glob("*/README.md"))]
+    return tests + [["python3", "tests/readme.py", str(p)] for p in readmes]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/run.sh", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="without the sanitizer builds")
+    options = parser.parse_args()
+    total = Counts()
+
+    stage("lint", [["python3", str(p)] for p in sorted((ROOT / "tests/lint").glob("*.py"))],
+          total=total)
+    presets = [("dev", {})]
+    if not options.quick:
+        presets.append(("asan", {"ASAN_OPTIONS": "detect_stack_use_after_return=1"}))
+    for preset, env in presets:
+        if not build(preset):
+            total.failed += 1
+            continue
+        folder = f"build-{preset}"
+        kernelc = ROOT / folder / "bin/kernelc"
+        env = env | {"PATH": f"{kernelc.parent}:{os.environ['PATH']}"}
+        stage(f"unit tests ({preset})", unit_tests(folder), env, total=total)
+        stage(f"golden files ({preset})",
+              [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]], env, total=total)
+        stage(f"run tests ({preset})", run_tests(), env, total=total)
+    if not options.quick:
+        if build("tsan", ["unit_runtime"]):
+            stage("runtime (tsan)", unit_tests("build-tsan"), total=total)
+        else:
+            total.failed += 1
+    print(total)
+    sys.exit(1 if total.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
