@@ -1,0 +1,41 @@
+// Recomputes the hash of abi.def (names, kinds, counts and codes; not comments) and refuses to
+// compile when KDL_ABI_HASH in kernel_abi.h is stale. Anything that writes or checks images
+// includes this once.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kdl/kernel_abi.h"
+
+namespace kdl {
+
+inline constexpr std::string_view kAbiText =
+#define KDL_STRUCT(name, comment) #name "{"
+#define KDL_FIELD(owner, ctype, kind, name, comment) #kind " " #name ";"
+#define KDL_ARRAY(owner, ctype, kind, count, name, comment) #kind " " #name "[" #count "];"
+#define KDL_NESTED(owner, type, name, comment) #type " " #name ";"
+#define KDL_STRUCT_END(name) "}"
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) "E" #ID "=" #code "," #bits ";"
+#define KDL_TRAP_CODE(ID, code, text) "T" #ID "=" #code ";"
+#define KDL_CODE(ID, value, comment) "C" #ID "=" #value ";"
+#define KDL_FEATURE(ID, bit, arch, spelling) "F" #ID "=" #bit ";"
+#include "kdl/abi.def"
+    ;
+
+// FNV-1a, 64 bits.
+consteval std::uint64_t HashAbi(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+inline constexpr std::uint64_t kAbiHash = HashAbi(kAbiText);
+
+template <std::uint64_t computed, std::uint64_t stated>
+struct AbiHashIsCurrent {
+  static_assert(computed == stated, "abi.def has changed: set KDL_ABI_HASH to `computed`");
+};
+template struct AbiHashIsCurrent<kAbiHash, KDL_ABI_HASH>;
+
+}  // namespace kdl

@@ -1,0 +1,75 @@
+/* The binary interface between compiled kernels and the runtime, in C11. The structs come from
+ * abi.def, where every field is described.
+ *
+ * A kernel is one function, called once a core: `int32_t kernel(const kdl_args*, kdl_core*)`. It
+ * returns KDL_DONE, or KDL_BARRIER to be called again when every unfinished core is at the barrier,
+ * or KDL_TRAPPED after filling kdl_core.trap. It keeps what lives across a barrier in
+ * kdl_core.frame; scratch and workspace do not survive one. It may be called from any thread and
+ * never throws.
+ *
+ * An object for module `m` defines `const kdl_image* const kdl_images_m[]`, ended by NULL; a shared
+ * object also defines the same array under the name `kdl_module_images`, which kdl_context_load
+ * looks up. */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KDL_ABI_VERSION 1u
+
+/* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. */
+#define KDL_ABI_HASH UINT64_C(0x1b4d94d7218a5dad)
+
+#define KDL_STRUCT(name, comment) typedef struct name name;
+#include "kdl/abi.def"
+
+typedef int32_t (*kdl_kernel_fn)(const kdl_args* args, kdl_core* core);
+
+/* Writes the sizes that only `where` equations give into `dims` (which is args->dims) and checks
+ * what the launch decides. Returns 0, or KDL_TRAPPED with *trap filled. Reads no tensor data. */
+typedef int32_t (*kdl_check_fn)(int64_t* dims, const kdl_args* args, kdl_trap* trap);
+
+/* Bytes of kdl_launch.shared for this launch; negative: they do not fit in 63 bits. */
+typedef int64_t (*kdl_shared_bytes_fn)(const kdl_args* args, int64_t core_num);
+
+/* Prints the text of location `location`, each `{}` replaced by the next of `count` values. */
+typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,
+                             const kdl_tensor* values);
+
+/* clang-format off */
+#define KDL_STRUCT(name, comment) struct name {
+#define KDL_FIELD(owner, ctype, kind, name, comment) ctype name;
+#define KDL_ARRAY(owner, ctype, kind, count, name, comment) ctype name[count];
+#define KDL_NESTED(owner, type, name, comment) type name;
+#define KDL_STRUCT_END(name) };
+/* clang-format on */
+#include "kdl/abi.def"
+
+/* Element kinds: KDL_F32 and so on. */
+enum kdl_element {
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) KDL_##ID = code,
+#include "kdl/abi.def"
+};
+
+enum kdl_abi_code {
+#define KDL_CODE(ID, value, comment) KDL_##ID = value,
+#include "kdl/abi.def"
+};
+
+enum kdl_trap_code {
+#define KDL_TRAP_CODE(ID, code, text) KDL_TRAP_##ID = code,
+#include "kdl/abi.def"
+};
+
+/* Feature bits: 1 << KDL_FEATURE_BIT_X86_AVX2 and so on. */
+enum kdl_feature_bit {
+#define KDL_FEATURE(ID, bit, arch, spelling) KDL_FEATURE_BIT_##ID = bit,
+#include "kdl/abi.def"
+};
+
+#ifdef __cplusplus
+}
+#endif
