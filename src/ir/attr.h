@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "ir/type.h"
+#include "support/names.h"
+
+namespace kdl::ir {
+
+enum class EdgeKind : uint8_t { Guard, Clip, Proven, Else };
+enum class OrderKind : uint8_t { Open, Chain, Lanes64 };
+enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
+enum class DealKind : uint8_t { Static };
+
+using AxisList = std::vector<AxisId>;
+
+/// coefficient * (the op's index operand number `operand`). What the operand is decides what the term means:
+/// a blk: the axis, absolute; a scalar: its value; an integer tile: a gather, joined by the axes of the tile.
+struct AccessTerm {
+  Size coefficient;
+  uint32_t operand;
+  bool operator==(const AccessTerm&) const = default;
+};
+
+/// One dimension's index: the sum of the terms plus the offset.
+struct AccessDim {
+  std::vector<AccessTerm> terms;
+  Size offset;
+  bool operator==(const AccessDim&) const = default;
+};
+
+/// The index of each dimension of a tensor, outermost first.
+struct Access {
+  std::vector<AccessDim> dims;
+  bool operator==(const Access&) const = default;
+};
+
+enum class AttrKey : uint8_t {
+#define KDL_ATTR(key, spelling, type) key,
+#include "ir/attrs.def"
+};
+
+using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access>;
+
+struct Attr {
+  AttrKey key;
+  AttrValue value;
+  bool operator==(const Attr&) const = default;
+};
+
+/// Maps a key to the C++ type of its value.
+template <AttrKey key>
+struct AttrTraits;
+
+namespace attr_types {
+using Name = kdl::Name;
+#define KDL_ATTR(key, spelling, type) using Of##key = type;
+#include "ir/attrs.def"
+}  // namespace attr_types
+
+#define KDL_ATTR(key, spelling, type)           \
+  template <>                                   \
+  struct AttrTraits<AttrKey::key> {             \
+    using Type = attr_types::Of##key;           \
+  };
+#include "ir/attrs.def"
+
+std::string_view Spelling(AttrKey key);
+std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
+
+/// The spelling of an enumerator, and back; `key` names an attribute of an enumerated type.
+bool IsEnumerated(AttrKey key);
+std::string_view EnumeratorSpelling(AttrKey key, int64_t enumerator);
+std::optional<int64_t> EnumeratorFromSpelling(AttrKey key, std::string_view spelling);
+
+template <AttrKey key>
+Attr MakeAttr(typename AttrTraits<key>::Type value) {
+  using T = typename AttrTraits<key>::Type;
+  if constexpr (std::is_enum_v<T>) {
+    return {key, static_cast<int64_t>(value)};
+  } else {
+    return {key, std::move(value)};
+  }
+}
+
+}  // namespace kdl::ir

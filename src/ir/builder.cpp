@@ -1,0 +1,154 @@
+#include "ir/builder.h"
+
+namespace kdl::ir {
+
+namespace {
+
+bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
+
+Value* Mapped(const ValueMap& map, Value* value) {
+  auto found = map.find(value);
+  return found == map.end() ? value : found->second;
+}
+
+}  // namespace
+
+Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> results, std::vector<Attr> attrs) {
+  const OpInfo& info = Info(kind);
+  KDL_CHECK(operands.size() == info.operands.size(), "'{}' takes {} operand groups, got {}", info.spelling,
+            info.operands.size(), operands.size());
+  Arena& arena = module_.arena();
+  Op* op = arena.Make<Op>();
+  op->kind_ = kind;
+  op->loc_ = loc_;
+  for (const std::vector<Value*>& segment : operands) {
+    for (Value* value : segment) {
+      KDL_CHECK(value, "a null operand of '{}'", info.spelling);
+      value->uses_.push_back({op, static_cast<uint32_t>(op->operands_.size())});
+      op->operands_.push_back(value);
+    }
+    op->segment_ends_.push_back(static_cast<uint32_t>(op->operands_.size()));
+  }
+  for (Type type : results) {
+    op->results_.push_back(arena.Make<Value>(type, Name(), op, nullptr, static_cast<uint32_t>(op->results_.size())));
+  }
+  for (Attr& attr : attrs) op->SetAttr(std::move(attr));
+  for (int i = 0; i < info.regions; ++i) {
+    Block* region = arena.Make<Block>();
+    region->parent_ = op;
+    region->function_ = block_ ? block_->function() : nullptr;
+    op->regions_.push_back(region);
+  }
+  if (block_) block_->InsertBefore(op, before_);
+  return op;
+}
+
+Value* Builder::Make(OpKind kind, std::initializer_list<Value*> operands, Type result, std::vector<Attr> attrs) {
+  Segments segments;
+  for (Value* value : operands) segments.push_back({value});
+  return Create(kind, segments, {result}, std::move(attrs))->result();
+}
+
+Value* Builder::Bits(Scalar scalar, uint64_t bits) {
+  return Make(OpKind::Const, {}, types().ScalarOf(scalar), {MakeAttr<AttrKey::Bits>(static_cast<int64_t>(bits))});
+}
+
+Value* Builder::Int(Scalar scalar, int64_t value) {
+  uint64_t mask = Bytes(scalar) == 8 ? ~uint64_t{0} : (uint64_t{1} << (Bytes(scalar) * 8)) - 1;
+  return Bits(scalar, static_cast<uint64_t>(value) & mask);
+}
+
+Value* Builder::Unary(OpKind kind, Value* a) { return Make(kind, {a}, a->type()); }
+
+Value* Builder::Binary(OpKind kind, Value* a, Value* b) {
+  KDL_CHECK(a->type()->scalar == b->type()->scalar, "'{}' of {} and {}", Info(kind).spelling,
+            Spelling(a->type()->scalar), Spelling(b->type()->scalar));
+  Scalar scalar = IsComparison(kind) ? Scalar::Bool : a->type()->scalar;
+  return Make(kind, {a, b}, types().Tile(scalar, UnionAxes(a->type()->axes, b->type()->axes)));
+}
+
+Value* Builder::Select(Value* condition, Value* a, Value* b) {
+  std::vector<AxisId> axes = UnionAxes(condition->type()->axes, UnionAxes(a->type()->axes, b->type()->axes));
+  return Make(OpKind::Select, {condition, a, b}, types().Tile(a->type()->scalar, std::move(axes)));
+}
+
+Value* Builder::Fma(Value* a, Value* b, Value* c) {
+  std::vector<AxisId> axes = UnionAxes(a->type()->axes, UnionAxes(b->type()->axes, c->type()->axes));
+  return Make(OpKind::Fma, {a, b, c}, types().Tile(a->type()->scalar, std::move(axes)));
+}
+
+Value* Builder::Cast(Value* a, Scalar to) {
+  if (a->type()->scalar == to) return a;
+  return Make(OpKind::Cast, {a}, types().Tile(to, a->type()->axes));
+}
+
+Value* Builder::Broadcast(Value* a, const std::vector<AxisId>& axes) {
+  Type type = types().Tile(a->type()->scalar, axes);
+  return a->type() == type ? a : Make(OpKind::Broadcast, {a}, type);
+}
+
+Value* Builder::SizeValue(Size size) {
+  if (size->kind == SizeKind::Constant) return I64(size->value);
+  if (size->kind == SizeKind::Symbol) {
+    Value* dim = block_->function()->FindDim(size->symbol);
+    KDL_CHECK(dim, "'{}' is no size name of {}", size->symbol.text(), block_->function()->name.text());
+    return dim;
+  }
+  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul, OpKind::Div, OpKind::Rem};
+  OpKind kind = kOps[static_cast<int>(size->kind) - static_cast<int>(SizeKind::Add)];
+  Value* lhs = SizeValue(size->lhs);
+  return Binary(kind, lhs, SizeValue(size->rhs));
+}
+
+Value* Builder::AddParam(Block* block, Type type, Name name) {
+  Value* value = module_.arena().Make<Value>(type, name, nullptr, block, static_cast<uint32_t>(block->params_.size()));
+  block->params_.push_back(value);
+  return value;
+}
+
+Op* Clone(const Op* op, Builder& builder, ValueMap& map) {
+  Builder::Segments segments;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (Value* value : op->Segment(s)) segments.back().push_back(Mapped(map, value));
+  }
+  std::vector<Type> types;
+  for (Value* result : op->results()) types.push_back(result->type());
+  Loc outer = builder.loc();
+  builder.set_loc(op->loc());
+  Op* copy = builder.Create(op->kind(), segments, std::move(types), op->attrs());
+  builder.set_loc(outer);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    copy->result(i)->set_name(op->result(i)->name());
+    map[op->result(i)] = copy->result(i);
+  }
+  for (size_t r = 0; r < op->regions().size(); ++r) {
+    const Block* from = op->region(r);
+    Builder inner(builder.module(), copy->region(r));
+    for (Value* param : from->params()) map[param] = inner.AddParam(copy->region(r), param->type(), param->name());
+    for (Op* nested : *from) Clone(nested, inner, map);
+  }
+  return copy;
+}
+
+void CloneBody(const Block* from, Builder& builder, ValueMap& map) {
+  for (Op* op : *from) {
+    if (!op->info().has(kTerminator)) Clone(op, builder, map);
+  }
+}
+
+Function* CloneFunction(const Function& function, Module& module, Name name) {
+  Function* copy = module.AddFunction(function.kind, name);
+  Block* body = copy->body;
+  *copy = function;
+  copy->name = name;
+  copy->body = body;
+  Builder builder(module, body);
+  ValueMap map;
+  for (Value* param : function.body->params()) map[param] = builder.AddParam(body, param->type(), param->name());
+  for (Param& param : copy->params) param.value = map.at(param.value);
+  for (Op* op : *function.body) Clone(op, builder, map);
+  return copy;
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/op.h"
+#include "support/check.h"
+
+namespace kdl::ir {
+
+/// Makes ops at an insertion point. Operands are given segment by segment, as the table lists them.
+class Builder {
+ public:
+  explicit Builder(Module& module) : module_(module) {}
+  Builder(Module& module, Block* block, Op* before = nullptr) : module_(module), block_(block), before_(before) {}
+
+  Module& module() const { return module_; }
+  TypeTable& types() const { return module_.types(); }
+  Block* block() const { return block_; }
+  void SetInsertionPoint(Block* block, Op* before = nullptr) {
+    block_ = block;
+    before_ = before;
+  }
+  /// Before `op`.
+  void SetInsertionPoint(Op* op) { SetInsertionPoint(op->block(), op); }
+  Loc loc() const { return loc_; }
+  void set_loc(Loc loc) { loc_ = loc; }
+
+  using Segments = std::vector<std::vector<Value*>>;
+  /// The general form. `results` are the types of the results; regions are made empty, with `function` set.
+  Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results, std::vector<Attr> attrs = {});
+  /// An op of One operands and one result.
+  Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result, std::vector<Attr> attrs = {});
+
+  // Scalars and elementwise: the result's type follows from the operands.
+  Value* Int(Scalar scalar, int64_t value);
+  Value* I64(int64_t value) { return Int(Scalar::I64, value); }
+  Value* Bool(bool value) { return Int(Scalar::Bool, value); }
+  /// A float constant by its exact bits in `scalar`.
+  Value* Bits(Scalar scalar, uint64_t bits);
+  Value* Unary(OpKind kind, Value* a);
+  Value* Binary(OpKind kind, Value* a, Value* b);  ///< comparisons give bool
+  Value* Select(Value* condition, Value* a, Value* b);
+  Value* Fma(Value* a, Value* b, Value* c);
+  Value* Cast(Value* a, Scalar to);  ///< `a` itself where it is of that scalar
+  Value* Broadcast(Value* a, const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
+
+  /// A size as an i64, from the dims of the function around the insertion point and constants. Symbols must be dims.
+  Value* SizeValue(Size size);
+
+  Value* AddParam(Block* block, Type type, Name name);
+
+ private:
+  Module& module_;
+  Block* block_ = nullptr;
+  Op* before_ = nullptr;
+  Loc loc_;
+};
+
+/// old value -> new value while cloning; what is not in it stands for itself.
+using ValueMap = std::unordered_map<const Value*, Value*>;
+
+/// Copies `op`, with its regions, to the builder's insertion point; operands and the results are mapped through `map`.
+Op* Clone(const Op* op, Builder& builder, ValueMap& map);
+
+/// Copies all ops of `from` but its terminator to the builder's insertion point.
+void CloneBody(const Block* from, Builder& builder, ValueMap& map);
+
+/// Copies a function into `module` (its own or another of the same Context) under a new name.
+Function* CloneFunction(const Function& function, Module& module, Name name);
+
+}  // namespace kdl::ir

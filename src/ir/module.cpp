@@ -1,0 +1,50 @@
+#include "ir/module.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+
+namespace kdl::ir {
+
+Value* Function::FindDim(Name dim) const {
+  auto found = std::find(dims.begin(), dims.end(), dim);
+  return found == dims.end() ? nullptr : body->param(static_cast<size_t>(found - dims.begin()));
+}
+
+AxisId Function::AddAxis(Axis axis) {
+  axes.push_back(axis);
+  return AxisId(static_cast<uint32_t>(axes.size() - 1));
+}
+
+Function* Module::AddFunction(FunctionKind kind, Name function_name) {
+  auto* function = arena_.Make<Function>();
+  function->kind = kind;
+  function->name = function_name;
+  function->body = arena_.Make<Block>();
+  function->body->set_function(function);
+  functions_.push_back(function);
+  return function;
+}
+
+Function* Module::FindFunction(Name function_name) const {
+  auto found = std::find_if(functions_.begin(), functions_.end(),
+                            [&](const Function* function) { return function->name == function_name; });
+  return found == functions_.end() ? nullptr : *found;
+}
+
+Value* FindBlk(const Op* op, AxisId axis) {
+  auto is_blk = [&](Value* value) { return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis; };
+  for (Block* block = op->block(); block; block = block->parent() ? block->parent()->block() : nullptr) {
+    for (const Op* before = op->block() == block ? op->prev() : nullptr; before; before = before->prev()) {
+      if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
+    }
+    for (Value* param : block->params()) {
+      if (is_blk(param)) return param;
+    }
+    op = block->parent();
+    if (!op) break;
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::ir

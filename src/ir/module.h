@@ -1,0 +1,110 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/op.h"
+#include "ir/type.h"
+#include "support/arena.h"
+
+namespace kdl::ir {
+
+/// A tile dimension of a function: the range that a source binder, or a pass, made.
+struct Axis {
+  Name name;
+  Size extent = nullptr;  ///< most elements of a block; a constant once tiles are selected
+  Size domain = nullptr;  ///< set where the axis walks 0..domain whole; null where the bounds are run-time values
+  AxisId parent;          ///< set where the axis walks a block of another axis
+};
+
+/// An `int` generic, until `instantiate` or `select-tiles` replaces it by a number.
+struct Generic {
+  Name name;
+  std::optional<int64_t> value;
+  bool is_auto = false;
+  std::vector<int64_t> choices;  ///< empty: any
+};
+
+/// A type generic, bound when the function was generated.
+struct TypeBinding {
+  Name name;
+  Scalar scalar;
+};
+
+enum class FunctionKind : uint8_t { Fn, Kernel, Program };
+enum class Direction : uint8_t { In, Out, InOut };
+
+struct Param {
+  Value* value = nullptr;
+  Direction direction = Direction::In;
+};
+
+/// A fn, kernel or program. The body's parameters are the values of `dims` (i64, in order), then those of `params`.
+struct Function {
+  FunctionKind kind = FunctionKind::Fn;
+  Name name;  ///< `matmul.f32`: the source name, a dot, the type bindings
+  Loc loc;
+  bool exported = false;
+  std::string doc;
+  std::vector<TypeBinding> bindings;
+  std::vector<Generic> generics;
+  std::vector<Name> dims;  ///< size names, in the order of their first use
+  std::vector<Param> params;
+  std::vector<Type> results;  ///< of a fn
+  std::vector<Axis> axes;
+  Block* body = nullptr;
+
+  /// The source name: `matmul` of `matmul.f32`.
+  std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
+  Value* dim_value(size_t i) const { return body->param(i); }
+  /// The value of a size name, or null.
+  Value* FindDim(Name dim) const;
+  const Axis& axis(AxisId id) const { return axes[id.value]; }
+  AxisId AddAxis(Axis axis);
+};
+
+/// A device that the source declares, or the default one.
+struct Device {
+  Name name;
+  std::string spec;  ///< `host`, `cuda?arch=sm_90,host`; empty: a promise
+};
+
+/// What everything made from one compile shares: names and types.
+struct Context {
+  Names& names;
+  TypeTable types;
+  explicit Context(Names& n) : names(n) {}
+};
+
+/// The functions of a compile, in source order. Owns all that is reachable from them.
+class Module {
+ public:
+  explicit Module(Context& context) : context_(&context) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  Context& context() const { return *context_; }
+  TypeTable& types() const { return context_->types; }
+  Arena& arena() { return arena_; }
+
+  std::vector<Function*>& functions() { return functions_; }
+  const std::vector<Function*>& functions() const { return functions_; }
+  Function* AddFunction(FunctionKind kind, Name name);
+  Function* FindFunction(Name name) const;
+
+  Name name;  ///< of the file, without folder and ending
+  std::vector<Device> devices;
+
+ private:
+  Context* context_;
+  Arena arena_;
+  std::vector<Function*> functions_;
+};
+
+/// The blk value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_blk before it. Null: none.
+Value* FindBlk(const Op* op, AxisId axis);
+
+}  // namespace kdl::ir

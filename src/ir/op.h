@@ -1,0 +1,234 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/type.h"
+#include "support/names.h"
+
+namespace kdl::ir {
+
+class Op;
+class Block;
+struct Function;
+
+enum class OpKind : uint8_t {
+#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) kind,
+#include "ir/ops.def"
+};
+
+inline constexpr int kManyResults = -1;
+
+enum Trait : uint32_t {
+  kPure = 1 << 0,         ///< no effect: may be removed when unused and merged with its equal
+  kElementwise = 1 << 1,  ///< maps scalars; result axes are the union of the operands' axes
+  kTraps = 1 << 2,        ///< may stop the core
+  kTerminator = 1 << 3,   ///< ends a block
+  kLoopForm = 1 << 4,     ///< exists below tile level only
+  kHost = 1 << 5,         ///< stands in programs only
+  kSuspends = 1 << 6,     ///< may wait for another stage
+  kSyncs = 1 << 7,        ///< waits for all cores
+};
+
+enum class Effect : uint8_t { Read, Write, Accumulate };
+enum class Arity : uint8_t { One, Optional, Many };
+
+struct OperandSpec {
+  std::string_view name;
+  Arity arity;
+  Effect effect;
+};
+
+struct AttrSpec {
+  AttrKey key;
+  bool required;
+};
+
+struct OpInfo {
+  OpKind kind;
+  std::string_view spelling;
+  std::vector<OperandSpec> operands;
+  int results;
+  std::vector<AttrSpec> attrs;
+  uint32_t traits;
+  int regions;
+  std::string_view format;
+  std::string_view meaning;
+
+  bool has(Trait trait) const { return (traits & trait) != 0; }
+};
+
+/// The table's row of an op.
+const OpInfo& Info(OpKind kind);
+std::optional<OpKind> OpFromSpelling(std::string_view spelling);
+inline constexpr size_t kOpCount = 0
+#define KDL_OP(...) +1
+#include "ir/ops.def"
+    ;
+
+/// Where in a source an op comes from: what a trap, a diagnostic and a debugger show. line 0: nowhere.
+struct Loc {
+  Name file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t length = 0;  ///< bytes
+  bool operator==(const Loc&) const = default;
+};
+
+struct Use {
+  Op* user;
+  uint32_t operand;
+};
+
+/// A result of an op or a parameter of a block.
+class Value {
+ public:
+  Type type() const { return type_; }
+  void set_type(Type type) { type_ = type; }
+  Name name() const { return name_; }
+  void set_name(Name name) { name_ = name; }
+  /// The op that makes it; null for a block parameter.
+  Op* def() const { return def_; }
+  /// The block whose parameter it is; null for a result.
+  Block* block() const { return block_; }
+  uint32_t index() const { return index_; }
+  const std::vector<Use>& uses() const { return uses_; }
+  void ReplaceAllUsesWith(Value* other);
+
+  Value(Type type, Name name, Op* def, Block* block, uint32_t index)
+      : type_(type), name_(name), def_(def), block_(block), index_(index) {}
+
+ private:
+  friend class Op;
+  friend class Block;
+  friend class Builder;
+  Type type_;
+  Name name_;
+  Op* def_;
+  Block* block_;
+  uint32_t index_;
+  std::vector<Use> uses_;
+};
+
+/// One operation. Made by Builder; lives in its Module's arena; removed by Erase.
+class Op {
+ public:
+  OpKind kind() const { return kind_; }
+  const OpInfo& info() const { return Info(kind_); }
+  Loc loc() const { return loc_; }
+  void set_loc(Loc loc) { loc_ = loc; }
+
+  const std::vector<Value*>& operands() const { return operands_; }
+  Value* operand(size_t i) const { return operands_[i]; }
+  void SetOperand(size_t i, Value* value);
+  /// The operands of the table's operand number `spec`: one for One, none or one for Optional.
+  std::span<Value* const> Segment(size_t spec) const;
+  size_t SegmentBegin(size_t spec) const { return spec == 0 ? 0 : segment_ends_[spec - 1]; }
+  void SetSegment(size_t spec, std::span<Value* const> values);
+
+  const std::vector<Value*>& results() const { return results_; }
+  Value* result(size_t i = 0) const { return results_[i]; }
+
+  const std::vector<Attr>& attrs() const { return attrs_; }
+  bool HasAttr(AttrKey key) const { return FindAttr(key) != nullptr; }
+  template <AttrKey key>
+  typename AttrTraits<key>::Type attr() const {
+    using T = typename AttrTraits<key>::Type;
+    const AttrValue& value = Required(key);
+    if constexpr (std::is_enum_v<T>) {
+      return static_cast<T>(std::get<int64_t>(value));
+    } else {
+      return std::get<T>(value);
+    }
+  }
+  /// Sets or replaces.
+  void SetAttr(Attr attr);
+  void RemoveAttr(AttrKey key);
+  const Attr* FindAttr(AttrKey key) const;
+
+  const std::vector<Block*>& regions() const { return regions_; }
+  Block* region(size_t i = 0) const { return regions_[i]; }
+
+  Block* block() const { return block_; }
+  Op* prev() const { return prev_; }
+  Op* next() const { return next_; }
+
+ private:
+  friend class Block;
+  friend class Builder;
+  friend void Erase(Op* op);
+  const AttrValue& Required(AttrKey key) const;
+  void DropOperands();
+
+  OpKind kind_;
+  Loc loc_;
+  std::vector<Value*> operands_;
+  std::vector<uint32_t> segment_ends_;
+  std::vector<Value*> results_;
+  std::vector<Attr> attrs_;
+  std::vector<Block*> regions_;
+  Block* block_ = nullptr;
+  Op* prev_ = nullptr;
+  Op* next_ = nullptr;
+};
+
+/// A straight list of ops with parameters. A function's body, or a region of an op.
+class Block {
+ public:
+  const std::vector<Value*>& params() const { return params_; }
+  Value* param(size_t i) const { return params_[i]; }
+  Op* first() const { return first_; }
+  Op* last() const { return last_; }
+  bool empty() const { return first_ == nullptr; }
+  /// The op whose region this is; null for a function's body.
+  Op* parent() const { return parent_; }
+  Function* function() const { return function_; }
+  /// The yield or return at the end.
+  Op* terminator() const { return last_; }
+
+  void set_function(Function* function) { function_ = function; }
+  void InsertBefore(Op* op, Op* before);  ///< before == null: at the end
+  void EraseParam(size_t index);          ///< the parameter must have no uses
+  void Remove(Op* op);                    ///< unlinks; the op keeps its operands
+
+  class Iterator {
+   public:
+    explicit Iterator(Op* op) : op_(op), next_(op ? op->next() : nullptr) {}
+    Op* operator*() const { return op_; }
+    /// The op under the iterator may be erased or moved while it is visited.
+    Iterator& operator++() { return *this = Iterator(next_); }
+    bool operator!=(const Iterator& other) const { return op_ != other.op_; }
+
+   private:
+    Op* op_;
+    Op* next_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+
+ private:
+  friend class Builder;
+  std::vector<Value*> params_;
+  Op* first_ = nullptr;
+  Op* last_ = nullptr;
+  Op* parent_ = nullptr;
+  Function* function_ = nullptr;
+};
+
+/// Removes an op whose results have no uses, with all that is nested in it.
+void Erase(Op* op);
+
+/// Calls `visit` for every op below `block`, inner before outer, in order; an op may erase itself.
+template <class Visit>
+void Walk(const Block* block, Visit&& visit) {
+  for (Op* op : *block) {
+    for (Block* region : op->regions()) Walk(region, visit);
+    visit(op);
+  }
+}
+
+}  // namespace kdl::ir

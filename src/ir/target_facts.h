@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace kdl::ir {
+
+/// What passes and code generators may know of a device at compile time. Data only; a folder of src/targets fills it.
+struct TargetFacts {
+  std::string kind;      ///< of the device spec: `host`
+  std::string arch;      ///< in file names and images: `x86-64`
+  std::string triple;    ///< LLVM's
+  std::string cpu;       ///< LLVM's: `x86-64-v3`
+  std::string features;  ///< LLVM's, comma-separated, may be empty
+  uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+  int vector_bits = 128;
+  int vector_registers = 16;
+  int64_t l1_bytes = 32 << 10;
+  int64_t l2_bytes = 1 << 20;
+  int64_t cache_line_bytes = 64;
+  bool exact = true;  ///< agrees with the interpreter to the bit
+};
+
+/// Chooses the `auto` generics of a kernel for a target: total and deterministic.
+class TileSelector {
+ public:
+  virtual ~TileSelector() = default;
+  /// A value for every generic of `kernel` that is `auto` and unbound, in the order of Function::generics.
+  virtual std::vector<int64_t> Select(const Function& kernel, const TargetFacts& facts) const = 0;
+};
+
+}  // namespace kdl::ir

@@ -1,0 +1,47 @@
+#include "ir/type.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kdl::ir {
+
+Type TypeTable::Intern(TypeNode node) {
+  std::string key = fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
+  for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
+  for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
+  auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);
+  if (is_new) {
+    types_.push_back(std::make_unique<TypeNode>(std::move(node)));
+    slot->second = types_.back().get();
+  }
+  return slot->second;
+}
+
+Type TypeTable::Tile(Scalar scalar, std::vector<AxisId> axes) {
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return Intern({TypeKind::Tile, scalar, std::move(axes), {}});
+}
+
+Type TypeTable::Tensor(Scalar scalar, std::vector<Size> dims) {
+  return Intern({TypeKind::Tensor, scalar, {}, std::move(dims)});
+}
+
+Type TypeTable::Blk(AxisId axis) { return Intern({TypeKind::Blk, Scalar::I64, {axis}, {}}); }
+
+Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents) {
+  std::vector<Size> dims;
+  for (int64_t extent : extents) dims.push_back(sizes_.Constant(extent));
+  return Intern({TypeKind::Buffer, scalar, {}, std::move(dims)});
+}
+
+Type TypeTable::Event() { return Intern({TypeKind::Event, Scalar::I64, {}, {}}); }
+
+std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
+  std::vector<AxisId> all;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "support/id.h"
+#include "support/scalar.h"
+#include "support/size.h"
+
+namespace kdl::ir {
+
+/// An axis of one function: its number in Function::axes.
+using AxisId = Id<struct AxisTag>;
+
+using kdl::Scalar;
+using kdl::Size;
+using kdl::SizeKind;
+
+enum class TypeKind : uint8_t {
+  Tile,    ///< a value on a core: one element for each point of its axes; without axes it is a scalar
+  Tensor,  ///< memory of a device, row-major, innermost stride 1
+  Blk,     ///< the run-time facts of one block of an axis: start, size, index
+  Buffer,  ///< loop level: per-core scratch, row-major, constant extents
+  Event,   ///< programs: the end of a launch or a transfer
+};
+
+struct TypeNode {
+  TypeKind kind;
+  Scalar scalar = Scalar::I64;
+  std::vector<AxisId> axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
+  std::vector<Size> dims;    ///< Tensor, Buffer: outermost first
+};
+/// Interned: equal means same pointer.
+using Type = const TypeNode*;
+
+inline bool IsScalar(Type type) { return type->kind == TypeKind::Tile && type->axes.empty(); }
+inline bool IsTile(Type type) { return type->kind == TypeKind::Tile; }
+
+/// Owns and interns types, and the sizes in them. One table a compile; everything made from it lives as long.
+class TypeTable {
+ public:
+  TypeTable() = default;
+  TypeTable(const TypeTable&) = delete;
+  TypeTable& operator=(const TypeTable&) = delete;
+
+  SizeTable& sizes() { return sizes_; }
+  Type ScalarOf(Scalar scalar) { return Tile(scalar, {}); }
+  Type Tile(Scalar scalar, std::vector<AxisId> axes);
+  Type Tensor(Scalar scalar, std::vector<Size> dims);
+  Type Blk(AxisId axis);
+  Type Buffer(Scalar scalar, std::vector<int64_t> extents);
+  Type Event();
+
+ private:
+  Type Intern(TypeNode node);
+
+  SizeTable sizes_;
+  std::vector<std::unique_ptr<TypeNode>> types_;
+  std::unordered_map<std::string, Type> type_index_;
+};
+
+/// The axes of both, ascending, each once: the axes of an elementwise result.
+std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
+
+}  // namespace kdl::ir
