@@ -47,4 +47,19 @@ std::string_view SourceManager::Line(FileId id, uint32_t line) const {
   return std::string_view(file.text).substr(begin, end - begin);
 }
 
+Span SourceManager::FindSpan(std::string_view path, uint32_t line, uint32_t column, uint32_t length) const {
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const File& file = *files_[i];
+    if (file.path != path || line == 0 || line > file.line_starts.size()) continue;
+    uint32_t offset = file.line_starts[line - 1];
+    auto size = static_cast<uint32_t>(file.text.size());
+    for (uint32_t seen = 1; offset < size; ++offset) {
+      bool starts = (static_cast<unsigned char>(file.text[offset]) & 0xC0) != 0x80;
+      if (starts && seen++ == column) break;
+    }
+    return {FileId(static_cast<uint32_t>(i)), offset, std::min(offset + length, size)};
+  }
+  return {};
+}
+
 }  // namespace kdl

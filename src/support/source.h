@@ -44,6 +44,8 @@ class SourceManager {
   LineColumn Locate(Span span) const { return Locate(span.file, span.begin); }
   /// The text of a 1-based line, without its line end.
   std::string_view Line(FileId file, uint32_t line) const;
+  /// The span of `length` bytes from a 1-based line and column of the file with that path; invalid where there is none.
+  Span FindSpan(std::string_view path, uint32_t line, uint32_t column, uint32_t length) const;
   size_t file_count() const { return files_.size(); }
 
  private:

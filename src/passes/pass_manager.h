@@ -1,0 +1,116 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/target_facts.h"
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace kdl::passes {
+
+/// What holds of a module once a pass has run.
+enum Fact : uint32_t {
+  kConstantsBound = 1 << 0,
+  kOrdersFixed = 1 << 1,
+  kBoundsChecked = 1 << 2,
+  kDevicesResolved = 1 << 3,
+  kLaunchesOrdered = 1 << 4,
+  kTilesSelected = 1 << 5,
+  kFnsInlined = 1 << 6,
+  kDealt = 1 << 7,
+  kCanonical = 1 << 8,
+  kNestsFormed = 1 << 9,
+  kLoopLevel = 1 << 10,
+};
+
+enum class PassKind : uint8_t {
+#define KDL_PASS(kind, name, unit, needs, gives, summary) kind,
+#include "passes/passes.def"
+};
+
+enum class PassUnit : uint8_t { Module, Kernel };
+
+struct PassInfo {
+  PassKind kind;
+  std::string_view name;
+  PassUnit unit;
+  uint32_t needs;
+  uint32_t gives;
+  std::string_view summary;
+};
+
+inline constexpr std::array kPasses = {
+#define KDL_PASS(kind, name, unit, needs, gives, summary) \
+  PassInfo{PassKind::kind, name, PassUnit::unit, needs, gives, summary},
+#include "passes/passes.def"
+};
+
+constexpr const PassInfo& Info(PassKind kind) { return kPasses[static_cast<size_t>(kind)]; }
+std::optional<PassKind> PassFromName(std::string_view name);
+
+/// True where every pass finds what it needs: given at the start, or by a pass before it.
+constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
+  for (PassKind kind : pipeline) {
+    if ((Info(kind).needs & ~given) != 0) return false;
+    given |= Info(kind).gives;
+  }
+  return true;
+}
+
+/// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
+inline constexpr std::array kModulePipeline = {PassKind::Instantiate, PassKind::FixOrders, PassKind::CheckBounds,
+                                               PassKind::ResolveDevices, PassKind::OrderLaunches};
+constexpr uint32_t kAfterModulePipeline =
+    kConstantsBound | kOrdersFixed | kBoundsChecked | kDevicesResolved | kLaunchesOrdered;
+/// Per target: chooses the constants of the variants. Its result is still at tile level.
+inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
+/// Per target: down to loops over scalars and scratch.
+inline constexpr std::array kLoweringPipeline = {PassKind::InlineFunctions, PassKind::Deal, PassKind::Canonicalize,
+                                                 PassKind::FormNests, PassKind::ExpandTiles, PassKind::Canonicalize};
+static_assert(OrderHolds(kModulePipeline, 0));
+static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
+static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));
+
+/// What every pass may read, and where it reports.
+struct PassContext {
+  ir::Module& module;
+  DiagnosticEngine& diagnostics;
+  const SourceManager& sources;
+  const ir::TargetFacts* facts = nullptr;        ///< null in module passes
+  const ir::TileSelector* selector = nullptr;    ///< null in module passes
+  /// -D NAME=VALUE[,VALUE…] for int generics.
+  const std::map<std::string, std::vector<int64_t>>* defines = nullptr;
+
+  /// Where an op stands in the sources; invalid where its file is not among them.
+  Span SpanOf(const ir::Loc& loc) const;
+};
+
+struct PassRun {
+  std::string_view name;
+  double seconds = 0;
+};
+
+struct PassOptions {
+  std::vector<PassKind> print_after;
+  std::optional<PassKind> stop_after;
+  bool locs = false;
+  bool verify = true;
+  std::function<void(std::string_view text)> print;  ///< takes the text of --print-after
+  std::vector<PassRun>* times = nullptr;             ///< appended to, where set
+};
+
+enum class PipelineEnd { Done, Stopped, Failed };
+
+/// Runs the passes in order; verifies after each; ends early after `stop_after` or at the first pass that reports errors.
+PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context, const PassOptions& options);
+
+}  // namespace kdl::passes
