@@ -1,0 +1,220 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sema/builtins.h"
+#include "sema/entity.h"
+#include "support/arena.h"
+#include "support/diagnostics.h"
+#include "support/names.h"
+#include "support/scalar.h"
+#include "support/size.h"
+#include "support/source.h"
+#include "syntax/ast.h"
+
+// What semantic analysis knows of a module: tables beside the tree, which stays as it was written.
+// After an error the tables are incomplete; only a module without errors may be walked further.
+namespace kdl::sema {
+
+struct CheckedFunction;
+
+/// A constant in its final type: the bit pattern of `scalar`, zero-extended; bool is 0 or 1.
+/// Floats are rounded once, from the decimal text where there is one.
+struct Constant {
+  Scalar scalar = Scalar::I32;
+  uint64_t bits = 0;
+  bool operator==(const Constant&) const = default;
+};
+
+/// coefficient * range (absolute indices), or coefficient * value: exactly one of the two is there.
+/// The value is an integer expression of any width; it is a gather where its type has ranges.
+struct IndexTerm {
+  Size coefficient = nullptr;
+  const Entity* range = nullptr;
+  const syntax::Expr* value = nullptr;
+};
+/// The sum of the terms plus the offset. A range stands in one term at most; a coefficient is never
+/// the constant 0.
+struct IndexDim {
+  std::vector<IndexTerm> terms;
+  Size offset = nullptr;
+  Span span;
+};
+/// `base[…]`, read or assigned.
+struct IndexInfo {
+  const Entity* base = nullptr;  ///< a tensor; in contracts also an Auxiliary
+  bool old = false;              ///< `old(base)[…]`
+  std::vector<IndexDim> dims;    ///< one for each dimension of the base
+  const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
+};
+
+enum class ReduceKind : uint8_t { Sum, Prod, Max, Min, Any, All, Dot };
+std::string_view Spelling(ReduceKind kind);
+
+/// `op(operands over ranges)`. Its type is that of the accumulator without the ranges.
+struct ReduceInfo {
+  ReduceKind kind = ReduceKind::Sum;
+  std::vector<const Entity*> ranges;  ///< in the order of the list; the last walks fastest
+  Scalar accumulator = Scalar::F32;
+  /// The whole value of `v += dot(…)`, v a var, with two ranges or more in the result: one chain of
+  /// fmas into v. v may have ranges beyond those of the result.
+  bool in_place = false;
+};
+
+enum class RangeField : uint8_t { Start, Size, Index };
+
+/// What is known of an expression. Fields that do not apply are null.
+/// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (the
+/// whole expression is that size, as `type.scalar`), then the kind of the expression:
+///   Name    entity (a Range: only inside an index or a contract, there it is its absolute indices,
+///           an i64 tile) or builtin (core_id, core_num)
+///   Call    builtin and, where that is elementary, callee; else callee, a fn. The operands have
+///           one scalar type (of a fn: those of its parameters) and broadcast to `type.ranges`;
+///           iota: entity is the range; clamp and the like: see builtins.def
+///   Field   entity is the range, field what is asked of it
+///   Index   index        Reduce  reduce
+///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
+/// f16 and bf16 as types of expressions compute in f32 and round when bound, stored or cast.
+struct ExprInfo {
+  Type type;
+  std::optional<Constant> constant;
+  Size size = nullptr;
+  const Entity* entity = nullptr;
+  const Builtin* builtin = nullptr;
+  const CheckedFunction* callee = nullptr;
+  const IndexInfo* index = nullptr;
+  const ReduceInfo* reduce = nullptr;
+  RangeField field = RangeField::Start;
+};
+
+/// A dimension of a kernel's argument that has to be equal at launch, unless both are one Size.
+struct DimCheck {
+  uint32_t param = 0;
+  uint32_t dim = 0;
+  Size formal = nullptr;  ///< in the caller's sizes
+  Size actual = nullptr;
+};
+struct GenericBinding {
+  const Entity* generic = nullptr;  ///< an IntGeneric of the callee
+  Size value = nullptr;             ///< in the caller's sizes; null: `auto`
+};
+/// `spmd(core_num = n) on d.queue(0) kernel<…>(args);`
+struct LaunchInfo {
+  const CheckedFunction* kernel = nullptr;
+  std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name with its entity
+  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
+  std::vector<Size> dims;                 ///< kernel->dims in the caller's sizes
+  std::vector<DimCheck> checks;
+  const syntax::Expr* core_num = nullptr;  ///< null: auto
+  const Entity* device = nullptr;          ///< null: the default
+  std::vector<const syntax::Expr*> queues;
+};
+
+/// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
+/// ScalarBinder; Range: the range. An assignment's target is described by its expression: a Name
+/// with a Var, or an Index; its `type` is what the value is broadcast to.
+struct StmtInfo {
+  std::vector<const Entity*> entities;
+  const LaunchInfo* launch = nullptr;
+};
+
+/// A size name of the parameters, in the order of first use.
+struct DimInfo {
+  const Entity* entity = nullptr;  ///< a SizeName
+  /// Its first bare use, `in` and `inout` parameters before `out` ones; none: a `where` gives it.
+  std::optional<uint32_t> param;
+  uint32_t dim = 0;
+  std::optional<uint32_t> where;  ///< the `where` clause `name == size` that gives it, if any
+  bool only_out = false;          ///< no `in` or `inout` parameter uses it bare
+};
+/// `lhs op rhs`, checked at launch; op is a comparison.
+struct WhereInfo {
+  syntax::BinaryOp op = syntax::BinaryOp::Eq;
+  Size lhs = nullptr;
+  Size rhs = nullptr;
+  const syntax::Expr* expr = nullptr;
+};
+struct TypeBinding {
+  const Entity* generic = nullptr;  ///< a TypeGeneric
+  Scalar scalar = Scalar::F32;
+};
+struct IntGenericInfo {
+  const Entity* entity = nullptr;
+  std::vector<int64_t> values;   ///< from -D (each a variant), else the default; empty: none
+  bool is_auto = false;          ///< the default is `auto` and -D gives nothing
+  std::vector<int64_t> choices;  ///< of `in {…}`; empty: any
+  bool in_type = false;          ///< stands in a tensor type: taken from the data where not given
+};
+struct ParamInfo {
+  const Entity* entity = nullptr;  ///< a TensorParam or ScalarParam; its type is the parameter's
+  syntax::Direction direction = syntax::Direction::In;
+};
+
+/// One equation of `ensures`. The free names are Range entities whose `domain` is their extent.
+struct EquationInfo {
+  const syntax::Equation* equation = nullptr;
+  const Entity* defined = nullptr;     ///< an Auxiliary; null where the equation compares
+  std::vector<const Entity*> indices;  ///< of an Auxiliary: those of the left side, by dimension
+  std::vector<const Entity*> free;     ///< all free names, `over` ones not among them
+};
+struct RequirementInfo {
+  const syntax::Expr* condition = nullptr;
+  std::vector<const Entity*> free;
+};
+
+/// A fn, kernel or program for one choice of the kinds of its type generics.
+/// In contracts every float is an f64 and every integer an i64.
+struct CheckedFunction {
+  const syntax::FunctionItem* item = nullptr;
+  const Entity* entity = nullptr;
+  std::vector<TypeBinding> types;
+  std::vector<IntGenericInfo> generics;
+  std::vector<DimInfo> dims;
+  std::vector<ParamInfo> params;
+  Type result;  ///< of a fn
+  std::vector<WhereInfo> where;
+  std::vector<RequirementInfo> requirements;
+  std::vector<EquationInfo> ensures;
+  std::vector<const Entity*> entities;  ///< all that it declares, in source order
+  bool from_library = false;
+
+  std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
+  std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;
+
+  const ExprInfo& Info(const syntax::Expr* expr) const;
+  const StmtInfo& Info(const syntax::Stmt* stmt) const;
+  /// The name, then `.f32` for each type generic: one of a kind in the module.
+  std::string InstanceName() const;
+};
+
+struct CheckedModule {
+  const syntax::Module* module = nullptr;
+  std::unique_ptr<Arena> arena;  ///< owns everything that the tables point to
+  /// In source order, instances in the order of their kinds; then the library's fns that are used.
+  std::vector<const CheckedFunction*> functions;
+  std::vector<const Entity*> devices;  ///< in source order
+};
+
+/// `-D NAME=VALUE,VALUE`.
+struct Define {
+  std::string name;
+  std::vector<std::string> values;
+};
+struct CheckOptions {
+  std::vector<Define> defines;
+};
+
+/// Checks every item of `module`. `library` holds the files of the standard library that define the
+/// elementary functions; of them only what `module` reaches is checked. Sizes are made in `sizes`,
+/// which must outlive the result, as must the trees.
+CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module* const> library,
+                    const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
+                    DiagnosticEngine& diagnostics);
+
+}  // namespace kdl::sema

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/names.h"
+#include "support/scalar.h"
+#include "support/size.h"
+#include "support/source.h"
+#include "syntax/ast.h"
+
+namespace kdl::sema {
+
+// Enumerator, what a message calls it.
+// clang-format off
+#define KDL_ENTITIES(X)                                                                         \
+  X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
+  X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
+  X(Let, "a let") X(Var, "a var") X(Range, "a range") X(ScalarBinder, "a loop index")           \
+  X(LocalTensor, "a tensor") X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel")          \
+  X(Program, "a program") X(Auxiliary, "an equation's name")
+// clang-format on
+#define KDL_KIND(name, text) name,
+enum class EntityKind : uint8_t { KDL_ENTITIES(KDL_KIND) };
+#undef KDL_KIND
+std::string_view Describe(EntityKind kind);
+
+struct Entity;
+
+enum class TypeKind : uint8_t {
+  Error,         ///< reported already: goes with everything, silently
+  Void,          ///< of a fn without result
+  IntLiteral,    ///< never a final type
+  FloatLiteral,  ///< never a final type
+  Value,         ///< a scalar where `ranges` is empty, else a tile
+  Tensor,
+  Range,   ///< of a Range entity
+  String,
+};
+
+struct Type {
+  TypeKind kind = TypeKind::Error;
+  Scalar scalar = Scalar::I32;         ///< Value, Tensor
+  std::vector<const Entity*> ranges;   ///< Value: each once, ascending by Entity::number
+  std::vector<Size> dims;              ///< Tensor: outermost first
+
+  bool operator==(const Type&) const = default;
+  bool is_error() const { return kind == TypeKind::Error; }
+  bool is_literal() const { return kind == TypeKind::IntLiteral || kind == TypeKind::FloatLiteral; }
+  bool is_value() const { return kind == TypeKind::Value; }
+  bool is_scalar() const { return is_value() && ranges.empty(); }
+  bool is_tensor() const { return kind == TypeKind::Tensor; }
+};
+
+/// `f32`, `f32[i, j]`, `i32 literal`: as a message shows it.
+std::string ToString(const Type& type);
+
+/// What a Range walks. `domain` is there where it is a whole dimension 0..domain; else `lo` and `hi`
+/// bound it (lo null: 0), or `parent` is split. In a contract only `domain` is there.
+struct RangeFacts {
+  Size extent = nullptr;  ///< of a block: made of constants and integer parameters
+  Size domain = nullptr;
+  const syntax::Expr* lo = nullptr;
+  const syntax::Expr* hi = nullptr;
+  const Entity* parent = nullptr;
+  bool whole = false;      ///< `range d in D`: one block is all; a domain above `extent` (from `max`) is a launch error
+};
+
+enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias };
+struct DeviceOption {
+  Name key;
+  std::string value;
+};
+/// `target("cuda", arch = "sm_90")[1]`, `select(…)`, `fallback(cpu)`, `cpu`.
+struct DeviceSpec {
+  DeviceForm form = DeviceForm::Promise;
+  std::string target;
+  std::vector<DeviceOption> options;
+  uint32_t ordinal = 0;
+  std::vector<DeviceSpec> alternatives;  ///< Select
+  const Entity* of = nullptr;            ///< Fallback, Alias
+};
+
+/// Something that has a name. Arena-owned, never null, compared by address.
+struct Entity {
+  EntityKind kind;
+  Name name;
+  Span span;
+  uint32_t number = 0;  ///< dense within its function, in source order; of items: within the module
+  Type type;            ///< Auxiliary: a Tensor of f64, i64 or bool
+  /// The value as a size: of a SizeName and IntGeneric its symbol, of an integer Const its value, of
+  /// a Let whose value is a size that size.
+  Size size = nullptr;
+  RangeFacts range;                      ///< Range
+  const syntax::Expr* lo = nullptr;      ///< ScalarBinder, as hi
+  const syntax::Expr* hi = nullptr;
+  const syntax::Expr* step = nullptr;    ///< ScalarBinder; may be null: 1
+  uint32_t param = 0;                    ///< TensorParam, ScalarParam: which
+  const Entity* on = nullptr;            ///< TensorParam, LocalTensor: a Device; may be null
+  bool in_spmd = false;                  ///< Range, ScalarBinder: a binder of `spmd for`
+  const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
+  DeviceSpec device;                     ///< Device
+};
+
+}  // namespace kdl::sema
