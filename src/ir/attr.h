@@ -45,7 +45,7 @@ enum class AttrKey : uint8_t {
 #include "ir/attrs.def"
 };
 
-using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access>;
+using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access, kdl::Size>;
 
 struct Attr {
   AttrKey key;
@@ -59,6 +59,7 @@ struct AttrTraits;
 
 namespace attr_types {
 using Name = kdl::Name;
+using Size = kdl::Size;
 #define KDL_ATTR(key, spelling, type) using Of##key = type;
 #include "ir/attrs.def"
 }  // namespace attr_types

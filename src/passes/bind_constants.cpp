@@ -1,0 +1,79 @@
+#include "passes/bind_constants.h"
+
+#include "ir/builder.h"
+
+namespace kdl::passes {
+
+namespace {
+
+/// Maps sizes and types to those with the constants in.
+class Binder {
+ public:
+  Binder(const ir::Function& function, ir::Module& module)
+      : function_(function), module_(module), types_(module.types()) {}
+
+  Size Bound(Size size) const {
+    if (!size) return size;
+    return types_.sizes().Substitute(size, [this](Name name) -> Size {
+      for (const ir::Generic& generic : function_.generics) {
+        if (generic.name == name && generic.value) return types_.sizes().Constant(*generic.value);
+      }
+      return nullptr;
+    });
+  }
+
+  ir::Type Bound(ir::Type type) const {
+    if (type->kind != ir::TypeKind::Tensor) return type;
+    std::vector<Size> dims;
+    for (Size dim : type->dims) dims.push_back(Bound(dim));
+    return types_.Tensor(type->scalar, std::move(dims));
+  }
+
+  /// A size without open generics becomes plain i64 arithmetic on the dims.
+  void BindSize(ir::Op* op) {
+    Size size = Bound(op->attr<ir::AttrKey::Size>());
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Size>(size));
+    if (MentionsGeneric(size)) return;
+    ir::Builder builder(module_);
+    builder.SetInsertionPoint(op);
+    builder.set_loc(op->loc());
+    op->result()->ReplaceAllUsesWith(builder.SizeValue(size));
+    ir::Erase(op);
+  }
+
+  void Bind(ir::Op* op) {
+    for (ir::Value* result : op->results()) result->set_type(Bound(result->type()));
+    if (op->kind() == ir::OpKind::SizeOf) return BindSize(op);
+    if (!op->HasAttr(ir::AttrKey::Access)) return;
+    ir::Access access = op->attr<ir::AttrKey::Access>();
+    for (ir::AccessDim& dim : access.dims) {
+      dim.offset = Bound(dim.offset);
+      for (ir::AccessTerm& term : dim.terms) term.coefficient = Bound(term.coefficient);
+    }
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Access>(std::move(access)));
+  }
+
+ private:
+  bool MentionsGeneric(Size size) const {
+    if (size->kind == SizeKind::Symbol) return function_.FindDim(size->symbol) == nullptr;
+    return size->lhs && (MentionsGeneric(size->lhs) || MentionsGeneric(size->rhs));
+  }
+
+  const ir::Function& function_;
+  ir::Module& module_;
+  ir::TypeTable& types_;
+};
+
+}  // namespace
+
+void BindConstants(ir::Function& function, ir::Module& module) {
+  Binder binder(function, module);
+  for (ir::Axis& axis : function.axes) {
+    axis.extent = binder.Bound(axis.extent);
+    axis.domain = binder.Bound(axis.domain);
+  }
+  for (ir::Value* param : function.body->params()) param->set_type(binder.Bound(param->type()));
+  ir::Walk(function.body, [&](ir::Op* op) { binder.Bind(op); });
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/views.h"
+#include "passes/passes.h"
+
+// fix-orders: a reduction folds in `lanes64` where memory order makes that fast, else in a `chain`. The rule sees the
+// source alone (never a target or a tile size), so that every device computes the same bits:
+//
+//   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
+//   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+enum class Verdict { NoTensorHasIt, LastInAll, NotLast };
+
+Verdict Join(Verdict a, Verdict b) {
+  if (a == Verdict::NotLast || b == Verdict::NotLast) return Verdict::NotLast;
+  return a == Verdict::LastInAll || b == Verdict::LastInAll ? Verdict::LastInAll : Verdict::NoTensorHasIt;
+}
+
+bool HasAxis(const Value* value, ir::AxisId axis) {
+  const auto& axes = value->type()->axes;
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+bool IsConstantScalar(const Value* value) { return value->def() && value->def()->kind() == OpKind::Const; }
+
+/// The dimension's index is the axis itself, plain or plus constants.
+bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::AxisId axis) {
+  bool has_axis = false;
+  for (const ir::AccessTerm& term : dim.terms) {
+    const Value* operand = load.index()[term.operand];
+    if (operand->type()->kind == ir::TypeKind::Blk && HasAxis(operand, axis)) {
+      if (has_axis || !IsConstant(term.coefficient, 1)) return false;
+      has_axis = true;
+    } else if (!IsConstantScalar(operand)) {
+      return false;
+    }
+  }
+  return has_axis;
+}
+
+Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
+  bool mentioned = false;
+  for (const Value* operand : load.index()) mentioned = mentioned || HasAxis(operand, axis);
+  if (!mentioned) return Verdict::NoTensorHasIt;
+  ir::Access access = load->attr<ir::AttrKey::Access>();
+  for (size_t d = 0; d + 1 < access.dims.size(); ++d) {
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      if (HasAxis(load.index()[term.operand], axis)) return Verdict::NotLast;
+    }
+  }
+  return IsAxisPlusConstants(load, access.dims.back(), axis) ? Verdict::LastInAll : Verdict::NotLast;
+}
+
+/// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
+Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
+  Op* def = value->def();
+  if (!def || !seen.insert(value).second || !HasAxis(value, axis)) return Verdict::NoTensorHasIt;
+  if (def->kind() == OpKind::Snapshot || !def->regions().empty()) return Verdict::NoTensorHasIt;
+  Verdict verdict = Verdict::NoTensorHasIt;
+  if (auto load = ir::DynAs<ir::LoadOp>(def)) {
+    verdict = JudgeLoad(*load, axis);
+    if (load->otherwise()) verdict = Join(verdict, Judge(load->otherwise(), axis, seen));
+    return verdict;
+  }
+  for (const Value* operand : def->operands()) verdict = Join(verdict, Judge(operand, axis, seen));
+  return verdict;
+}
+
+ir::OrderKind OrderOf(const Op* op, std::initializer_list<const Value*> reduced) {
+  ir::AxisId last = op->attr<ir::AttrKey::Axes>().back();
+  std::unordered_set<const Value*> seen;
+  Verdict verdict = Verdict::NoTensorHasIt;
+  for (const Value* value : reduced) verdict = Join(verdict, Judge(value, last, seen));
+  return verdict == Verdict::LastInAll ? ir::OrderKind::Lanes64 : ir::OrderKind::Chain;
+}
+
+void Decide(Op* op) {
+  if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, {reduce->value()})));
+  } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
+    bool wide = op->result()->type()->axes.size() >= 2;
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(wide ? ir::OrderKind::Chain
+                                                      : OrderOf(op, {contract->a(), contract->b()})));
+  }
+}
+
+}  // namespace
+
+void RunFixOrders(PassContext& context) {
+  for (ir::Function* function : context.module.functions()) {
+    ir::Walk(function->body, [](Op* op) {
+      if (const ir::Attr* order = op->FindAttr(ir::AttrKey::Order)) {
+        if (std::get<int64_t>(order->value) == static_cast<int64_t>(ir::OrderKind::Open)) Decide(op);
+      }
+    });
+    ir::Walk(function->body, [](Op* op) {
+      if (op->kind() != OpKind::Snapshot) return;
+      op->result()->ReplaceAllUsesWith(op->operand(0));
+      ir::Erase(op);
+    });
+  }
+}
+
+}  // namespace kdl::passes
