@@ -20,12 +20,13 @@ struct Axis {
   AxisId parent;          ///< set where the axis walks a block of another axis
 };
 
-/// An `int` generic, until `instantiate` or `select-tiles` replaces it by a number.
+/// An `int` generic. `instantiate` leaves at most one value, `select-tiles` exactly one; it then stands in place of the
+/// symbol wherever a size has it.
 struct Generic {
   Name name;
-  std::optional<int64_t> value;
-  bool is_auto = false;
-  std::vector<int64_t> choices;  ///< empty: any
+  std::vector<int64_t> values;   ///< several: one variant for each; none: not known yet
+  bool is_auto = false;          ///< the target's selector chooses where nothing else does
+  std::vector<int64_t> choices;  ///< what may be chosen; empty: anything
 };
 
 /// A type generic, bound when the function was generated.

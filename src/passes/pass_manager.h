@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,8 +86,6 @@ struct PassContext {
   const SourceManager& sources;
   const ir::TargetFacts* facts = nullptr;        ///< null in module passes
   const ir::TileSelector* selector = nullptr;    ///< null in module passes
-  /// -D NAME=VALUE[,VALUE…] for int generics.
-  const std::map<std::string, std::vector<int64_t>>* defines = nullptr;
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

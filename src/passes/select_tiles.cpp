@@ -11,7 +11,7 @@ void RunSelectTiles(PassContext& context, ir::Function& kernel) {
   std::vector<int64_t> chosen = context.selector->Select(kernel, *context.facts);
   size_t next = 0;
   for (ir::Generic& generic : kernel.generics) {
-    if (generic.is_auto && !generic.value) generic.value = chosen.at(next++);
+    if (generic.is_auto && generic.values.empty()) generic.values = {chosen.at(next++)};
   }
   BindConstants(kernel, context.module);
 }

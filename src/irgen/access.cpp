@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "irgen/function_gen.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+/// The affine map of an index list and the operands that its terms name, each once.
+struct AccessGen {
+  ir::Access access;
+  std::vector<Value*> operands;
+  std::vector<ir::AxisId> axes;  ///< of the elements that it selects
+
+  uint32_t OperandNumber(Value* value) {
+    auto found = std::find(operands.begin(), operands.end(), value);
+    if (found == operands.end()) {
+      operands.push_back(value);
+      axes = ir::UnionAxes(axes, value->type()->axes);
+      return static_cast<uint32_t>(operands.size() - 1);
+    }
+    return static_cast<uint32_t>(found - operands.begin());
+  }
+};
+
+AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
+  AccessGen result;
+  for (const sema::IndexDim& dim : index.dims) {
+    ir::AccessDim out{{}, dim.offset};
+    for (const sema::IndexTerm& term : dim.terms) {
+      Value* operand = term.range ? gen.blks.at(term.range) : GenIndex(gen, term.value);
+      out.terms.push_back({term.coefficient, result.OperandNumber(operand)});
+    }
+    result.access.dims.push_back(std::move(out));
+  }
+  return result;
+}
+
+std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_else, Span span) {
+  ir::EdgeKind edge = has_else ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
+  return {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)), ir::MakeAttr<ir::AttrKey::Edge>(edge),
+          ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))};
+}
+
+std::vector<Value*> Optional(Value* value) { return value ? std::vector<Value*>{value} : std::vector<Value*>{}; }
+
+}  // namespace
+
+Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
+  const sema::IndexInfo& index = *gen.Info(&expr).index;
+  Value* tensor = gen.values.at(index.base);
+  AccessGen access = GenAccess(gen, index);
+  Value* otherwise = nullptr;
+  if (index.otherwise) otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
+  std::vector<ir::AxisId> axes = access.axes;
+  if (otherwise) axes = ir::UnionAxes(axes, otherwise->type()->axes);
+  Value* mask = otherwise ? nullptr : gen.Mask();
+  if (mask) axes = ir::UnionAxes(axes, mask->type()->axes);
+  ir::Builder::Segments segments = {{tensor}, access.operands, Optional(otherwise), Optional(mask)};
+  ir::Type type = gen.builder.types().Tile(tensor->type()->scalar, std::move(axes));
+  return gen.builder.Create(OpKind::Load, segments, {type}, AccessAttrs(gen, access, otherwise, expr.span))->result();
+}
+
+void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask) {
+  const sema::IndexInfo& index = *gen.Info(&target).index;
+  Value* tensor = gen.values.at(index.base);
+  AccessGen access = GenAccess(gen, index);
+  Value* stored = Round(gen, value, tensor->type()->scalar);
+  ir::Builder::Segments segments = {{stored}, {tensor}, access.operands, Optional(mask)};
+  gen.builder.Create(OpKind::Store, segments, {}, AccessAttrs(gen, access, false, target.span));
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,166 @@
+#include <bit>
+
+#include "irgen/function_gen.h"
+#include "support/check.h"
+#include "support/float16.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+Value* GenConstant(FunctionGen& gen, const sema::Constant& constant) {
+  if (!IsNarrowFloat(constant.scalar)) return gen.builder.Bits(constant.scalar, constant.bits);
+  auto bits = static_cast<uint16_t>(constant.bits);
+  double value = constant.scalar == Scalar::F16 ? F64FromF16(bits) : F64FromBf16(bits);
+  return gen.builder.Bits(Scalar::F32, std::bit_cast<uint32_t>(static_cast<float>(value)));
+}
+
+bool MentionsGeneric(const FunctionGen& gen, Size size) {
+  if (size->kind == SizeKind::Symbol) return gen.function.FindDim(size->symbol) == nullptr;
+  return size->lhs && (MentionsGeneric(gen, size->lhs) || MentionsGeneric(gen, size->rhs));
+}
+
+Value* GenSize(FunctionGen& gen, Size size) {
+  if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
+  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
+                          {ir::MakeAttr<ir::AttrKey::Size>(size)});
+}
+
+Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
+  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
+  return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
+}
+
+Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
+  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
+  if (info.builtin) {
+    bool id = info.builtin->lowering == sema::Lowering::CoreId;
+    return gen.builder.Make(id ? OpKind::CoreId : OpKind::CoreNum, {}, i64);
+  }
+  if (info.entity->kind == sema::EntityKind::Range) return GenIota(gen, info.entity);
+  Value* value = gen.values.at(info.entity);
+  if (info.entity->kind == sema::EntityKind::Var && !IsScalar(value->type())) {
+    value = gen.builder.Unary(OpKind::Snapshot, value);
+  }
+  return Widen(gen, value);
+}
+
+Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
+  static constexpr OpKind kOps[] = {OpKind::BlkStart, OpKind::BlkSize, OpKind::BlkIndex};
+  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
+  return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blks.at(info.entity)}, i64);
+}
+
+Value* GenUnary(FunctionGen& gen, const syntax::UnaryExpr& unary) {
+  Value* operand = GenExpr(gen, unary.operand);
+  return gen.builder.Unary(unary.op == syntax::UnaryOp::Neg ? OpKind::Neg : OpKind::Not, operand);
+}
+
+Value* GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
+  Value* condition = GenExpr(gen, expr.condition);
+  gen.guards.push_back({condition, false});
+  Value* then_value = GenExpr(gen, expr.then_value);
+  gen.guards.back() = {condition, true};
+  Value* else_value = GenExpr(gen, expr.else_value);
+  gen.guards.pop_back();
+  return gen.builder.Select(condition, then_value, else_value);
+}
+
+bool MayTrap(const ir::Function& fn, const ir::Module& module) {
+  bool traps = false;
+  ir::Walk(fn.body, [&](ir::Op* op) {
+    bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+    traps = traps || (divides && !IsFloat(op->result()->type()->scalar));
+    if (op->kind() == OpKind::Call) {
+      const ir::Function* callee = module.FindFunction(op->attr<ir::AttrKey::Callee>());
+      traps = traps || !callee || MayTrap(*callee, module);
+    }
+  });
+  return traps;
+}
+
+Value* GenFnCall(FunctionGen& gen, const sema::CheckedFunction& callee, const std::vector<Value*>& wide) {
+  std::vector<Value*> args;
+  std::vector<ir::AxisId> axes;
+  for (size_t i = 0; i < wide.size(); ++i) {
+    args.push_back(Round(gen, wide[i], callee.params[i].entity->type.scalar));
+    axes = ir::UnionAxes(axes, args.back()->type()->axes);
+  }
+  Name name = gen.module.context().names.Intern(callee.InstanceName());
+  ir::Function* fn = gen.module.FindFunction(name);
+  KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
+  std::vector<Value*> mask;
+  if (!gen.guards.empty() && MayTrap(*fn, gen.module)) mask.push_back(gen.Mask());
+  if (!mask.empty()) axes = ir::UnionAxes(axes, mask[0]->type()->axes);
+  ir::Type type = gen.builder.types().Tile(callee.result.scalar, std::move(axes));
+  ir::Op* call = gen.builder.Create(OpKind::Call, {args, mask}, {type}, {ir::MakeAttr<ir::AttrKey::Callee>(name)});
+  return Widen(gen, call->result());
+}
+
+Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
+  ir::Builder& b = gen.builder;
+  switch (builtin.lowering) {
+    case sema::Lowering::Clamp: return b.Binary(OpKind::Min, b.Binary(OpKind::Max, args[0], args[1]), args[2]);
+    case sema::Lowering::CeilDiv: {
+      Value* one = b.Int(args[1]->type()->scalar, 1);
+      Value* divisor = args[1];
+      if (Value* mask = gen.Mask()) divisor = b.Select(mask, divisor, one);
+      return b.Binary(OpKind::Div, b.Binary(OpKind::Sub, b.Binary(OpKind::Add, args[0], divisor), one), divisor);
+    }
+    default: break;
+  }
+  OpKind kind = *ir::OpFromSpelling(builtin.target);
+  std::vector<ir::AxisId> axes;
+  for (Value* arg : args) axes = ir::UnionAxes(axes, arg->type()->axes);
+  Scalar scalar = sema::ResultOf(builtin.result, args[0]->type()->scalar);
+  ir::Builder::Segments segments;
+  for (Value* arg : args) segments.push_back({arg});
+  return b.Create(kind, segments, {b.types().Tile(scalar, std::move(axes))})->result();
+}
+
+Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
+  if (info.builtin && info.builtin->lowering == sema::Lowering::Iota) return GenIota(gen, info.entity);
+  std::vector<Value*> args;
+  for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
+  return info.callee ? GenFnCall(gen, *info.callee, args) : GenBuiltin(gen, *info.builtin, args);
+}
+
+Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
+  // Of a narrow float the unrounded f32 is cast: the expression has not ended.
+  Value* operand = GenExpr(gen, cast.operand);
+  return Widen(gen, Round(gen, operand, info.type.scalar));
+}
+
+}  // namespace
+
+Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
+  const sema::ExprInfo& info = gen.Info(expr);
+  LocScope loc(gen, expr->span);
+  if (info.constant) return GenConstant(gen, *info.constant);
+  if (info.size) return gen.builder.Cast(GenSize(gen, info.size), info.type.scalar);
+  switch (expr->kind) {
+    case syntax::ExprKind::Name: return GenName(gen, info);
+    case syntax::ExprKind::Field: return GenField(gen, info);
+    case syntax::ExprKind::Unary: return GenUnary(gen, syntax::As<syntax::UnaryExpr>(expr));
+    case syntax::ExprKind::Binary: return GenBinary(gen, syntax::As<syntax::BinaryExpr>(expr));
+    case syntax::ExprKind::If: return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));
+    case syntax::ExprKind::Cast: return GenCast(gen, syntax::As<syntax::CastExpr>(expr), info);
+    case syntax::ExprKind::Call: return GenCall(gen, syntax::As<syntax::CallExpr>(expr), info);
+    case syntax::ExprKind::Index: return Widen(gen, GenLoad(gen, syntax::As<syntax::IndexExpr>(expr)));
+    case syntax::ExprKind::Reduce: return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));
+    default: KDL_UNREACHABLE("an expression without meaning passed semantic analysis at {}", gen.sources.text(expr->span));
+  }
+}
+
+Value* GenRounded(FunctionGen& gen, const syntax::Expr* expr) {
+  return Round(gen, GenExpr(gen, expr), gen.Info(expr).type.scalar);
+}
+
+Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr) {
+  return gen.builder.Cast(GenExpr(gen, expr), Scalar::I64);
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/module.h"
+#include "sema/checked.h"
+#include "support/source.h"
+
+namespace kdl::irgen {
+
+/// What one function's generation shares: where ops go, and what each source name stands for at this point.
+/// Narrow floats: a value under a name, in a tensor or passed to a fn has its own type; the value of an expression is
+/// the f32 that it computes in (see Widen and Round).
+struct FunctionGen {
+  const sema::CheckedFunction& checked;
+  const SourceManager& sources;
+  ir::Module& module;
+  ir::Function& function;
+  ir::Builder builder;
+
+  /// Lets, vars, parameters, scalar binders, tensors: the present value.
+  std::unordered_map<const sema::Entity*, ir::Value*> values;
+  std::unordered_map<const sema::Entity*, ir::Value*> blks;  ///< of the ranges in scope
+  std::unordered_map<const sema::Entity*, ir::AxisId> axes;
+
+  /// The conditions of the `if` expressions around: elements for which one does not hold must not trap.
+  struct Guard {
+    ir::Value* condition;
+    bool negated;
+    ir::Value* mask = nullptr;  ///< this and all outer guards; made at first need
+  };
+  std::vector<Guard> guards;
+
+  const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
+  ir::Loc LocOf(Span span) const;
+  Name TextOf(Span span) const;
+  ir::AxisId AxisOf(const sema::Entity* range);
+  std::vector<ir::AxisId> AxesOf(const std::vector<const sema::Entity*>& ranges);
+  ir::Value* Mask();  ///< null: no guard
+};
+
+/// Puts a location on the builder for the life of the object.
+class LocScope {
+ public:
+  LocScope(FunctionGen& gen, Span span) : gen_(gen), outer_(gen.builder.loc()) { gen.builder.set_loc(gen.LocOf(span)); }
+  ~LocScope() { gen_.builder.set_loc(outer_); }
+  LocScope(const LocScope&) = delete;
+  LocScope& operator=(const LocScope&) = delete;
+
+ private:
+  FunctionGen& gen_;
+  ir::Loc outer_;
+};
+
+// values.cpp: narrow floats and names
+ir::Value* Widen(FunctionGen& gen, ir::Value* value);
+ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar);
+void SetName(ir::Value* value, Name name);
+
+// expressions.cpp
+/// The value that the expression computes in: f32 where its type is a narrow float.
+ir::Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr);
+/// Rounded to the expression's own type.
+ir::Value* GenRounded(FunctionGen& gen, const syntax::Expr* expr);
+/// An integer expression as i64.
+ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
+
+// arithmetic.cpp
+/// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
+ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);
+/// `target + e`, `target - e` … of an assignment, by the same rule.
+ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target, const syntax::Expr* value, Span span);
+
+// access.cpp
+ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
+void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value, ir::Value* mask);
+
+// reductions.cpp
+ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
+/// `into += dot(…)`, marked in place by sema.
+ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::Value* into);
+
+// statements.cpp
+void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block);
+
+// loops.cpp
+void GenFor(FunctionGen& gen, const syntax::ForStmt& loop);
+void GenIf(FunctionGen& gen, const syntax::IfStmt& branch);
+
+// programs.cpp
+void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
+void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);
+
+}  // namespace kdl::irgen

@@ -1,0 +1,97 @@
+#include "irgen/function_gen.h"
+#include "support/check.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::Value;
+
+/// The value as the variable keeps it: of the declared scalar, over all declared ranges.
+Value* AsDeclared(FunctionGen& gen, Value* value, const sema::Type& declared) {
+  Value* rounded = Round(gen, value, declared.scalar);
+  return gen.builder.Broadcast(rounded, gen.AxesOf(declared.ranges));
+}
+
+void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
+  SetName(value, entity->name);
+  gen.values[entity] = value;
+}
+
+void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
+  const sema::Entity* entity = gen.checked.Info(&let).entities.at(0);
+  if (entity->kind == sema::EntityKind::LocalTensor) return GenLocalTensor(gen, entity, let.span);
+  Bind(gen, entity, AsDeclared(gen, GenExpr(gen, let.value), entity->type));
+}
+
+void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::Entity* var) {
+  Value* present = gen.values.at(var);
+  const auto* reduce = syntax::DynAs<syntax::ReduceExpr>(assign.value);
+  Value* value;
+  if (reduce && gen.Info(reduce).reduce->in_place) {
+    value = GenContractInto(gen, *reduce, present);
+  } else if (assign.op == syntax::AssignOp::Set) {
+    value = GenExpr(gen, assign.value);
+  } else {
+    value = GenUpdate(gen, assign.op, Widen(gen, present), assign.value, assign.span);
+  }
+  Value* stored = AsDeclared(gen, value, var->type);
+  if (Value* mask = gen.Mask()) stored = gen.builder.Select(mask, stored, present);
+  Bind(gen, var, stored);
+}
+
+void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign, const syntax::IndexExpr& target) {
+  Value* value;
+  if (assign.op == syntax::AssignOp::Set) {
+    value = GenExpr(gen, assign.value);
+  } else {
+    value = GenUpdate(gen, assign.op, Widen(gen, GenLoad(gen, target)), assign.value, assign.span);
+  }
+  Value* mask = assign.condition ? GenExpr(gen, assign.condition) : nullptr;
+  GenStore(gen, target, value, mask);
+}
+
+void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
+  KDL_CHECK(assign.mode == syntax::AssignMode::Plain, "atomic and reduce statements pass semantic analysis only when they have meaning");
+  if (const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target)) return AssignElements(gen, assign, *target);
+  AssignVar(gen, assign, gen.Info(assign.target).entity);
+}
+
+void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
+  const sema::Entity* entity = gen.checked.Info(&range).entities.at(0);
+  ir::AxisId axis = gen.AxisOf(entity);
+  Value* zero = gen.builder.I64(0);
+  Size extent = entity->range.extent;
+  Value* size = gen.builder.Make(ir::OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
+                                 {ir::MakeAttr<ir::AttrKey::Size>(extent)});
+  Value* blk = gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
+  SetName(blk, entity->name);
+  gen.blks[entity] = blk;
+}
+
+/// A fn ends with its only return.
+void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
+  Value* value = Round(gen, GenExpr(gen, statement.value), gen.checked.result.scalar);
+  gen.builder.Create(ir::OpKind::Return, {{value}}, {});
+}
+
+}  // namespace
+
+void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
+  for (const syntax::Stmt* stmt : block.stmts) {
+    LocScope loc(gen, stmt->span);
+    switch (stmt->kind) {
+      case syntax::StmtKind::Let: GenLet(gen, syntax::As<syntax::LetStmt>(stmt)); break;
+      case syntax::StmtKind::Assign: GenAssign(gen, syntax::As<syntax::AssignStmt>(stmt)); break;
+      case syntax::StmtKind::Block: GenBlock(gen, syntax::As<syntax::BlockStmt>(stmt)); break;
+      case syntax::StmtKind::If: GenIf(gen, syntax::As<syntax::IfStmt>(stmt)); break;
+      case syntax::StmtKind::For: GenFor(gen, syntax::As<syntax::ForStmt>(stmt)); break;
+      case syntax::StmtKind::Range: GenRange(gen, syntax::As<syntax::RangeStmt>(stmt)); break;
+      case syntax::StmtKind::Return: GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt)); break;
+      case syntax::StmtKind::Launch: GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt)); break;
+      default: KDL_UNREACHABLE("a statement without meaning passed semantic analysis: {}", gen.sources.text(stmt->span));
+    }
+  }
+}
+
+}  // namespace kdl::irgen

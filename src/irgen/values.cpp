@@ -1,0 +1,62 @@
+#include "irgen/function_gen.h"
+
+namespace kdl::irgen {
+
+ir::Loc FunctionGen::LocOf(Span span) const {
+  if (!span.valid()) return {};
+  LineColumn at = sources.Locate(span);
+  return {module.context().names.Intern(sources.path(span.file)), at.line, at.column, span.end - span.begin};
+}
+
+/// The source on one line: what a trap quotes.
+Name FunctionGen::TextOf(Span span) const {
+  std::string text;
+  for (char c : sources.text(span)) {
+    bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!space) text += c;
+    if (space && !text.empty() && text.back() != ' ') text += ' ';
+  }
+  return module.context().names.Intern(text);
+}
+
+ir::AxisId FunctionGen::AxisOf(const sema::Entity* range) {
+  if (auto found = axes.find(range); found != axes.end()) return found->second;
+  ir::Axis axis{range->name, range->range.extent, range->range.domain, {}};
+  if (range->range.parent) axis.parent = AxisOf(range->range.parent);
+  return axes[range] = function.AddAxis(axis);
+}
+
+std::vector<ir::AxisId> FunctionGen::AxesOf(const std::vector<const sema::Entity*>& ranges) {
+  std::vector<ir::AxisId> ids;
+  for (const sema::Entity* range : ranges) ids.push_back(AxisOf(range));
+  return ids;
+}
+
+ir::Value* FunctionGen::Mask() {
+  ir::Value* outer = nullptr;
+  for (Guard& guard : guards) {
+    if (!guard.mask) {
+      guard.mask = guard.negated ? builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
+      if (outer) guard.mask = builder.Binary(ir::OpKind::And, outer, guard.mask);
+    }
+    outer = guard.mask;
+  }
+  return outer;
+}
+
+ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
+  return IsNarrowFloat(value->type()->scalar) ? gen.builder.Cast(value, Scalar::F32) : value;
+}
+
+ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
+  // Widening is exact, so rounding back what was just widened gives the value itself.
+  ir::Op* def = value->def();
+  bool widened = def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
+  return widened && IsNarrowFloat(scalar) ? def->operand(0) : gen.builder.Cast(value, scalar);
+}
+
+void SetName(ir::Value* value, Name name) {
+  if (value->name().empty()) value->set_name(name);
+}
+
+}  // namespace kdl::irgen

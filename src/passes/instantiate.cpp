@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ir/builder.h"
+#include "passes/bind_constants.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+#include "support/check.h"
+
+// instantiate: one kernel for each set of constants.
+//   kernel @f.f32 generics(D = 64 | 128, BM = auto)  ->  @f.f32.D64 and @f.f32.D128, BM still open
+//   launch @f.f32 {constants = "BM = 32"}            ->  launch @f.f32.BM32 {constants = "BM=32"}
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Function;
+using ir::Generic;
+
+constexpr size_t kMaxVariants = 8;
+
+struct Binding {
+  Name generic;
+  int64_t value;
+};
+
+std::vector<Binding> ParseConstants(std::string_view text, Names& names) {
+  std::vector<Binding> bindings;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, comma);
+    size_t equal = part.find('=');
+    size_t name_end = part.find_last_not_of(' ', equal - 1) + 1;
+    size_t digits = part.find_first_not_of(' ', equal + 1);
+    int64_t value = 0;
+    auto end = std::from_chars(part.data() + digits, part.data() + part.size(), value);
+    KDL_CHECK(end.ec == std::errc(), "constants '{}' of a launch", text);
+    bindings.push_back({names.Intern(part.substr(0, name_end)), value});
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  return bindings;
+}
+
+std::string ConstantsText(const std::vector<Binding>& bindings) {
+  std::string text;
+  for (const Binding& binding : bindings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", binding.generic.text(), binding.value);
+  }
+  return text;
+}
+
+std::string ChoicesText(const std::vector<int64_t>& choices) {
+  return fmt::format("{}", fmt::join(choices, ", "));
+}
+
+class Instantiation {
+ public:
+  explicit Instantiation(PassContext& context) : context_(context), module_(context.module) {}
+
+  void Run() {
+    std::vector<Function*> sources = module_.functions();
+    for (Function* function : sources) {
+      if (function->kind == ir::FunctionKind::Program) BindLaunches(*function);
+    }
+    for (Function* function : sources) {
+      if (function->kind == ir::FunctionKind::Kernel) Split(*function);
+    }
+    std::erase_if(module_.functions(), [&](Function* f) { return std::find(dead_.begin(), dead_.end(), f) != dead_.end(); });
+    for (Function* function : module_.functions()) BindConstants(*function, module_);
+  }
+
+ private:
+  Names& names() { return module_.context().names; }
+
+  void BindLaunches(Function& program) {
+    ir::Walk(program.body, [&](ir::Op* op) {
+      if (op->kind() != ir::OpKind::Launch || !op->HasAttr(ir::AttrKey::Constants)) return;
+      std::vector<Binding> bindings = ParseConstants(op->attr<ir::AttrKey::Constants>().text(), names());
+      Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
+      Function* variant = Variant(*kernel, bindings, op->loc());
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Callee>(variant->name));
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(bindings))));
+    });
+  }
+
+  /// The kernel with these constants; made once.
+  Function* Variant(Function& kernel, const std::vector<Binding>& bindings, ir::Loc loc) {
+    std::string name = kernel.name.str();
+    for (const Binding& binding : bindings) name += fmt::format(".{}{}", binding.generic.text(), binding.value);
+    Name interned = names().Intern(name);
+    if (Function* known = module_.FindFunction(interned)) return known;
+    Function* variant = ir::CloneFunction(kernel, module_, interned);
+    for (const Binding& binding : bindings) {
+      for (Generic& generic : variant->generics) {
+        if (generic.name == binding.generic) generic.values = {binding.value};
+      }
+    }
+    instantiated_.push_back(&kernel);
+    CheckValues(*variant, loc);
+    return variant;
+  }
+
+  void CheckValues(const Function& kernel, ir::Loc loc) {
+    for (const Generic& generic : kernel.generics) {
+      for (int64_t value : generic.values) CheckValue(kernel, generic, value, loc);
+    }
+  }
+
+  void CheckValue(const Function& kernel, const Generic& generic, int64_t value, ir::Loc loc) {
+    const auto& choices = generic.choices;
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+      context_.diagnostics.Report(diag::NotAChoice, context_.SpanOf(loc), generic.name.text(), value, kernel.base_name(),
+                                  ChoicesText(choices));
+    }
+    for (const ir::Axis& axis : kernel.axes) {
+      bool is_extent = axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == generic.name;
+      bool may_be_empty = axis.domain == axis.extent;  // `range d in D`
+      if (!is_extent || may_be_empty || value >= 1) continue;
+      context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(), value, axis.name.text());
+      return;
+    }
+  }
+
+  /// One kernel for each combination of the generics' values; the kernel itself where there is one combination.
+  void Split(Function& kernel) {
+    CheckValues(kernel, kernel.loc);
+    if (!AllKnown(kernel)) return;
+    std::vector<std::vector<Binding>> combinations = {{}};
+    for (const Generic& generic : kernel.generics) {
+      if (generic.values.size() < 2) continue;
+      std::vector<std::vector<Binding>> longer;
+      for (const auto& combination : combinations) {
+        for (int64_t value : generic.values) {
+          longer.push_back(combination);
+          longer.back().push_back({generic.name, value});
+        }
+      }
+      combinations = std::move(longer);
+    }
+    if (combinations.size() > kMaxVariants) {
+      context_.diagnostics.Report(diag::TooManyVariants, context_.SpanOf(kernel.loc), kernel.base_name(), combinations.size());
+    } else if (combinations.size() > 1) {
+      for (const auto& combination : combinations) Variant(kernel, combination, kernel.loc);
+      dead_.push_back(&kernel);
+    }
+  }
+
+  /// A kernel with an unknown constant is an error, unless launches have given it everywhere.
+  bool AllKnown(Function& kernel) {
+    for (const Generic& generic : kernel.generics) {
+      if (!generic.values.empty() || generic.is_auto) continue;
+      bool launched = std::find(instantiated_.begin(), instantiated_.end(), &kernel) != instantiated_.end();
+      if (launched && !kernel.exported) {
+        dead_.push_back(&kernel);
+      } else {
+        context_.diagnostics
+            .Report(diag::UnboundGeneric, context_.SpanOf(kernel.loc), generic.name.text(), kernel.base_name())
+            .Help(fmt::format("give it on the command line, -D {0}=64, or -D {0}=64,128 for two variants", generic.name.text()));
+      }
+      return false;
+    }
+    return true;
+  }
+
+  PassContext& context_;
+  ir::Module& module_;
+  std::vector<Function*> instantiated_;
+  std::vector<Function*> dead_;
+};
+
+}  // namespace
+
+void RunInstantiate(PassContext& context) { Instantiation(context).Run(); }
+
+}  // namespace kdl::passes

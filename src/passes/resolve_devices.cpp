@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+
+// resolve-devices: every allocation and launch names its device. Without `on` it is the only declared one, or the host.
+
+namespace kdl::passes {
+
+namespace {
+
+std::string DeclaredNames(const ir::Module& module) {
+  std::string text;
+  for (const ir::Device& device : module.devices) {
+    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", device.name.text());
+  }
+  return text;
+}
+
+/// The device of what does not say where; empty, after an error, where several are declared.
+Name DefaultDevice(PassContext& context, const ir::Op* op) {
+  ir::Module& module = context.module;
+  if (module.devices.empty()) module.devices.push_back({module.context().names.Intern("host"), "host"});
+  if (module.devices.size() == 1) return module.devices[0].name;
+  context.diagnostics.Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
+      .Help(fmt::format("write `on {}` behind it", module.devices[0].name.text()));
+  return {};
+}
+
+}  // namespace
+
+void RunResolveDevices(PassContext& context) {
+  for (ir::Function* function : context.module.functions()) {
+    if (function->kind != ir::FunctionKind::Program) continue;
+    ir::Walk(function->body, [&](ir::Op* op) {
+      if (!op->HasAttr(ir::AttrKey::Device) || !op->attr<ir::AttrKey::Device>().empty()) return;
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Device>(DefaultDevice(context, op)));
+    });
+  }
+}
+
+}  // namespace kdl::passes
