@@ -1,6 +1,7 @@
 #include "ir/attr.h"
 
 #include <array>
+#include <utility>
 
 #include "support/check.h"
 
@@ -40,13 +41,19 @@ std::optional<AttrKey> AttrFromSpelling(std::string_view spelling) {
   return std::nullopt;
 }
 
-bool IsEnumerated(AttrKey key) {
-  std::string_view type = kAttrs[static_cast<size_t>(key)].type;
-  for (const EnumeratorRow& row : kEnumerators) {
-    if (row.type == type) return true;
+AttrForm FormOf(AttrKey key) {
+  static constexpr std::pair<std::string_view, AttrForm> kForms[] = {
+      {"int64_t", AttrForm::Integer}, {"BitPattern", AttrForm::BitPattern}, {"Name", AttrForm::Text},
+      {"Symbol", AttrForm::Symbol},   {"AxisList", AttrForm::Axes},         {"Access", AttrForm::Access},
+      {"Size", AttrForm::Size},
+  };
+  for (const auto& [type, form] : kForms) {
+    if (type == kAttrs[static_cast<size_t>(key)].type) return form;
   }
-  return type == "Scalar";
+  return AttrForm::Enumerator;
 }
+
+bool IsEnumerated(AttrKey key) { return FormOf(key) == AttrForm::Enumerator; }
 
 std::string_view EnumeratorSpelling(AttrKey key, int64_t enumerator) {
   std::string_view type = kAttrs[static_cast<size_t>(key)].type;

@@ -59,6 +59,8 @@ struct AttrTraits;
 
 namespace attr_types {
 using Name = kdl::Name;
+using Symbol = kdl::Name;
+using BitPattern = int64_t;
 using Size = kdl::Size;
 #define KDL_ATTR(key, spelling, type) using Of##key = type;
 #include "ir/attrs.def"
@@ -73,6 +75,10 @@ using Size = kdl::Size;
 
 std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
+
+/// How an attribute's value is stored and how it reads in the text form.
+enum class AttrForm : uint8_t { Integer, BitPattern, Enumerator, Text, Symbol, Axes, Access, Size };
+AttrForm FormOf(AttrKey key);
 
 /// The spelling of an enumerator, and back; `key` names an attribute of an enumerated type.
 bool IsEnumerated(AttrKey key);

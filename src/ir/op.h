@@ -29,6 +29,7 @@ enum Trait : uint32_t {
   kTraps = 1 << 2,        ///< may stop the core
   kTerminator = 1 << 3,   ///< ends a block
   kLoopForm = 1 << 4,     ///< exists below tile level only
+  kTileForm = 1 << 8,     ///< speaks of tiles or blks: gone at loop level
   kHost = 1 << 5,         ///< stands in programs only
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
