@@ -28,8 +28,8 @@ IN : 'in' ;
 OUT : 'out' ;
 INOUT : 'inout' ;
 AUTO : 'auto' ;
-INF : 'inf' ;
-NAN : 'nan' ;
+INF_WORD : 'inf' ;
+NAN_WORD : 'nan' ;
 TRUE : 'true' ;
 FALSE : 'false' ;
 

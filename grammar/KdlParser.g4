@@ -164,7 +164,7 @@ operand : (MINUS | NOT)* primary suffix* (AS name)* ;
 primary
     : name
     | name genericArgs? callArgs
-    | INT | FLOAT | INF | NAN | TRUE | FALSE | AUTO | STRING
+    | INT | FLOAT | INF_WORD | NAN_WORD | TRUE | FALSE | AUTO | STRING
     | LPAREN expr (COMMA expr)* RPAREN
     | LBRACK (expr (COMMA expr)*)? RBRACK
     ;

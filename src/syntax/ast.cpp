@@ -1,0 +1,25 @@
+#include "syntax/ast.h"
+
+#include <array>
+
+namespace kdl::syntax {
+
+namespace {
+
+#define KDL_SECOND(name, spelling) std::string_view(spelling),
+constexpr std::array kUnaryOps = {KDL_UNARY_OPS(KDL_SECOND)};
+constexpr std::array kBinaryOps = {KDL_BINARY_OPS(KDL_SECOND)};
+constexpr std::array kAssignOps = {KDL_ASSIGN_OPS(KDL_SECOND)};
+constexpr std::array kDirections = {KDL_DIRECTIONS(KDL_SECOND)};
+#undef KDL_SECOND
+
+}  // namespace
+
+std::string_view Spelling(UnaryOp op) { return kUnaryOps[static_cast<size_t>(op)]; }
+std::string_view Spelling(BinaryOp op) { return kBinaryOps[static_cast<size_t>(op)]; }
+std::string_view Spelling(AssignOp op) { return kAssignOps[static_cast<size_t>(op)]; }
+std::string_view Spelling(Direction direction) {
+  return kDirections[static_cast<size_t>(direction)];
+}
+
+}  // namespace kdl::syntax

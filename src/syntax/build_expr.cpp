@@ -1,0 +1,407 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "syntax/builder.h"
+#include "syntax/diagnostics.h"
+#include "syntax/literals.h"
+
+namespace kdl::syntax {
+
+namespace {
+
+using antlr4::ParserRuleContext;
+using antlr4::tree::TerminalNode;
+
+constexpr std::string_view kTypeTaker = "random";  // its first argument is a type
+
+bool IsComparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
+
+TerminalNode* TokenAt(const ParserRuleContext* node, size_t i) {
+  return static_cast<TerminalNode*>(node->children[i]);
+}
+
+const Expr* BuildInt(Builder& builder, Span span) {
+  auto* literal = builder.MakeExpr<IntLit>(span);
+  literal->text = builder.Text(span);
+  std::optional<uint64_t> value = ParseInt(literal->text);
+  if (!value) builder.diagnostics.Report(diag::IntTooLarge, span, literal->text);
+  literal->value = value.value_or(0);
+  return literal;
+}
+
+const Expr* BuildFloat(Builder& builder, Span span, double value) {
+  auto* literal = builder.MakeExpr<FloatLit>(span);
+  literal->text = builder.Text(span);
+  literal->value = value;
+  return literal;
+}
+
+const Expr* BuildLiteral(Builder& builder, TerminalNode* token) {
+  Span span = builder.SpanOf(token);
+  switch (token->getSymbol()->getType()) {
+    case P::INT:
+      return BuildInt(builder, span);
+    case P::FLOAT: {
+      std::optional<double> value = ParseFloat(builder.Text(span));
+      if (!value) {
+        builder.diagnostics.Report(diag::FloatTooLarge, span, builder.Text(span))
+            .Help("infinity is written inf");
+      }
+      return BuildFloat(builder, span, value.value_or(0));
+    }
+    case P::INF_WORD:
+      return BuildFloat(builder, span, std::numeric_limits<double>::infinity());
+    case P::NAN_WORD:
+      return BuildFloat(builder, span, std::numeric_limits<double>::quiet_NaN());
+    case P::AUTO:
+      return builder.MakeExpr<AutoLit>(span);
+    case P::STRING:
+      return BuildString(builder, token);
+    default: {
+      auto* literal = builder.MakeExpr<BoolLit>(span);
+      literal->value = token->getSymbol()->getType() == P::TRUE;
+      return literal;
+    }
+  }
+}
+
+const Expr* BuildName(Builder& builder, P::NameContext* name) {
+  Ident ident = BuildIdent(builder, name);
+  auto* expr = builder.MakeExpr<NameExpr>(ident.span);
+  expr->name = ident.name;
+  return expr;
+}
+
+Arg BuildArg(Builder& builder, P::ArgContext* node) {
+  Arg arg;
+  arg.span = builder.SpanOf(node);
+  arg.name = BuildIdent(builder, node->name());
+  arg.value = BuildExpr(builder, node->expr());
+  return arg;
+}
+
+/// The type that `f32` and `f32[M, K]` are as expressions; null where the expression is no type.
+const TypeRef* TypeOf(Builder& builder, const Expr* expr) {
+  const auto* index = DynAs<IndexExpr>(expr);
+  const auto* name = DynAs<NameExpr>(index != nullptr ? index->base : expr);
+  if (name == nullptr || (index != nullptr && index->otherwise != nullptr)) return nullptr;
+  auto* type = builder.arena.Make<TypeRef>();
+  type->span = expr->span;
+  type->name.span = name->span;
+  type->name.name = name->name;
+  if (index == nullptr) return type;
+  for (const Arg& dim : index->indices) {
+    if (dim.name) return nullptr;
+    type->dims.push_back(dim.value);
+  }
+  return type;
+}
+
+CallExpr* BuildCall(Builder& builder, Span span, P::NameContext* callee,
+                    P::GenericArgsContext* generics, P::CallArgsContext* args) {
+  auto* call = builder.MakeExpr<CallExpr>(span);
+  call->callee = BuildIdent(builder, callee);
+  call->generics = BuildGenericArgs(builder, generics);
+  call->args = BuildArgs(builder, args, "a call with a receiver or generic arguments");
+  return call;
+}
+
+const Expr* BuildReduce(Builder& builder, Span span, P::NameContext* op, P::CallArgsContext* args) {
+  auto* reduce = builder.MakeExpr<ReduceExpr>(span);
+  reduce->op = BuildIdent(builder, op);
+  for (P::ArgContext* node : args->arg()) {
+    Arg arg = BuildArg(builder, node);
+    if (arg.name) {
+      builder.diagnostics.Report(diag::NamedReductionArgument, arg.name.span, arg.name.name.text(),
+                                 reduce->op.name.text());
+    }
+    reduce->operands.push_back(arg.value);
+  }
+  P::OverContext* over = args->over();
+  for (P::NameContext* range : over->name()) reduce->over.push_back(BuildIdent(builder, range));
+  reduce->reversed = !over->REVERSED().empty();
+  reduce->exclusive = !over->EXCLUSIVE().empty();
+  if (P::CombineContext* combine = over->combine()) {
+    reduce->combine = BuildPath(builder, combine->name());
+    reduce->init = BuildExpr(builder, combine->expr());
+  }
+  return reduce;
+}
+
+const Expr* BuildNamed(Builder& builder, P::PrimaryContext* primary, Span span) {
+  P::CallArgsContext* args = primary->callArgs();
+  if (args == nullptr) return BuildName(builder, primary->name());
+  if (args->over() != nullptr && primary->genericArgs() == nullptr) {
+    return BuildReduce(builder, span, primary->name(), args);
+  }
+  CallExpr* call = BuildCall(builder, span, primary->name(), primary->genericArgs(), args);
+  if (call->callee.name.text() == kTypeTaker && !call->args.empty() && !call->args[0].name) {
+    if (const TypeRef* type = TypeOf(builder, call->args[0].value)) {
+      auto* expr = builder.MakeExpr<TypeExpr>(type->span);
+      expr->type = type;
+      call->args[0].value = expr;
+    }
+  }
+  return call;
+}
+
+const Expr* BuildPrimary(Builder& builder, P::PrimaryContext* primary) {
+  Span span = builder.SpanOf(primary);
+  if (primary->name() != nullptr) return BuildNamed(builder, primary, span);
+  std::vector<P::ExprContext*> inner = primary->expr();
+  if (primary->LBRACK() != nullptr) {
+    auto* list = builder.MakeExpr<ListExpr>(span);
+    list->elements = BuildExprs(builder, inner);
+    return list;
+  }
+  if (inner.size() == 1) return BuildExpr(builder, inner[0]);
+  if (inner.empty()) return BuildLiteral(builder, TokenAt(primary, 0));
+  auto* tuple = builder.MakeExpr<TupleExpr>(span);
+  tuple->elements = BuildExprs(builder, inner);
+  return tuple;
+}
+
+/// `.0`, and `.0.1`, which reads as a float.
+const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, TerminalNode* number) {
+  Span span = builder.SpanOf(number);
+  std::string_view text = builder.Text(span);
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find('.', begin), text.size());
+    Span part{span.file, span.begin + static_cast<uint32_t>(begin),
+              span.begin + static_cast<uint32_t>(end)};
+    std::optional<uint64_t> index = ParseInt(builder.Text(part));
+    if (!index || *index > std::numeric_limits<uint32_t>::max()) {
+      builder.diagnostics.Report(diag::IntTooLarge, part, builder.Text(part));
+      index = 0;
+    }
+    auto* field = builder.MakeExpr<FieldExpr>(Span{span.file, whole.begin, part.end});
+    field->base = base;
+    field->index = static_cast<uint32_t>(*index);
+    base = field;
+    begin = end + 1;
+  }
+  return base;
+}
+
+/// `span` is from the start of the base to the end of the suffix.
+const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::SuffixContext* suffix) {
+  if (P::IndicesContext* indices = suffix->indices()) {
+    auto* index = builder.MakeExpr<IndexExpr>(span);
+    index->base = base;
+    BuildIndices(builder, indices, *index);
+    return index;
+  }
+  if (suffix->name() == nullptr) return BuildElement(builder, base, span, TokenAt(suffix, 1));
+  if (P::CallArgsContext* args = suffix->callArgs()) {
+    CallExpr* call = BuildCall(builder, span, suffix->name(), suffix->genericArgs(), args);
+    call->receiver = base;
+    return call;
+  }
+  auto* field = builder.MakeExpr<FieldExpr>(span);
+  field->base = base;
+  field->name = BuildIdent(builder, suffix->name());
+  return field;
+}
+
+/// Prefixes, then a place, then casts: applied from the place outwards.
+const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
+  std::vector<P::SuffixContext*> suffixes = operand->suffix();
+  std::vector<P::NameContext*> casts = operand->name();
+  size_t prefixes = operand->children.size() - 1 - suffixes.size() - 2 * casts.size();
+  Deeper deeper(builder, prefixes + casts.size(), builder.SpanOf(operand));
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.SpanOf(operand));
+
+  Span first = builder.SpanOf(operand->primary());
+  const Expr* expr = BuildPlace(builder, operand->primary(), suffixes);
+  for (P::NameContext* type : casts) {
+    auto* cast = builder.MakeExpr<CastExpr>(Cover(first, builder.SpanOf(type)));
+    cast->operand = expr;
+    cast->type = BuildIdent(builder, type);
+    expr = cast;
+  }
+  for (size_t i = prefixes; i-- > 0;) {
+    Span op = builder.SpanOf(TokenAt(operand, i));
+    auto* unary = builder.MakeExpr<UnaryExpr>(Cover(op, builder.SpanOf(operand)));
+    unary->op = FindSpelled(builder.Text(op), UnaryOp::Not);
+    unary->operand = expr;
+    expr = unary;
+  }
+  return expr;
+}
+
+/// A tree of operations: `operand`, or left, operator, right. Walks its left spine in a loop; a
+/// long sum leans to the left.
+const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
+  Span span = builder.SpanOf(node);
+  std::vector<ParserRuleContext*> spine;
+  while (node->children.size() == 3) {
+    spine.push_back(node);
+    node = static_cast<ParserRuleContext*>(node->children[0]);
+  }
+  Deeper deeper(builder, spine.size(), span);
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(span);
+
+  const Expr* expr = BuildOperand(builder, static_cast<P::OperandContext*>(node->children[0]));
+  std::optional<BinaryOp> previous;
+  for (size_t i = spine.size(); i-- > 0;) {
+    Span op_span = builder.SpanOf(TokenAt(spine[i], 1));
+    BinaryOp op = FindSpelled(builder.Text(op_span), BinaryOp::Or);
+    if (previous && IsComparison(*previous) && IsComparison(op)) {
+      builder.diagnostics.Report(diag::ComparisonChain, op_span, Spelling(op), Spelling(*previous))
+          .Help("write a < b && b < c for a < b < c");
+    }
+    const Expr* rhs =
+        BuildOperation(builder, static_cast<ParserRuleContext*>(spine[i]->children[2]));
+    auto* binary = builder.MakeExpr<BinaryExpr>(builder.SpanOf(spine[i]));
+    binary->op = op;
+    binary->op_span = op_span;
+    binary->lhs = expr;
+    binary->rhs = rhs;
+    expr = binary;
+    previous = op;
+  }
+  return expr;
+}
+
+const Expr* BuildIf(Builder& builder, P::ExprContext* node) {
+  auto* expr = builder.MakeExpr<IfExpr>(builder.SpanOf(node));
+  expr->condition = BuildExpr(builder, node->expr(0));
+  expr->then_value = BuildExpr(builder, node->expr(1));
+  expr->else_value = BuildExpr(builder, node->expr(2));
+  return expr;
+}
+
+}  // namespace
+
+const Expr* BuildExpr(Builder& builder, P::ExprContext* expr) {
+  Span span = builder.SpanOf(expr);
+  Deeper deeper(builder, 1, span);
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(span);
+  if (expr->IF() != nullptr) return BuildIf(builder, expr);
+  const Expr* value = BuildOperation(builder, expr->operation());
+  if (expr->TO() == nullptr) return value;
+  auto* move = builder.MakeExpr<MoveExpr>(span);
+  move->operand = value;
+  move->device = BuildIdent(builder, expr->name());
+  return move;
+}
+
+const Expr* BuildArith(Builder& builder, P::ArithContext* arith) {
+  return BuildOperation(builder, arith);
+}
+
+const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
+                       const std::vector<P::SuffixContext*>& suffixes) {
+  Deeper deeper(builder, suffixes.size(), builder.SpanOf(primary));
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.SpanOf(primary));
+  const Expr* expr = BuildPrimary(builder, primary);
+  Span first = builder.SpanOf(primary);
+  for (P::SuffixContext* suffix : suffixes) {
+    expr = BuildSuffix(builder, expr, Cover(first, builder.SpanOf(suffix)), suffix);
+  }
+  return expr;
+}
+
+std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs) {
+  std::vector<const Expr*> out;
+  out.reserve(exprs.size());
+  for (P::ExprContext* expr : exprs) out.push_back(BuildExpr(builder, expr));
+  return out;
+}
+
+std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what) {
+  std::vector<Arg> out;
+  if (args == nullptr) return out;
+  for (P::ArgContext* arg : args->arg()) out.push_back(BuildArg(builder, arg));
+  if (P::OverContext* over = args->over()) {
+    builder.diagnostics.Report(diag::OverOutsideReduction, builder.SpanOf(over), what);
+  }
+  return out;
+}
+
+std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics) {
+  std::vector<Arg> out;
+  if (generics == nullptr) return out;
+  for (P::GenericArgContext* node : generics->genericArg()) {
+    Arg& arg = out.emplace_back();
+    arg.span = builder.SpanOf(node);
+    arg.name = BuildIdent(builder, node->name());
+    arg.value = BuildArith(builder, node->arith());
+  }
+  return out;
+}
+
+void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out) {
+  for (P::ArgContext* index : indices->arg()) out.indices.push_back(BuildArg(builder, index));
+  if (P::ExprContext* otherwise = indices->expr()) out.otherwise = BuildExpr(builder, otherwise);
+}
+
+const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path) {
+  const Expr* expr = BuildName(builder, path[0]);
+  Deeper deeper(builder, path.size(), builder.SpanOf(path[0]));
+  if (!deeper.ok()) return expr;
+  for (size_t i = 1; i < path.size(); ++i) {
+    auto* field = builder.MakeExpr<FieldExpr>(Cover(expr->span, builder.SpanOf(path[i])));
+    field->base = expr;
+    field->name = BuildIdent(builder, path[i]);
+    expr = field;
+  }
+  return expr;
+}
+
+const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
+  auto* type = builder.arena.Make<TypeRef>();
+  type->span = builder.SpanOf(node);
+  type->name = BuildIdent(builder, node->name());
+  type->dims = BuildExprs(builder, node->expr());
+  for (P::TypeContext* element : node->type())
+    type->elements.push_back(BuildType(builder, element));
+  return type;
+}
+
+StringLit* BuildString(Builder& builder, TerminalNode* text) {
+  Span span = builder.SpanOf(text);
+  auto* literal = builder.MakeExpr<StringLit>(span);
+  std::optional<size_t> bad_escape;
+  literal->value = ParseString(builder.Text(span), bad_escape);
+  if (bad_escape) {
+    auto at = span.begin + static_cast<uint32_t>(*bad_escape);
+    Span escape{span.file, at, at + 2};
+    builder.diagnostics.Report(diag::BadEscape, escape, builder.Text(escape).substr(1))
+        .Help("a backslash itself is written \\\\");
+  }
+  return literal;
+}
+
+Equation BuildEquation(Builder& builder, P::EquationContext* node) {
+  Equation equation;
+  equation.span = builder.SpanOf(node);
+  equation.compared = node->TILDE() != nullptr;
+  equation.lhs = BuildArith(builder, node->arith());
+  equation.rhs = BuildExpr(builder, node->expr());
+  if (P::ToleranceContext* tolerance = node->tolerance()) {
+    for (P::TolerancePartContext* part : tolerance->tolerancePart()) {
+      Ident name = BuildIdent(builder, part->name());
+      const Expr** place = name.name.text() == "rtol"   ? &equation.rtol
+                           : name.name.text() == "atol" ? &equation.atol
+                                                        : nullptr;
+      if (place == nullptr || *place != nullptr) {
+        builder.diagnostics.Report(diag::BadTolerance, name.span, name.name.text());
+        continue;
+      }
+      *place = BuildExpr(builder, part->expr());
+    }
+  }
+  const auto* index = DynAs<IndexExpr>(equation.lhs);
+  bool defines = DynAs<NameExpr>(index != nullptr ? index->base : equation.lhs) != nullptr;
+  if (!equation.compared && !defines) {
+    builder.diagnostics
+        .Report(diag::BadEquation, equation.lhs->span, builder.Text(equation.lhs->span))
+        .Help("an equation that is checked is written with ~");
+  }
+  return equation;
+}
+
+}  // namespace kdl::syntax

@@ -1,0 +1,193 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "syntax/builder.h"
+#include "syntax/diagnostics.h"
+
+namespace kdl::syntax {
+
+namespace {
+
+std::string_view Word(FunctionKind kind) {
+  switch (kind) {
+    case FunctionKind::Fn:
+      return "fn";
+    case FunctionKind::Kernel:
+      return "kernel";
+    case FunctionKind::Program:
+      return "program";
+  }
+  return {};
+}
+
+template <class T>
+T* MakeItem(Builder& builder, antlr4::ParserRuleContext* node) {
+  T* item = builder.arena.Make<T>();
+  item->span = builder.SpanOf(node);
+  return item;
+}
+
+Item* BuildImport(Builder& builder, P::ImportItemContext* node) {
+  auto* item = MakeItem<ImportItem>(builder, node);
+  for (P::NameContext* part : node->name()) item->path.push_back(BuildIdent(builder, part));
+  item->name = item->path.back();
+  return item;
+}
+
+Item* BuildConst(Builder& builder, P::ConstItemContext* node) {
+  auto* item = MakeItem<ConstItem>(builder, node);
+  item->name = BuildIdent(builder, node->name());
+  if (node->type() != nullptr) item->type = BuildType(builder, node->type());
+  item->value = BuildExpr(builder, node->expr());
+  return item;
+}
+
+Item* BuildDevice(Builder& builder, P::DeviceItemContext* node) {
+  auto* item = MakeItem<DeviceItem>(builder, node);
+  item->name = BuildIdent(builder, node->name());
+  if (node->expr() != nullptr) item->value = BuildExpr(builder, node->expr());
+  return item;
+}
+
+Item* BuildTest(Builder& builder, P::TestItemContext* node) {
+  auto* item = MakeItem<TestItem>(builder, node);
+  item->title = BuildString(builder, node->STRING())->value;
+  item->body = BuildBlock(builder, node->block());
+  return item;
+}
+
+GenericParam BuildGenericParam(Builder& builder, P::GenericParamContext* node) {
+  GenericParam param;
+  param.span = builder.SpanOf(node);
+  std::vector<P::NameContext*> names = node->name();
+  param.name = BuildIdent(builder, names[0]);
+  for (size_t i = 1; i < names.size(); ++i) param.kinds.push_back(BuildIdent(builder, names[i]));
+  if (node->choices() != nullptr) param.choices = BuildExprs(builder, node->choices()->expr());
+  if (node->arith() != nullptr) param.default_value = BuildArith(builder, node->arith());
+  return param;
+}
+
+Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
+  Param param;
+  param.span = builder.SpanOf(node);
+  param.name = BuildIdent(builder, node->name());
+  if (node->direction() != nullptr) {
+    Span span = builder.SpanOf(node->direction());
+    param.direction = FindSpelled(builder.Text(span), Direction::Pop);
+    bool pipe_end = param.direction == Direction::Push || param.direction == Direction::Pop;
+    if (pipe_end && kind != FunctionKind::Fn) {
+      builder.diagnostics.Report(diag::PipeEndParam, span, Spelling(param.direction), Word(kind))
+          .Help("declare the pipe in the kernel: pipe q: T[E0, E1];");
+    }
+  }
+  param.type = BuildType(builder, node->type());
+  if (node->placement() != nullptr) param.on = BuildIdent(builder, node->placement()->name());
+  return param;
+}
+
+/// `requires` and `ensures`: after a kernel, each at most once, in this order.
+void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& contracts,
+                    FunctionItem& item) {
+  bool required = false;
+  bool ensured = false;
+  for (P::ContractContext* contract : contracts) {
+    bool requires_word = contract->requirements() != nullptr;
+    std::string_view word = requires_word ? "requires" : "ensures";
+    std::string fault;
+    if (item.function_kind != FunctionKind::Kernel) {
+      fault = fmt::format("after a {}; only kernels have contracts", Word(item.function_kind));
+    } else if (requires_word ? required : ensured) {
+      fault = fmt::format("a second time; put its lines into the first");
+    } else if (requires_word && ensured) {
+      fault = "after `ensures`; it stands before";
+    }
+    if (!fault.empty()) {
+      Span span = builder.SpanOf(contract);
+      span.end = span.begin + static_cast<uint32_t>(word.size());
+      builder.diagnostics.Report(diag::MisplacedContract, span, word, fault);
+    }
+    if (requires_word) {
+      required = true;
+      item.requirements = BuildExprs(builder, contract->requirements()->expr());
+      continue;
+    }
+    ensured = true;
+    for (P::EquationContext* equation : contract->guarantees()->equation()) {
+      item.ensures.push_back(BuildEquation(builder, equation));
+    }
+  }
+}
+
+Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
+  auto* item = MakeItem<FunctionItem>(builder, node);
+  item->function_kind = node->KERNEL() != nullptr    ? FunctionKind::Kernel
+                        : node->PROGRAM() != nullptr ? FunctionKind::Program
+                                                     : FunctionKind::Fn;
+  item->name = BuildIdent(builder, node->name());
+  if (P::GenericParamsContext* generics = node->genericParams()) {
+    for (P::GenericParamContext* generic : generics->genericParam()) {
+      item->generics.push_back(BuildGenericParam(builder, generic));
+    }
+  }
+  for (P::ParamContext* param : node->param()) {
+    item->params.push_back(BuildParam(builder, param, item->function_kind));
+  }
+  if (node->type() != nullptr) {
+    item->result = BuildType(builder, node->type());
+    if (item->function_kind != FunctionKind::Fn) {
+      builder.diagnostics
+          .Report(diag::ResultOfKernel, item->result->span, Word(item->function_kind))
+          .Help(fmt::format("write a parameter: result: out {}", builder.Text(item->result->span)));
+    }
+  }
+  if (node->whereClause() != nullptr) {
+    item->where = BuildExprs(builder, node->whereClause()->expr());
+  }
+  item->attributes = BuildAttributes(builder, node->attribute());
+  item->body = BuildBlock(builder, node->block());
+  BuildContracts(builder, node->contract(), *item);
+  return item;
+}
+
+std::string_view WordFor(const Item& item) {
+  switch (item.kind) {
+    case ItemKind::Import:
+      return "an import";
+    case ItemKind::Const:
+      return "a const";
+    case ItemKind::Device:
+      return "a device";
+    case ItemKind::Test:
+      return "a test";
+    case ItemKind::Function:
+      return "a fn";
+  }
+  return {};
+}
+
+Item* BuildBare(Builder& builder, P::ItemContext* node) {
+  if (node->importItem() != nullptr) return BuildImport(builder, node->importItem());
+  if (node->constItem() != nullptr) return BuildConst(builder, node->constItem());
+  if (node->deviceItem() != nullptr) return BuildDevice(builder, node->deviceItem());
+  if (node->testItem() != nullptr) return BuildTest(builder, node->testItem());
+  return BuildFunction(builder, node->functionItem());
+}
+
+}  // namespace
+
+const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
+  builder.too_deep = false;
+  Item* item = BuildBare(builder, node);
+  item->doc = std::move(doc);
+  item->exported = node->EXPORT() != nullptr;
+  const auto* function = DynAs<FunctionItem>(item);
+  bool can_export = function != nullptr && function->function_kind != FunctionKind::Fn;
+  if (item->exported && !can_export) {
+    builder.diagnostics.Report(diag::ExportedItem, builder.SpanOf(node->EXPORT()), WordFor(*item))
+        .Help("leave `export` out");
+  }
+  return item;
+}
+
+}  // namespace kdl::syntax

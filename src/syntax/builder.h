@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/arena.h"
+#include "support/check.h"
+#include "support/diagnostics.h"
+#include "support/names.h"
+#include "support/source.h"
+#include "syntax/antlr.h"
+#include "syntax/ast.h"
+
+namespace kdl::syntax {
+
+/// What the functions that turn parse trees into the AST share. Parse trees given to them are
+/// whole: without errors of syntax. Every Build… returns a node also after it reported an error.
+struct Builder {
+  const SourceManager& sources;
+  FileId file;
+  Arena& arena;
+  Names& names;
+  DiagnosticEngine& diagnostics;
+  Module& module;
+  size_t depth = 0;       ///< of the tree above the node that is being built
+  bool too_deep = false;  ///< reported in this item
+
+  template <class T>
+  T* MakeExpr(Span span) {
+    T* expr = arena.Make<T>();
+    expr->id = module.expr_count++;
+    expr->span = span;
+    return expr;
+  }
+  template <class T>
+  T* MakeStmt(Span span) {
+    T* stmt = arena.Make<T>();
+    stmt->id = module.stmt_count++;
+    stmt->span = span;
+    return stmt;
+  }
+
+  std::string_view Text(Span span) const { return sources.text(span); }
+  Span SpanOf(const antlr4::ParserRuleContext* node) const;
+  Span SpanOf(antlr4::tree::TerminalNode* node) const;
+};
+
+/// Holds the builder `levels` deeper. Where that is too deep it says so, once an item, and `ok()`
+/// is false: the caller then makes a leaf.
+class Deeper {
+ public:
+  Deeper(Builder& builder, size_t levels, Span span);
+  ~Deeper() { builder_.depth -= levels_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  bool ok() const;
+
+ private:
+  Builder& builder_;
+  size_t levels_;
+};
+
+using P = KdlParser;
+
+Ident BuildIdent(Builder& builder, P::NameContext* name);
+
+// build_expr.cpp
+const Expr* BuildExpr(Builder& builder, P::ExprContext* expr);
+const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
+/// `primary suffix*`: what stands left in an assignment, or alone.
+const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
+                       const std::vector<P::SuffixContext*>& suffixes);
+std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs);
+/// `what` names the construct in the error about an `over` in it.
+std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what);
+std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics);
+void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
+const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path);
+const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
+StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
+Equation BuildEquation(Builder& builder, P::EquationContext* equation);
+
+// build_stmt.cpp
+BlockStmt* BuildBlock(Builder& builder, P::BlockContext* block);
+std::vector<Attribute> BuildAttributes(Builder& builder,
+                                       const std::vector<P::AttributeContext*>& attributes);
+
+// build_item.cpp
+/// `doc` is the text of its doc comment.
+const Item* BuildItem(Builder& builder, P::ItemContext* item, std::string doc);
+
+/// The operator with this spelling; `last` is the last of its kind.
+template <class Op>
+Op FindSpelled(std::string_view text, Op last) {
+  for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {
+    if (Spelling(static_cast<Op>(i)) == text) return static_cast<Op>(i);
+  }
+  KDL_UNREACHABLE("no operator '{}'", text);
+}
+
+}  // namespace kdl::syntax

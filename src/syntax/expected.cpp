@@ -1,0 +1,151 @@
+#include "syntax/expected.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <vector>
+
+namespace kdl::syntax {
+
+namespace {
+
+using antlr4::misc::IntervalSet;
+
+constexpr size_t kMaxAlternatives = 5;
+
+struct Group {
+  size_t rule;       ///< whose first tokens the words stand for
+  size_t token;      ///< if this token can stand there, all of the rule can
+  size_t not_token;  ///< unless this can (0: none)
+  const char* words;
+};
+
+// In this order: what a group stands for is not looked at again.
+constexpr Group kGroups[] = {
+    {KdlParser::RuleItem, KdlLexer::KERNEL, 0, "`kernel`, `program`, `fn` or another item"},
+    {KdlParser::RuleStmt, KdlLexer::LET, 0, "a statement"},
+    {KdlParser::RuleExpr, KdlLexer::AUTO, 0, "an expression"},
+    {KdlParser::RuleType, KdlLexer::LPAREN, KdlLexer::INT, "a type"},
+    {KdlParser::RuleName, KdlLexer::IDENT, 0, "a name"},
+};
+
+IntervalSet FirstOf(const antlr4::atn::ATN& atn, size_t rule) {
+  return atn.nextTokens(atn.ruleToStartState[rule]);
+}
+
+struct TokenRange {
+  size_t first;
+  size_t last;
+};
+
+// What can follow any expression: "an operator".
+constexpr TokenRange kOperators[] = {
+    {KdlLexer::OROR, KdlLexer::PERCENT},  {KdlLexer::AS, KdlLexer::AS},
+    {KdlLexer::TO, KdlLexer::TO},         {KdlLexer::DOT, KdlLexer::DOT},
+    {KdlLexer::LPAREN, KdlLexer::LPAREN}, {KdlLexer::LBRACK, KdlLexer::LBRACK}};
+
+// Named by '=' alone.
+constexpr TokenRange kAssignOps[] = {{KdlLexer::PLUS_ASSIGN, KdlLexer::CARET_ASSIGN},
+                                     {KdlLexer::MAX, KdlLexer::MIN}};
+
+template <size_t N>
+IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
+  IntervalSet gone;
+  for (const TokenRange& range : ranges) {
+    gone.add(static_cast<ssize_t>(range.first), static_cast<ssize_t>(range.last));
+  }
+  return set.subtract(gone);
+}
+
+/// The word as it is written, or what it stands for.
+std::string Quoted(const antlr4::Parser& parser, size_t type) {
+  std::string literal = parser.getVocabulary().getLiteralName(type);
+  if (!literal.empty()) return literal;
+  return type == KdlLexer::STRING ? "a text in double quotes" : "a number";
+}
+
+}  // namespace
+
+std::string DescribeFound(const antlr4::Token& token, std::string_view text) {
+  switch (token.getType()) {
+    case antlr4::Token::EOF:
+      return "the end of the file";
+    case KdlLexer::STRING:
+      return "a text";
+    default:
+      return fmt::format("'{}'", text.substr(0, 60));
+  }
+}
+
+std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& expected) {
+  const antlr4::atn::ATN& atn = parser.getATN();
+  IntervalSet rest = expected;
+  std::vector<std::string> words;
+  for (const Group& group : kGroups) {
+    bool applies = rest.contains(group.token) && rest.contains(size_t{KdlLexer::IDENT}) &&
+                   (group.not_token == 0 || !rest.contains(group.not_token));
+    if (group.rule == KdlParser::RuleItem) applies = rest.contains(group.token);
+    if (!applies) continue;
+    words.emplace_back(group.words);
+    rest = rest.subtract(FirstOf(atn, group.rule));
+  }
+  bool operators = rest.contains(size_t{KdlLexer::STAR});
+  if (operators) rest = Without(rest, kOperators);
+  if (rest.contains(size_t{KdlLexer::PLUS_ASSIGN})) rest = Without(rest, kAssignOps);
+  bool end = rest.contains(antlr4::Token::EOF);
+  if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
+  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(KdlLexer::AT));
+  for (ssize_t type : rest.toList()) words.push_back(Quoted(parser, static_cast<size_t>(type)));
+  if (operators && words.empty()) words.emplace_back("an operator");
+  if (end && words.empty()) words.emplace_back("the end of the file");
+  if (words.size() > kMaxAlternatives) words.resize(kMaxAlternatives);
+  if (words.size() < 2) return words.empty() ? std::string("something else") : words.front();
+  std::string last = std::move(words.back());
+  words.pop_back();
+  return fmt::format("{} or {}", fmt::join(words, ", "), last);
+}
+
+IntervalSet ViableTokens(antlr4::Parser& parser, const antlr4::NoViableAltException& failure) {
+  antlr4::Token* start = failure.getStartToken();
+  antlr4::Token* offending = failure.getOffendingToken();
+  const antlr4::atn::ATN& atn = parser.getATN();
+  auto* decision = dynamic_cast<antlr4::atn::DecisionState*>(atn.states[parser.getState()]);
+  if (start->getTokenIndex() == offending->getTokenIndex() || decision == nullptr) {
+    return parser.getExpectedTokens();
+  }
+  // The prediction is run again with each token in the place of the offending one: where it gets
+  // past that place, the token is viable.
+  std::vector<std::unique_ptr<antlr4::Token>> tokens;
+  antlr4::TokenStream* input = parser.getTokenStream();
+  for (size_t i = start->getTokenIndex(); i <= offending->getTokenIndex(); ++i) {
+    if (input->get(i)->getChannel() == antlr4::Token::DEFAULT_CHANNEL) {
+      tokens.push_back(std::make_unique<antlr4::CommonToken>(input->get(i)));
+    }
+  }
+  size_t place = tokens.size() - 1;
+  antlr4::ListTokenSource source(std::move(tokens));
+  antlr4::CommonTokenStream stream(&source);
+  stream.fill();
+  auto* tried = static_cast<antlr4::CommonToken*>(stream.get(place));
+  auto* simulator = parser.getInterpreter<antlr4::atn::ParserATNSimulator>();
+  IntervalSet viable;
+  for (size_t type = 1; type <= KdlLexer::NOT; ++type) {
+    tried->setType(type);
+    stream.seek(0);
+    try {
+      simulator->adaptivePredict(&stream, static_cast<size_t>(decision->decision),
+                                 parser.getContext());
+      viable.add(static_cast<ssize_t>(type));
+    } catch (const antlr4::NoViableAltException& e) {
+      if (e.getOffendingToken()->getTokenIndex() > place) viable.add(static_cast<ssize_t>(type));
+    }
+  }
+  return viable;
+}
+
+bool IsHardWord(size_t token_type) {
+  return token_type >= KdlLexer::IMPORT && token_type <= KdlLexer::FALSE;
+}
+
+}  // namespace kdl::syntax

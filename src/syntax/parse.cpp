@@ -1,0 +1,107 @@
+#include "syntax/parse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "syntax/antlr.h"
+#include "syntax/builder.h"
+#include "syntax/check_text.h"
+#include "syntax/error_strategy.h"
+#include "syntax/tokens.h"
+
+namespace kdl::syntax {
+
+namespace {
+
+/// The tree in the fast mode, which cannot tell a wrong text from one that needs the full mode:
+/// null for both.
+P::ModuleContext* ParseFast(P& parser) {
+  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
+      antlr4::atn::PredictionMode::SLL);
+  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+  try {
+    return parser.module();
+  } catch (const antlr4::ParseCancellationException&) {
+    return nullptr;
+  }
+}
+
+/// The tree in the full mode, which reports; null where it gave up.
+P::ModuleContext* ParseFull(P& parser, const std::shared_ptr<ErrorStrategy>& errors) {
+  parser.reset();
+  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
+      antlr4::atn::PredictionMode::LL);
+  parser.setErrorHandler(errors);
+  try {
+    return parser.module();
+  } catch (const antlr4::ParseCancellationException&) {
+    return nullptr;
+  }
+}
+
+/// The text of the `///` lines right above an item.
+std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStream& tokens,
+                     const antlr4::Token& first) {
+  std::vector<std::string_view> lines;
+  size_t line = first.getLine();
+  for (size_t i = first.getTokenIndex(); i-- > 0;) {
+    const antlr4::Token& token = *tokens.get(i);
+    if (token.getType() != KdlLexer::DOC_COMMENT || token.getLine() + 1 != line) break;
+    line = token.getLine();
+    lines.push_back(sources.text(SpanOf(file, token)).substr(3));
+  }
+  std::string doc;
+  for (; !lines.empty(); lines.pop_back()) {
+    std::string_view text = lines.back();
+    if (text.starts_with(' ')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    doc += text;
+    doc += '\n';
+  }
+  return doc;
+}
+
+/// Whether no error was found in the item or at what follows it.
+bool IsWhole(P::ItemContext& item, const std::vector<size_t>& errors) {
+  if (item.exception != nullptr || item.start == nullptr || item.stop == nullptr) return false;
+  return std::none_of(errors.begin(), errors.end(), [&](size_t index) {
+    return index >= item.start->getTokenIndex() && index <= item.stop->getTokenIndex() + 1;
+  });
+}
+
+}  // namespace
+
+ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
+                      DiagnosticEngine& diagnostics) {
+  auto* module = arena.Make<Module>();
+  module->file = file;
+  size_t errors_before = diagnostics.error_count();
+  if (!CheckText(sources, file, diagnostics)) return {module, false};
+  Lexed lexed(sources.text(file));
+  if (!Lex(sources, file, lexed, diagnostics)) return {module, false};
+
+  antlr4::ListTokenSource source(std::move(lexed.tokens));
+  antlr4::CommonTokenStream tokens(&source);
+  P parser(&tokens);
+  parser.removeErrorListeners();
+  P::ModuleContext* tree = ParseFast(parser);
+  auto errors = std::make_shared<ErrorStrategy>(sources, file, lexed, diagnostics);
+  if (tree == nullptr) tree = ParseFull(parser, errors);
+  if (tree == nullptr) return {module, false};
+
+  Builder builder{sources, file, arena, names, diagnostics, *module};
+  for (P::ItemContext* node : tree->item()) {
+    if (!IsWhole(*node, errors->error_tokens())) continue;
+    size_t count = diagnostics.error_count();
+    const Item* item = BuildItem(builder, node, DocAbove(sources, file, tokens, *node->getStart()));
+    if (diagnostics.error_count() == count) module->items.push_back(item);
+  }
+  return {module, errors->error_tokens().empty() && diagnostics.error_count() == errors_before};
+}
+
+}  // namespace kdl::syntax

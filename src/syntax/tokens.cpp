@@ -1,0 +1,244 @@
+#include "syntax/tokens.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "syntax/diagnostics.h"
+#include "syntax/parse.h"
+
+namespace kdl::syntax {
+
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+uint32_t FirstCodePoint(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
+  if (byte(0) < 0x80) return byte(0);
+  size_t length = byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  uint32_t code = byte(0) & (0x7FU >> length);
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3F);
+  return code;
+}
+
+size_t CodePointBytes(std::string_view text) {
+  size_t length = 1;
+  while (length < text.size() && (static_cast<uint8_t>(text[length]) & 0xC0) == 0x80) ++length;
+  return length;
+}
+
+std::string HelpForUnknown(std::string_view text) {
+  if (text == "'") return "texts stand in double quotes";
+  if (text == "#") return "comments begin with //";
+  if (text == "?" || text == "$" || text == "\\" || text == "`") return {};
+  if (text == "×") return "multiplication is written *";
+  if (text == "“" || text == "”") return "texts stand in plain double quotes: \"";
+  if (text == "−" || text == "–") return "minus is written -";
+  return "names are made of A to Z, a to z, 0 to 9 and _";
+}
+
+/// Each run of one unknown character once; `text` may hold several characters.
+void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
+                   DiagnosticEngine& diagnostics) {
+  std::string_view first = text.substr(0, CodePointBytes(text));
+  uint32_t code = FirstCodePoint(first);
+  Span span{file, offset, offset + static_cast<uint32_t>(text.size())};
+  std::string shown = code < 0x20 || code == 0x7F ? std::string() : fmt::format("'{}' ", first);
+  diagnostics.Report(diag::UnknownCharacter, span, shown, code).Help(HelpForUnknown(first));
+}
+
+std::string HelpForNumber(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    return "a hexadecimal number is 0x and digits 0 to 9, a to f, such as 0x1F";
+  }
+  size_t suffix = text.find_first_not_of("0123456789._");
+  if (suffix == std::string_view::npos) return "`_` may stand only in integers";
+  return fmt::format("leave out '{}': a number takes its type from where it stands, or write `as`",
+                     text.substr(suffix));
+}
+
+/// Reports a word that is none of the language and says how the parse can go on without it:
+/// dropped (nothing) or as a token of another type.
+enum class Mend { Drop, Keep, Stop };
+Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
+              DiagnosticEngine& diagnostics) {
+  Span span = SpanOf(file, token);
+  switch (token.getType()) {
+    case KdlLexer::UNKNOWN:
+      ReportUnknown(file, text, span.begin, diagnostics);
+      return Mend::Drop;
+    case KdlLexer::BAD_NUMBER:
+      diagnostics.Report(diag::BadNumber, span, text).Help(HelpForNumber(text));
+      token.setType(KdlLexer::INT);
+      return Mend::Keep;
+    case KdlLexer::UNCLOSED_STRING:
+      diagnostics.Report(diag::UnclosedString, span)
+          .Help("end it with a double quote on the same line; \\n is a new line in it");
+      token.setType(KdlLexer::STRING);
+      return Mend::Keep;
+    case KdlLexer::UNCLOSED_COMMENT:
+      diagnostics.Report(diag::UnclosedComment, Span{file, span.begin, span.begin + 2})
+          .Help("end it with */");
+      return Mend::Stop;
+    default:
+      return Mend::Keep;
+  }
+}
+
+/// What is open at one bracket: the bracket, and what nests in it without a bracket of its own.
+struct Level {
+  size_t opener;
+  size_t opener_type;
+  size_t ifs = 0;     ///< `if` expressions since the last separator
+  size_t angles = 0;  ///< `name <name = …` that no `>` has closed
+
+  size_t depth() const { return (opener == kNoToken ? 0 : 1) + ifs + angles; }
+};
+
+size_t OpenerOf(size_t type) {
+  switch (type) {
+    case KdlLexer::RPAREN:
+      return KdlLexer::LPAREN;
+    case KdlLexer::RBRACK:
+      return KdlLexer::LBRACK;
+    case KdlLexer::RBRACE:
+      return KdlLexer::LBRACE;
+    default:
+      return 0;
+  }
+}
+
+/// Pairs the brackets of a token list and measures how deep they nest, in one pass.
+class BracketWalk {
+ public:
+  explicit BracketWalk(Lexed& lexed) : lexed_(lexed) {
+    levels_.push_back({kNoToken, 0});
+    lexed_.opener.assign(lexed_.tokens.size(), kNoToken);
+  }
+
+  /// The first token that lies deeper than the limit.
+  std::optional<size_t> FindTooDeep() {
+    for (size_t i = 0; i < lexed_.tokens.size(); ++i) {
+      if (lexed_.tokens[i]->getChannel() != antlr4::Token::DEFAULT_CHANNEL) continue;
+      Visit(i, lexed_.tokens[i]->getType());
+      if (depth_ > kMaxNesting) return i;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void Visit(size_t index, size_t type) {
+    lexed_.opener[index] = levels_.back().opener;
+    size_t opener_type = OpenerOf(type);
+    if (opener_type != 0) {
+      Close(opener_type);
+      if (type == KdlLexer::RBRACE) EndClause();
+      return;
+    }
+    switch (type) {
+      case KdlLexer::LBRACE:
+        EndClause();
+        [[fallthrough]];
+      case KdlLexer::LPAREN:
+      case KdlLexer::LBRACK:
+        levels_.push_back({index, type});
+        ++depth_;
+        break;
+      case KdlLexer::COMMA:
+      case KdlLexer::SEMI:
+        EndClause();
+        break;
+      case KdlLexer::IF:
+        Deepen(levels_.back().ifs);
+        break;
+      case KdlLexer::LT:
+        if (TypeAt(index + 2) == KdlLexer::ASSIGN) Deepen(levels_.back().angles);
+        break;
+      case KdlLexer::GT:
+        if (levels_.back().angles > 0) {
+          --levels_.back().angles;
+          --depth_;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  void Deepen(size_t& count) {
+    ++count;
+    ++depth_;
+  }
+
+  void EndClause() {
+    Level& level = levels_.back();
+    depth_ -= level.ifs + level.angles;
+    level.ifs = level.angles = 0;
+  }
+
+  /// Pops the levels down to the bracket that this one closes. What lies above it was not closed;
+  /// a brace closes over parentheses, and nothing else over a brace.
+  void Close(size_t opener_type) {
+    for (size_t i = levels_.size(); i-- > 1;) {
+      if (levels_[i].opener_type == opener_type) {
+        while (levels_.size() > i) {
+          depth_ -= levels_.back().depth();
+          levels_.pop_back();
+        }
+        return;
+      }
+      if (levels_[i].opener_type == KdlLexer::LBRACE) return;
+    }
+  }
+
+  size_t TypeAt(size_t index) const {
+    return index < lexed_.tokens.size() ? lexed_.tokens[index]->getType() : 0;
+  }
+
+  Lexed& lexed_;
+  std::vector<Level> levels_;
+  size_t depth_ = 0;
+};
+
+}  // namespace
+
+Span SpanOf(FileId file, const antlr4::Token& token) {
+  auto begin = static_cast<uint32_t>(token.getStartIndex());
+  if (token.getType() == antlr4::Token::EOF) return {file, begin, begin};
+  return {file, begin, static_cast<uint32_t>(token.getStopIndex()) + 1};
+}
+
+bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngine& diagnostics) {
+  lexed.lexer.removeErrorListeners();
+  if (sources.text(file).starts_with(kByteOrderMark)) lexed.input.seek(kByteOrderMark.size());
+  for (;;) {
+    std::unique_ptr<antlr4::Token> token = lexed.lexer.nextToken();
+    if (token->getType() == antlr4::Token::EOF) {
+      lexed.tokens.push_back(std::move(token));
+      break;
+    }
+    auto& common = static_cast<antlr4::CommonToken&>(*token);
+    size_t type = token->getType();
+    Mend mend = MendWord(file, sources.text(SpanOf(file, common)), common, diagnostics);
+    if (mend == Mend::Stop) return false;
+    if (mend == Mend::Drop || token->getType() != type)
+      lexed.faulty_lines.push_back(token->getLine());
+    if (mend == Mend::Keep) lexed.tokens.push_back(std::move(token));
+    if (lexed.tokens.size() > kMaxTokens) {
+      diagnostics.Report(diag::TooManyTokens, SpanOf(file, *lexed.tokens.back()), kMaxTokens)
+          .Help("split the file into several and import them");
+      return false;
+    }
+  }
+  if (std::optional<size_t> deep = BracketWalk(lexed).FindTooDeep()) {
+    diagnostics.Report(diag::NestedTooDeep, SpanOf(file, *lexed.tokens[*deep]), kMaxNesting)
+        .Help("give inner parts a name with `let`, or move them into a `fn`");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace kdl::syntax
