@@ -21,13 +21,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kdl/error.h"
 #include "kdl/kernel_abi.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct kdl_error kdl_error;
 typedef struct kdl_context kdl_context;
 typedef struct kdl_device kdl_device;
 typedef struct kdl_queue kdl_queue;
@@ -36,42 +36,13 @@ typedef struct kdl_event kdl_event;
 typedef struct kdl_timeline kdl_timeline;
 typedef struct kdl_function kdl_function;
 
-/* ---- errors ---- */
-
-typedef enum kdl_code {
-  KDL_OK = 0,
-  KDL_ERROR_INVALID_ARGUMENT = 1, /* the caller's mistake: sizes, types, devices, specs */
-  KDL_ERROR_NOT_FOUND = 2,        /* no such kernel, device, file or symbol */
-  KDL_ERROR_TRAP = 3,             /* a kernel stopped itself; the device stays usable */
-  KDL_ERROR_OUT_OF_MEMORY = 4,
-  KDL_ERROR_DEVICE = 5,      /* the device or the system failed */
-  KDL_ERROR_UNSUPPORTED = 6, /* this device cannot do it */
-  KDL_ERROR_TIMEOUT = 7,     /* a wait ended before its event */
-  KDL_ERROR_INTERNAL = 8     /* a fault of the runtime or of generated code */
-} kdl_code;
-
-/* A new error with a copy of `message`. Never NULL, even when memory is short. */
-kdl_error* kdl_error_create(kdl_code code, const char* message);
-
-/* The error's code; KDL_OK for NULL. */
-kdl_code kdl_error_code(const kdl_error* error);
-
-/* What was found, then what is needed, in the caller's names and numbers; no newline at the end. A
- * trap reads `file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'`.
- * Valid until the error is freed; "" for NULL. */
-const char* kdl_error_message(const kdl_error* error);
-
-/* Frees an error; NULL is allowed. */
-void kdl_error_free(kdl_error* error);
-
 /* ---- context and kernels ---- */
 
-/* A context with the built-in kinds of device and no kernels. */
-kdl_error* kdl_context_create(kdl_context** context);
-
-/* Waits for operations that run, fails those that still wait, and releases all devices. Buffers,
- * events and timelines of the context may be freed after it, but no longer used. NULL is allowed.
+/* A context with the built-in kinds of device and no kernels; and its end, which waits for
+ * operations that run, fails those that still wait, and releases all devices. Buffers, events and
+ * timelines of the context may be freed after it, but no longer used. NULL is allowed.
  */
+kdl_error* kdl_context_create(kdl_context** context);
 void kdl_context_destroy(kdl_context* context);
 
 /* Makes an image's kernels known. The image is not copied and must outlive the context. Refused:
@@ -107,6 +78,7 @@ typedef struct kdl_device_facts {
   int32_t host_visible;   /* 1: its memory is the host's memory */
   int32_t functional;     /* 1: an emulation, its times say nothing of a device */
   int32_t reserved0;      /* 0 */
+  uint64_t features;      /* feature bits of abi.def that it has */
   const char* image_kind; /* the kind of image that it runs; lives as long as the context */
   const char* arch;       /* "x86-64" */
 } kdl_device_facts;
@@ -144,11 +116,10 @@ kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const 
 void kdl_buffer_retain(kdl_buffer* buffer);
 void kdl_buffer_free(kdl_buffer* buffer);
 
+/* The address is the device's, of byte 0: it goes into kdl_tensor.data. */
 kdl_device* kdl_buffer_device(const kdl_buffer* buffer);
 int64_t kdl_buffer_bytes(const kdl_buffer* buffer);
 const char* kdl_buffer_name(const kdl_buffer* buffer);
-
-/* The device's address of byte 0. Only meaningful on that device: it goes into kdl_tensor.data. */
 void* kdl_buffer_address(const kdl_buffer* buffer);
 
 typedef enum kdl_map_access {
@@ -199,7 +170,6 @@ kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns);
 
 /* 1 when it has completed or failed, else 0. */
 int32_t kdl_event_is_done(const kdl_event* event);
-
 void kdl_event_retain(kdl_event* event);
 void kdl_event_free(kdl_event* event);
 
@@ -265,10 +235,12 @@ kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_ev
 
 /* Calls `call(user)` in the queue's order, on an unspecified thread. It returns NULL or an error,
  * which it gives away, and may call the runtime but must not wait for later operations of the same
- * queue. */
+ * queue. `release(user)`, where not NULL, is called once: after `call`, or instead of it when
+ * something before has failed. */
 typedef kdl_error* (*kdl_host_fn)(void* user);
-kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void* user, kdl_event* const* after,
-                         int32_t after_count, kdl_event** done);
+kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void* user),
+                         void* user, kdl_event* const* after, int32_t after_count,
+                         kdl_event** done);
 
 /* Waits for all operations given to the queue so far. Gives the first failure among those that no
  * wait has reported yet. Until its failure has been reported, by this or by waiting for an event, a

@@ -1,0 +1,205 @@
+// The device runtime for C++20: owners, values and exceptions over runtime.h, whose comments hold
+// the details. Everything here throws kdl::Error where the C interface gives an error.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kdl/values.hpp"
+
+namespace kdl {
+
+class Queue;
+
+// A device of a context; a plain value, good as long as the context. Equal when it is the same
+// device.
+class Device {
+ public:
+  Device() = default;
+  Device(kdl_context* context, kdl_device* device) : context_(context), device_(device) {}
+
+  kdl_device* get() const { return device_; }
+  std::string uri() const { return kdl_device_uri(device_); }
+  kdl_device_facts facts() const {
+    kdl_device_facts facts;
+    kdl_device_get_facts(device_, &facts);
+    return facts;
+  }
+  // As many cores as it holds at once.
+  std::int64_t cores() const { return facts().cores; }
+  kdl_statistics statistics() const {
+    kdl_statistics statistics;
+    kdl_device_get_statistics(device_, &statistics);
+    return statistics;
+  }
+  inline Queue queue(std::int32_t index = 0) const;
+
+  friend bool operator==(const Device& a, const Device& b) { return a.device_ == b.device_; }
+
+ private:
+  kdl_context* context_ = nullptr;
+  kdl_device* device_ = nullptr;
+};
+
+// Operations of one device in order; a plain value, good as long as the context. `after` are events
+// that must complete first.
+class Queue {
+ public:
+  using After = std::vector<Event>;
+
+  Queue() = default;
+  Queue(kdl_context* context, kdl_queue* queue) : context_(context), queue_(queue) {}
+
+  kdl_queue* get() const { return queue_; }
+
+  // Runs kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO:
+  // as many as the device holds).
+  Event Launch(const char* kernel, std::int64_t core_num, std::initializer_list<Argument> arguments,
+               const After& after = {}) const {
+    const kdl_function* function = nullptr;
+    Check(kdl_context_find_kernel(context_, kernel, &function));
+    std::vector<kdl_arg> args;
+    for (const Argument& argument : arguments) args.push_back(argument.get());
+    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      return kdl_launch_kernel(queue_, function, core_num, args.data(),
+                               static_cast<std::int32_t>(args.size()), nullptr, events, count,
+                               done);
+    });
+  }
+
+  // Copies all elements; `cause` is for the statistics.
+  Event Copy(const Tensor& to, const Tensor& from, const char* cause = "copy",
+             const After& after = {}) const {
+    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      return kdl_copy(queue_, &to.array(), &from.array(), cause, events, count, done);
+    });
+  }
+
+  // Sets every element to a value of exactly the tensor's element type.
+  template <class T>
+  Event Fill(const Tensor& to, T value, const After& after = {}) const {
+    if (ElementOf<T>() != to.element()) {
+      throw Error(KDL_ERROR_INVALID_ARGUMENT, "fill with another type than the tensor's elements");
+    }
+    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      return kdl_fill(queue_, &to.array(), Argument(value).get().bits, events, count, done);
+    });
+  }
+
+  // Calls `call` in the queue's order, on an unspecified thread; an exception in it fails the
+  // event.
+  Event Call(std::function<void()> call, const After& after = {}) const {
+    auto owned = std::make_unique<std::function<void()>>(std::move(call));
+    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      kdl_error* error =
+          kdl_host_call(queue_, RunCall, ReleaseCall, owned.get(), events, count, done);
+      if (error == nullptr) owned.release();  // the queue's now
+      return error;
+    });
+  }
+
+  // Waits for all that was given to the queue; throws the first failure that was not thrown yet.
+  void Wait() const { Check(kdl_queue_wait(queue_)); }
+
+ private:
+  template <class Submit>
+  static Event Enqueue(const After& after, Submit submit) {
+    std::vector<kdl_event*> events;
+    for (const Event& event : after) events.push_back(event.get());
+    kdl_event* done = nullptr;
+    Check(submit(events.data(), static_cast<std::int32_t>(events.size()), &done));
+    return Event(done);
+  }
+
+  static kdl_error* RunCall(void* user) {
+    try {
+      (*static_cast<std::function<void()>*>(user))();
+      return nullptr;
+    } catch (const Error& error) {
+      return kdl_error_create(error.code(), error.what());
+    } catch (const std::exception& error) {
+      return kdl_error_create(KDL_ERROR_DEVICE, error.what());
+    }
+  }
+
+  static void ReleaseCall(void* user) { delete static_cast<std::function<void()>*>(user); }
+
+  kdl_context* context_ = nullptr;
+  kdl_queue* queue_ = nullptr;
+};
+
+// Devices and kernels; outlives everything that comes from it.
+class Context {
+ public:
+  Context() {
+    kdl_context* context = nullptr;
+    Check(kdl_context_create(&context));
+    context_.reset(context);
+  }
+
+  kdl_context* get() const { return context_.get(); }
+
+  // Makes the kernels of an object known: `context.Register(kdl_images_mlp)`.
+  void Register(const kdl_image* const* images) { Check(kdl_context_register_all(get(), images)); }
+  // Makes the kernels of a shared object known.
+  void Load(const char* path) { Check(kdl_context_load(get(), path)); }
+
+  // The first device of a list of specs that is there: Select("cuda[1],host?threads=4").
+  Device Select(const char* spec) const {
+    kdl_device* device = nullptr;
+    Check(kdl_select_device(get(), spec, &device));
+    return {get(), device};
+  }
+
+  // A new row-major tensor with undefined contents.
+  Tensor Allocate(const Device& device, Element element, const std::vector<std::int64_t>& sizes,
+                  const char* name = "") const {
+    kdl_array array = {};
+    Check(kdl_array_allocate(device.get(), element, static_cast<std::int32_t>(sizes.size()),
+                             sizes.data(), name, &array));
+    return Tensor(array);
+  }
+
+  // A row-major tensor over the caller's memory, which must outlive it; the device works in host
+  // memory.
+  template <class T>
+  Tensor Wrap(const Device& device, T* data, const std::vector<std::int64_t>& sizes,
+              const char* name = "") const {
+    kdl_array array = {};
+    Check(kdl_array_wrap(device.get(), data, ElementOf<T>(),
+                         static_cast<std::int32_t>(sizes.size()), sizes.data(), nullptr, name,
+                         &array));
+    return Tensor(array);
+  }
+
+  Timeline MakeTimeline(std::uint64_t value = 0) const { return Timeline(get(), value); }
+
+  std::vector<kdl_transfer> transfers() const {
+    std::vector<kdl_transfer> transfers(
+        static_cast<std::size_t>(kdl_context_get_transfers(get(), nullptr, 0)));
+    const std::int64_t count = kdl_context_get_transfers(
+        get(), transfers.data(), static_cast<std::int64_t>(transfers.size()));
+    transfers.resize(std::min(transfers.size(), static_cast<std::size_t>(count)));
+    return transfers;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(kdl_context* context) const { kdl_context_destroy(context); }
+  };
+  std::unique_ptr<kdl_context, Destroy> context_;
+};
+
+inline Queue Device::queue(std::int32_t index) const {
+  kdl_queue* queue = nullptr;
+  Check(kdl_device_queue(device_, index, &queue));
+  return {context_, queue};
+}
+
+}  // namespace kdl

@@ -1,0 +1,10 @@
+// The kinds of device that every context has.
+#pragma once
+
+#include "core/context.h"
+
+namespace kdl::runtime {
+
+Error AddBuiltinDevices(Context& context);
+
+}  // namespace kdl::runtime

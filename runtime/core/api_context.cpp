@@ -1,0 +1,81 @@
+// The C interface: contexts, kernels, devices, statistics.
+#include "builtin_devices.h"
+#include "core/api.h"
+
+using namespace kdl::runtime;
+
+kdl_error* kdl_context_create(kdl_context** context) {
+  auto made = std::make_unique<Context>();
+  if (Error error = AddBuiltinDevices(*made)) return error.release();
+  *context = Wrap(made.release());
+  return nullptr;
+}
+
+void kdl_context_destroy(kdl_context* context) { delete Unwrap(context); }
+
+kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
+  return Unwrap(context)->registry().Register(image).release();
+}
+
+kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images) {
+  for (; *images != nullptr; ++images) {
+    if (kdl_error* error = kdl_context_register(context, *images)) return error;
+  }
+  return nullptr;
+}
+
+kdl_error* kdl_context_load(kdl_context* context, const char* path) {
+  return Unwrap(context)->Load(path).release();
+}
+
+kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
+                                   const kdl_function** function) {
+  const Function* found = nullptr;
+  if (Error error = Unwrap(context)->registry().Find(name, &found)) return error.release();
+  *function = Wrap(found);
+  return nullptr;
+}
+
+void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) {
+  Unwrap(context)->prints().Redirect(write, user);
+}
+
+kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
+                                       void* kind_context) {
+  return Unwrap(context)->AddDeviceKind(ops, kind_context).release();
+}
+
+kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
+  Device* selected = nullptr;
+  if (Error error = Unwrap(context)->SelectDevice(spec, &selected)) return error.release();
+  *device = Wrap(selected);
+  return nullptr;
+}
+
+const char* kdl_device_uri(const kdl_device* device) { return Unwrap(device)->uri().c_str(); }
+
+const char* kdl_device_kind(const kdl_device* device) {
+  return Unwrap(device)->spec().kind.c_str();
+}
+
+int64_t kdl_device_ordinal(const kdl_device* device) { return Unwrap(device)->spec().ordinal; }
+
+void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
+  *facts = Unwrap(device)->facts();
+}
+
+kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
+  Queue* found = nullptr;
+  if (Error error = Unwrap(device)->FindQueue(index, &found)) return error.release();
+  *queue = Wrap(found);
+  return nullptr;
+}
+
+void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics) {
+  *statistics = Unwrap(device)->counters().Read();
+}
+
+int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
+                                  int64_t capacity) {
+  return Unwrap(context)->transfers().Read(transfers, capacity);
+}

@@ -1,0 +1,199 @@
+// The C interface: events, timelines and operations.
+#include "core/api.h"
+#include "core/operations.h"
+
+using namespace kdl::runtime;
+
+namespace kdl::runtime {
+
+Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t count,
+                  std::span<kdl_event* const>* events) {
+  if (count < 0 || (after == nullptr && count > 0)) {
+    return Invalid("after_count is ", count, after == nullptr ? " without events" : "");
+  }
+  *events = {after, static_cast<std::size_t>(count)};
+  for (kdl_event* event : *events) {
+    if (event != nullptr && &Unwrap(event)->timeline().scheduler() != &queue.scheduler()) {
+      return Invalid("an event of another context cannot be waited for on ", queue.device().uri());
+    }
+  }
+  return nullptr;
+}
+
+void Submit(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+            kdl_event** done) {
+  Ref<Event> event = queue.scheduler().Enqueue(queue, std::move(operation), after, done != nullptr);
+  if (done != nullptr) *done = Wrap(event.Leave());
+}
+
+namespace {
+
+Error BindCall(Queue& queue, const kdl_function* function, std::int64_t core_num,
+               const kdl_arg* args, std::int32_t arg_count, Binding* binding) {
+  if (arg_count < 0) return Invalid("arg_count is ", arg_count);
+  return Bind(*Unwrap(function), queue.device(), core_num,
+              {args, static_cast<std::size_t>(arg_count)}, binding);
+}
+
+Error FindWorkspace(Queue& queue, const kdl_function* function, const Binding& binding,
+                    kdl_buffer* given, Ref<Buffer>* workspace) {
+  const std::int64_t bytes = binding.workspace_bytes;
+  if (bytes == 0) return nullptr;
+  if (given == nullptr) return Buffer::Allocate(queue.device(), bytes, "workspace", workspace);
+  Buffer& buffer = *Unwrap(given);
+  const std::string start = Concat("launch of '", Unwrap(function)->name(), "': its workspace, ");
+  if (&buffer.device() != &queue.device()) {
+    return Invalid(start, Describe(buffer), ", must live on ", queue.device().uri());
+  }
+  if (buffer.bytes() < bytes) {
+    return Invalid(start, Describe(buffer), ", has ", buffer.bytes(), " bytes; it needs ", bytes);
+  }
+  *workspace = Ref<Buffer>::Share(&buffer);
+  return nullptr;
+}
+
+Error Launch(Queue& queue, const kdl_function* function, std::int64_t core_num, const kdl_arg* args,
+             std::int32_t arg_count, kdl_buffer* given, kdl_event* const* after,
+             std::int32_t after_count, kdl_event** done) {
+  std::span<kdl_event* const> events;
+  KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
+  Binding binding;
+  KDL_RETURN_IF_ERROR(BindCall(queue, function, core_num, args, arg_count, &binding));
+  Ref<Buffer> workspace;
+  KDL_RETURN_IF_ERROR(FindWorkspace(queue, function, binding, given, &workspace));
+  Ref<Operation> operation;
+  KDL_RETURN_IF_ERROR(MakeLaunch(queue, std::move(binding), std::move(workspace), &operation));
+  Submit(queue, std::move(operation), events, done);
+  return nullptr;
+}
+
+Error CheckContext(const Queue& queue, const kdl_array& array) {
+  if (array.buffer == nullptr ||
+      &Unwrap(array.buffer)->device().scheduler() == &queue.scheduler()) {
+    return nullptr;
+  }
+  return Invalid(Describe(*Unwrap(array.buffer)), " belongs to another context than the queue");
+}
+
+Error Copy(Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
+           kdl_event* const* after, std::int32_t after_count, kdl_event** done) {
+  std::span<kdl_event* const> events;
+  KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
+  KDL_RETURN_IF_ERROR(CheckContext(queue, to));
+  KDL_RETURN_IF_ERROR(CheckContext(queue, from));
+  Ref<Operation> operation;
+  KDL_RETURN_IF_ERROR(MakeCopy(to, from, cause, &operation));
+  Submit(queue, std::move(operation), events, done);
+  return nullptr;
+}
+
+Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* const* after,
+           std::int32_t after_count, kdl_event** done) {
+  std::span<kdl_event* const> events;
+  KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
+  KDL_RETURN_IF_ERROR(CheckContext(queue, to));
+  Ref<Operation> operation;
+  KDL_RETURN_IF_ERROR(MakeFill(to, bits, &operation));
+  Submit(queue, std::move(operation), events, done);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace kdl::runtime
+
+kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
+  if (event == nullptr) return nullptr;
+  Timeline& timeline = Unwrap(event)->timeline();
+  return timeline.scheduler().Wait(timeline, Unwrap(event)->value(), timeout_ns).release();
+}
+
+int32_t kdl_event_is_done(const kdl_event* event) {
+  if (event == nullptr) return 1;
+  Timeline& timeline = Unwrap(event)->timeline();
+  return timeline.scheduler().IsDone(timeline, Unwrap(event)->value()) ? 1 : 0;
+}
+
+void kdl_event_retain(kdl_event* event) {
+  if (event != nullptr) Unwrap(event)->Retain();
+}
+
+void kdl_event_free(kdl_event* event) {
+  if (event != nullptr) Unwrap(event)->Release();
+}
+
+kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
+  *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
+  return nullptr;
+}
+
+kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event) {
+  *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
+  return nullptr;
+}
+
+kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
+  Timeline& object = *Unwrap(timeline);
+  return object.scheduler().Signal(object, value).release();
+}
+
+kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
+  if (code == KDL_OK) return Invalid("a timeline cannot fail with the code for success").release();
+  Timeline& object = *Unwrap(timeline);
+  object.scheduler().Break(object, MakeFailure(Fail(code, message)));
+  return nullptr;
+}
+
+uint64_t kdl_timeline_value(const kdl_timeline* timeline) {
+  return Unwrap(timeline)->scheduler().Value(*Unwrap(timeline));
+}
+
+void kdl_timeline_free(kdl_timeline* timeline) {
+  if (timeline == nullptr) return;
+  Timeline& object = *Unwrap(timeline);
+  object.scheduler().Break(
+      object, MakeFailure(Invalid("the timeline was freed before it reached this event")));
+  object.Release();
+}
+
+kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
+                             const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
+                             kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  return Launch(*Unwrap(queue), function, core_num, args, arg_count, workspace, after, after_count,
+                done)
+      .release();
+}
+
+kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
+                                      int64_t core_num, const kdl_arg* args, int32_t arg_count,
+                                      int64_t* bytes) {
+  Binding binding;
+  if (Error error = BindCall(*Unwrap(queue), function, core_num, args, arg_count, &binding)) {
+    return error.release();
+  }
+  *bytes = binding.workspace_bytes;
+  return nullptr;
+}
+
+kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,
+                    kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done).release();
+}
+
+kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
+                    int32_t after_count, kdl_event** done) {
+  return Fill(*Unwrap(queue), *to, bits, after, after_count, done).release();
+}
+
+kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void*), void* user,
+                         kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  std::span<kdl_event* const> events;
+  if (Error error = CheckEvents(*Unwrap(queue), after, after_count, &events)) {
+    return error.release();
+  }
+  Submit(*Unwrap(queue), MakeHostCall(call, release, user), events, done);
+  return nullptr;
+}
+
+kdl_error* kdl_queue_wait(kdl_queue* queue) {
+  return Unwrap(queue)->scheduler().WaitForQueue(*Unwrap(queue)).release();
+}

@@ -1,0 +1,326 @@
+#include "core/binding.h"
+
+#include <algorithm>
+
+#include "core/element.h"
+#include "core/handles.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+using Args = std::span<const kdl_arg>;
+
+// "a[M, K]".
+std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
+
+// "a: f32[M, K]".
+std::string TypeOf(const kdl_param_desc& param) {
+  return Concat(param.name, ": ", ElementName(param.element), param.shape);
+}
+
+std::string Signature(const kdl_variant& variant) {
+  std::string text = "(";
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    text += Concat(p == 0 ? "" : ", ", TypeOf(variant.params[p]));
+  }
+  text += ')';
+  if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
+  return text;
+}
+
+std::string DescribeArgument(const kdl_arg& arg) {
+  return arg.array == nullptr ? std::string(ElementName(arg.element)) : Describe(arg.array->view);
+}
+
+// How far a variant is from fitting; the larger the kind, the nearer.
+enum class Fit { kCount, kTensor, kRank, kElement, kSize, kFits };
+
+struct Match {
+  Fit fit;
+  std::int32_t param = 0;
+  std::int32_t dimension = 0;
+};
+
+Match MatchParam(const kdl_param_desc& param, const kdl_arg& arg) {
+  if ((param.is_tensor != 0) != (arg.array != nullptr)) return {Fit::kTensor};
+  if (arg.array == nullptr) return {arg.element == param.element ? Fit::kFits : Fit::kElement};
+  const kdl_tensor& view = arg.array->view;
+  if (view.rank != param.rank) return {Fit::kRank};
+  if (view.element != param.element) return {Fit::kElement};
+  for (std::int32_t d = 0; d < param.rank; ++d) {
+    if (param.dim_symbol[d] == KDL_DIM_CONST && view.size[d] != param.dim_const[d]) {
+      return {Fit::kSize, 0, d};
+    }
+  }
+  return {Fit::kFits};
+}
+
+Match MatchVariant(const kdl_variant& variant, Args args) {
+  if (variant.param_count != static_cast<std::int32_t>(args.size())) return {Fit::kCount};
+  Match worst = {Fit::kFits};
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    Match match = MatchParam(variant.params[p], args[static_cast<std::size_t>(p)]);
+    match.param = p;
+    if (match.fit < worst.fit) worst = match;
+  }
+  return worst;
+}
+
+Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
+  if (match.fit == Fit::kCount) {
+    std::vector<std::string> names;
+    for (std::int32_t p = 0; p < variant.param_count; ++p) names.push_back(variant.params[p].name);
+    return Invalid(args.size(), args.size() == 1 ? " argument is" : " arguments are",
+                   " given, but it takes ", variant.param_count, names.empty() ? "" : ": ",
+                   JoinWords(names));
+  }
+  const kdl_param_desc& param = variant.params[match.param];
+  const kdl_arg& arg = args[static_cast<std::size_t>(match.param)];
+  const std::string given = DescribeArgument(arg);
+  switch (match.fit) {
+    case Fit::kTensor:
+      return arg.array == nullptr ? Invalid("parameter ", TypeOf(param),
+                                            " is a tensor, but a scalar (", given, ") is given")
+                                  : Invalid("parameter ", TypeOf(param),
+                                            " is a scalar, but a tensor (", given, ") is given");
+    case Fit::kRank:
+      return Invalid("parameter ", TypeOf(param), " has ", param.rank,
+                     param.rank == 1 ? " dimension" : " dimensions", ", but the tensor given, ",
+                     given, ", has ", arg.array->view.rank);
+    case Fit::kSize:
+      return Invalid("dimension ", match.dimension, " of ", Spelling(param), " is ",
+                     param.dim_const[match.dimension], ", but the tensor given is ", given);
+    default:
+      return Invalid("parameter ", TypeOf(param), " takes ", ElementName(param.element), ", but ",
+                     given, " is given");
+  }
+}
+
+Error NoVariant(const kdl_variant& near, const std::vector<std::string>& signatures, Args args) {
+  std::string text = "no variant takes (";
+  for (std::size_t p = 0; p < args.size(); ++p) {
+    text += Concat(p == 0 ? "" : ", ", near.params[p].name, ": ", DescribeArgument(args[p]));
+  }
+  text += "); there are";
+  for (const std::string& signature : signatures) {
+    text += Concat(&signature == &signatures.front() ? " " : "; ", signature);
+  }
+  return Invalid(text);
+}
+
+// The first variant that fits; else why none does.
+Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate* picked) {
+  Match nearest = {Fit::kCount};
+  const kdl_variant* near = nullptr;
+  std::vector<std::string> signatures;
+  for (const Candidate& candidate : candidates) {
+    const Match match = MatchVariant(*candidate.variant, args);
+    if (match.fit == Fit::kFits) {
+      *picked = candidate;
+      return nullptr;
+    }
+    if (near == nullptr || match.fit > nearest.fit) {
+      nearest = match;
+      near = candidate.variant;
+    }
+    const std::string signature = Signature(*candidate.variant);
+    if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end()) {
+      signatures.push_back(signature);
+    }
+  }
+  const bool is_choice = signatures.size() > 1 && nearest.fit >= Fit::kElement;
+  return is_choice ? NoVariant(*near, signatures, args) : Mismatch(*near, nearest, args);
+}
+
+Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
+  KDL_RETURN_IF_ERROR(CheckArray(array, Concat("the tensor for ", Spelling(param))));
+  const Buffer& buffer = *Unwrap(array.buffer);
+  if (&buffer.device() != &device) {
+    return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
+                   ", but the launch is on ", device.uri(), "; copy it there first");
+  }
+  const kdl_tensor& view = array.view;
+  const std::int32_t last = view.rank - 1;
+  if (last >= 0 && !IsEmpty(view) && view.size[last] > 1 && view.stride[last] != 1) {
+    return Invalid("the tensor for ", Spelling(param), " has stride ", view.stride[last],
+                   " in its last dimension; it must be 1");
+  }
+  if (param.direction != KDL_IN && OverlapsItself(view)) {
+    return Invalid("the tensor for ", Spelling(param),
+                   ", which is written, has indices that share memory; its strides must keep all "
+                   "elements apart");
+  }
+  return nullptr;
+}
+
+Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) {
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_array* array = args[static_cast<std::size_t>(p)].array;
+    if (array != nullptr) KDL_RETURN_IF_ERROR(CheckTensor(variant.params[p], *array, device));
+  }
+  return nullptr;
+}
+
+Error CheckOverlaps(const kdl_variant& variant, Args args) {
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& written = variant.params[p];
+    if (written.is_tensor == 0 || written.direction == KDL_IN) continue;
+    for (std::int32_t q = 0; q < variant.param_count; ++q) {
+      const kdl_param_desc& other = variant.params[q];
+      if (q == p || other.is_tensor == 0 || (q < p && other.direction != KDL_IN)) continue;
+      const kdl_tensor& a = args[static_cast<std::size_t>(p)].array->view;
+      const kdl_tensor& b = args[static_cast<std::size_t>(q)].array->view;
+      if (Overlap(a, b)) {
+        return Invalid("the tensors for ", Spelling(written), " and ", Spelling(other),
+                       " share memory, but ", written.name, " is ",
+                       written.direction == KDL_OUT ? "out" : "inout",
+                       "; what is written may overlap no other parameter");
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Where a size got its value.
+struct Source {
+  std::int32_t param = -1;
+  std::int32_t dimension = 0;
+};
+
+Error BindSizes(const kdl_variant& variant, Args args, std::vector<std::int64_t>* dims) {
+  dims->assign(static_cast<std::size_t>(variant.dim_count), 0);
+  std::vector<Source> sources(dims->size());
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    for (std::int32_t d = 0; d < param.rank; ++d) {
+      if (param.dim_symbol[d] < 0) continue;
+      const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
+      const std::int64_t size = args[static_cast<std::size_t>(p)].array->view.size[d];
+      const Source source = sources[symbol];
+      if (source.param < 0) {
+        sources[symbol] = {p, d};
+        (*dims)[symbol] = size;
+      } else if ((*dims)[symbol] != size) {
+        return Invalid("size ", variant.dims[symbol], " is ", (*dims)[symbol], " from ",
+                       Spelling(variant.params[source.param]), " dimension ", source.dimension,
+                       ", but ", Spelling(param), " dimension ", d, " is ", size);
+      }
+    }
+  }
+  for (std::size_t symbol = 0; symbol < sources.size(); ++symbol) {
+    if (sources[symbol].param < 0 && variant.check == nullptr) {
+      return Fail(KDL_ERROR_INTERNAL, "no parameter gives size ", variant.dims[symbol],
+                  " and the kernel has no check to compute it");
+    }
+  }
+  return nullptr;
+}
+
+void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_arg& arg = args[static_cast<std::size_t>(p)];
+    if (arg.array == nullptr) {
+      const int bits = FactsOfElement(arg.element)->bits;
+      std::uint64_t value = bits == 64 ? arg.bits : arg.bits & ((std::uint64_t{1} << bits) - 1);
+      if (arg.element == KDL_BOOL) value = value != 0 ? 1 : 0;
+      binding->scalars.push_back(value);
+      continue;
+    }
+    kdl_tensor view = arg.array->view;
+    for (std::int32_t d = view.rank; d < KDL_MAX_RANK; ++d) {
+      view.size[d] = 1;
+      view.stride[d] = 0;
+    }
+    // A single element has no stride of its own: kernels count on 1.
+    if (view.rank > 0 && view.size[view.rank - 1] <= 1) view.stride[view.rank - 1] = 1;
+    Buffer* buffer = Unwrap(arg.array->buffer);
+    binding->tensors.push_back(view);
+    binding->memories.push_back(buffer->memory());
+    binding->buffers.push_back(Ref<Buffer>::Share(buffer));
+  }
+}
+
+Error SizeWorkspace(const Device& device, Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
+  const auto round_up = [](std::int64_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  binding->instances = std::min(binding->core_num, device.facts().cores);
+  binding->slice_bytes = round_up(variant.footprint_bytes);
+  if (variant.shared_bytes != nullptr) {
+    binding->shared_bytes = variant.shared_bytes(&binding->args, binding->core_num);
+  }
+  std::int64_t bytes = 0;
+  if (binding->shared_bytes < 0 || binding->shared_bytes > INT64_MAX - kAlignment ||
+      __builtin_mul_overflow(binding->slice_bytes, binding->instances, &bytes) ||
+      __builtin_add_overflow(bytes, round_up(binding->shared_bytes), &bytes)) {
+    return Invalid("its workspace for ", binding->core_num, " cores would be 2^63 bytes or more");
+  }
+  binding->shared_bytes = round_up(binding->shared_bytes);
+  binding->workspace_bytes = bytes;
+  return nullptr;
+}
+
+Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
+                     Binding* binding) {
+  if (core_num < 1) {
+    return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
+  }
+  std::shared_ptr<const std::vector<Candidate>> candidates;
+  KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
+  KDL_RETURN_IF_ERROR(PickVariant(*candidates, args, &binding->candidate));
+  const kdl_variant& variant = *binding->candidate.variant;
+  KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
+  KDL_RETURN_IF_ERROR(BindSizes(variant, args, &binding->dims));
+  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, args));
+  binding->core_num = core_num;
+  TakeArguments(variant, args, binding);
+  binding->args = {.size = sizeof(kdl_args),
+                   .version = KDL_ABI_VERSION,
+                   .dims = binding->dims.data(),
+                   .tensors = binding->tensors.data(),
+                   .scalars = binding->scalars.data()};
+  kdl_trap trap = {};
+  if (variant.check != nullptr &&
+      variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
+    return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
+  }
+  return SizeWorkspace(device, binding);
+}
+
+}  // namespace
+
+Error CheckArray(const kdl_array& array, std::string_view what) {
+  if (array.buffer == nullptr) return Invalid(what, " has no buffer");
+  KDL_RETURN_IF_ERROR(CheckView(array.view, what));
+  if (IsEmpty(array.view)) return nullptr;
+  if (array.view.data == nullptr) {
+    return Invalid(what, " is ", Describe(array.view), " at a null pointer");
+  }
+  const Buffer& buffer = *Unwrap(array.buffer);
+  const std::int64_t offset = OffsetInBuffer(array);
+  const std::int64_t bytes = SpanBytes(array.view);
+  if (offset < 0 || bytes > buffer.bytes() || offset > buffer.bytes() - bytes) {
+    return Invalid(what, " is ", Describe(array.view), " at byte ", offset, " of ",
+                   Describe(buffer), ", which has ", buffer.bytes(), " bytes; it needs ", bytes);
+  }
+  return nullptr;
+}
+
+std::int64_t OffsetInBuffer(const kdl_array& array) {
+  const auto base = reinterpret_cast<std::uintptr_t>(Unwrap(array.buffer)->memory().address);
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(array.view.data) - base);
+}
+
+Error Bind(const Function& function, Device& device, std::int64_t core_num, Args args,
+           Binding* binding) {
+  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
+  Error error = BindUnprefixed(function, device, core_num, args, binding);
+  if (error == nullptr || kdl_error_code(error.get()) == KDL_ERROR_TRAP) return error;
+  return Prefixed(Concat("launch of '", function.name(), "': "), std::move(error));
+}
+
+}  // namespace kdl::runtime

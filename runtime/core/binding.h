@@ -1,0 +1,42 @@
+// From a caller's arguments to what a kernel is handed: picks the variant, binds the sizes, and
+// checks everything that a launch promises to check, before any effect.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/device.h"
+#include "core/registry.h"
+
+namespace kdl::runtime {
+
+struct Binding {
+  Candidate candidate = {};
+  std::int64_t core_num = 0;
+  std::vector<std::int64_t> dims;
+  std::vector<kdl_tensor> tensors;  // by tensor parameter
+  std::vector<kdl_memory> memories;
+  std::vector<Ref<Buffer>> buffers;
+  std::vector<std::uint64_t> scalars;
+  kdl_args args = {};  // points into the vectors: moves with them, is not copied
+  std::int64_t instances = 0;
+  std::int64_t slice_bytes = 0;
+  std::int64_t shared_bytes = 0;
+  std::int64_t workspace_bytes = 0;  // shared, then the slices
+
+  Binding() = default;
+  Binding(Binding&&) = default;
+  Binding& operator=(Binding&&) = default;
+};
+
+// `core_num` may be KDL_CORES_AUTO.
+Error Bind(const Function& function, Device& device, std::int64_t core_num,
+           std::span<const kdl_arg> args, Binding* binding);
+
+// Checks a caller's array: the view, that it lies inside its buffer. Messages start with `what`.
+Error CheckArray(const kdl_array& array, std::string_view what);
+
+// Byte offset of the view's first element in its buffer.
+std::int64_t OffsetInBuffer(const kdl_array& array);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,55 @@
+// The root of everything: kinds of device, devices, kernels. No state lives outside a context.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/registry.h"
+#include "core/statistics.h"
+#include "core/trap.h"
+
+namespace kdl::runtime {
+
+class Context {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
+  // Selects by one spec or the first of a list that is there.
+  Error SelectDevice(std::string_view specs, Device** device);
+  // Loads a shared object and registers its images.
+  Error Load(const std::string& path);
+
+  const std::shared_ptr<Scheduler>& scheduler() const { return scheduler_; }
+  Registry& registry() { return registry_; }
+  TransferLog& transfers() { return transfers_; }
+  const TransferLog& transfers() const { return transfers_; }
+  PrintSink& prints() { return prints_; }
+
+ private:
+  struct Kind {
+    const kdl_device_ops* ops;
+    void* context;
+  };
+
+  Error SelectOne(std::string_view text, Device** device);
+  Error UnknownKind(const std::string& kind);
+
+  std::shared_ptr<Scheduler> scheduler_ = std::make_shared<Scheduler>();
+  Registry registry_;
+  TransferLog transfers_;
+  PrintSink prints_;
+  std::mutex mutex_;  // guards the rest
+  std::map<std::string, Kind, std::less<>> kinds_;
+  std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
+  std::vector<void*> libraries_;
+};
+
+}  // namespace kdl::runtime

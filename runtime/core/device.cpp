@@ -1,0 +1,214 @@
+#include "core/device.h"
+
+#include "core/host_memory.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+Device::Device(const kdl_device_ops& ops, const DeviceSpec& spec, const Services& services)
+    : ops_(ops),
+      memory_ops_(ops.memory == nullptr ? HostMemoryOps() : *ops.memory),
+      spec_(spec),
+      uri_(CanonicalSpec(spec)),
+      services_(services) {}
+
+Error Device::Open(const kdl_device_ops& ops, void* kind_context, const DeviceSpec& spec,
+                   const Services& services, std::shared_ptr<Device>* device) {
+  std::vector<kdl_option> options;
+  for (const auto& [key, value] : spec.options) options.push_back({key.c_str(), value.c_str()});
+  std::shared_ptr<Device> opened(new Device(ops, spec, services));
+  KDL_RETURN_IF_ERROR(Error(ops.open(kind_context, spec.ordinal, options.data(),
+                                     static_cast<std::int32_t>(options.size()), &opened->state_)));
+  ops.facts(opened->state_, &opened->facts_);
+  opened->image_kind_ = opened->facts_.image_kind;
+  opened->arch_ = opened->facts_.arch;
+  opened->facts_.image_kind = opened->image_kind_.c_str();
+  opened->facts_.arch = opened->arch_.c_str();
+  *device = std::move(opened);
+  return nullptr;
+}
+
+Device::~Device() {
+  Retire();
+  if (state_ != nullptr) ops_.close(state_);
+}
+
+void Device::Retire() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [image, module] : modules_) {
+    if (ops_.unload != nullptr) ops_.unload(state_, module);
+  }
+  modules_.clear();
+  for (auto& queue : queues_) queue.reset();
+}
+
+Error Device::FindQueue(std::int32_t index, Queue** queue) {
+  if (index < 0 || index >= kMaxQueues) {
+    return Invalid("queue ", index, " of ", uri_, " does not exist; queues go from 0 to ",
+                   kMaxQueues - 1);
+  }
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Queue>& slot = queues_[static_cast<std::size_t>(index)];
+  if (slot == nullptr) slot = std::make_unique<Queue>(*this, index, services_.scheduler);
+  *queue = slot.get();
+  return nullptr;
+}
+
+Error Device::FindModule(const kdl_image& image, void** module) {
+  const std::lock_guard lock(mutex_);
+  auto found = modules_.find(&image);
+  if (found == modules_.end()) {
+    void* loaded = nullptr;
+    if (ops_.load != nullptr) KDL_RETURN_IF_ERROR(Error(ops_.load(state_, &image, &loaded)));
+    found = modules_.emplace(&image, loaded).first;
+  }
+  *module = found->second;
+  return nullptr;
+}
+
+Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory) {
+  if (facts_.memory_bytes > 0 && bytes > facts_.memory_bytes) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "allocation of ", bytes, " bytes on ", uri_,
+                ": the device has ", facts_.memory_bytes, " in all");
+  }
+  Error error(memory_ops_.allocate(state_, bytes, name, memory));
+  if (error != nullptr) {
+    return Prefixed(Concat("allocation of ", bytes, " bytes on ", uri_, ": "), std::move(error));
+  }
+  counters_.CountAllocation(bytes);
+  return nullptr;
+}
+
+void Device::Release(kdl_memory memory, std::int64_t bytes) {
+  memory_ops_.release(state_, memory);
+  counters_.CountRelease(bytes);
+}
+
+Buffer::Buffer(Device& device, std::int64_t bytes, const char* name)
+    : device_(device.shared_from_this()), bytes_(bytes), name_(name == nullptr ? "" : name) {}
+
+Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer) {
+  if (bytes < 0) return Invalid("buffer of ", bytes, " bytes; sizes are 0 or more");
+  auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
+  if (bytes > 0) {
+    KDL_RETURN_IF_ERROR(made->device_->Allocate(bytes, made->name_.c_str(), &made->memory_));
+    made->owned_ = true;
+  } else {
+    made->device_->counters().CountAllocation(0);
+  }
+  *buffer = std::move(made);
+  return nullptr;
+}
+
+Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
+                   Ref<Buffer>* buffer) {
+  if (!device.works_in_host_memory()) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "host memory cannot be a buffer of ", device.uri(),
+                ", which has memory of its own; allocate there and copy");
+  }
+  if (bytes < 0) return Invalid("buffer of ", bytes, " bytes; sizes are 0 or more");
+  if (data == nullptr && bytes > 0) return Invalid("buffer of ", bytes, " bytes at a null pointer");
+  auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
+  made->memory_ = {data, data};
+  *buffer = std::move(made);
+  return nullptr;
+}
+
+Buffer::~Buffer() {
+  FreeAligned(staging_);
+  if (owned_) device_->Release(memory_, bytes_);
+}
+
+namespace {
+
+// Waits for one operation that bypasses the queues.
+class Blocking {
+ public:
+  kdl_completion Completion() {
+    return {[](void* self, kdl_error* error) { static_cast<Blocking*>(self)->Finish(error); },
+            this};
+  }
+  Error Wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+    return std::move(error_);
+  }
+
+ private:
+  void Finish(kdl_error* error) {
+    const std::lock_guard lock(mutex_);
+    error_.reset(error);
+    done_ = true;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  Error error_;
+};
+
+}  // namespace
+
+Error Buffer::Transfer(bool to_host) {
+  if (bytes_ == 0) return nullptr;
+  kdl_region region = {};
+  region.run_bytes = bytes_;
+  Blocking blocking;
+  const kdl_memory_ops& ops = device_->memory_ops();
+  if (to_host) {
+    ops.read(device_->state(), staging_, memory_, &region, blocking.Completion());
+  } else {
+    ops.write(device_->state(), memory_, staging_, &region, blocking.Completion());
+  }
+  device_->counters().CountCopy(bytes_);
+  const char* uri = device_->uri().c_str();
+  device_->transfers().Add("map", to_host ? uri : "host memory", to_host ? "host memory" : uri,
+                           name_.c_str(), bytes_);
+  return blocking.Wait();
+}
+
+Error Buffer::Map(kdl_map_access access, void** data) {
+  if (access != KDL_MAP_READ && access != KDL_MAP_WRITE && access != KDL_MAP_READ_WRITE) {
+    return Invalid("map of ", Describe(*this), ": unknown access ", static_cast<int>(access));
+  }
+  const std::lock_guard lock(map_mutex_);
+  if (mapped_ != 0) return Invalid("map of ", Describe(*this), ", which is mapped already");
+  if (device_->works_in_host_memory()) {
+    mapped_ = access;
+    *data = memory_.handle;
+    return nullptr;
+  }
+  staging_ = AllocateAligned(bytes_);
+  if (staging_ == nullptr) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this), ": the host has no ", bytes_,
+                " bytes left");
+  }
+  // Also for writing only: what the caller leaves alone must come back as it was.
+  if (Error error = Transfer(true)) {
+    FreeAligned(std::exchange(staging_, nullptr));
+    return error;
+  }
+  mapped_ = access;
+  *data = staging_;
+  return nullptr;
+}
+
+Error Buffer::Unmap() {
+  const std::lock_guard lock(map_mutex_);
+  if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
+  Error error;
+  if (staging_ != nullptr && (mapped_ & KDL_MAP_WRITE) != 0) error = Transfer(false);
+  FreeAligned(std::exchange(staging_, nullptr));
+  mapped_ = 0;
+  return error;
+}
+
+std::string Describe(const Buffer& buffer) {
+  if (buffer.name().empty()) {
+    return Concat("a buffer of ", buffer.bytes(), " bytes on ", buffer.device().uri());
+  }
+  return Concat("'", buffer.name(), "' on ", buffer.device().uri());
+}
+
+}  // namespace kdl::runtime

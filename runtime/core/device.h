@@ -1,0 +1,111 @@
+// A device: a plugin's state with what every device has, and buffers, its memory.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/schedule.h"
+#include "core/spec.h"
+#include "core/statistics.h"
+#include "core/trap.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// What a context lends to its devices; the references hold as long as the context lives.
+struct Services {
+  std::shared_ptr<Scheduler> scheduler;
+  TransferLog& transfers;
+  PrintSink& prints;
+};
+
+// Kept alive by its context and by each buffer of it.
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  static constexpr std::int32_t kMaxQueues = 64;
+
+  static Error Open(const kdl_device_ops& ops, void* kind_context, const DeviceSpec& spec,
+                    const Services& services, std::shared_ptr<Device>* device);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& uri() const { return uri_; }
+  const DeviceSpec& spec() const { return spec_; }
+  const kdl_device_facts& facts() const { return facts_; }
+  DeviceCounters& counters() { return counters_; }
+  const DeviceCounters& counters() const { return counters_; }
+  TransferLog& transfers() { return services_.transfers; }
+  PrintSink& prints() { return services_.prints; }
+  const kdl_device_ops& ops() const { return ops_; }
+  const kdl_memory_ops& memory_ops() const { return memory_ops_; }
+  Scheduler& scheduler() const { return *services_.scheduler; }
+  // The plugin's state, the first argument of its functions.
+  void* state() const { return state_; }
+  // Whether its memory is host memory that others may hand to it.
+  bool works_in_host_memory() const { return ops_.memory == nullptr; }
+
+  Error FindQueue(std::int32_t index, Queue** queue);
+  // Loads the image at its first use.
+  Error FindModule(const kdl_image& image, void** module);
+  Error Allocate(std::int64_t bytes, const char* name, kdl_memory* memory);
+  void Release(kdl_memory memory, std::int64_t bytes);
+
+  // Unloads images and gives the queues up; the context is going.
+  void Retire();
+
+ private:
+  Device(const kdl_device_ops& ops, const DeviceSpec& spec, const Services& services);
+
+  const kdl_device_ops& ops_;
+  const kdl_memory_ops& memory_ops_;
+  DeviceSpec spec_;
+  std::string uri_;
+  Services services_;
+  void* state_ = nullptr;
+  kdl_device_facts facts_ = {};
+  std::string image_kind_;  // facts_ points to these two
+  std::string arch_;
+  DeviceCounters counters_;
+  std::mutex mutex_;  // guards the rest
+  std::array<std::unique_ptr<Queue>, kMaxQueues> queues_;
+  std::map<const kdl_image*, void*> modules_;
+};
+
+// Memory of one device, counted because operations keep it until they are over.
+class Buffer : public Counted {
+ public:
+  static Error Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer);
+  static Error Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
+                    Ref<Buffer>* buffer);
+  ~Buffer() override;
+
+  Device& device() const { return *device_; }
+  kdl_memory memory() const { return memory_; }
+  std::int64_t bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }
+
+  Error Map(kdl_map_access access, void** data);
+  Error Unmap();
+
+ private:
+  Buffer(Device& device, std::int64_t bytes, const char* name);
+  Error Transfer(bool to_host);
+
+  std::shared_ptr<Device> device_;
+  kdl_memory memory_ = {};
+  std::int64_t bytes_;
+  std::string name_;
+  bool owned_ = false;
+  std::mutex map_mutex_;  // guards the rest
+  int mapped_ = 0;        // the access; 0: not mapped
+  void* staging_ = nullptr;
+};
+
+// "x on debug[1]", "a buffer of 16 bytes on host" where it has no name.
+std::string Describe(const Buffer& buffer);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,36 @@
+// Facts of element kinds, from abi.def.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kdl/kernel_abi.h"
+
+namespace kdl::runtime {
+
+struct ElementFacts {
+  std::string_view name;  // as in the source: "f32"
+  std::uint16_t bits;     // in memory
+};
+
+// Null for a code that is no element kind's.
+inline const ElementFacts* FactsOfElement(std::uint8_t code) {
+  switch (code) {
+#define KDL_ELEMENT(ID, spelling, code, bits, comment)        \
+  case code: {                                                \
+    static constexpr ElementFacts kFacts = {#spelling, bits}; \
+    return &kFacts;                                           \
+  }
+#include "kdl/abi.def"
+    default:
+      return nullptr;
+  }
+}
+
+// The element's name, or "unknown".
+inline std::string_view ElementName(std::uint8_t code) {
+  const ElementFacts* facts = FactsOfElement(code);
+  return facts == nullptr ? "unknown" : facts->name;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,39 @@
+// Errors inside the runtime: owners of the C interface's kdl_error.
+#pragma once
+
+#include <memory>
+
+#include "core/text.h"
+#include "kdl/runtime.h"
+
+namespace kdl::runtime {
+
+struct ErrorFree {
+  void operator()(kdl_error* error) const { kdl_error_free(error); }
+};
+
+// Null: all is well.
+using Error = std::unique_ptr<kdl_error, ErrorFree>;
+
+template <class... Pieces>
+[[nodiscard]] Error Fail(kdl_code code, const Pieces&... pieces) {
+  return Error(kdl_error_create(code, Concat(pieces...).c_str()));
+}
+
+template <class... Pieces>
+[[nodiscard]] Error Invalid(const Pieces&... pieces) {
+  return Fail(KDL_ERROR_INVALID_ARGUMENT, pieces...);
+}
+
+// The same error with `prefix` before its message.
+[[nodiscard]] Error Prefixed(std::string_view prefix, Error error);
+
+[[nodiscard]] Error CopyError(const kdl_error* error);
+
+}  // namespace kdl::runtime
+
+// Returns the error of `expression` from a function that gives Error, if there is one.
+#define KDL_RETURN_IF_ERROR(expression)                                           \
+  do {                                                                            \
+    if (kdl::runtime::Error kdl_error_here = (expression)) return kdl_error_here; \
+  } while (false)

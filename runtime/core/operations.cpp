@@ -1,0 +1,230 @@
+#include "core/operations.h"
+
+#include <string>
+
+#include "core/element.h"
+#include "core/handles.h"
+#include "core/host_memory.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+class LaunchOperation final : public Operation {
+ public:
+  LaunchOperation(Queue& queue, Binding binding, void* module)
+      : device_(queue.device()),
+        binding_(std::move(binding)),
+        host_(queue.device().prints(), *binding_.candidate.variant) {
+    request_ = {.size = sizeof(kdl_launch_request),
+                .version = KDL_PLUGIN_VERSION,
+                .image = binding_.candidate.image,
+                .kernel = binding_.candidate.kernel,
+                .variant = binding_.candidate.variant,
+                .module = module,
+                .args = &binding_.args,
+                .memories = binding_.memories.data(),
+                .tensor_count = static_cast<std::int32_t>(binding_.memories.size()),
+                .queue = queue.index(),
+                .core_num = binding_.core_num,
+                .instances = binding_.instances,
+                .workspace = nullptr,
+                .slice_bytes = binding_.slice_bytes,
+                .shared = nullptr,
+                .host = &host_.host()};
+  }
+
+  void SetWorkspace(Ref<Buffer> workspace) {
+    auto* address = static_cast<char*>(workspace->memory().address);
+    request_.shared = address;
+    request_.workspace = address + binding_.shared_bytes;
+    workspace_ = std::move(workspace);
+  }
+
+  void Start() override {
+    device_.counters().CountLaunch();
+    device_.ops().launch(device_.state(), &request_, Completion());
+  }
+
+  void Drop() override {
+    binding_.buffers.clear();
+    workspace_ = {};
+  }
+
+ private:
+  Device& device_;
+  Binding binding_;
+  LaunchHost host_;
+  Ref<Buffer> workspace_;
+  kdl_launch_request request_;
+};
+
+class CopyOperation final : public Operation {
+ public:
+  CopyOperation(Ref<Buffer> to, Ref<Buffer> from, const kdl_region& region, const char* cause)
+      : to_(std::move(to)), from_(std::move(from)), region_(region), cause_(cause) {}
+
+  void Start() override {
+    Device& to = to_->device();
+    Device& from = from_->device();
+    const std::int64_t bytes = RegionBytes(region_);
+    to.counters().CountCopy(bytes);
+    const std::string& name = to_->name().empty() ? from_->name() : to_->name();
+    to.transfers().Add(cause_.c_str(), from.uri().c_str(), to.uri().c_str(), name.c_str(), bytes);
+    if (&to == &from) {
+      to.memory_ops().copy(to.state(), to_->memory(), from_->memory(), &region_, Completion());
+    } else if (from.works_in_host_memory()) {
+      to.memory_ops().write(to.state(), to_->memory(), from_->memory().handle, &region_,
+                            Completion());
+    } else if (to.works_in_host_memory()) {
+      from.memory_ops().read(from.state(), to_->memory().handle, from_->memory(), &region_,
+                             Completion());
+    } else {
+      StartStaged(bytes);
+    }
+  }
+
+  void Drop() override {
+    FreeAligned(std::exchange(staging_, nullptr));
+    to_ = {};
+    from_ = {};
+  }
+
+ private:
+  // Between two memories that only their devices reach: through the host's.
+  void StartStaged(std::int64_t bytes) {
+    staging_ = AllocateAligned(bytes);
+    if (staging_ == nullptr) {
+      Finish(Fail(KDL_ERROR_OUT_OF_MEMORY, "copy from ", Describe(*from_), " to ", Describe(*to_),
+                  ": the host has no ", bytes, " bytes to stage it"));
+      return;
+    }
+    staged_to_host_ = WithDenseTo(region_);
+    staged_to_device_ = WithDenseFrom(region_);
+    const kdl_completion second_half = {
+        [](void* self, kdl_error* error) { static_cast<CopyOperation*>(self)->Forward(error); },
+        this};
+    Device& from = from_->device();
+    from.memory_ops().read(from.state(), staging_, from_->memory(), &staged_to_host_, second_half);
+  }
+
+  void Forward(kdl_error* error) {
+    if (error != nullptr) {
+      Finish(Error(error));
+      return;
+    }
+    Device& to = to_->device();
+    to.memory_ops().write(to.state(), to_->memory(), staging_, &staged_to_device_, Completion());
+  }
+
+  Ref<Buffer> to_;
+  Ref<Buffer> from_;
+  kdl_region region_;
+  std::string cause_;
+  void* staging_ = nullptr;
+  kdl_region staged_to_host_ = {};
+  kdl_region staged_to_device_ = {};
+};
+
+class FillOperation final : public Operation {
+ public:
+  FillOperation(Ref<Buffer> to, const kdl_region& region, std::uint64_t bits, std::int32_t bytes)
+      : to_(std::move(to)), region_(region), bits_(bits), bytes_(bytes) {}
+
+  void Start() override {
+    Device& device = to_->device();
+    device.counters().CountFill();
+    device.memory_ops().fill(device.state(), to_->memory(), &region_, bits_, bytes_, Completion());
+  }
+
+  void Drop() override { to_ = {}; }
+
+ private:
+  Ref<Buffer> to_;
+  kdl_region region_;
+  std::uint64_t bits_;
+  std::int32_t bytes_;
+};
+
+// Also stands for copies and fills of nothing, which only keep their place in the order.
+class HostCallOperation final : public Operation {
+ public:
+  HostCallOperation(kdl_host_fn call, void (*release)(void*), void* user)
+      : call_(call), release_(release), user_(user) {}
+
+  void Start() override { Finish(Error(call_ == nullptr ? nullptr : call_(user_))); }
+  void Drop() override {
+    if (release_ != nullptr) release_(user_);
+  }
+
+ private:
+  kdl_host_fn call_;
+  void (*release_)(void*);
+  void* user_;
+};
+
+bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
+  return a.rank == b.rank && std::equal(a.size, a.size + a.rank, b.size);
+}
+
+}  // namespace
+
+Error MakeLaunch(Queue& queue, Binding binding, Ref<Buffer> workspace, Ref<Operation>* operation) {
+  void* module = nullptr;
+  KDL_RETURN_IF_ERROR(queue.device().FindModule(*binding.candidate.image, &module));
+  const std::int64_t bytes = binding.workspace_bytes;
+  auto made = MakeRef<LaunchOperation>(queue, std::move(binding), module);
+  if (bytes > 0) made->SetWorkspace(std::move(workspace));
+  *operation = Ref<Operation>::Take(made.Leave());
+  return nullptr;
+}
+
+Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,
+               Ref<Operation>* operation) {
+  KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the copy"));
+  KDL_RETURN_IF_ERROR(CheckArray(from, "the source of the copy"));
+  if (to.view.element != from.view.element || !SameShape(to.view, from.view)) {
+    return Invalid("copy from ", Describe(from.view), " to ", Describe(to.view),
+                   "; element types and sizes must be equal");
+  }
+  if (OverlapsItself(to.view)) {
+    return Invalid("the target of the copy, ", Describe(to.view),
+                   ", has indices that share memory; its strides must keep all elements apart");
+  }
+  if (IsEmpty(to.view)) {
+    *operation = MakeHostCall(nullptr, nullptr, nullptr);
+    return nullptr;
+  }
+  Buffer* target = Unwrap(to.buffer);
+  Buffer* source = Unwrap(from.buffer);
+  if (&target->device() == &source->device() && Overlap(to.view, from.view)) {
+    return Invalid("copy from ", Describe(*source), " to ", Describe(*target),
+                   ": source and target share memory");
+  }
+  const kdl_region region = RegionOf(to.view, OffsetInBuffer(to), from.view, OffsetInBuffer(from));
+  *operation =
+      Ref<Operation>::Take(new CopyOperation(Ref<Buffer>::Share(target), Ref<Buffer>::Share(source),
+                                             region, cause == nullptr ? "copy" : cause));
+  return nullptr;
+}
+
+Error MakeFill(const kdl_array& to, std::uint64_t bits, Ref<Operation>* operation) {
+  KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the fill"));
+  if (IsEmpty(to.view)) {
+    *operation = MakeHostCall(nullptr, nullptr, nullptr);
+    return nullptr;
+  }
+  const std::int64_t offset = OffsetInBuffer(to);
+  const kdl_region region = RegionOf(to.view, offset, to.view, offset);
+  *operation =
+      Ref<Operation>::Take(new FillOperation(Ref<Buffer>::Share(Unwrap(to.buffer)), region, bits,
+                                             static_cast<std::int32_t>(ElementBytes(to.view))));
+  return nullptr;
+}
+
+Ref<Operation> MakeHostCall(kdl_host_fn call, void (*release)(void*), void* user) {
+  return Ref<Operation>::Take(new HostCallOperation(call, release, user));
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,73 @@
+// Counted references to objects that the C interface hands out as handles.
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+namespace kdl::runtime {
+
+// Base of such an object; born with one reference.
+class Counted {
+ public:
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  void Retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ protected:
+  Counted() = default;
+  virtual ~Counted() = default;
+
+ private:
+  std::atomic<int> references_{1};
+};
+
+// Holds one reference.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  // Takes over a reference that the caller owns.
+  static Ref Take(T* object) {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  // Adds a reference to an object that somebody else keeps.
+  static Ref Share(T* object) {
+    if (object != nullptr) object->Retain();
+    return Take(object);
+  }
+
+  Ref(const Ref& other) : object_(other.object_) {
+    if (object_ != nullptr) object_->Retain();
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr) object_->Release();
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  // Gives the reference to the caller.
+  T* Leave() { return std::exchange(object_, nullptr); }
+
+ private:
+  T* object_ = nullptr;
+};
+
+template <class T, class... Arguments>
+Ref<T> MakeRef(Arguments&&... arguments) {
+  return Ref<T>::Take(new T(std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,197 @@
+#include "core/registry.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "kdl/abi_hash.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+template <class Visit>
+void ForEachKernel(const std::vector<const kdl_image*>& images, Visit visit) {
+  for (const kdl_image* image : images) {
+    for (std::int32_t k = 0; k < image->kernel_count; ++k) visit(*image, image->kernels[k]);
+  }
+}
+
+bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
+           std::string_view name) {
+  return name == kernel.name && (module.empty() || module == image.module);
+}
+
+bool RunsOn(const kdl_image& image, const Device& device) {
+  const std::string_view arch = image.arch;
+  return std::string_view(image.kind) == device.facts().image_kind &&
+         (arch.empty() || arch == device.facts().arch);
+}
+
+bool HasConstants(const kdl_variant& variant, const std::vector<std::string>& wanted) {
+  const std::vector<std::string_view> has = ConstantsOf(variant);
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& constant) {
+    return std::find(has.begin(), has.end(), constant) != has.end();
+  });
+}
+
+std::string FeatureNames(std::uint64_t features, std::string_view arch) {
+  std::vector<std::string> names;
+#define KDL_FEATURE(ID, bit, feature_arch, spelling) \
+  if ((features >> bit & 1) != 0 && arch == feature_arch) names.push_back(spelling);
+#include "kdl/abi.def"
+  return JoinWords(names);
+}
+
+}  // namespace
+
+std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
+  return Split(variant.constants, ',');
+}
+
+Error Registry::CheckImage(const kdl_image& image) const {
+  if (image.abi_hash != KDL_ABI_HASH || image.size != sizeof(kdl_image)) {
+    return Invalid("module '", image.abi_hash == KDL_ABI_HASH ? image.module : "?",
+                   "' was compiled for another version of the runtime (ABI hash ", image.abi_hash,
+                   ", here ", std::uint64_t{KDL_ABI_HASH},
+                   "); compile it again with the kernelc that belongs to this runtime");
+  }
+  for (const kdl_image* known : images_) {
+    if (std::string_view(known->module) != image.module ||
+        std::string_view(known->kind) != image.kind ||
+        std::string_view(known->arch) != image.arch) {
+      continue;
+    }
+    for (std::int32_t k = 0; k < image.kernel_count; ++k) {
+      for (std::int32_t n = 0; n < known->kernel_count; ++n) {
+        if (std::string_view(image.kernels[k].name) != known->kernels[n].name) continue;
+        return Invalid("kernel '", image.module, ".", image.kernels[k].name,
+                       "' is registered already for ", image.kind, " ", image.arch,
+                       ", from another image; give one of the modules another name");
+      }
+    }
+  }
+  return nullptr;
+}
+
+Error Registry::Register(const kdl_image* image) {
+  if (image == nullptr) return Invalid("registration of a null image");
+  const std::lock_guard lock(mutex_);
+  if (std::find(images_.begin(), images_.end(), image) != images_.end()) return nullptr;
+  KDL_RETURN_IF_ERROR(CheckImage(*image));
+  images_.push_back(image);
+  for (const auto& [name, function] : functions_) function->known_.clear();
+  return nullptr;
+}
+
+Error Registry::CheckName(const Function& function) const {
+  std::set<std::string> modules;
+  std::vector<std::string> known;
+  ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
+    known.push_back(kernel.name);
+    if (Names(image, kernel, function.module_, function.kernel_)) modules.insert(image.module);
+  });
+  if (modules.size() == 1) return nullptr;
+  if (modules.size() > 1) {
+    std::vector<std::string> written;
+    for (const std::string& module : modules) written.push_back(module + "." + function.kernel_);
+    return Invalid("kernel '", function.kernel_, "' is in several modules; write one of ",
+                   JoinWords(written));
+  }
+  const std::string_view near = NearestWord(function.kernel_, known);
+  std::string help = known.empty() ? "; no module is registered" : "";
+  if (!near.empty()) help = Concat("; did you mean '", near, "'?");
+  if (!function.module_.empty()) help = Concat(" in module '", function.module_, "'", help);
+  return Fail(KDL_ERROR_NOT_FOUND, "there is no kernel '", function.kernel_, "'", help);
+}
+
+Error Registry::Find(std::string_view name, const Function** function) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = functions_.find(name); found != functions_.end()) {
+    *function = found->second.get();
+    return nullptr;
+  }
+  auto made = std::make_unique<Function>();
+  made->registry_ = this;
+  made->name_ = name;
+  std::string_view rest = name;
+  if (const std::size_t open = rest.find('<'); open != std::string_view::npos) {
+    if (rest.back() != '>') return Invalid("kernel name '", name, "' lacks its closing '>'");
+    for (std::string_view constant : Split(rest.substr(open + 1, rest.size() - open - 2), ',')) {
+      made->constants_.emplace_back(constant);
+    }
+    rest = rest.substr(0, open);
+  }
+  const std::size_t dot = rest.rfind('.');
+  if (dot != std::string_view::npos) made->module_ = rest.substr(0, dot);
+  made->kernel_ = rest.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  KDL_RETURN_IF_ERROR(CheckName(*made));
+  *function = made.get();
+  functions_.emplace(name, std::move(made));
+  return nullptr;
+}
+
+std::vector<Candidate> Registry::CandidatesFor(const Function& function,
+                                               const Device& device) const {
+  std::vector<Candidate> candidates;
+  ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
+    if (!Names(image, kernel, function.module_, function.kernel_) || !RunsOn(image, device)) return;
+    for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
+      const kdl_variant& variant = kernel.variants[v];
+      const bool has_features = (variant.features & ~device.facts().features) == 0;
+      if (!has_features || !HasConstants(variant, function.constants_)) continue;
+      // What asks for more of the processor was made for it and comes first; else the order stays.
+      const auto place =
+          std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+            return std::popcount(candidate.variant->features) < std::popcount(variant.features);
+          });
+      candidates.insert(place, {&image, &kernel, &variant});
+    }
+  });
+  return candidates;
+}
+
+// Says what stands in the way, from the most to the least telling.
+Error Registry::NoCandidate(const Function& function, const Device& device) const {
+  std::set<std::string> kinds;
+  std::uint64_t lacking = 0;
+  std::vector<std::string> constants;
+  ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
+    if (!Names(image, kernel, function.module_, function.kernel_)) return;
+    kinds.insert(Concat(image.kind, std::string_view(image.arch).empty() ? "" : " ", image.arch));
+    if (!RunsOn(image, device)) return;
+    for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
+      const kdl_variant& variant = kernel.variants[v];
+      lacking |= variant.features & ~device.facts().features;
+      if (HasConstants(variant, function.constants_)) continue;
+      constants.push_back(std::string_view(variant.constants).empty() ? "none" : variant.constants);
+    }
+  });
+  const std::string start =
+      Concat("kernel '", function.name_, "' cannot run on ", device.uri(), ": ");
+  if (!constants.empty()) {
+    return Fail(KDL_ERROR_NOT_FOUND, start, "no variant has these constants; there are ",
+                JoinWords(constants));
+  }
+  if (lacking != 0) {
+    return Fail(KDL_ERROR_UNSUPPORTED, start, "every variant needs a processor with ",
+                FeatureNames(lacking, device.facts().arch));
+  }
+  return Fail(KDL_ERROR_NOT_FOUND, start, "it takes code for ", device.facts().image_kind, " ",
+              device.facts().arch, ", and this kernel was compiled for ",
+              JoinWords({kinds.begin(), kinds.end()}));
+}
+
+Error Function::FindCandidates(const Device& device, Candidates* candidates) const {
+  const std::lock_guard lock(registry_->mutex_);
+  Candidates& known = known_[&device];
+  if (known == nullptr) {
+    auto found = std::make_shared<std::vector<Candidate>>(registry_->CandidatesFor(*this, device));
+    if (found->empty()) return registry_->NoCandidate(*this, device);
+    known = std::move(found);
+  }
+  *candidates = known;
+  return nullptr;
+}
+
+}  // namespace kdl::runtime

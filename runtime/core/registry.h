@@ -1,0 +1,67 @@
+// Images and the kernels in them, by name.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/error.h"
+
+namespace kdl::runtime {
+
+// A variant with what it belongs to.
+struct Candidate {
+  const kdl_image* image;
+  const kdl_kernel* kernel;
+  const kdl_variant* variant;
+};
+
+class Registry;
+
+// A kernel as a caller names it; what it means on a device is looked up at each launch and kept
+// until another image is registered.
+class Function {
+ public:
+  // The variants that the device can run, the preferred one first. Fails where there is none.
+  Error FindCandidates(const Device& device,
+                       std::shared_ptr<const std::vector<Candidate>>* candidates) const;
+
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class Registry;
+  using Candidates = std::shared_ptr<const std::vector<Candidate>>;
+
+  const Registry* registry_ = nullptr;
+  std::string name_;    // as the caller wrote it
+  std::string module_;  // "" for any
+  std::string kernel_;
+  std::vector<std::string> constants_;                 // "BM=64": those that a variant must have
+  mutable std::map<const Device*, Candidates> known_;  // guarded by the registry's mutex
+};
+
+class Registry {
+ public:
+  Error Register(const kdl_image* image);
+  Error Find(std::string_view name, const Function** function);
+
+ private:
+  friend class Function;
+
+  Error CheckImage(const kdl_image& image) const;
+  Error CheckName(const Function& function) const;
+  std::vector<Candidate> CandidatesFor(const Function& function, const Device& device) const;
+  Error NoCandidate(const Function& function, const Device& device) const;
+
+  mutable std::mutex mutex_;
+  std::vector<const kdl_image*> images_;
+  std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
+};
+
+// The parts of "T=f32, BM=64".
+std::vector<std::string_view> ConstantsOf(const kdl_variant& variant);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,53 @@
+#include "core/statistics.h"
+
+namespace kdl::runtime {
+
+void DeviceCounters::CountAllocation(std::int64_t bytes) {
+  ++allocations_;
+  bytes_allocated_ += bytes;
+  const std::int64_t now = bytes_in_use_ += bytes;
+  std::int64_t peak = bytes_peak_;
+  while (now > peak && !bytes_peak_.compare_exchange_weak(peak, now)) {
+  }
+}
+
+kdl_statistics DeviceCounters::Read() const {
+  return {.launches = launches_,
+          .copies = copies_,
+          .bytes_copied = bytes_copied_,
+          .fills = fills_,
+          .allocations = allocations_,
+          .bytes_allocated = bytes_allocated_,
+          .bytes_in_use = bytes_in_use_,
+          .bytes_peak = bytes_peak_};
+}
+
+void TransferLog::Add(const char* cause, const char* from, const char* to, const char* tensor,
+                      std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = nullptr;
+  for (Entry& known : entries_) {
+    if (known.cause == cause && known.from == from && known.to == to && known.tensor == tensor) {
+      entry = &known;
+      break;
+    }
+  }
+  if (entry == nullptr) entry = &entries_.emplace_back(Entry{cause, from, to, tensor});
+  ++entry->count;
+  entry->bytes += bytes;
+}
+
+std::int64_t TransferLog::Read(kdl_transfer* transfers, std::int64_t capacity) const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t at = 0;
+  for (const Entry& entry : entries_) {
+    if (at < capacity) {
+      transfers[at] = {entry.cause.c_str(),  entry.from.c_str(), entry.to.c_str(),
+                       entry.tensor.c_str(), entry.count,        entry.bytes};
+    }
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,58 @@
+// Counts that tests and reports compare: what each device did, and what moved why.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "kdl/runtime.h"
+
+namespace kdl::runtime {
+
+// Of one device.
+class DeviceCounters {
+ public:
+  void CountLaunch() { ++launches_; }
+  void CountFill() { ++fills_; }
+  void CountCopy(std::int64_t bytes) {
+    ++copies_;
+    bytes_copied_ += bytes;
+  }
+  void CountAllocation(std::int64_t bytes);
+  void CountRelease(std::int64_t bytes) { bytes_in_use_ -= bytes; }
+
+  kdl_statistics Read() const;
+
+ private:
+  std::atomic<std::int64_t> launches_{0};
+  std::atomic<std::int64_t> copies_{0};
+  std::atomic<std::int64_t> bytes_copied_{0};
+  std::atomic<std::int64_t> fills_{0};
+  std::atomic<std::int64_t> allocations_{0};
+  std::atomic<std::int64_t> bytes_allocated_{0};
+  std::atomic<std::int64_t> bytes_in_use_{0};
+  std::atomic<std::int64_t> bytes_peak_{0};
+};
+
+// Of one context. Entries are few (one a cause and pair of devices), so a walk finds them.
+class TransferLog {
+ public:
+  void Add(const char* cause, const char* from, const char* to, const char* tensor,
+           std::int64_t bytes);
+  // Stores at most `capacity` and gives how many there are.
+  std::int64_t Read(kdl_transfer* transfers, std::int64_t capacity) const;
+
+ private:
+  struct Entry {
+    std::string cause, from, to, tensor;
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::deque<Entry> entries_;  // never moved: callers hold pointers to the strings
+};
+
+}  // namespace kdl::runtime

@@ -1,0 +1,179 @@
+#include "core/trap.h"
+
+#include <bit>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "core/element.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+std::string_view TrapText(std::int32_t code) {
+  switch (code) {
+#define KDL_TRAP_CODE(ID, code, text) \
+  case code:                          \
+    return text;
+#include "kdl/abi.def"
+    default:
+      return "";
+  }
+}
+
+std::string Expand(std::string_view text, const kdl_trap& trap, const kdl_location& location) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = text.find('}', open);
+    const std::string_view name = text.substr(open + 1, close - open - 1);
+    if (name == "index") out += Piece(trap.index);
+    if (name == "bound") out += Piece(trap.bound);
+    if (name == "dimension") out += Piece(location.dimension);
+    if (name == "text") out += location.text;
+    text.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+float HalfToFloat(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  const std::uint32_t exponent = half >> 10 & 0x1fu;
+  const std::uint32_t fraction = half & 0x3ffu;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const std::uint32_t rebased = exponent == 0x1f ? 0xffu : exponent + 112;
+  return std::bit_cast<float>(sign | rebased << 23 | fraction << 13);
+}
+
+template <class Number>
+Number Load(const char* at) {
+  Number number;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
+
+// The shortest text that reads back as the same number.
+template <class Number>
+std::string Shortest(Number number) {
+  char text[64];
+  const auto result = std::to_chars(text, text + sizeof text, number);
+  return std::string(text, result.ptr);
+}
+
+std::string FormatElement(const char* at, std::uint8_t element) {
+  switch (element) {
+    case KDL_BOOL:
+      return *at != 0 ? "true" : "false";
+    case KDL_I8:
+      return Shortest(int{Load<std::int8_t>(at)});
+    case KDL_I16:
+      return Shortest(Load<std::int16_t>(at));
+    case KDL_I32:
+      return Shortest(Load<std::int32_t>(at));
+    case KDL_I64:
+      return Shortest(Load<std::int64_t>(at));
+    case KDL_U8:
+      return Shortest(unsigned{Load<std::uint8_t>(at)});
+    case KDL_U16:
+      return Shortest(Load<std::uint16_t>(at));
+    case KDL_U32:
+      return Shortest(Load<std::uint32_t>(at));
+    case KDL_U64:
+      return Shortest(Load<std::uint64_t>(at));
+    case KDL_F16:
+      return Shortest(HalfToFloat(Load<std::uint16_t>(at)));
+    case KDL_BF16:
+      return Shortest(std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(at)} << 16));
+    case KDL_F32:
+      return Shortest(Load<float>(at));
+    case KDL_F64:
+      return Shortest(Load<double>(at));
+    default:
+      return "?";
+  }
+}
+
+void FormatValue(const kdl_tensor& value, std::int32_t dimension, const char* at,
+                 std::string* out) {
+  if (dimension == value.rank) {
+    *out += FormatElement(at, value.element);
+    return;
+  }
+  *out += '[';
+  for (std::int64_t i = 0; i < value.size[dimension]; ++i) {
+    if (i > 0) *out += ", ";
+    FormatValue(value, dimension + 1, at + i * value.stride[dimension] * ElementBytes(value), out);
+  }
+  *out += ']';
+}
+
+}  // namespace
+
+std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
+                        const kdl_trap& trap) {
+  const std::string_view text = TrapText(trap.code);
+  if (trap.location < 0 || trap.location >= variant.location_count || text.empty()) {
+    return Concat("kernel '", kernel.name, "' stopped with trap code ", trap.code,
+                  " at the unknown place ", trap.location, " (", trap.index, ", ", trap.bound, ")");
+  }
+  const kdl_location& location = variant.locations[trap.location];
+  return Concat(location.file, ":", location.line, ":", location.column,
+                ": error: ", Expand(text, trap, location));
+}
+
+void PrintSink::Redirect(kdl_write_fn write, void* user) {
+  const std::lock_guard lock(mutex_);
+  write_ = write;
+  user_ = user;
+}
+
+void PrintSink::Write(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (write_ != nullptr) {
+    write_(user_, text.data(), text.size());
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+}
+
+LaunchHost::LaunchHost(PrintSink& sink, const kdl_variant& variant)
+    : sink_(sink),
+      variant_(variant),
+      host_{.size = sizeof(kdl_host), .version = KDL_ABI_VERSION, .print = Print, .context = this} {
+}
+
+void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count,
+                       const kdl_tensor* values) {
+  const auto* self = static_cast<const LaunchHost*>(core->launch->host->context);
+  if (location < 0 || location >= self->variant_.location_count) return;
+  self->sink_.Write(FormatPrint(self->variant_.locations[location].text, values, count) + "\n");
+}
+
+std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count) {
+  std::string out;
+  for (std::int32_t next = 0; !format.empty();) {
+    const std::size_t hole = next < count ? format.find("{}") : std::string_view::npos;
+    out += format.substr(0, hole);
+    if (hole == std::string_view::npos) break;
+    FormatValue(values[next], 0, static_cast<const char*>(values[next].data), &out);
+    ++next;
+    format.remove_prefix(hole + 2);
+  }
+  return out;
+}
+
+}  // namespace kdl::runtime
+
+kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,
+                               const kdl_trap* trap) {
+  return kdl::runtime::Fail(KDL_ERROR_TRAP, kdl::runtime::TrapMessage(*kernel, *variant, *trap))
+      .release();
+}

@@ -1,0 +1,48 @@
+// What kernels say while they run: traps and prints, in words.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "core/error.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// "file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'".
+std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant, const kdl_trap& trap);
+
+// Where the prints of a context go.
+class PrintSink {
+ public:
+  void Redirect(kdl_write_fn write, void* user);
+  void Write(const std::string& text);
+
+ private:
+  std::mutex mutex_;
+  kdl_write_fn write_ = nullptr;  // null: standard output
+  void* user_ = nullptr;
+};
+
+// The host callbacks of one launch. Stays where it is while the launch runs.
+class LaunchHost {
+ public:
+  LaunchHost(PrintSink& sink, const kdl_variant& variant);
+  LaunchHost(const LaunchHost&) = delete;
+  LaunchHost& operator=(const LaunchHost&) = delete;
+
+  const kdl_host& host() const { return host_; }
+
+ private:
+  static void Print(kdl_core* core, std::int32_t location, std::int32_t count,
+                    const kdl_tensor* values);
+
+  PrintSink& sink_;
+  const kdl_variant& variant_;
+  kdl_host host_;
+};
+
+// `format` with each `{}` replaced by the next value; a tensor prints as nested brackets.
+std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count);
+
+}  // namespace kdl::runtime

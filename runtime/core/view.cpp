@@ -1,0 +1,292 @@
+#include "core/view.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/element.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// One term of an address: 0 ≤ index < count, each step `stride` bytes on.
+struct Term {
+  std::int64_t stride;
+  std::int64_t count;
+};
+
+struct Terms {
+  std::array<Term, 16> term;
+  int size = 0;
+};
+
+void AddTerms(const kdl_tensor& view, std::int64_t sign, Terms* terms) {
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    if (view.size[d] > 1 && view.stride[d] != 0) {
+      terms->term[terms->size++] = {sign * view.stride[d] * ElementBytes(view), view.size[d]};
+    }
+  }
+}
+
+// Longest strides first.
+void SortByReach(Terms* terms) {
+  std::sort(terms->term.begin(), terms->term.begin() + terms->size,
+            [](Term a, Term b) { return std::abs(a.stride) > std::abs(b.stride); });
+}
+
+std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
+}
+
+// Is there a choice of indices of terms[at...] whose sum lies in [low, high]? Tries only indices
+// that the remaining terms can still make up for; gives up (true) when `budget` is spent.
+bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int* budget) {
+  if (at == terms.size) return low <= 0 && 0 <= high;
+  if (--*budget < 0) return true;
+  std::int64_t rest_low = 0;
+  std::int64_t rest_high = 0;
+  for (int i = at + 1; i < terms.size; ++i) {
+    const std::int64_t reach = terms.term[i].stride * (terms.term[i].count - 1);
+    (reach < 0 ? rest_low : rest_high) += reach;
+  }
+  // low <= stride * index + rest <= high
+  const auto [stride, count] = terms.term[at];
+  const std::int64_t least = low - rest_high;
+  const std::int64_t most = high - rest_low;
+  std::int64_t first = stride > 0 ? -FloorDiv(-least, stride) : -FloorDiv(-most, stride);
+  std::int64_t last = stride > 0 ? FloorDiv(most, stride) : FloorDiv(least, stride);
+  first = std::max<std::int64_t>(first, 0);
+  last = std::min(last, count - 1);
+  for (std::int64_t index = first; index <= last; ++index) {
+    if (HasSum(terms, at + 1, low - stride * index, high - stride * index, budget)) return true;
+  }
+  return false;
+}
+
+constexpr int kSearchBudget = 20000;
+
+}  // namespace
+
+std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
+
+bool IsEmpty(const kdl_tensor& view) {
+  return std::any_of(view.size, view.size + view.rank, [](std::int64_t n) { return n == 0; });
+}
+
+std::int64_t SpanBytes(const kdl_tensor& view) {
+  if (IsEmpty(view)) return 0;
+  std::int64_t last = 0;
+  for (std::int32_t d = 0; d < view.rank; ++d) last += (view.size[d] - 1) * view.stride[d];
+  return (last + 1) * ElementBytes(view);
+}
+
+std::string Describe(const kdl_tensor& view) {
+  std::string text(ElementName(view.element));
+  text += '[';
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    text += Concat(d == 0 ? "" : ", ", view.size[d]);
+  }
+  return text + ']';
+}
+
+Error CheckView(const kdl_tensor& view, std::string_view what) {
+  if (view.rank < 0 || view.rank > KDL_MAX_RANK) {
+    return Invalid(what, " has rank ", view.rank, "; ranks go from 0 to ", KDL_MAX_RANK);
+  }
+  const ElementFacts* facts = FactsOfElement(view.element);
+  if (facts == nullptr) {
+    return Invalid(what, " has the unknown element kind ", std::int64_t{view.element});
+  }
+  if (view.element_bits != facts->bits) {
+    return Invalid(what, " states ", std::int64_t{view.element_bits}, " bits an element, but ",
+                   facts->name, " has ", std::int64_t{facts->bits});
+  }
+  if (view.layout != KDL_LAYOUT_STRIDED) {
+    return Fail(KDL_ERROR_UNSUPPORTED, what, " has layout ", view.layout,
+                "; only strided tensors (layout 0) are supported");
+  }
+  bool overflow = false;
+  std::int64_t last = 0;
+  std::int64_t count = 1;
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    if (view.size[d] < 0) {
+      return Invalid(what, " has size ", view.size[d], " in dimension ", d,
+                     "; sizes are 0 or more");
+    }
+    if (view.stride[d] < 0) {
+      return Invalid(what, " has stride ", view.stride[d], " in dimension ", d,
+                     "; strides are 0 or more");
+    }
+    std::int64_t reach = 0;
+    overflow |=
+        __builtin_mul_overflow(std::max<std::int64_t>(view.size[d], 1) - 1, view.stride[d], &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+    overflow |= __builtin_mul_overflow(count, view.size[d], &count);
+  }
+  overflow |= __builtin_add_overflow(last, 1, &last);
+  overflow |= __builtin_mul_overflow(last, facts->bits / 8, &last);
+  overflow |= __builtin_mul_overflow(count, facts->bits / 8, &count);
+  if (overflow && !IsEmpty(view)) {
+    return Invalid(what, " is ", Describe(view), ", which is 2^63 bytes or more");
+  }
+  return nullptr;
+}
+
+Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
+               std::string_view what, kdl_tensor* view) {
+  kdl_tensor made = {};
+  made.rank = rank;
+  made.element = element;
+  if (const ElementFacts* facts = FactsOfElement(element)) made.element_bits = facts->bits;
+  for (std::int32_t d = 0; d < KDL_MAX_RANK; ++d) made.size[d] = d < rank ? sizes[d] : 1;
+  KDL_RETURN_IF_ERROR(CheckView(made, what));
+  std::int64_t stride = 1;
+  bool overflow = false;
+  for (std::int32_t d = rank - 1; d >= 0; --d) {
+    made.stride[d] = stride;
+    overflow |= __builtin_mul_overflow(stride, std::max<std::int64_t>(made.size[d], 1), &stride);
+  }
+  overflow |= __builtin_mul_overflow(stride, made.element_bits / 8, &stride);
+  if (overflow) {
+    // A size of 0 leaves no bytes, whatever the others are: then strides do not matter.
+    if (!IsEmpty(made)) {
+      return Invalid(what, " is ", Describe(made), ", which is 2^63 bytes or more");
+    }
+    for (std::int32_t d = 0; d < rank; ++d) made.stride[d] = d == rank - 1 ? 1 : 0;
+  }
+  *view = made;
+  return nullptr;
+}
+
+bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
+  const std::int64_t a_bytes = SpanBytes(a);
+  const std::int64_t b_bytes = SpanBytes(b);
+  if (a_bytes == 0 || b_bytes == 0) return false;
+  const auto a_start = reinterpret_cast<std::uintptr_t>(a.data);
+  const auto b_start = reinterpret_cast<std::uintptr_t>(b.data);
+  if (a_start + static_cast<std::uintptr_t>(a_bytes) <= b_start ||
+      b_start + static_cast<std::uintptr_t>(b_bytes) <= a_start) {
+    return false;
+  }
+  // a's element starts at x, b's at y; they share a byte where -size(a) < x - y < size(b).
+  Terms terms;
+  AddTerms(a, 1, &terms);
+  AddTerms(b, -1, &terms);
+  SortByReach(&terms);
+  const auto distance = static_cast<std::int64_t>(b_start - a_start);
+  int budget = kSearchBudget;
+  return HasSum(terms, 0, distance - ElementBytes(a) + 1, distance + ElementBytes(b) - 1, &budget);
+}
+
+bool OverlapsItself(const kdl_tensor& view) {
+  if (IsEmpty(view)) return false;
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    if (view.size[d] > 1 && view.stride[d] == 0) return true;
+  }
+  // Apart where each step is longer than all that lies inside it.
+  Terms terms;
+  AddTerms(view, 1, &terms);
+  SortByReach(&terms);
+  std::int64_t span = ElementBytes(view);
+  for (int i = terms.size - 1; i >= 0; --i) {
+    if (terms.term[i].stride < span) return true;
+    span += terms.term[i].stride * (terms.term[i].count - 1);
+  }
+  return false;
+}
+
+kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
+                    std::int64_t from_offset) {
+  kdl_region region = {};
+  region.to_offset = to_offset;
+  region.from_offset = from_offset;
+  region.run_bytes = ElementBytes(to);
+  // From the innermost out: grow the run while both sides are contiguous, then add loops, merging a
+  // loop into the one inside it where it only continues that one.
+  std::array<std::int64_t, 8> count;
+  std::array<std::int64_t, 8> to_step;
+  std::array<std::int64_t, 8> from_step;
+  int loops = 0;
+  for (std::int32_t d = to.rank - 1; d >= 0; --d) {
+    const std::int64_t n = to.size[d];
+    if (n == 1) continue;
+    const std::int64_t to_stride = to.stride[d] * ElementBytes(to);
+    const std::int64_t from_stride = from.stride[d] * ElementBytes(to);
+    if (loops == 0 && to_stride == region.run_bytes && from_stride == region.run_bytes) {
+      region.run_bytes *= n;
+    } else if (loops > 0 && to_stride == to_step[loops - 1] * count[loops - 1] &&
+               from_stride == from_step[loops - 1] * count[loops - 1]) {
+      count[loops - 1] *= n;
+    } else {
+      count[loops] = n;
+      to_step[loops] = to_stride;
+      from_step[loops] = from_stride;
+      ++loops;
+    }
+  }
+  region.rank = loops;
+  for (int i = 0; i < loops; ++i) {
+    region.count[i] = count[loops - 1 - i];
+    region.to_step[i] = to_step[loops - 1 - i];
+    region.from_step[i] = from_step[loops - 1 - i];
+  }
+  return region;
+}
+
+kdl_region WithDenseFrom(const kdl_region& region) {
+  kdl_region dense = region;
+  dense.from_offset = 0;
+  std::int64_t step = region.run_bytes;
+  for (std::int32_t i = region.rank - 1; i >= 0; --i) {
+    dense.from_step[i] = step;
+    step *= region.count[i];
+  }
+  return dense;
+}
+
+kdl_region WithDenseTo(const kdl_region& region) {
+  kdl_region dense = region;
+  dense.to_offset = 0;
+  std::int64_t step = region.run_bytes;
+  for (std::int32_t i = region.rank - 1; i >= 0; --i) {
+    dense.to_step[i] = step;
+    step *= region.count[i];
+  }
+  return dense;
+}
+
+std::int64_t RegionBytes(const kdl_region& region) {
+  std::int64_t bytes = region.run_bytes;
+  for (std::int32_t i = 0; i < region.rank; ++i) bytes *= region.count[i];
+  return bytes;
+}
+
+void CopyRegion(void* to, const void* from, const kdl_region& region) {
+  auto* target = static_cast<char*>(to);
+  const auto* source = static_cast<const char*>(from);
+  const auto bytes = static_cast<std::size_t>(region.run_bytes);
+  ForEachRun(region, [&](std::int64_t to_offset, std::int64_t from_offset) {
+    std::memcpy(target + to_offset, source + from_offset, bytes);
+  });
+}
+
+void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
+                std::int32_t pattern_bytes) {
+  auto* target = static_cast<char*>(to);
+  const auto size = static_cast<std::size_t>(pattern_bytes);
+  const auto bytes = static_cast<std::size_t>(region.run_bytes);
+  ForEachRun(region, [&](std::int64_t to_offset, std::int64_t) {
+    char* run = target + to_offset;
+    std::memcpy(run, &pattern, size);
+    // Doubles what is filled, so that long runs go at memcpy's speed.
+    for (std::size_t filled = size; filled < bytes;) {
+      const std::size_t more = std::min(filled, bytes - filled);
+      std::memcpy(run + filled, run, more);
+      filled += more;
+    }
+  });
+}
+
+}  // namespace kdl::runtime

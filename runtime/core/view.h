@@ -1,0 +1,73 @@
+// Geometry of tensor views: bytes, ranges, overlap, and the regions that copies and fills walk.
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// The bytes that a view touches, from its address: [0, bytes). 0 where it has no element.
+std::int64_t SpanBytes(const kdl_tensor& view);
+
+std::int64_t ElementBytes(const kdl_tensor& view);
+bool IsEmpty(const kdl_tensor& view);
+
+// "f32[3, 4]", "f32[]" for rank 0.
+std::string Describe(const kdl_tensor& view);
+
+// Checks rank, element, layout, sizes, strides (0 or more) and that the bytes fit in 63 bits.
+// Messages start with `what`.
+Error CheckView(const kdl_tensor& view, std::string_view what);
+
+// Fills a view with row-major strides; fails where sizes are negative or the bytes overflow.
+Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
+               std::string_view what, kdl_tensor* view);
+
+// Whether some byte belongs to an element of both. Both are checked views of one address space.
+// Exact but for shapes that defeat a bounded search, which count as overlapping.
+bool Overlap(const kdl_tensor& a, const kdl_tensor& b);
+
+// Whether two different indices are the same element.
+bool OverlapsItself(const kdl_tensor& view);
+
+// The runs of a copy between two views of one shape that have elements; the offsets are those of
+// the views' first elements in their buffers.
+kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
+                    std::int64_t from_offset);
+
+// The same region with `from` (or `to`) replaced by memory that holds the runs one behind the
+// other.
+kdl_region WithDenseFrom(const kdl_region& region);
+kdl_region WithDenseTo(const kdl_region& region);
+
+std::int64_t RegionBytes(const kdl_region& region);
+
+// Calls run(to_offset, from_offset) for each run.
+template <class Run>
+void ForEachRun(const kdl_region& region, Run run) {
+  std::int64_t index[8] = {};
+  std::int64_t to = region.to_offset;
+  std::int64_t from = region.from_offset;
+  for (;;) {
+    run(to, from);
+    std::int32_t loop = region.rank - 1;
+    for (; loop >= 0; --loop) {
+      to += region.to_step[loop];
+      from += region.from_step[loop];
+      if (++index[loop] < region.count[loop]) break;
+      to -= region.count[loop] * region.to_step[loop];
+      from -= region.count[loop] * region.from_step[loop];
+      index[loop] = 0;
+    }
+    if (loop < 0) return;
+  }
+}
+
+// Copies and fills in this process's memory.
+void CopyRegion(void* to, const void* from, const kdl_region& region);
+void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
+                std::int32_t pattern_bytes);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,261 @@
+#include "debug/debug_device.h"
+
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "core/view.h"
+#include "debug/debug_memory.h"
+#include "host/core_runner.h"
+#include "host/host_device.h"
+#include "host/processor.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::int64_t kDevices = 64;
+constexpr std::int64_t kMostThreads = 64;
+
+struct DebugOptions {
+  std::int64_t seed = 1;
+  std::int64_t threads = 3;
+};
+
+struct DebugDevice {
+  explicit DebugDevice(const DebugOptions& chosen)
+      : options(chosen), pool(static_cast<int>(chosen.threads), false) {}
+
+  DebugOptions options;
+  WorkerPool pool;
+  ScratchPool scratch;
+  std::mutex mutex;  // one operation at a time, so that each sees only its own writes
+  DebugMemory memory;
+  std::uint64_t launches = 0;
+};
+
+// A well-mixed function of its argument (splitmix64's).
+std::uint64_t Mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+// Cores in an order drawn from the seed, delays between them, scratch poisoned before each.
+class DebugHooks final : public CoreHooks {
+ public:
+  DebugHooks(std::uint64_t seed, const kdl_launch_request& request)
+      : seed_(seed),
+        scratch_bytes_(request.variant->scratch_bytes),
+        workspace_bytes_(request.variant->footprint_bytes) {
+    const auto count = static_cast<std::uint64_t>(request.core_num);
+    offset_ = Mix(seed) % count;
+    factor_ = Mix(seed + 1) % count;
+    while (std::gcd(factor_, count) != 1) factor_ = (factor_ + 1) % count;
+  }
+
+  std::int64_t CoreAt(std::int64_t position, std::int64_t count) override {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide{factor_} * static_cast<std::uint64_t>(position) + offset_;
+    return static_cast<std::int64_t>(product % static_cast<std::uint64_t>(count));
+  }
+
+  void BeforeCall(const kdl_core& core) override {
+    const std::uint64_t draw = Mix(seed_ ^ Mix(static_cast<std::uint64_t>(core.core_id)));
+    if (draw % 8 == 0 && delays_left_.fetch_sub(1) > 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(draw / 8 % 64));
+    }
+    // Launches of very many cores with large scratch would do nothing else.
+    if (poison_left_.fetch_sub(scratch_bytes_ + workspace_bytes_) <= 0) return;
+    if (core.scratch != nullptr) Poison(core.scratch, scratch_bytes_);
+    if (core.workspace != nullptr) Poison(core.workspace, workspace_bytes_);
+  }
+
+ private:
+  static void Poison(void* memory, std::int64_t bytes) {
+    std::memset(memory, kPoison, static_cast<std::size_t>(bytes));
+  }
+
+  std::uint64_t seed_;
+  std::int64_t scratch_bytes_;
+  std::int64_t workspace_bytes_;
+  std::uint64_t factor_ = 1;
+  std::uint64_t offset_ = 0;
+  std::atomic<int> delays_left_{128};
+  std::atomic<std::int64_t> poison_left_{std::int64_t{256} << 20};
+};
+
+kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                void** device) {
+  if (ordinal >= kDevices) {
+    return Fail(KDL_ERROR_NOT_FOUND, "there is no debug[", ordinal, "]; there are ", kDevices,
+                " debug devices")
+        .release();
+  }
+  DebugOptions parsed;
+  for (const kdl_option* option = options; option != options + count; ++option) {
+    const std::string_view key = option->key;
+    Error error;
+    if (key == "seed") {
+      error = ParseOption(*option, 0, INT64_MAX, &parsed.seed);
+    } else if (key == "threads") {
+      error = ParseOption(*option, 1, kMostThreads, &parsed.threads);
+    } else {
+      error = UnknownOption("debug", key, {"seed", "threads"});
+    }
+    if (error != nullptr) return error.release();
+  }
+  *device = new DebugDevice(parsed);
+  return nullptr;
+}
+
+void Close(void* device) { delete static_cast<DebugDevice*>(device); }
+
+void Facts(void* device, kdl_device_facts* facts) {
+  const std::uint64_t features = ProcessorFeatures();
+  *facts = {.cores = static_cast<const DebugDevice*>(device)->options.threads,
+            .memory_bytes = PhysicalMemoryBytes(),
+            .exact = IsExact(features) ? 1 : 0,
+            .host_visible = 0,
+            .functional = 1,
+            .reserved0 = 0,
+            .features = features,
+            .image_kind = "host",
+            .arch = ProcessorArch().data()};
+}
+
+DebugDevice& Locked(void* device, std::unique_lock<std::mutex>* lock) {
+  auto& debug = *static_cast<DebugDevice*>(device);
+  *lock = std::unique_lock(debug.mutex);
+  return debug;
+}
+
+char* DataOf(kdl_memory memory) { return static_cast<DebugAllocation*>(memory.handle)->data; }
+
+kdl_error* Allocate(void* device, std::int64_t bytes, const char* name, kdl_memory* memory) {
+  std::unique_lock<std::mutex> lock;
+  DebugAllocation* allocation = Locked(device, &lock).memory.Allocate(bytes, name);
+  if (allocation == nullptr) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the system has no ", bytes, " bytes of memory left")
+        .release();
+  }
+  *memory = {allocation, TagAddress(allocation->data)};
+  return nullptr;
+}
+
+void Release(void* device, kdl_memory memory) {
+  std::unique_lock<std::mutex> lock;
+  Locked(device, &lock).memory.Release(static_cast<DebugAllocation*>(memory.handle));
+}
+
+// The completion comes after the lock: it may start the next operation on this thread.
+void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
+           kdl_completion done) {
+  {
+    std::unique_lock<std::mutex> lock;
+    Locked(device, &lock);
+    CopyRegion(DataOf(to), from, *region);
+  }
+  done.call(done.context, nullptr);
+}
+
+void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
+  {
+    std::unique_lock<std::mutex> lock;
+    Locked(device, &lock);
+    CopyRegion(to, DataOf(from), *region);
+  }
+  done.call(done.context, nullptr);
+}
+
+void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
+          kdl_completion done) {
+  {
+    std::unique_lock<std::mutex> lock;
+    Locked(device, &lock);
+    CopyRegion(DataOf(to), DataOf(from), *region);
+  }
+  done.call(done.context, nullptr);
+}
+
+void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
+          std::int32_t pattern_bytes, kdl_completion done) {
+  {
+    std::unique_lock<std::mutex> lock;
+    Locked(device, &lock);
+    FillRegion(DataOf(to), *region, pattern, pattern_bytes);
+  }
+  done.call(done.context, nullptr);
+}
+
+// The launch's tensors with this process's addresses.
+std::vector<kdl_tensor> UntagTensors(const kdl_launch_request& request) {
+  std::vector<kdl_tensor> tensors(request.args->tensors,
+                                  request.args->tensors + request.tensor_count);
+  for (kdl_tensor& tensor : tensors) tensor.data = UntagAddress(tensor.data);
+  return tensors;
+}
+
+// An `out` tensor is undefined at entry, and here it looks it.
+void PoisonOutputs(const kdl_variant& variant, const std::vector<kdl_tensor>& tensors) {
+  std::size_t tensor = 0;
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    if (variant.params[p].is_tensor == 0) continue;
+    const kdl_tensor& view = tensors[tensor++];
+    if (variant.params[p].direction != KDL_OUT || IsEmpty(view)) continue;
+    FillRegion(view.data, RegionOf(view, 0, view, 0), ~std::uint64_t{0},
+               static_cast<std::int32_t>(ElementBytes(view)));
+  }
+}
+
+Error RunLaunch(DebugDevice& debug, const kdl_launch_request& request) {
+  std::unique_lock<std::mutex> lock;
+  Locked(&debug, &lock);
+  const std::vector<kdl_tensor> tensors = UntagTensors(request);
+  kdl_args args = *request.args;
+  args.tensors = tensors.data();
+  Snapshot snapshot(request);
+  PoisonOutputs(*request.variant, tensors);
+  DebugHooks hooks(Mix(static_cast<std::uint64_t>(debug.options.seed)) + debug.launches++, request);
+  CoreRunner runner(request, args, UntagAddress(request.workspace), UntagAddress(request.shared),
+                    &hooks);
+  Error error = runner.Run(debug.pool, debug.pool.workers(), debug.scratch);
+  std::string stray = debug.memory.CheckGuards();
+  if (stray.empty()) stray = snapshot.FindStrayWrite(request, tensors);
+  if (error != nullptr || stray.empty()) return error;
+  return Fail(KDL_ERROR_INTERNAL, "kernel '", request.kernel->name, "' wrote ", stray);
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = RunLaunch(*static_cast<DebugDevice*>(device), *request);
+  done.call(done.context, error.release());
+}
+
+constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
+                                       .version = KDL_PLUGIN_VERSION,
+                                       .allocate = Allocate,
+                                       .release = Release,
+                                       .write = Write,
+                                       .read = Read,
+                                       .copy = Copy,
+                                       .fill = Fill};
+
+}  // namespace
+
+const kdl_device_ops& DebugDeviceOps() {
+  static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
+                                          .version = KDL_PLUGIN_VERSION,
+                                          .kind = "debug",
+                                          .memory = &kMemoryOps,
+                                          .open = Open,
+                                          .close = Close,
+                                          .facts = Facts,
+                                          .load = nullptr,
+                                          .unload = nullptr,
+                                          .launch = Launch};
+  return kOps;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,179 @@
+#include "host/core_runner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/host_memory.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Bytes from one worker's slice to the next: whole pages, so that neighbours share no cache line
+// and the hardware prefetcher does not reach across.
+constexpr std::int64_t kSliceAlignment = 4096;
+constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
+
+std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+ScratchPool::~ScratchPool() {
+  for (const Block& block : free_) FreeAligned(block.data);
+}
+
+ScratchPool::Block ScratchPool::Acquire(std::int64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto fits = std::find_if(free_.begin(), free_.end(),
+                                   [&](const Block& block) { return block.bytes >= bytes; });
+    if (fits != free_.end()) {
+      const Block block = *fits;
+      free_.erase(fits);
+      return block;
+    }
+  }
+  return {static_cast<char*>(AllocateAligned(bytes)), bytes};
+}
+
+void ScratchPool::GiveBack(Block block) {
+  // Larger blocks serve every launch; a few are enough for the launches that run at once.
+  constexpr std::size_t kMostKept = 4;
+  const std::lock_guard lock(mutex_);
+  free_.push_back(block);
+  if (free_.size() <= kMostKept) return;
+  const auto smallest = std::min_element(
+      free_.begin(), free_.end(), [](const Block& a, const Block& b) { return a.bytes < b.bytes; });
+  FreeAligned(smallest->data);
+  free_.erase(smallest);
+}
+
+CoreRunner::CoreRunner(const kdl_launch_request& request, const kdl_args& args, void* workspace,
+                       void* shared, CoreHooks* hooks)
+    : request_(request),
+      variant_(*request.variant),
+      args_(args),
+      workspace_(static_cast<char*>(workspace)),
+      hooks_(hooks),
+      launch_{.size = sizeof(kdl_launch),
+              .version = KDL_ABI_VERSION,
+              .stop = 0,
+              .reserved0 = 0,
+              .claims = nullptr,
+              .shared = shared,
+              .host = request.host} {}
+
+bool CoreRunner::stopped() {
+  return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
+}
+
+// One block for everything: claim counters, frames, scratch.
+Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block) {
+  const std::int64_t frames = has_barriers() ? request_.core_num : workers;
+  frame_bytes_ = RoundUp(variant_.frame_bytes, kAlignment);
+  scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
+  const std::int64_t claims_at = 0;
+  const std::int64_t frames_at = RoundUp(variant_.claim_count * std::int64_t{8}, kAlignment);
+  std::int64_t scratch_at = 0;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
+      __builtin_add_overflow(scratch_at, frames_at, &scratch_at) ||
+      __builtin_mul_overflow(scratch_bytes_, std::int64_t{workers}, &bytes) ||
+      __builtin_add_overflow(bytes, scratch_at, &bytes)) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
+                request_.core_num, " cores: their frames of ", frame_bytes_,
+                " bytes each are 2^63 bytes or more");
+  }
+  if (bytes == 0) return nullptr;
+  *block = scratch.Acquire(bytes);
+  if (block->data == nullptr) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
+                request_.core_num, " cores: there are no ", bytes,
+                " bytes left for frames and scratch");
+  }
+  launch_.claims = reinterpret_cast<std::int64_t*>(block->data + claims_at);
+  frames_ = block->data + frames_at;
+  scratch_ = block->data + scratch_at;
+  std::memset(block->data, 0, static_cast<std::size_t>(scratch_at));
+  return nullptr;
+}
+
+Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
+  const auto most = std::min<std::int64_t>(
+      {pool.workers(), workers, request_.core_num, std::max<std::int64_t>(request_.instances, 1)});
+  workers = static_cast<int>(most);
+  ScratchPool::Block block;
+  KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &block));
+  if (has_barriers()) {
+    states_.assign(static_cast<std::size_t>(request_.core_num), CoreState::kRunning);
+  }
+  // Neighbouring cores on one worker, yet enough pieces that no worker waits long for another.
+  chunk_ = std::max<std::int64_t>(1, request_.core_num / (std::int64_t{workers} * 8));
+  const std::function<void(int)> work = [this](int worker) { Work(worker); };
+  do {
+    next_ = 0;
+    at_barrier_ = 0;
+    pool.Run(workers, work);
+  } while (at_barrier_ > 0 && error_ == nullptr);
+  if (block.data != nullptr) scratch.GiveBack(block);
+  return std::move(error_);
+}
+
+void CoreRunner::Work(int worker) {
+  kdl_core core = {};
+  core.size = sizeof(kdl_core);
+  core.version = KDL_ABI_VERSION;
+  core.core_num = request_.core_num;
+  core.slot = worker;
+  core.launch = &launch_;
+  if (variant_.scratch_bytes > 0) core.scratch = scratch_ + worker * scratch_bytes_;
+  if (variant_.footprint_bytes > 0) core.workspace = workspace_ + worker * request_.slice_bytes;
+  const auto count = static_cast<std::uint64_t>(request_.core_num);
+  for (;;) {
+    const std::uint64_t begin = next_.fetch_add(static_cast<std::uint64_t>(chunk_));
+    if (begin >= count) return;
+    const std::uint64_t end = std::min(begin + static_cast<std::uint64_t>(chunk_), count);
+    for (std::uint64_t position = begin; position < end; ++position) {
+      if (stopped()) return;
+      const auto at = static_cast<std::int64_t>(position);
+      RunCore(&core, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
+    }
+  }
+}
+
+void CoreRunner::RunCore(kdl_core* core, std::int64_t core_id) {
+  const auto index = static_cast<std::size_t>(core_id);
+  if (has_barriers() && states_[index] == CoreState::kDone) return;
+  core->core_id = core_id;
+  core->trap = {};
+  if (variant_.frame_bytes > 0) {
+    core->frame = frames_ + (has_barriers() ? core_id : core->slot) * frame_bytes_;
+    if (!has_barriers()) {
+      std::memset(core->frame, 0, static_cast<std::size_t>(variant_.frame_bytes));
+    }
+  }
+  if (hooks_ != nullptr) hooks_->BeforeCall(*core);
+  const std::int32_t result = variant_.entry(&args_, core);
+  if (result == KDL_DONE) {
+    if (has_barriers()) states_[index] = CoreState::kDone;
+  } else if (result == KDL_BARRIER && has_barriers()) {
+    ++at_barrier_;
+  } else if (result < 0) {
+    Stop(core_id, Error(kdl_error_from_trap(request_.kernel, &variant_, &core->trap)));
+  } else {
+    Stop(core_id, Fail(KDL_ERROR_INTERNAL, "kernel '", request_.kernel->name, "' returned ", result,
+                       result == KDL_BARRIER ? " (a barrier), but states none" : ""));
+  }
+}
+
+void CoreRunner::Stop(std::int64_t core_id, Error error) {
+  std::atomic_ref(launch_.stop).store(1, std::memory_order_relaxed);
+  const std::lock_guard lock(error_mutex_);
+  if (error_ != nullptr && error_core_ < core_id) return;
+  error_core_ = core_id;
+  error_ = std::move(error);
+}
+
+}  // namespace kdl::runtime

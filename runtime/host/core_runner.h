@@ -1,0 +1,91 @@
+// Runs the cores of one launch on a worker pool: for every device whose kernels are functions of
+// this process.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "host/worker_pool.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// Blocks of memory that launches borrow, kept for the next one.
+class ScratchPool {
+ public:
+  struct Block {
+    char* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+
+  ScratchPool() = default;
+  ~ScratchPool();
+  ScratchPool(const ScratchPool&) = delete;
+  ScratchPool& operator=(const ScratchPool&) = delete;
+
+  // At least `bytes`, aligned; data is null where memory is short.
+  Block Acquire(std::int64_t bytes);
+  void GiveBack(Block block);
+
+ private:
+  std::mutex mutex_;
+  std::vector<Block> free_;
+};
+
+// What a device may add to the plain order of things.
+class CoreHooks {
+ public:
+  virtual ~CoreHooks() = default;
+  // The core that runs `position`-th of `count`: a permutation.
+  virtual std::int64_t CoreAt(std::int64_t position, std::int64_t count) = 0;
+  // Before each call of the kernel for this core; called from all workers at once.
+  virtual void BeforeCall(const kdl_core& core) = 0;
+};
+
+class CoreRunner {
+ public:
+  // The addresses in `args`, `workspace` and `shared` are this process's; those of `request` are
+  // not looked at. `hooks` may be null. All of them outlive the runner.
+  CoreRunner(const kdl_launch_request& request, const kdl_args& args, void* workspace, void* shared,
+             CoreHooks* hooks);
+  CoreRunner(const CoreRunner&) = delete;
+  CoreRunner& operator=(const CoreRunner&) = delete;
+
+  // Runs all cores to their end, on at most `workers` workers. Gives the trap of the lowest core
+  // that has trapped.
+  Error Run(WorkerPool& pool, int workers, ScratchPool& scratch);
+
+ private:
+  enum class CoreState : std::uint8_t { kRunning, kDone };
+
+  Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block);
+  void Work(int worker);
+  void RunCore(kdl_core* core, std::int64_t core_id);
+  void Stop(std::int64_t core_id, Error error);
+  bool has_barriers() const { return (variant_.flags & KDL_VARIANT_SYNC) != 0; }
+  bool stopped();
+
+  const kdl_launch_request& request_;
+  const kdl_variant& variant_;
+  const kdl_args& args_;
+  char* workspace_;
+  CoreHooks* hooks_;
+  kdl_launch launch_;
+  // In the borrowed block.
+  char* scratch_ = nullptr;  // a slice a worker
+  char* frames_ = nullptr;   // one a core where there are barriers, else one a worker
+  std::int64_t scratch_bytes_ = 0;
+  std::int64_t frame_bytes_ = 0;
+  std::int64_t chunk_ = 1;
+  std::vector<CoreState> states_;  // by core, where there are barriers
+  alignas(64) std::atomic<std::uint64_t> next_{0};
+  alignas(64) std::atomic<std::int64_t> at_barrier_{0};
+  std::mutex error_mutex_;
+  std::int64_t error_core_ = 0;
+  Error error_;
+};
+
+}  // namespace kdl::runtime

@@ -1,0 +1,124 @@
+#include "host/host_device.h"
+
+#include "core/view.h"
+#include "host/core_runner.h"
+#include "host/processor.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Launches that touch fewer bytes than this are over before another thread has woken up.
+constexpr std::int64_t kLittleWorkBytes = 16 * 1024;
+constexpr std::int64_t kMostThreads = 1024;
+
+struct HostOptions {
+  std::int64_t threads = static_cast<std::int64_t>(AllowedProcessors().size());
+  std::int64_t pin = 1;
+  std::uint64_t features = ProcessorFeatures();
+};
+
+struct HostDevice {
+  explicit HostDevice(const HostOptions& chosen)
+      : options(chosen), pool(static_cast<int>(chosen.threads), chosen.pin != 0) {}
+
+  HostOptions options;
+  WorkerPool pool;
+  ScratchPool scratch;
+};
+
+Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOptions* parsed) {
+  for (const kdl_option* option = options; option != options + count; ++option) {
+    const std::string_view key = option->key;
+    if (key == "threads") {
+      KDL_RETURN_IF_ERROR(ParseOption(*option, 1, kMostThreads, &parsed->threads));
+    } else if (key == "pin") {
+      KDL_RETURN_IF_ERROR(ParseOption(*option, 0, 1, &parsed->pin));
+    } else if (key == "isa") {
+      KDL_RETURN_IF_ERROR(FeaturesOfLevel(option->value, &parsed->features));
+    } else {
+      return UnknownOption("host", key, {"threads", "pin", "isa"});
+    }
+  }
+  return nullptr;
+}
+
+kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                void** device) {
+  if (ordinal != 0) {
+    return Fail(KDL_ERROR_NOT_FOUND, "there is no host[", ordinal, "]; there is 1 host device")
+        .release();
+  }
+  HostOptions parsed;
+  if (Error error = ParseHostOptions(options, count, &parsed)) return error.release();
+  *device = new HostDevice(parsed);
+  return nullptr;
+}
+
+void Close(void* device) { delete static_cast<HostDevice*>(device); }
+
+void Facts(void* device, kdl_device_facts* facts) {
+  const auto& host = *static_cast<const HostDevice*>(device);
+  *facts = {.cores = host.options.threads,
+            .memory_bytes = PhysicalMemoryBytes(),
+            .exact = IsExact(host.options.features) ? 1 : 0,
+            .host_visible = 1,
+            .functional = 0,
+            .reserved0 = 0,
+            .features = host.options.features,
+            .image_kind = "host",
+            .arch = ProcessorArch().data()};
+}
+
+bool IsLittleWork(const kdl_launch_request& request) {
+  std::int64_t bytes = 0;
+  for (std::int32_t t = 0; t < request.tensor_count && bytes < kLittleWorkBytes; ++t) {
+    bytes += std::min(SpanBytes(request.args->tensors[t]), kLittleWorkBytes);
+  }
+  return bytes < kLittleWorkBytes;
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  auto& host = *static_cast<HostDevice*>(device);
+  CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
+  const int workers = IsLittleWork(*request) ? 1 : host.pool.workers();
+  Error error = runner.Run(host.pool, workers, host.scratch);
+  done.call(done.context, error.release());
+}
+
+}  // namespace
+
+const kdl_device_ops& HostDeviceOps() {
+  static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
+                                          .version = KDL_PLUGIN_VERSION,
+                                          .kind = "host",
+                                          .memory = nullptr,
+                                          .open = Open,
+                                          .close = Close,
+                                          .facts = Facts,
+                                          .load = nullptr,
+                                          .unload = nullptr,
+                                          .launch = Launch};
+  return kOps;
+}
+
+Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
+                  std::int64_t* value) {
+  std::int64_t parsed = 0;
+  if (!ParseInteger(option.value, &parsed) || parsed < least || parsed > most) {
+    return Invalid(option.key, "=", option.value, " is no integer from ", least, " to ", most);
+  }
+  *value = parsed;
+  return nullptr;
+}
+
+Error UnknownOption(std::string_view kind, std::string_view key,
+                    const std::vector<std::string>& known) {
+  const std::string_view near = NearestWord(key, known);
+  if (!near.empty()) {
+    return Invalid(kind, " has no option '", key, "'; did you mean '", near, "'?");
+  }
+  return Invalid(kind, " has no option '", key, "'; it has ", JoinWords(known));
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,21 @@
+// The host device: kernels are functions of this process, memory is its memory.
+#pragma once
+
+#include <string_view>
+
+#include "core/error.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+const kdl_device_ops& HostDeviceOps();
+
+// The value of `key` as an integer from `least` to `most`.
+Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
+                  std::int64_t* value);
+
+// "host has no option 'thread'; did you mean 'threads'?"
+Error UnknownOption(std::string_view kind, std::string_view key,
+                    const std::vector<std::string>& known);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,93 @@
+#include "host/processor.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "kdl/kernel_abi.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+struct Level {
+  std::string_view name;
+  std::uint64_t features;
+};
+
+constexpr std::uint64_t Bit(kdl_feature_bit bit) { return std::uint64_t{1} << bit; }
+
+constexpr std::uint64_t kV3 = Bit(KDL_FEATURE_BIT_X86_AVX2) | Bit(KDL_FEATURE_BIT_X86_FMA) |
+                              Bit(KDL_FEATURE_BIT_X86_BMI2) | Bit(KDL_FEATURE_BIT_X86_F16C);
+constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
+                              Bit(KDL_FEATURE_BIT_X86_AVX512BW) |
+                              Bit(KDL_FEATURE_BIT_X86_AVX512DQ) |
+                              Bit(KDL_FEATURE_BIT_X86_AVX512VL) | Bit(KDL_FEATURE_BIT_X86_AVX512CD);
+
+constexpr std::array kLevels = {Level{"x86-64-v3", kV3}, Level{"x86-64-v4", kV4},
+                                Level{"native", ~std::uint64_t{0}}};
+
+}  // namespace
+
+std::string_view ProcessorArch() {
+#if defined(__x86_64__)
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#elif defined(__riscv) && __riscv_xlen == 64
+  return "riscv64";
+#else
+#error "the host device does not know this architecture yet"
+#endif
+}
+
+std::uint64_t ProcessorFeatures() {
+  std::uint64_t features = 0;
+#if defined(__x86_64__)
+#define KDL_FEATURE(ID, bit, arch, spelling) \
+  if (__builtin_cpu_supports(spelling)) features |= std::uint64_t{1} << (bit);
+#include "kdl/abi.def"
+#endif
+  return features;
+}
+
+Error FeaturesOfLevel(std::string_view level, std::uint64_t* features) {
+  std::vector<std::string> names;
+  for (const Level& known : kLevels) {
+    names.emplace_back(known.name);
+    if (known.name != level) continue;
+    const std::uint64_t has = ProcessorFeatures();
+    if (level != "native" && (known.features & ~has) != 0) {
+      return Fail(KDL_ERROR_UNSUPPORTED, "this processor is no ", level);
+    }
+    *features = known.features & has;
+    return nullptr;
+  }
+  return Invalid("isa=", level, " is unknown; there are ", JoinWords(names));
+}
+
+bool IsExact(std::uint64_t features) {
+  return ProcessorArch() != "x86-64" || (features & Bit(KDL_FEATURE_BIT_X86_FMA)) != 0;
+}
+
+std::vector<int> AllowedProcessors() {
+  std::vector<int> allowed;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
+    }
+  }
+  if (allowed.empty()) allowed.push_back(0);
+  return allowed;
+}
+
+std::int64_t PhysicalMemoryBytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? std::int64_t{pages} * page_bytes : 0;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,30 @@
+// What this machine's processor is and has.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace kdl::runtime {
+
+// The architecture that this runtime was compiled for: "x86-64".
+std::string_view ProcessorArch();
+
+// Feature bits of abi.def that the processor has.
+std::uint64_t ProcessorFeatures();
+
+// The features that a level such as "x86-64-v3" may use. Fails where the level is unknown or this
+// processor lacks some of them.
+Error FeaturesOfLevel(std::string_view level, std::uint64_t* features);
+
+// Whether code with these features gives the interpreter's bits: that takes fused multiply-add.
+bool IsExact(std::uint64_t features);
+
+// The processors that this process may run on; at least one.
+std::vector<int> AllowedProcessors();
+
+std::int64_t PhysicalMemoryBytes();
+
+}  // namespace kdl::runtime

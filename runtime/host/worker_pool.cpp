@@ -1,0 +1,148 @@
+#include "host/worker_pool.h"
+
+#include <sched.h>
+
+#include <chrono>
+
+#include "host/processor.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds kSpin{50};
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Spins until `ready()`, at most 50 microseconds; gives ready()'s last answer.
+template <class Ready>
+bool Spin(Ready ready) {
+  const Clock::time_point end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+      Pause();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(int workers, bool pin) : workers_(workers), pin_(pin) {}
+
+WorkerPool::~WorkerPool() {
+  {
+    const std::lock_guard lock(park_mutex_);
+    stop_ = true;
+  }
+  unpark_.notify_all();
+  for (pthread_t thread : threads_) pthread_join(thread, nullptr);
+}
+
+// Where the system gives fewer threads than asked for, the pool works with those.
+void WorkerPool::StartThreads() {
+  started_ = true;
+  const std::vector<int> processors = AllowedProcessors();
+  const bool can_pin = pin_ && static_cast<int>(processors.size()) >= workers_;
+  for (int worker = 1; worker < workers_; ++worker) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, ThreadMain, this) != 0) return;
+    threads_.push_back(thread);
+    if (!can_pin) continue;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(worker)]), &set);
+    pthread_setaffinity_np(thread, sizeof set, &set);  // a hint: failure changes nothing
+  }
+}
+
+void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
+  if (workers <= 1) {
+    work(0);
+    return;
+  }
+  const std::lock_guard run_lock(run_mutex_);
+  if (!started_) StartThreads();
+  const auto limit =
+      static_cast<std::uint16_t>(std::min<std::size_t>(threads_.size(), workers - 1));
+  work_ = &work;
+  left_ = 0;
+  const std::uint32_t number = job_.load().number + 1;
+  job_ = Job{number, 0, limit};
+  if (parked_ > 0) {
+    // A thread counts itself as parked before it looks for a job for the last time, under this
+    // lock.
+    const std::lock_guard lock(park_mutex_);
+    unpark_.notify_all();
+  }
+  work(0);
+  const Job closed = job_.exchange(Job{number, 0, 0});
+  WaitForJoined(closed.joined);
+}
+
+void WorkerPool::WaitForJoined(int joined) {
+  const auto all_left = [&] { return left_ == joined; };
+  if (Spin(all_left)) return;
+  std::unique_lock lock(park_mutex_);
+  caller_waits_ = true;
+  all_left_.wait(lock, all_left);
+  caller_waits_ = false;
+}
+
+void* WorkerPool::ThreadMain(void* argument) {
+  static_cast<WorkerPool*>(argument)->WorkUntilStopped();
+  return nullptr;
+}
+
+void WorkerPool::WorkUntilStopped() {
+  std::uint32_t last_job = 0;
+  int worker = 0;
+  while (!stop_) {
+    if (!Spin([&] { return stop_ || TryJoin(&last_job, &worker); })) {
+      Park(last_job);
+      continue;
+    }
+    if (stop_) return;
+    (*work_)(worker);
+    ++left_;
+    if (caller_waits_) {
+      const std::lock_guard lock(park_mutex_);
+      all_left_.notify_one();
+    }
+  }
+}
+
+// Joins the present job unless it is closed, full, or the one that this thread has had.
+bool WorkerPool::TryJoin(std::uint32_t* last_job, int* worker) {
+  Job job = job_.load();
+  while (job.number != *last_job && job.joined < job.limit) {
+    Job joined = job;
+    ++joined.joined;
+    if (job_.compare_exchange_weak(job, joined)) {
+      *last_job = job.number;
+      *worker = joined.joined;
+      return true;
+    }
+  }
+  return false;
+}
+
+void WorkerPool::Park(std::uint32_t last_job) {
+  std::unique_lock lock(park_mutex_);
+  ++parked_;
+  unpark_.wait(lock, [&] {
+    const Job job = job_.load();
+    return stop_ || (job.number != last_job && job.joined < job.limit);
+  });
+  --parked_;
+}
+
+}  // namespace kdl::runtime

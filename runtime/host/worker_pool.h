@@ -1,0 +1,66 @@
+// Threads that help with one job at a time.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+namespace kdl::runtime {
+
+// The caller of Run is worker 0; the others are threads, started at the first job that wants them.
+// An idle thread spins for at most 50 microseconds and then sleeps.
+class WorkerPool {
+ public:
+  // `workers` is 1 or more and counts the caller. With `pin`, thread n stays on the n-th processor
+  // that the process may use, where there are enough of them.
+  WorkerPool(int workers, bool pin);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int workers() const { return workers_; }
+
+  // Calls work(n) on this thread with n = 0, and with n = 1, 2, … on up to workers - 1 threads that
+  // come in time; returns when all these calls have. So `work` must take its tasks from a shared
+  // list, and the list must be empty when work(0) returns. One job runs at a time; others wait.
+  void Run(int workers, const std::function<void(int)>& work);
+
+ private:
+  // The state of the present job in one word, so that a thread joins with one compare and swap.
+  struct Job {
+    std::uint32_t number;  // counts jobs
+    std::uint16_t joined;  // threads that have joined
+    std::uint16_t limit;   // threads that may; 0: closed
+  };
+
+  static void* ThreadMain(void* argument);
+  void StartThreads();
+  void WorkUntilStopped();
+  bool TryJoin(std::uint32_t* last_job, int* worker);
+  void Park(std::uint32_t last_job);
+  void WaitForJoined(int joined);
+
+  const int workers_;
+  const bool pin_;
+  std::mutex run_mutex_;  // held while a job runs
+  std::vector<pthread_t> threads_;
+  bool started_ = false;
+  const std::function<void(int)>* work_ = nullptr;  // of the open job
+
+  alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
+  alignas(64) std::atomic<int> left_{0};  // threads that have finished with the job
+  std::atomic<bool> stop_{false};
+
+  std::mutex park_mutex_;
+  std::condition_variable unpark_;    // threads wait for a job
+  std::condition_variable all_left_;  // the caller waits for threads
+  std::atomic<int> parked_{0};
+  std::atomic<bool> caller_waits_{false};
+};
+
+}  // namespace kdl::runtime
