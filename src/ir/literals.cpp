@@ -1,0 +1,209 @@
+#include "ir/literals.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "support/check.h"
+#include "support/float16.h"
+
+namespace kdl::ir {
+
+namespace {
+
+uint64_t Mask(Scalar scalar) {
+  return Bytes(scalar) == 8 ? ~uint64_t{0} : (uint64_t{1} << (Bytes(scalar) * 8)) - 1;
+}
+
+double FloatValue(Scalar scalar, uint64_t bits) {
+  switch (scalar) {
+    case Scalar::F16:
+      return F64FromF16(static_cast<uint16_t>(bits));
+    case Scalar::BF16:
+      return F64FromBf16(static_cast<uint16_t>(bits));
+    case Scalar::F32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    default:
+      return std::bit_cast<double>(bits);
+  }
+}
+
+uint64_t FloatBits(Scalar scalar, double value) {
+  switch (scalar) {
+    case Scalar::F16:
+      return F16FromF64(value);
+    case Scalar::BF16:
+      return Bf16FromF64(value);
+    case Scalar::F32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    default:
+      return std::bit_cast<uint64_t>(value);
+  }
+}
+
+/// The quiet NaN without sign and payload.
+uint64_t CanonicalNan(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::F16:
+      return 0x7e00;
+    case Scalar::BF16:
+      return 0x7fc0;
+    case Scalar::F32:
+      return 0x7fc00000;
+    default:
+      return 0x7ff8000000000000;
+  }
+}
+
+std::string FloatText(Scalar scalar, uint64_t bits) {
+  double value = FloatValue(scalar, bits);
+  if (std::isnan(value)) {
+    return bits == CanonicalNan(scalar) ? "nan" : fmt::format("0x{:x}", bits);
+  }
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  // The shortest digits that name this value among its own kind's; of two-byte floats all digits.
+  std::string text = scalar == Scalar::F32 ? fmt::format("{}", static_cast<float>(value))
+                                           : fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+template <class T>
+std::optional<T> Number(std::string_view text, int base) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+std::optional<T> Decimal(std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
+  if (text == "nan") return CanonicalNan(scalar);
+  double infinity = std::numeric_limits<double>::infinity();
+  if (text == "inf") return FloatBits(scalar, infinity);
+  if (text == "-inf") return FloatBits(scalar, -infinity);
+  std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
+  if (scalar == Scalar::F32) {
+    std::optional<float> value = Decimal<float>(text);
+    return value ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*value)) : std::nullopt;
+  }
+  std::optional<double> value = Decimal<double>(text);
+  if (!value) return std::nullopt;
+  uint64_t bits = FloatBits(scalar, *value);
+  return std::isinf(FloatValue(scalar, bits)) ? std::nullopt : std::optional(bits);
+}
+
+std::optional<uint64_t> IntegerConstant(Scalar scalar, std::string_view text) {
+  uint64_t mask = Mask(scalar);
+  if (IsSigned(scalar)) {
+    std::optional<int64_t> value = Number<int64_t>(text, 10);
+    auto largest = static_cast<int64_t>(mask >> 1);
+    if (!value || *value > largest || *value < -largest - 1) return std::nullopt;
+    return static_cast<uint64_t>(*value) & mask;
+  }
+  std::optional<uint64_t> value = Number<uint64_t>(text, 10);
+  return value && *value <= mask ? value : std::nullopt;
+}
+
+/// The bytes of the UTF-8 code point at the front, 0 where there is none.
+size_t CodePointBytes(std::string_view text) {
+  auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (at(0) < 0x80) return 1;
+  size_t bytes = at(0) >= 0xc2 && at(0) < 0xe0   ? 2
+                 : at(0) >= 0xe0 && at(0) < 0xf0 ? 3
+                 : at(0) >= 0xf0 && at(0) < 0xf5 ? 4
+                                                 : 0;
+  if (bytes == 0 || text.size() < bytes) return 0;
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  }
+  bool overlong = (at(0) == 0xe0 && at(1) < 0xa0) || (at(0) == 0xf0 && at(1) < 0x90);
+  bool beyond = (at(0) == 0xed && at(1) > 0x9f) || (at(0) == 0xf4 && at(1) > 0x8f);
+  return overlong || beyond ? 0 : bytes;
+}
+
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+std::string ConstantText(Scalar scalar, uint64_t bits) {
+  if ((bits & ~Mask(scalar)) != 0) return fmt::format("0x{:x}", bits);
+  switch (Info(scalar).group) {
+    case ScalarGroup::Bool:
+      return bits == 0 ? "false" : bits == 1 ? "true" : fmt::format("0x{:x}", bits);
+    case ScalarGroup::Float:
+      return FloatText(scalar, bits);
+    case ScalarGroup::Unsigned:
+      return fmt::format("{}", bits);
+    case ScalarGroup::Signed:
+      break;
+  }
+  int unused = 64 - Bytes(scalar) * 8;
+  return fmt::format("{}", static_cast<int64_t>(bits << unused) >> unused);
+}
+
+std::optional<uint64_t> ConstantBits(Scalar scalar, std::string_view text) {
+  if (text.starts_with("0x")) {
+    std::optional<uint64_t> bits = Number<uint64_t>(text.substr(2), 16);
+    bool fits = bits && (*bits & ~Mask(scalar)) == 0 && (scalar != Scalar::Bool || *bits <= 1);
+    return fits ? bits : std::nullopt;
+  }
+  switch (Info(scalar).group) {
+    case ScalarGroup::Bool:
+      if (text == "true") return 1;
+      if (text == "false") return 0;
+      return std::nullopt;
+    case ScalarGroup::Float:
+      return FloatConstant(scalar, text);
+    default:
+      return IntegerConstant(scalar, text);
+  }
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    size_t bytes = CodePointBytes(text);
+    auto first = static_cast<unsigned char>(text[0]);
+    if (text[0] == '"' || text[0] == '\\') {
+      quoted += {'\\', text[0]};
+    } else if (text[0] == '\n') {
+      quoted += "\\n";
+    } else if (bytes == 0 || first < 0x20 || first == 0x7f) {
+      quoted += fmt::format("\\x{:02x}", first);
+      bytes = 1;
+    } else {
+      quoted += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
+  return quoted + '"';
+}
+
+bool IsPlainName(std::string_view name) {
+  bool at_start = true;
+  for (char c : name) {
+    if (c == '.' && !at_start) {
+      at_start = true;
+    } else if (IsLetter(c) || (!at_start && IsDigit(c))) {
+      at_start = false;
+    } else {
+      return false;
+    }
+  }
+  return !at_start;
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,445 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/format.h"
+#include "ir/literals.h"
+#include "ir/parser.h"
+#include "ir/text_reader.h"
+
+namespace kdl::ir {
+
+namespace {
+
+struct NamedSpan {
+  TextCursor::ValueText name;
+  Span span;
+};
+
+/// A parameter of a region, before the region is there.
+struct Binder {
+  NamedSpan name;
+  Type type;
+};
+
+/// Reads one op. What it has read waits here until the types of the results are known.
+class OpReader {
+ public:
+  OpReader(TextReader& reader, Block* block, size_t depth)
+      : reader_(reader), cursor_(reader.cursor), block_(block), depth_(depth) {}
+
+  bool Read();
+
+ private:
+  bool ReadNames();
+  bool ReadPieces(const std::vector<FormatPiece>& pieces);
+  bool ReadLiteral(std::string_view literal);
+  bool NextBegins(std::string_view literal);
+  bool ReadOperands(size_t spec);
+  bool ReadAttribute(AttrKey key, bool in_braces);
+  bool ReadBraces();
+  std::optional<AttrValue> ReadAttrValue(AttrKey key, bool in_braces);
+  std::optional<AttrValue> ReadAxes(bool in_braces);
+  std::optional<AttrValue> ReadAccess();
+  bool ReadDim(AccessDim& dim);
+  bool ReadTerm(bool negative, AccessDim& dim);
+  uint32_t AccessOperand(Value* value);
+  bool ReadTypes();
+  bool DecodeConstant();
+  bool NextIsBraces();
+  bool ReadRegionHeader();
+  bool ReadBinder(bool typed);
+  bool ReadRange(bool with_step);
+  bool ReadCarried(size_t spec);
+  bool ReadRegions(Op* op);
+  Op* Create();
+
+  TextReader& reader_;
+  TextCursor& cursor_;
+  Block* block_;
+  size_t depth_;
+  size_t begin_ = 0;
+  const OpInfo* info_ = nullptr;
+  std::vector<NamedSpan> names_;
+  Builder::Segments operands_;
+  std::vector<Attr> attrs_;
+  std::vector<Type> types_;
+  std::vector<Binder> binders_;
+  std::string_view constant_;  ///< of the BitPattern attribute, until the type is known
+  Span constant_span_;
+  Loc loc_;
+};
+
+bool OpReader::ReadNames() {
+  if (!cursor_.NextIs("%")) return true;
+  do {
+    size_t begin = cursor_.Here();
+    std::optional<TextCursor::ValueText> name = cursor_.Value();
+    if (!name) return false;
+    names_.push_back({std::move(*name), cursor_.From(begin)});
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign("=");
+}
+
+bool OpReader::Read() {
+  begin_ = cursor_.Here();
+  if (!ReadNames()) return false;
+  size_t word_at = cursor_.Here();
+  std::string_view word = cursor_.Identifier("an operation or '}'");
+  if (word.empty()) return false;
+  std::optional<OpKind> kind = OpFromSpelling(word);
+  if (!kind) {
+    cursor_.Fail(diag::IrUnknownOp, cursor_.From(word_at), word);
+    return false;
+  }
+  info_ = &Info(*kind);
+  if (info_->results != kManyResults && names_.size() != static_cast<size_t>(info_->results)) {
+    cursor_.Fail(diag::IrResultCount, cursor_.From(begin_), word, fmt::format("{}", info_->results),
+                 names_.size());
+    return false;
+  }
+  operands_.resize(info_->operands.size());
+  bool has_regions = info_->regions > 0;
+  bool read = has_regions ? ReadRegionHeader() : ReadPieces(FormatOf(*kind));
+  if (!read || (NextIsBraces() && !ReadBraces())) return false;
+  if (!has_regions && !ReadTypes()) return false;
+  std::optional<Loc> loc = ReadLoc(reader_);
+  if (!loc) return false;
+  loc_ = *loc;
+  Op* op = Create();
+  reader_.spans[op] = cursor_.From(begin_);
+  if (has_regions && !ReadRegions(op)) return false;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (!Define(reader_, op->result(i), names_[i].name, names_[i].span)) return false;
+  }
+  return true;
+}
+
+Op* OpReader::Create() {
+  // The types of an op with regions follow its regions.
+  std::vector<Type> types = types_;
+  types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
+  Builder builder(reader_.module, block_);
+  builder.set_loc(loc_);
+  return builder.Create(info_->kind, operands_, std::move(types), std::move(attrs_));
+}
+
+bool OpReader::NextBegins(std::string_view literal) {
+  literal.remove_prefix(std::min(literal.find_first_not_of(' '), literal.size()));
+  std::string_view first = literal.substr(0, literal.find(' '));
+  return cursor_.PeekWord() == first || (first.ends_with('(') && cursor_.NextIs(first));
+}
+
+bool OpReader::ReadLiteral(std::string_view literal) {
+  while (true) {
+    literal.remove_prefix(std::min(literal.find_first_not_of(' '), literal.size()));
+    if (literal.empty()) return true;
+    std::string_view chunk = literal.substr(0, literal.find(' '));
+    literal.remove_prefix(chunk.size());
+    bool is_word =
+        std::all_of(chunk.begin(), chunk.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    if (!(is_word ? cursor_.Word(chunk) : cursor_.Sign(chunk))) return false;
+  }
+}
+
+bool OpReader::ReadPieces(const std::vector<FormatPiece>& pieces) {
+  for (const FormatPiece& piece : pieces) {
+    bool read = true;
+    switch (piece.kind) {
+      case FormatPiece::Kind::Literal:
+        read = ReadLiteral(piece.literal);
+        break;
+      case FormatPiece::Kind::Operand:
+        read = ReadOperands(piece.operand);
+        break;
+      case FormatPiece::Kind::Attribute:
+        read = ReadAttribute(piece.key, false);
+        break;
+      case FormatPiece::Kind::Optional:
+        read = !NextBegins(piece.pieces[0].literal) || ReadPieces(piece.pieces);
+        break;
+    }
+    if (!read) return false;
+  }
+  return true;
+}
+
+bool OpReader::ReadOperands(size_t spec) {
+  bool many = info_->operands[spec].arity == Arity::Many;
+  if (many && !cursor_.NextIs("%")) return true;
+  do {
+    Value* value = ReadValue(reader_);
+    if (!value) return false;
+    operands_[spec].push_back(value);
+  } while (many && cursor_.TrySign(","));
+  return true;
+}
+
+bool OpReader::NextIsBraces() {
+  size_t begin = cursor_.Here();
+  bool is_attribute = false;
+  if (cursor_.TrySign("{") && !cursor_.PeekWord().empty()) {
+    cursor_.Identifier("an attribute");
+    is_attribute = cursor_.NextIs("=");
+  }
+  cursor_.GoTo(begin);
+  return is_attribute;
+}
+
+bool OpReader::ReadBraces() {
+  cursor_.Sign("{");
+  do {
+    size_t begin = cursor_.Here();
+    std::string_view word = cursor_.Identifier("an attribute");
+    if (word.empty()) return false;
+    std::optional<AttrKey> key = AttrFromSpelling(word);
+    auto is_key = [&](const AttrSpec& spec) { return spec.key == key; };
+    bool known = key && std::any_of(info_->attrs.begin(), info_->attrs.end(), is_key) &&
+                 !FormatNames(info_->kind, *key);
+    if (!known) {
+      cursor_.Fail(diag::IrUnknownAttribute, cursor_.From(begin), info_->spelling, word);
+      return false;
+    }
+    for (const Attr& attr : attrs_) {
+      if (attr.key == *key) cursor_.Fail(diag::IrDefinedTwice, cursor_.From(begin), word);
+    }
+    if (cursor_.failed() || !cursor_.Sign("=") || !ReadAttribute(*key, true)) return false;
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign("}");
+}
+
+bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
+  if (FormOf(key) == AttrForm::BitPattern) {
+    size_t begin = cursor_.Here();
+    constant_ = cursor_.Constant();
+    constant_span_ = cursor_.From(begin);
+    return !constant_.empty();
+  }
+  std::optional<AttrValue> value = ReadAttrValue(key, in_braces);
+  if (value) attrs_.push_back({key, std::move(*value)});
+  return value.has_value();
+}
+
+std::optional<AttrValue> OpReader::ReadAttrValue(AttrKey key, bool in_braces) {
+  auto value = [](auto read) { return read ? std::optional<AttrValue>(*read) : std::nullopt; };
+  switch (FormOf(key)) {
+    case AttrForm::Integer:
+      return value(cursor_.Integer("an integer"));
+    case AttrForm::Enumerator: {
+      size_t begin = cursor_.Here();
+      std::string_view word = cursor_.Identifier(Spelling(key));
+      std::optional<int64_t> enumerator = EnumeratorFromSpelling(key, word);
+      if (!enumerator) {
+        cursor_.Fail(diag::IrExpected, cursor_.From(begin),
+                     fmt::format("a value of '{}'", Spelling(key)), fmt::format("'{}'", word));
+      }
+      return value(enumerator);
+    }
+    case AttrForm::Text: {
+      std::optional<std::string> text = cursor_.QuotedText("a text in quotes");
+      return text ? std::optional<AttrValue>(reader_.Intern(*text)) : std::nullopt;
+    }
+    case AttrForm::Symbol: {
+      if (!cursor_.Sign("@")) return std::nullopt;
+      std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
+      if (!name) return std::nullopt;
+      return AttrValue(name->name.empty() ? Name()
+                                          : reader_.Intern(name->name));  // "": not chosen yet
+    }
+    case AttrForm::Axes:
+      return ReadAxes(in_braces);
+    case AttrForm::Access:
+      return ReadAccess();
+    case AttrForm::Size: {
+      Size size = ReadSize(reader_);
+      return size ? std::optional<AttrValue>(size) : std::nullopt;
+    }
+    case AttrForm::BitPattern:
+      break;
+  }
+  KDL_UNREACHABLE("attribute '{}' read without a type", Spelling(key));
+}
+
+std::optional<AttrValue> OpReader::ReadAxes(bool in_braces) {
+  if (in_braces && !cursor_.Sign("(")) return std::nullopt;
+  AxisList axes;
+  do {
+    std::optional<AxisId> axis = ReadAxis(reader_);
+    if (!axis) return std::nullopt;
+    axes.push_back(*axis);
+  } while (cursor_.TrySign(","));
+  if (in_braces && !cursor_.Sign(")")) return std::nullopt;
+  return axes;
+}
+
+std::optional<AttrValue> OpReader::ReadAccess() {
+  if (!cursor_.Sign("[")) return std::nullopt;
+  Access access;
+  while (!cursor_.TrySign("]")) {
+    if (!access.dims.empty() && !cursor_.Sign(",")) return std::nullopt;
+    access.dims.push_back({{}, reader_.sizes().Constant(0)});
+    if (!ReadDim(access.dims.back())) return std::nullopt;
+  }
+  return access;
+}
+
+uint32_t OpReader::AccessOperand(Value* value) {
+  std::vector<Value*>& index = operands_[AccessOperands(info_->kind)];
+  auto found = std::find(index.begin(), index.end(), value);
+  if (found == index.end()) found = index.insert(found, value);
+  return static_cast<uint32_t>(found - index.begin());
+}
+
+bool OpReader::ReadDim(AccessDim& dim) {
+  size_t count = 0;
+  do {
+    bool negative = cursor_.TrySign("-");
+    if (!negative && count > 0 && !cursor_.Sign("+")) return false;
+    if (!ReadTerm(negative, dim)) return false;
+    if (++count > kMaxTextNesting) {
+      cursor_.Fail(diag::IrNestedTooDeep, cursor_.From(begin_), kMaxTextNesting);
+      return false;
+    }
+  } while (cursor_.NextIs("+") || cursor_.NextIs("-"));
+  return true;
+}
+
+/// `%k`, `2*%k`, `S*%k` or an offset, after the sign.
+bool OpReader::ReadTerm(bool negative, AccessDim& dim) {
+  SizeTable& sizes = reader_.sizes();
+  auto with_sign = [&](Size size) {
+    return negative ? sizes.Binary(SizeKind::Sub, sizes.Constant(0), size) : size;
+  };
+  Size amount = sizes.Constant(1);
+  if (!cursor_.NextIs("%")) {
+    amount = ReadSize(reader_);
+    if (!amount) return false;
+    if (!cursor_.TrySign("*")) {
+      dim.offset = sizes.Binary(SizeKind::Add, dim.offset, with_sign(amount));
+      return true;
+    }
+  }
+  Value* value = ReadValue(reader_);
+  if (!value) return false;
+  dim.terms.push_back({with_sign(amount), AccessOperand(value)});
+  return true;
+}
+
+bool OpReader::ReadTypes() {
+  if (names_.empty()) return true;
+  if (!cursor_.Sign(":")) return false;
+  do {
+    Type type = ReadType(reader_);
+    if (!type) return false;
+    types_.push_back(type);
+  } while (types_.size() < names_.size() && cursor_.Sign(","));
+  if (cursor_.failed()) return false;
+  return constant_.empty() || DecodeConstant();
+}
+
+bool OpReader::DecodeConstant() {
+  Scalar scalar = types_[0]->scalar;
+  std::optional<uint64_t> bits = ConstantBits(scalar, constant_);
+  if (!bits) {
+    cursor_.Fail(diag::IrBadConstant, constant_span_, constant_, Spelling(scalar));
+    return false;
+  }
+  attrs_.push_back(MakeAttr<AttrKey::Bits>(static_cast<int64_t>(*bits)));
+  return true;
+}
+
+bool OpReader::ReadBinder(bool typed) {
+  size_t begin = cursor_.Here();
+  std::optional<TextCursor::ValueText> name = cursor_.Value();
+  if (!name) return false;
+  Binder binder{{std::move(*name), cursor_.From(begin)}, reader_.types().ScalarOf(Scalar::I64)};
+  if (typed) {
+    if (!cursor_.Sign(":")) return false;
+    binder.type = ReadType(reader_);
+    if (!binder.type) return false;
+  }
+  binders_.push_back(std::move(binder));
+  return cursor_.Word("in");
+}
+
+/// `%lo .. %hi` into the first two operands, and `step %s` into the third.
+bool OpReader::ReadRange(bool with_step) {
+  if (!ReadOperands(0) || !cursor_.Sign("..") || !ReadOperands(1)) return false;
+  return !with_step || (cursor_.Word("step") && ReadOperands(2));
+}
+
+bool OpReader::ReadCarried(size_t spec) {
+  if (!cursor_.TryWord("carry")) return true;
+  if (!cursor_.Sign("(")) return false;
+  do {
+    size_t begin = cursor_.Here();
+    std::optional<TextCursor::ValueText> name = cursor_.Value();
+    if (!name) return false;
+    Span span = cursor_.From(begin);
+    if (!cursor_.Sign("=")) return false;
+    Value* init = ReadValue(reader_);
+    if (!init) return false;
+    operands_[spec].push_back(init);
+    binders_.push_back({{std::move(*name), span}, init->type()});
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign(")");
+}
+
+bool OpReader::ReadRegionHeader() {
+  switch (info_->kind) {
+    case OpKind::For:
+      return ReadBinder(true) && ReadRange(false) && ReadCarried(2);
+    case OpKind::Loop:
+      return ReadBinder(false) && ReadRange(true) && ReadCarried(3);
+    case OpKind::If:
+      return ReadOperands(0);
+    default:
+      break;
+  }
+  // spmd: two operands a binder; nest: the blk.
+  bool typed = info_->kind == OpKind::Spmd;
+  if (!cursor_.Sign("(")) return false;
+  while (!cursor_.TrySign(")")) {
+    if (!binders_.empty() && !cursor_.Sign(",")) return false;
+    if (!ReadBinder(typed)) return false;
+    for (int i = 0; i < (typed ? 2 : 1); ++i) {
+      if (i == 1 && !cursor_.Sign("..")) return false;
+      Value* value = ReadValue(reader_);
+      if (!value) return false;
+      operands_[0].push_back(value);
+    }
+  }
+  return true;
+}
+
+bool OpReader::ReadRegions(Op* op) {
+  Builder builder(reader_.module);
+  for (const Binder& binder : binders_) {
+    Value* param = builder.AddParam(op->region(), binder.type, Name());
+    if (!Define(reader_, param, binder.name.name, binder.name.span)) return false;
+  }
+  for (Block* region : op->regions()) {
+    if (region != op->region() && !cursor_.Word("else")) return false;
+    if (!cursor_.Sign("{") || !ReadOps(reader_, region, depth_ + 1)) return false;
+  }
+  if (!ReadTypes()) return false;
+  for (size_t i = 0; i < types_.size(); ++i) op->result(i)->set_type(types_[i]);
+  return true;
+}
+
+}  // namespace
+
+bool ReadOps(TextReader& reader, Block* block, size_t depth) {
+  if (depth > kMaxTextNesting) {
+    reader.cursor.Fail(diag::IrNestedTooDeep, reader.cursor.From(reader.cursor.Here()),
+                       kMaxTextNesting);
+    return false;
+  }
+  while (!reader.cursor.TrySign("}")) {
+    if (!OpReader(reader, block, depth).Read()) return false;
+  }
+  return true;
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include "ir/parser.h"
+#include "ir/text_reader.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// Reads one size; counts its operators, since a size is as deep as it has operators.
+class SizeReader {
+ public:
+  explicit SizeReader(TextReader& reader) : reader_(reader), cursor_(reader.cursor) {}
+
+  Size Primary() {
+    if (cursor_.TrySign("(")) {
+      if (!Deeper()) return nullptr;
+      Size inner = Sum();
+      return inner && cursor_.Sign(")") ? inner : nullptr;
+    }
+    if (cursor_.NextIsDigit() || cursor_.NextIs("-")) {
+      std::optional<int64_t> value = cursor_.Integer("a size");
+      return value ? reader_.sizes().Constant(*value) : nullptr;
+    }
+    std::string_view symbol = cursor_.Identifier("a size");
+    return symbol.empty() ? nullptr : reader_.sizes().Symbol(reader_.Intern(symbol));
+  }
+
+ private:
+  struct Operator {
+    std::string_view sign;
+    SizeKind kind;
+  };
+
+  bool Deeper() {
+    if (++operators_ <= kMaxTextNesting) return true;
+    cursor_.Fail(diag::IrNestedTooDeep, cursor_.From(cursor_.Here()), kMaxTextNesting);
+    return false;
+  }
+
+  Size Sum() {
+    return Chain({{"+", SizeKind::Add}, {"-", SizeKind::Sub}}, [this] { return Product(); });
+  }
+  Size Product() {
+    return Chain({{"*", SizeKind::Mul}, {"/", SizeKind::FloorDiv}, {"%", SizeKind::Mod}},
+                 [this] { return Primary(); });
+  }
+
+  template <class Next>
+  Size Chain(std::initializer_list<Operator> operators, Next&& next) {
+    Size size = next();
+    for (bool more = true; size && more;) {
+      more = false;
+      for (const Operator& op : operators) {
+        if (!cursor_.TrySign(op.sign)) continue;
+        Size rhs = Deeper() ? next() : nullptr;
+        if (!rhs) return nullptr;
+        size = reader_.sizes().Binary(op.kind, size, rhs);
+        more = true;
+        break;
+      }
+    }
+    return size;
+  }
+
+  TextReader& reader_;
+  TextCursor& cursor_;
+  size_t operators_ = 0;
+};
+
+/// `f32,[M,K]>` after the `<`.
+Type ReadShaped(TextReader& reader, TypeKind kind) {
+  TextCursor& cursor = reader.cursor;
+  std::optional<Scalar> scalar = ReadScalar(reader);
+  if (!scalar || !cursor.Sign(",") || !cursor.Sign("[")) return nullptr;
+  std::vector<Size> dims;
+  while (!cursor.NextIs("]")) {
+    if (!dims.empty() && !cursor.Sign(",")) return nullptr;
+    size_t begin = cursor.Here();
+    Size dim = ReadSize(reader);
+    if (!dim) return nullptr;
+    if (kind == TypeKind::Buffer && !IsConstant(dim)) {
+      cursor.Fail(diag::IrExpected, cursor.From(begin), "a constant extent", "a size name");
+      return nullptr;
+    }
+    dims.push_back(dim);
+  }
+  if (!cursor.Sign("]") || !cursor.Sign(">")) return nullptr;
+  if (kind == TypeKind::Tensor) return reader.types().Tensor(*scalar, std::move(dims));
+  std::vector<int64_t> extents;
+  for (Size dim : dims) extents.push_back(dim->value);
+  return reader.types().Buffer(*scalar, std::move(extents));
+}
+
+/// `f32; i j>` after the `<`.
+Type ReadTile(TextReader& reader) {
+  std::optional<Scalar> scalar = ReadScalar(reader);
+  if (!scalar || !reader.cursor.Sign(";")) return nullptr;
+  std::vector<AxisId> axes;
+  while (!reader.cursor.TrySign(">")) {
+    std::optional<AxisId> axis = ReadAxis(reader);
+    if (!axis) return nullptr;
+    axes.push_back(*axis);
+  }
+  return reader.types().Tile(*scalar, std::move(axes));
+}
+
+}  // namespace
+
+Size ReadSize(TextReader& reader) { return SizeReader(reader).Primary(); }
+
+std::optional<Scalar> ReadScalar(TextReader& reader) {
+  size_t begin = reader.cursor.Here();
+  std::string_view word = reader.cursor.Identifier("a scalar type");
+  std::optional<Scalar> scalar = ScalarFromSpelling(word);
+  if (!scalar) {
+    reader.cursor.Fail(diag::IrExpected, reader.cursor.From(begin), "a scalar type",
+                       fmt::format("'{}'", word));
+  }
+  return scalar;
+}
+
+std::optional<AxisId> ReadAxis(TextReader& reader) {
+  size_t begin = reader.cursor.Here();
+  std::optional<TextCursor::ValueText> label = reader.cursor.Label("the name of an axis");
+  if (!label) return std::nullopt;
+  auto found = reader.axes.find(label->key);
+  if (found != reader.axes.end()) return found->second;
+  reader.cursor.Fail(diag::IrUnknownAxis, reader.cursor.From(begin), label->key);
+  return std::nullopt;
+}
+
+Type ReadType(TextReader& reader) {
+  TextCursor& cursor = reader.cursor;
+  if (ScalarFromSpelling(cursor.PeekWord())) return reader.types().ScalarOf(*ReadScalar(reader));
+  if (cursor.TryWord("event")) return reader.types().Event();
+  if (cursor.TryWord("tile")) return cursor.Sign("<") ? ReadTile(reader) : nullptr;
+  if (cursor.TryWord("tensor")) {
+    return cursor.Sign("<") ? ReadShaped(reader, TypeKind::Tensor) : nullptr;
+  }
+  if (cursor.TryWord("buffer")) {
+    return cursor.Sign("<") ? ReadShaped(reader, TypeKind::Buffer) : nullptr;
+  }
+  if (cursor.TryWord("blk")) {
+    if (!cursor.Sign("<")) return nullptr;
+    std::optional<AxisId> axis = ReadAxis(reader);
+    return axis && cursor.Sign(">") ? reader.types().Blk(*axis) : nullptr;
+  }
+  cursor.Expected("a type");
+  return nullptr;
+}
+
+std::optional<Loc> ReadLoc(TextReader& reader) {
+  TextCursor& cursor = reader.cursor;
+  Loc loc;
+  if (!cursor.TryWord("loc")) return loc;
+  if (!cursor.Sign("(")) return std::nullopt;
+  if (cursor.NextIs("\"")) {
+    std::optional<std::string> file = cursor.QuotedText("a file");
+    if (!file) return std::nullopt;
+    loc.file = reader.Intern(*file);
+  }
+  struct Part {
+    std::string_view before;
+    uint32_t* value;
+  };
+  for (auto [before, value] :
+       {Part{":", &loc.line}, Part{":", &loc.column}, Part{"+", &loc.length}}) {
+    if (!cursor.Sign(before)) return std::nullopt;
+    size_t begin = cursor.Here();
+    std::optional<int64_t> number = cursor.Integer("a number");
+    if (!number) return std::nullopt;
+    if (*number < 0 || *number > std::numeric_limits<uint32_t>::max()) {
+      cursor.Fail(diag::IrExpected, cursor.From(begin), "a number of 32 bits",
+                  fmt::format("{}", *number));
+      return std::nullopt;
+    }
+    *value = static_cast<uint32_t>(*number);
+  }
+  return cursor.Sign(")") ? std::optional(loc) : std::nullopt;
+}
+
+Value* ReadValue(TextReader& reader) {
+  size_t begin = reader.cursor.Here();
+  std::optional<TextCursor::ValueText> text = reader.cursor.Value();
+  if (!text) return nullptr;
+  auto found = reader.values.find(text->key);
+  if (found != reader.values.end()) return found->second;
+  reader.cursor.Fail(diag::IrUnknownValue, reader.cursor.From(begin), "%" + text->key);
+  return nullptr;
+}
+
+bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span) {
+  if (name.name) value->set_name(reader.Intern(*name.name));
+  if (reader.values.emplace(name.key, value).second) return true;
+  reader.cursor.Fail(diag::IrDefinedTwice, span, "%" + name.key);
+  return false;
+}
+
+}  // namespace kdl::ir

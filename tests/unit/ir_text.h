@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ir/module.h"
+#include "ir/parser.h"
+#include "support/diagnostics.h"
+#include "support/render.h"
+#include "support/source.h"
+
+namespace kdl::ir {
+
+/// A text, read.
+struct ReadText {
+  Names names;
+  Context context{names};
+  SourceManager sources;
+  DiagnosticEngine diagnostics;
+  std::unique_ptr<Module> module;
+
+  explicit ReadText(std::string text) : module(Again(std::move(text))) {}
+
+  /// Another text into the same context.
+  std::unique_ptr<Module> Again(std::string text) {
+    return Parse(sources, sources.Add("test.kir", std::move(text)), context, diagnostics);
+  }
+  std::string Errors() const {
+    std::string all;
+    for (const auto& diagnostic : diagnostics.all()) all += RenderText(*diagnostic, sources, false);
+    return all;
+  }
+};
+
+}  // namespace kdl::ir

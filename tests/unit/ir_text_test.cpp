@@ -1,0 +1,286 @@
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "ir/builder.h"
+#include "ir/equal.h"
+#include "ir/literals.h"
+#include "ir/printer.h"
+#include "ir_text.h"
+
+namespace kdl::ir {
+
+namespace {
+
+constexpr std::string_view kMatmul = R"(module "matmul"
+device @cpu = "host"
+device @dsp
+
+/// c = a * b.
+///
+///  Any sizes.
+kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} = auto(32), F = 1 | 2) dims(%M, %N, %K) {export} (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out, %scale: f32) {
+  axis i = M by BM
+  axis j = N by BN
+  axis k = K by 16
+  axis k.1 in k by 8
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N, %s: i64 in %0 .. %K) {deal = static} {
+    %1 = broadcast %z : tile<f32; i j>
+    %acc = for %k: blk<k> in %0 .. %K carry(%acc.1 = %1) {
+      %2 = load %a[%i, %k] {edge = clip, text = "a[i, k]"} : tile<f32; i k>
+      %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {edge = else} : tile<f32; j k>
+      %3 = contract %2, %x into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
+      yield %3
+    } : tile<f32; i j>
+    %4 = lt %acc, %scale : tile<bool; i j>
+    store %acc to %c[%i, %j] where %4 {edge = guard, text = "say \"c[i, j]\""}
+    yield
+  }
+  return
+}
+)";
+
+constexpr std::string_view kEverything = R"(device @npu
+
+fn @gate.f32 (%x: f32, %y: i32) -> f32 {
+  %"0" = to_bits %x : i32
+  %a = div %"0", %y {text = "a / b"} : i32
+  %a.1 = from_bits %a : f32
+  return %a.1
+}
+
+kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
+  axis i = N by 8
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %2 = const 8 : i64
+  %3 = core_id : i64
+  %4 = core_num : i64
+  %5 = size (N*2) : i64
+  %i = make_blk %0, %2, %0 : blk<i>
+  %6 = iota %i : tile<i64; i>
+  %t = nest (%p in %i) {
+    %7 = element %6 at (%p) : i64
+    %8 = cast %7 : f32
+    yield %8
+  } : tile<f32; i>
+  %9 = reduce sum %t over i {acc = f32, order = lanes64} : f32
+  %10, %11 = loop %n in %0 .. %N step %4 carry(%s = %9, %q = %0) {
+    check %n in %N {dimension = 0, text = "x[n]"}
+    %12 = load %x[%n] {edge = proven} : f32
+    %13 = add %s, %12 : f32
+    yield %13, %n
+  } : f32, i64
+  %r = if %flag {
+    %14 = buffer_new : buffer<f32,[8,4]>
+    buffer_store %10 to %14[%0, %1]
+    %15 = buffer_load %14[%0, %1] : f32
+    yield %15
+  } else {
+    yield %10
+  } : f32
+  %b = gt %r, %10 : bool
+  %16 = const 3 : i32
+  %17 = call @gate.f32(%r, %16) where %b : f32
+  store %17 to %x[0] {edge = guard}
+  return
+}
+
+program @run dims(%N) (%x: tensor<f32,[N]> inout) {
+  %h = alloc "h" on @npu : tensor<f32,[N]>
+  %0 = const true : bool
+  %1, %2 = transfer %x to @npu queue 1 after() {cause = "loops reads x"} : tensor<f32,[N]>, event
+  %3 = launch @loops.f32 on @npu queue 0 cores(%N) (%1, %0) after(%2) {constants = "BM=8"} : event
+  %4 = launch @loops.f32 on @"" queue 0 (%h, %0) after(%2, %3) : event
+  free %h after(%4)
+  return
+}
+)";
+
+/// The module reads, prints as it stands, and what is printed reads back equal.
+void CheckRoundTrip(std::string_view text) {
+  ReadText read{std::string(text)};
+  REQUIRE_MESSAGE(read.module, read.Errors());
+  std::string printed = Print(*read.module);
+  CHECK(printed == text);
+  std::unique_ptr<Module> again = read.Again(printed);
+  REQUIRE(again);
+  CHECK(Difference(*read.module, *again) == "");
+}
+
+std::string ErrorsOf(std::string text) {
+  ReadText read{std::move(text)};
+  CHECK(!read.module);
+  return read.Errors();
+}
+
+std::string InKernel(std::string_view body) {
+  return "kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {\n" + std::string(body) + "\n  return\n}\n";
+}
+
+void CheckFirstError(std::string text, std::string_view message) {
+  std::string errors = ErrorsOf(std::move(text));
+  CHECK_MESSAGE(errors.find(message) != std::string::npos, errors);
+}
+
+}  // namespace
+
+TEST_CASE("printed text reads back and prints the same") {
+  CheckRoundTrip(kMatmul);
+  CheckRoundTrip(kEverything);
+  CheckRoundTrip("");
+  CheckRoundTrip("module \"na\\\\me \\x01\\n\\xff é\"\n");
+}
+
+TEST_CASE("locations are restored exactly") {
+  ReadText read{std::string(kMatmul)};
+  REQUIRE(read.module);
+  uint32_t line = 0;
+  Function& function = *read.module->functions()[0];
+  function.loc = {read.names.Intern("dir with \"quotes\"/é.kdl"), 1, 2, 3};
+  Walk(function.body, [&](Op* op) {
+    if (++line % 3 != 0) op->set_loc({line % 2 == 0 ? read.names.Intern("m.kdl") : Name(), line, 7 + line, 4294967295});
+  });
+  std::string printed = Print(*read.module, {.locs = true});
+  std::unique_ptr<Module> again = read.Again(printed);
+  REQUIRE_MESSAGE(again, read.Errors());
+  CHECK(Difference(*read.module, *again, {.locs = true}) == "");
+  CHECK(Print(*again, {.locs = true}) == printed);
+  CHECK(Print(*again) == kMatmul);
+  again->functions()[0]->body->first()->set_loc({});
+  CHECK(!Equal(*read.module, *again, {.locs = true}));
+  CHECK(Equal(*read.module, *again));
+}
+
+TEST_CASE("every op of the table prints and reads, or stands in a test above") {
+  for (size_t i = 0; i < kOpCount; ++i) {
+    const OpInfo& info = Info(static_cast<OpKind>(i));
+    bool arithmetic = info.has(kElementwise) && info.format.find('@') == std::string_view::npos;
+    std::string word = " " + std::string(info.spelling);
+    bool stands = kMatmul.find(word) != std::string_view::npos || kEverything.find(word) != std::string_view::npos;
+    CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart || info.kind == OpKind::BlkSize ||
+                   info.kind == OpKind::BlkIndex),
+                  info.spelling);
+  }
+}
+
+TEST_CASE("constants of every type read back to the same bits") {
+  std::mt19937_64 random(1);
+  for (int s = 0; s <= static_cast<int>(Scalar::F64); ++s) {
+    auto scalar = static_cast<Scalar>(s);
+    uint64_t mask = Bytes(scalar) == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * Bytes(scalar))) - 1;
+    if (scalar == Scalar::Bool) mask = 1;
+    for (int n = 0; n < 20000; ++n) {
+      uint64_t bits = (n < 4 ? mask >> n : random()) & mask;
+      std::string text = ConstantText(scalar, bits);
+      std::optional<uint64_t> back = ConstantBits(scalar, text);
+      REQUIRE_MESSAGE(back, text);
+      REQUIRE_MESSAGE(*back == bits, text);
+    }
+  }
+  CHECK(ConstantText(Scalar::F32, 0x3f800000) == "1.0");
+  CHECK(ConstantText(Scalar::F32, 0x80000000) == "-0.0");
+  CHECK(ConstantText(Scalar::F32, 0x3dcccccd) == "0.1");
+  CHECK(ConstantText(Scalar::F16, 0x2e66) == "0.0999755859375");
+  CHECK(ConstantText(Scalar::F64, 0xfff0000000000000) == "-inf");
+  CHECK(ConstantText(Scalar::F32, 0x7fc00000) == "nan");
+  CHECK(ConstantText(Scalar::F32, 0xffc00001) == "0xffc00001");
+  CHECK(ConstantText(Scalar::I8, 0x80) == "-128");
+  CHECK(ConstantText(Scalar::U64, ~uint64_t{0}) == "18446744073709551615");
+  CHECK(!ConstantBits(Scalar::I8, "128"));
+  CHECK(!ConstantBits(Scalar::U8, "-1"));
+  CHECK(!ConstantBits(Scalar::F32, "1e39"));
+  CHECK(!ConstantBits(Scalar::F16, "65520.0"));
+  CHECK(!ConstantBits(Scalar::Bool, "1"));
+  CHECK(!ConstantBits(Scalar::F32, "0x100000000"));
+}
+
+TEST_CASE("names that are no identifiers, repeat or look like numbers keep their text") {
+  ReadText read{InKernel("  %0 = const 1 : i64")};
+  REQUIRE(read.module);
+  Block* body = read.module->functions()[0]->body;
+  Builder builder(*read.module, body, body->first());
+  for (std::string_view name : {"x", "x", "x.1", "1", "a b", "a b", "é", "", "a.b", "a.b", "x"}) {
+    builder.I64(3)->set_name(read.names.Intern(name));
+  }
+  std::string printed = Print(*read.module);
+  std::unique_ptr<Module> again = read.Again(printed);
+  REQUIRE_MESSAGE(again, read.Errors());
+  CHECK(Difference(*read.module, *again) == "");
+  CHECK(Print(*again) == printed);
+}
+
+TEST_CASE("what does not read is told where and why") {
+  CheckFirstError("kernel @k () { frobnicate %x\n return }", "1:16: error: 'frobnicate' is no operation of KIR");
+  CheckFirstError("kernel k () {}", "expected '@', found 'k'");
+  CheckFirstError("rubbish", "expected 'module', 'device', 'fn', 'kernel' or 'program', found 'rubbish'");
+  CheckFirstError("kernel @k () { return", "expected an operation or '}', found the end of the file");
+  CheckFirstError("kernel @k () ", "expected '{' and the function's body");
+  CheckFirstError("kernel @k () { return }\nkernel @k () { return }", "@k is defined twice");
+  CheckFirstError(InKernel("  %a = neg %b : f32"), "2:12: error: no value %b is defined before this");
+  CheckFirstError(InKernel("  %a = const 1 : i8\n  %a = const 1 : i8"), "%a is defined twice");
+  CheckFirstError(InKernel("  %a, %b = const 1 : i8"), "'const' has 1 results, 2 are named");
+  CheckFirstError(InKernel("  const 1"), "'const' has 1 results, 0 are named");
+  CheckFirstError(InKernel("  %a = const 300 : i8"), "300 is no constant of type i8");
+  CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
+  CheckFirstError(InKernel("  %a = const 1 {edge = clip} : i8"), "'const' has no attribute 'edge'");
+  CheckFirstError(InKernel("  %a = load %x[0] {edge = sharp} : f32"), "expected a value of 'edge', found 'sharp'");
+  CheckFirstError(InKernel("  %a = load %x[0] {edge = clip, edge = clip} : f32"), "edge is defined twice");
+  CheckFirstError(InKernel("  %a = load %x[q r] {edge = clip} : f32"), "expected ','");
+  CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"), "expected '\"' at the end of the text");
+  CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");
+  CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"), "expected an integer");
+  CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "has 1 results");
+  CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"), "expected a number of 32 bits");
+}
+
+TEST_CASE("one error a function, and the functions behind it are read") {
+  std::string errors = ErrorsOf("kernel @a () {\n  wrong\n  wronger\n}\nkernel @b () {\n  also\n}\n");
+  CHECK(errors.find("'wrong'") != std::string::npos);
+  CHECK(errors.find("'also'") != std::string::npos);
+  CHECK(errors.find("'wronger'") == std::string::npos);
+}
+
+TEST_CASE("nesting is bounded") {
+  std::string ops;
+  for (int i = 0; i < 300; ++i) ops += "if %b {\n";
+  CheckFirstError("kernel @k (%b: bool) {\n" + ops, "more than 256 levels deep");
+  std::string sum = "N";
+  for (int i = 0; i < 300; ++i) sum += " + N";
+  CheckFirstError(InKernel("  %a = size (" + sum + ") : i64"), "more than 256 levels deep");
+  CheckFirstError(InKernel("  %a = size " + std::string(100000, '(') + " : i64"), "more than 256 levels deep");
+}
+
+TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
+  std::mt19937 random(7);
+  std::string seeds[] = {std::string(kMatmul), std::string(kEverything)};
+  std::string_view pieces[] = {"%", "{", "}", "(", ")", "[", "]", "<", ">", "\"", ",", ":", "=", " in ", " .. ", "\\x",
+                               "999999999999999999999", "-", "tile<f32; i>", "yield", "return", "\0", "\xff", "///", "//"};
+  int accepted = 0;
+  for (int n = 0; n < 3000; ++n) {
+    std::string text = seeds[random() % 2];
+    for (size_t edits = 1 + random() % 3; edits > 0; --edits) {
+      size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0: text.erase(at, 1 + random() % 8); break;
+        case 1: text.insert(at, pieces[random() % std::size(pieces)]); break;
+        case 2: text[at] = static_cast<char>(random()); break;
+        case 3: text.insert(at, text.substr(random() % text.size(), random() % 60)); break;
+      }
+    }
+    ReadText read{text};
+    CHECK((read.module != nullptr) == read.diagnostics.all().empty());
+    if (!read.module) continue;
+    ++accepted;
+    std::string printed = Print(*read.module);
+    std::unique_ptr<Module> again = read.Again(printed);
+    REQUIRE_MESSAGE(again, printed);
+    REQUIRE(Difference(*read.module, *again) == "");
+    REQUIRE(Print(*again) == printed);
+  }
+  CHECK(accepted > 10);
+}
+
+}  // namespace kdl::ir
