@@ -1,0 +1,48 @@
+#pragma once
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+namespace kdl::codegen {
+
+// For each struct of abi.def the numbers of its fields: `kdl_core_fields::core_id`.
+#define KDL_STRUCT(name, comment) \
+  struct name##_fields {          \
+    enum : unsigned {
+#define KDL_FIELD(owner, ctype, kind, name, comment) name,
+#define KDL_ARRAY(owner, ctype, kind, count, name, comment) name,
+#define KDL_NESTED(owner, type, name, comment) name,
+#define KDL_STRUCT_END(name) \
+  field_count                \
+  }                          \
+  ;                          \
+  }                          \
+  ;
+#include "kdl/abi.def"
+
+/// The structs of abi.def as LLVM types, by their names there.
+struct AbiTypes {
+  explicit AbiTypes(llvm::LLVMContext& context);
+#define KDL_STRUCT(name, comment) llvm::StructType* name;
+#include "kdl/abi.def"
+};
+
+/// A constant of a struct, field by field; fields that are not set are zero.
+class Record {
+ public:
+  explicit Record(llvm::StructType* type);
+  Record& Set(unsigned field, llvm::Constant* value);
+  Record& Set(unsigned field, int64_t value);
+  /// The first elements of an array field.
+  Record& Set(unsigned field, const std::vector<int64_t>& values);
+  llvm::Constant* Get() const { return llvm::ConstantStruct::get(type_, fields_); }
+
+ private:
+  llvm::StructType* type_;
+  std::vector<llvm::Constant*> fields_;
+};
+
+}  // namespace kdl::codegen

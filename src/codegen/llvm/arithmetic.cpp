@@ -1,0 +1,271 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// Elementwise ops on scalars. An f16 or bf16 is widened to f32, which holds it exactly, and the
+// result rounded back: f32 has more than twice their precision plus two bits, so this is the one
+// correct rounding.
+
+namespace kdl::codegen {
+
+namespace {
+
+using ir::OpKind;
+using llvm::Intrinsic::ID;
+
+/// An operand in the type in which it is computed with.
+llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
+  const ir::Value* value = op->operand(i);
+  Scalar scalar = value->type()->scalar;
+  llvm::Value* bits = emitter.Get(value);
+  return IsNarrowFloat(scalar) ? WidenNarrowFloat(emitter, scalar, bits) : bits;
+}
+
+/// Stores a result that was computed in the type that Operand gives.
+void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
+  Scalar scalar = op->result()->type()->scalar;
+  if (IsNarrowFloat(scalar)) value = EmitCast(emitter, value, Scalar::F32, scalar);
+  emitter.Set(op->result(), value);
+}
+
+Scalar OperandScalar(const ir::Op* op) { return op->operand(0)->type()->scalar; }
+
+// -- Tables by group of the type ------------------------------------------------------------------
+
+/// The LLVM operation of a kind: for floats, for signed integers, for the rest (bool is an unsigned
+/// of one bit).
+template <class T>
+struct ByGroup {
+  OpKind kind;
+  T float_op;
+  T signed_op;
+  T unsigned_op;
+
+  T For(Scalar scalar) const {
+    return IsFloat(scalar) ? float_op : IsSigned(scalar) ? signed_op : unsigned_op;
+  }
+};
+
+constexpr auto kNoBinary = llvm::Instruction::BinaryOpsEnd;
+constexpr ByGroup<llvm::Instruction::BinaryOps> kBinaryOps[] = {
+    {OpKind::Add, llvm::Instruction::FAdd, llvm::Instruction::Add, llvm::Instruction::Add},
+    {OpKind::Sub, llvm::Instruction::FSub, llvm::Instruction::Sub, llvm::Instruction::Sub},
+    {OpKind::Mul, llvm::Instruction::FMul, llvm::Instruction::Mul, llvm::Instruction::Mul},
+    {OpKind::And, kNoBinary, llvm::Instruction::And, llvm::Instruction::And},
+    {OpKind::Or, kNoBinary, llvm::Instruction::Or, llvm::Instruction::Or},
+    {OpKind::Xor, kNoBinary, llvm::Instruction::Xor, llvm::Instruction::Xor},
+    {OpKind::Shl, kNoBinary, llvm::Instruction::Shl, llvm::Instruction::Shl},
+    {OpKind::Shr, kNoBinary, llvm::Instruction::AShr, llvm::Instruction::LShr},
+};
+
+using Predicate = llvm::CmpInst::Predicate;
+constexpr ByGroup<Predicate> kPredicates[] = {
+    {OpKind::Eq, Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ},
+    {OpKind::Ne, Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE},
+    {OpKind::Lt, Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT},
+    {OpKind::Le, Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE},
+    {OpKind::Gt, Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT},
+    {OpKind::Ge, Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE},
+};
+
+/// Intrinsics of one type and as many operands as the op. llvm.maximum and minimum propagate NaN
+/// and order the zeros.
+constexpr ID kNone = llvm::Intrinsic::not_intrinsic;
+constexpr ByGroup<ID> kIntrinsics[] = {
+    {OpKind::Min, llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin},
+    {OpKind::Max, llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax},
+    {OpKind::Fma, llvm::Intrinsic::fma, kNone, kNone},
+    {OpKind::Floor, llvm::Intrinsic::floor, kNone, kNone},
+    {OpKind::Ceil, llvm::Intrinsic::ceil, kNone, kNone},
+    {OpKind::Round, llvm::Intrinsic::roundeven, kNone, kNone},
+    {OpKind::Sqrt, llvm::Intrinsic::sqrt, kNone, kNone},
+};
+
+template <class T, size_t n>
+T Look(const ByGroup<T> (&table)[n], const ir::Op* op) {
+  for (const ByGroup<T>& row : table) {
+    if (row.kind == op->kind()) return row.For(OperandScalar(op));
+  }
+  KDL_UNREACHABLE("no row for '{}'", op->info().spelling);
+}
+
+// -- Emission -------------------------------------------------------------------------------------
+
+void EmitBinary(Emitter& emitter, ir::Op* op) {
+  auto instruction = Look(kBinaryOps, op);
+  KDL_CHECK(instruction != kNoBinary, "'{}' of {}", op->info().spelling,
+            Spelling(OperandScalar(op)));
+  SetComputed(
+      emitter, op,
+      emitter.builder.CreateBinOp(instruction, Operand(emitter, op, 0), Operand(emitter, op, 1)));
+}
+
+void EmitShift(Emitter& emitter, ir::Op* op) {
+  auto instruction = Look(kBinaryOps, op);
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  auto* mask = llvm::ConstantInt::get(b->getType(), b->getType()->getIntegerBitWidth() - 1);
+  SetComputed(emitter, op,
+              emitter.builder.CreateBinOp(instruction, a, emitter.builder.CreateAnd(b, mask)));
+}
+
+void EmitCompare(Emitter& emitter, ir::Op* op) {
+  emitter.Set(op->result(),
+              emitter.builder.CreateCmp(Look(kPredicates, op), Operand(emitter, op, 0),
+                                        Operand(emitter, op, 1)));
+}
+
+void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
+  ID id = Look(kIntrinsics, op);
+  KDL_CHECK(id != kNone, "'{}' of {}", op->info().spelling, Spelling(OperandScalar(op)));
+  std::vector<llvm::Value*> operands;
+  for (size_t i = 0; i < op->operands().size(); ++i) operands.push_back(Operand(emitter, op, i));
+  SetComputed(emitter, op, emitter.builder.CreateIntrinsic(operands[0]->getType(), id, operands));
+}
+
+void EmitNeg(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  SetComputed(
+      emitter, op,
+      IsFloat(OperandScalar(op)) ? emitter.builder.CreateFNeg(a) : emitter.builder.CreateNeg(a));
+}
+
+void EmitAbs(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  llvm::Value* a = Operand(emitter, op, 0);
+  if (IsFloat(OperandScalar(op))) {
+    a = builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  } else if (IsSigned(OperandScalar(op))) {
+    a = builder.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, builder.getFalse());
+  }
+  SetComputed(emitter, op, a);
+}
+
+void EmitNot(Emitter& emitter, ir::Op* op) {
+  emitter.Set(op->result(), emitter.builder.CreateNot(emitter.Get(op->operand(0))));
+}
+
+void EmitSelect(Emitter& emitter, ir::Op* op) {
+  emitter.Set(op->result(),
+              emitter.builder.CreateSelect(emitter.Get(op->operand(0)), emitter.Get(op->operand(1)),
+                                           emitter.Get(op->operand(2))));
+}
+
+void EmitSame(Emitter& emitter, ir::Op* op) {
+  emitter.Set(op->result(), emitter.Get(op->operand(0)));
+}
+
+void EmitConst(Emitter& emitter, ir::Op* op) {
+  auto bits = static_cast<uint64_t>(op->attr<ir::AttrKey::Bits>());
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type()->scalar);
+  llvm::APInt pattern(type->getScalarSizeInBits(), bits);
+  llvm::Constant* constant =
+      type->isFloatingPointTy()
+          ? llvm::ConstantFP::get(type, llvm::APFloat(type->getFltSemantics(), pattern))
+          : llvm::ConstantInt::get(type, pattern);
+  emitter.Set(op->result(), constant);
+}
+
+// -- Division -------------------------------------------------------------------------------------
+
+/// LLVM's sdiv and srem are undefined for the smallest integer and -1. With 1 in the place of -1
+/// the quotient has the wrong sign, which EmitFloorDivide mends, and the remainder is 0 as it
+/// should be.
+llvm::Value* SafeDivisor(Emitter& emitter, llvm::Value* b, llvm::Value** is_minus_one) {
+  auto* minus_one = llvm::ConstantInt::getSigned(b->getType(), -1);
+  *is_minus_one = emitter.builder.CreateICmpEQ(b, minus_one);
+  return emitter.builder.CreateSelect(*is_minus_one, llvm::ConstantInt::get(b->getType(), 1), b);
+}
+
+/// Whether truncating division went up instead of down: the remainder is there and has the other
+/// sign than b.
+llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
+  auto& builder = emitter.builder;
+  auto* zero = llvm::ConstantInt::get(b->getType(), 0);
+  llvm::Value* other_sign = builder.CreateICmpSLT(builder.CreateXor(remainder, b), zero);
+  return builder.CreateAnd(builder.CreateICmpNE(remainder, zero), other_sign);
+}
+
+void TrapOnZero(Emitter& emitter, const ir::Op* op, llvm::Value* b) {
+  auto& builder = emitter.builder;
+  llvm::Value* ok = builder.CreateICmpNE(b, llvm::ConstantInt::get(b->getType(), 0));
+  TrapUnless(emitter, ok, LocationOf(op, KDL_TRAP_DIVISION), builder.getInt64(0),
+             builder.getInt64(0));
+}
+
+void EmitDiv(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  if (IsFloat(OperandScalar(op))) return SetComputed(emitter, op, emitter.builder.CreateFDiv(a, b));
+  TrapOnZero(emitter, op, b);
+  emitter.Set(op->result(), EmitFloorDivide(emitter, a, b, IsSigned(OperandScalar(op))));
+}
+
+void EmitRem(Emitter& emitter, ir::Op* op) {
+  KDL_CHECK(IsInteger(OperandScalar(op)), "'rem' of {}", Spelling(OperandScalar(op)));
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  TrapOnZero(emitter, op, b);
+  emitter.Set(op->result(), EmitFloorModulo(emitter, a, b, IsSigned(OperandScalar(op))));
+}
+
+// -- Bit patterns ---------------------------------------------------------------------------------
+
+void EmitToBits(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  llvm::Value* a = emitter.Get(op->operand(0));
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type()->scalar);
+  KDL_CHECK(!IsNarrowFloat(OperandScalar(op)), "'to_bits' of {}", Spelling(OperandScalar(op)));
+  uint64_t quiet = type->isIntegerTy(32) ? uint64_t{0x7FC00000} : uint64_t{0x7FF8000000000000};
+  emitter.Set(op->result(),
+              builder.CreateSelect(builder.CreateFCmpUNO(a, a), llvm::ConstantInt::get(type, quiet),
+                                   builder.CreateBitCast(a, type)));
+}
+
+void EmitFromBits(Emitter& emitter, ir::Op* op) {
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type()->scalar);
+  emitter.Set(op->result(), emitter.builder.CreateBitCast(emitter.Get(op->operand(0)), type));
+}
+
+}  // namespace
+
+llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed) {
+  auto& builder = emitter.builder;
+  if (!is_signed) return builder.CreateUDiv(a, b);
+  llvm::Value* is_minus_one = nullptr;
+  llvm::Value* safe = SafeDivisor(emitter, b, &is_minus_one);
+  llvm::Value* went_up = WentUp(emitter, builder.CreateSRem(a, safe), b);
+  llvm::Value* quotient =
+      builder.CreateSub(builder.CreateSDiv(a, safe), builder.CreateZExt(went_up, a->getType()));
+  return builder.CreateSelect(is_minus_one, builder.CreateNeg(a), quotient);
+}
+
+llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed) {
+  auto& builder = emitter.builder;
+  if (!is_signed) return builder.CreateURem(a, b);
+  llvm::Value* is_minus_one = nullptr;
+  llvm::Value* safe = SafeDivisor(emitter, b, &is_minus_one);
+  llvm::Value* remainder = builder.CreateSRem(a, safe);
+  llvm::Value* went_up = WentUp(emitter, remainder, b);
+  auto* zero = llvm::ConstantInt::get(b->getType(), 0);
+  return builder.CreateAdd(remainder, builder.CreateSelect(went_up, b, zero));
+}
+
+std::vector<EmitRow> ArithmeticRows() {
+  std::vector<EmitRow> rows = {
+      {OpKind::Const, EmitConst},   {OpKind::Broadcast, EmitSame},   {OpKind::Snapshot, EmitSame},
+      {OpKind::Neg, EmitNeg},       {OpKind::Abs, EmitAbs},          {OpKind::Not, EmitNot},
+      {OpKind::Select, EmitSelect}, {OpKind::Div, EmitDiv},          {OpKind::Rem, EmitRem},
+      {OpKind::ToBits, EmitToBits}, {OpKind::FromBits, EmitFromBits}};
+  for (const auto& row : kBinaryOps) rows.push_back({row.kind, EmitBinary});
+  for (const auto& row : kPredicates) rows.push_back({row.kind, EmitCompare});
+  for (const auto& row : kIntrinsics) rows.push_back({row.kind, EmitIntrinsic});
+  rows.push_back({OpKind::Shl, EmitShift});
+  rows.push_back({OpKind::Shr, EmitShift});
+  return rows;
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,95 @@
+#include "codegen/llvm/backend.h"
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "codegen/llvm/machine.h"
+#include "support/check.h"
+
+extern "C" {
+// Of libLLVM's X86 and AArch64: the only two that a TargetFacts names.
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeAArch64TargetInfo();
+void LLVMInitializeAArch64Target();
+void LLVMInitializeAArch64TargetMC();
+void LLVMInitializeAArch64AsmPrinter();
+}
+
+namespace kdl::codegen {
+
+namespace {
+
+void InitializeTargets() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
+}
+
+llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
+  static constexpr llvm::CodeGenOptLevel kLevels[] = {
+      llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Default,
+      llvm::CodeGenOptLevel::Aggressive};
+  KDL_CHECK(opt_level >= 0 && opt_level <= 3, "optimization level {}", opt_level);
+  return kLevels[opt_level];
+}
+
+}  // namespace
+
+Result<Backend> Backend::Create(const ir::TargetFacts& facts, int opt_level) {
+  static const bool initialized = (InitializeTargets(), true);
+  KDL_CHECK(initialized);
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(facts.triple, error);
+  if (!target) {
+    return Failure{"LLVM cannot make code for " + facts.triple + ": " + error,
+                   FailureKind::Environment};
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      facts.triple, facts.cpu, facts.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      CodeGenLevel(opt_level)));
+  KDL_CHECK(machine, "no machine for {} {}", facts.triple, facts.cpu);
+  return Backend(facts, std::make_unique<Machine>(std::move(machine), opt_level));
+}
+
+Backend::Backend(ir::TargetFacts facts, std::unique_ptr<Machine> machine)
+    : facts_(std::move(facts)), machine_(std::move(machine)) {}
+Backend::Backend(Backend&&) noexcept = default;
+Backend& Backend::operator=(Backend&&) noexcept = default;
+Backend::~Backend() = default;
+
+std::unique_ptr<llvm::Module> Machine::MakeModule(llvm::LLVMContext& context,
+                                                  const std::string& name) const {
+  auto module = std::make_unique<llvm::Module>(name, context);
+  module->setTargetTriple(target_machine_->getTargetTriple().str());
+  module->setDataLayout(target_machine_->createDataLayout());
+  module->setPICLevel(llvm::PICLevel::BigPIC);
+  return module;
+}
+
+std::string Machine::Emit(llvm::Module& module, FileType type) const {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
+                                                      type == FileType::Object
+                                                          ? llvm::CodeGenFileType::ObjectFile
+                                                          : llvm::CodeGenFileType::AssemblyFile);
+  KDL_CHECK(!refused, "LLVM's {} emits no file of this kind",
+            target_machine_->getTargetTriple().str());
+  passes.run(module);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace kdl::codegen

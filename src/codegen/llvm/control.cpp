@@ -1,0 +1,205 @@
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+using ir::OpKind;
+
+llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
+  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
+}
+
+std::vector<llvm::Value*> GetAll(Emitter& emitter, std::span<ir::Value* const> values) {
+  std::vector<llvm::Value*> all;
+  for (const ir::Value* value : values) all.push_back(emitter.Get(value));
+  return all;
+}
+
+llvm::PHINode* MakePhi(Emitter& emitter, const ir::Value* value) {
+  llvm::Type* type = RegisterType(emitter.context(), value->type()->scalar);
+  return emitter.builder.CreatePHI(type, 2, value->name().text());
+}
+
+// -- if -------------------------------------------------------------------------------------------
+
+struct Branch {
+  llvm::BasicBlock* end;
+  std::vector<llvm::Value*> values;
+};
+
+Branch EmitBranch(Emitter& emitter, const ir::Block* region, llvm::BasicBlock* block,
+                  llvm::BasicBlock* join) {
+  emitter.builder.SetInsertPoint(block);
+  EmitBlock(emitter, region);
+  Branch branch{emitter.builder.GetInsertBlock(), {}};
+  branch.values = GetAll(emitter, region->terminator()->operands());
+  emitter.builder.CreateBr(join);
+  return branch;
+}
+
+void EmitIf(Emitter& emitter, ir::Op* op) {
+  llvm::BasicBlock* then_block = NewBlock(emitter, "then");
+  llvm::BasicBlock* else_block = NewBlock(emitter, "else");
+  llvm::BasicBlock* join = NewBlock(emitter, "join");
+  emitter.builder.CreateCondBr(emitter.Get(op->operand(0)), then_block, else_block);
+  Branch then_branch = EmitBranch(emitter, op->region(0), then_block, join);
+  Branch else_branch = EmitBranch(emitter, op->region(1), else_block, join);
+  emitter.builder.SetInsertPoint(join);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    llvm::PHINode* phi = MakePhi(emitter, op->result(i));
+    phi->addIncoming(then_branch.values[i], then_branch.end);
+    phi->addIncoming(else_branch.values[i], else_branch.end);
+    emitter.Set(op->result(i), phi);
+  }
+}
+
+// -- loop -----------------------------------------------------------------------------------------
+
+bool HoldsLoop(const ir::Block* block) {
+  bool holds = false;
+  ir::Walk(block, [&](const ir::Op* op) { holds |= op->kind() == OpKind::Loop; });
+  return holds;
+}
+
+/// Blocks are dealt by outermost loops: those look whether another core has trapped, unless they
+/// are short-bodied loops over elements, which end soon and would no longer vectorize.
+bool Polls(const Emitter& emitter, const ir::LoopOp& loop) {
+  if (emitter.loop_depth > 0) return false;
+  return HoldsLoop(loop->region()) || !llvm::isa<llvm::ConstantInt>(emitter.Get(loop.step()));
+}
+
+/// Counts a loop of which it is known that it runs. With a step of 1 the index counts; else the
+/// iterations do, since the index after the last one need not fit in 64 bits.
+struct Counter {
+  llvm::PHINode* index;
+  llvm::PHINode* left = nullptr;  ///< iterations that follow this one; null where the index counts
+};
+
+Counter StartCounting(Emitter& emitter, const ir::LoopOp& loop, llvm::Value* following,
+                      llvm::BasicBlock* before) {
+  Counter counter{MakePhi(emitter, loop->region()->param(0))};
+  counter.index->addIncoming(emitter.Get(loop.lo()), before);
+  if (following) {
+    counter.left = emitter.builder.CreatePHI(following->getType(), 2, "left");
+    counter.left->addIncoming(following, before);
+  }
+  return counter;
+}
+
+/// Steps the counter; gives whether there is another iteration.
+llvm::Value* StepCounter(Emitter& emitter, const ir::LoopOp& loop, Counter& counter) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* here = builder.GetInsertBlock();
+  bool counts = counter.left == nullptr;
+  llvm::Value* next = builder.CreateAdd(counter.index, emitter.Get(loop.step()), "", false, counts);
+  counter.index->addIncoming(next, here);
+  if (counts) return builder.CreateICmpSLT(next, emitter.Get(loop.hi()));
+  counter.left->addIncoming(builder.CreateSub(counter.left, builder.getInt64(1), "", true), here);
+  return builder.CreateICmpNE(counter.left, builder.getInt64(0));
+}
+
+/// How many iterations follow the first: (hi - lo - 1) / step; null where the step is 1. lo < hi.
+llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
+  auto& builder = emitter.builder;
+  llvm::Value* step = emitter.Get(loop.step());
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step)) {
+    KDL_CHECK(constant->getSExtValue() > 0, "a loop with step {}", constant->getSExtValue());
+    if (constant->isOne()) return nullptr;
+  }
+  llvm::Value* distance = builder.CreateSub(emitter.Get(loop.hi()), emitter.Get(loop.lo()));
+  return builder.CreateUDiv(builder.CreateSub(distance, builder.getInt64(1)), step);
+}
+
+void EmitLoop(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::LoopOp loop(op);
+  const ir::Block* region = op->region();
+  llvm::BasicBlock* enter = NewBlock(emitter, "enter");
+  llvm::BasicBlock* body = NewBlock(emitter, "loop");
+  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  std::vector<llvm::Value*> inits = GetAll(emitter, loop.inits());
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  builder.CreateCondBr(builder.CreateICmpSLT(emitter.Get(loop.lo()), emitter.Get(loop.hi())), enter,
+                       done);
+
+  builder.SetInsertPoint(enter);
+  llvm::Value* following = IterationsAfterFirst(emitter, loop);
+  builder.CreateBr(body);
+
+  builder.SetInsertPoint(body);
+  Counter counter = StartCounting(emitter, loop, following, enter);
+  emitter.Set(region->param(0), counter.index);
+  std::vector<llvm::PHINode*> carried;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    carried.push_back(MakePhi(emitter, region->param(i + 1)));
+    carried[i]->addIncoming(inits[i], enter);
+    emitter.Set(region->param(i + 1), carried[i]);
+  }
+  if (Polls(emitter, loop)) PollStop(emitter);
+  ++emitter.loop_depth;
+  EmitBlock(emitter, region);
+  --emitter.loop_depth;
+  std::vector<llvm::Value*> yielded = GetAll(emitter, region->terminator()->operands());
+  llvm::Value* again = StepCounter(emitter, loop, counter);
+  llvm::BasicBlock* latch = builder.GetInsertBlock();
+  for (size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(yielded[i], latch);
+  builder.CreateCondBr(again, body, done);
+
+  builder.SetInsertPoint(done);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    llvm::PHINode* phi = MakePhi(emitter, op->result(i));
+    phi->addIncoming(inits[i], before);
+    phi->addIncoming(yielded[i], latch);
+    emitter.Set(op->result(i), phi);
+  }
+}
+
+// -- checks and facts -----------------------------------------------------------------------------
+
+void EmitCheck(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::CheckOp check(op);
+  auto as_i64 = [&](const ir::Value* value) {
+    return EmitCast(emitter, emitter.Get(value), value->type()->scalar, Scalar::I64);
+  };
+  llvm::Value* index = as_i64(check.index());
+  llvm::Value* bound = as_i64(check.bound());
+  llvm::Value* ok = builder.CreateAnd(builder.CreateICmpSGE(index, builder.getInt64(0)),
+                                      builder.CreateICmpSLT(index, bound));
+  TrapUnless(emitter, ok, LocationOf(op, KDL_TRAP_INDEX), index, bound);
+}
+
+void EmitCoreId(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitter.core_id); }
+void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitter.core_num); }
+
+void EmitMakeBlk(Emitter& emitter, ir::Op* op) {
+  ir::MakeBlkOp blk(op);
+  emitter.blks[op->result()] = {emitter.Get(blk.start()), emitter.Get(blk.size()),
+                                emitter.Get(blk.index())};
+}
+
+template <llvm::Value* BlkFacts::* fact>
+void EmitBlkFact(Emitter& emitter, ir::Op* op) {
+  auto blk = emitter.blks.find(op->operand(0));
+  KDL_CHECK(blk != emitter.blks.end(), "a blk without make_blk");
+  emitter.Set(op->result(), blk->second.*fact);
+}
+
+}  // namespace
+
+std::vector<EmitRow> ControlRows() {
+  return {{OpKind::If, EmitIf},
+          {OpKind::Loop, EmitLoop},
+          {OpKind::Check, EmitCheck},
+          {OpKind::CoreId, EmitCoreId},
+          {OpKind::CoreNum, EmitCoreNum},
+          {OpKind::MakeBlk, EmitMakeBlk},
+          {OpKind::BlkStart, EmitBlkFact<&BlkFacts::start>},
+          {OpKind::BlkSize, EmitBlkFact<&BlkFacts::size>},
+          {OpKind::BlkIndex, EmitBlkFact<&BlkFacts::index>}};
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,50 @@
+#include "codegen/llvm/emitter.h"
+
+#include <array>
+
+#include "support/check.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+using EmitTable = std::array<EmitFunction, ir::kOpCount>;
+
+EmitTable MakeTable() {
+  EmitTable table{};
+  for (const auto& rows : {ArithmeticRows(), CastRows(), MemoryRows(), ControlRows()}) {
+    for (const EmitRow& row : rows) table[static_cast<size_t>(row.kind)] = row.emit;
+  }
+  return table;
+}
+
+}  // namespace
+
+llvm::Value* Emitter::Get(const ir::Value* value) const {
+  auto found = scalars.find(value);
+  KDL_CHECK(found != scalars.end(), "no scalar for '{}'", value->name().text());
+  return found->second;
+}
+
+llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar) {
+  if (scalar == Scalar::Bool) return llvm::Type::getInt1Ty(context);
+  if (scalar == Scalar::F32) return llvm::Type::getFloatTy(context);
+  if (scalar == Scalar::F64) return llvm::Type::getDoubleTy(context);
+  return llvm::Type::getIntNTy(context, static_cast<unsigned>(Bytes(scalar)) * 8);
+}
+
+llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
+  return scalar == Scalar::Bool ? llvm::Type::getInt8Ty(context) : RegisterType(context, scalar);
+}
+
+void EmitBlock(Emitter& emitter, const ir::Block* block) {
+  static const EmitTable table = MakeTable();
+  for (ir::Op* op : *block) {
+    if (op->info().has(ir::kTerminator)) return;
+    EmitFunction emit = table[static_cast<size_t>(op->kind())];
+    KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
+    emit(emitter, op);
+  }
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,104 @@
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+
+// int32_t KERNEL(const kdl_args* args, kdl_core* core)
+
+namespace kdl::codegen {
+
+namespace {
+
+void DeclareEntry(Emitter& emitter) {
+  llvm::LLVMContext& context = emitter.context();
+  llvm::Type* ptr = llvm::PointerType::get(context, 0);
+  auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), {ptr, ptr}, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                          emitter.code.entry, emitter.module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->setUWTableKind(llvm::UWTableKind::Default);
+  emitter.args = function->getArg(0);
+  emitter.args->setName("args");
+  for (unsigned i = 0; i < 2; ++i) {
+    function->addParamAttr(i, llvm::Attribute::NoAlias);
+    function->addParamAttr(i, llvm::Attribute::NonNull);
+    function->addParamAttr(i, llvm::Attribute::NoCapture);
+  }
+  function->addParamAttr(0, llvm::Attribute::ReadOnly);
+  emitter.function = function;
+}
+
+void ReadCore(Emitter& emitter) {
+  llvm::Value* core = emitter.function->getArg(1);
+  core->setName("core");
+  llvm::StructType* type = emitter.abi.kdl_core;
+  emitter.core_id = LoadField(emitter, type, core, kdl_core_fields::core_id, "core_id");
+  emitter.core_num = LoadField(emitter, type, core, kdl_core_fields::core_num, "core_num");
+  if (emitter.scratch_plan.scratch_bytes > 0) {
+    emitter.scratch = LoadField(emitter, type, core, kdl_core_fields::scratch, "scratch");
+    auto* load = llvm::cast<llvm::LoadInst>(emitter.scratch);
+    auto* align = llvm::ConstantAsMetadata::get(emitter.builder.getInt64(KDL_SCRATCH_ALIGNMENT));
+    load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(emitter.context(), {align}));
+  }
+  llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
+  emitter.stop = FieldAddress(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::stop);
+  emitter.trap = FieldAddress(emitter, type, core, kdl_core_fields::trap);
+}
+
+void ReadDims(Emitter& emitter) {
+  if (emitter.kernel.dims.empty()) return;
+  auto& builder = emitter.builder;
+  llvm::Value* dims =
+      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::dims, "dims");
+  for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
+    Name name = emitter.kernel.dims[i];
+    auto* load = builder.CreateLoad(
+        builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), dims, i),
+        name.text());
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(emitter.context(), {}));
+    emitter.dims[name] = load;
+    emitter.Set(emitter.kernel.dim_value(i), load);
+  }
+}
+
+void ReadScalars(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  llvm::Value* scalars = nullptr;
+  uint64_t slot = 0;
+  for (const ir::Param& param : emitter.kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Tensor) continue;
+    if (!scalars) {
+      scalars = LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::scalars,
+                          "scalars");
+    }
+    Scalar scalar = param.value->type()->scalar;
+    llvm::Value* address =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), scalars, slot++);
+    auto* load = builder.CreateLoad(MemoryType(emitter.context(), scalar), address,
+                                    param.value->name().text());
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(emitter.context(), {}));
+    llvm::Value* value = load;
+    if (scalar == Scalar::Bool) value = builder.CreateICmpNE(load, builder.getInt8(0));
+    emitter.Set(param.value, value);
+  }
+}
+
+}  // namespace
+
+void EmitKernel(Emitter& emitter) {
+  DeclareEntry(emitter);
+  emitter.scratch_plan = PlanScratch(emitter.kernel);
+  emitter.code.scratch_bytes = emitter.scratch_plan.scratch_bytes;
+  auto& builder = emitter.builder;
+  builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  ReadCore(emitter);
+  ReadDims(emitter);
+  ReadScalars(emitter);
+  PrepareMemories(emitter);
+  EmitBlock(emitter, emitter.kernel.body);
+  builder.CreateRet(builder.getInt32(KDL_DONE));
+  FinishTraps(emitter);
+}
+
+}  // namespace kdl::codegen

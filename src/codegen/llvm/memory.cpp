@@ -1,0 +1,271 @@
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+/// Any integer as an i64.
+llvm::Value* AsI64(Emitter& emitter, const ir::Value* value) {
+  return EmitCast(emitter, emitter.Get(value), value->type()->scalar, Scalar::I64);
+}
+
+/// The sum of two i64, without an instruction where one is absent.
+llvm::Value* AddTo(Emitter& emitter, llvm::Value* sum, llvm::Value* term) {
+  return sum ? emitter.builder.CreateAdd(sum, term) : term;
+}
+
+llvm::Value* Scaled(Emitter& emitter, llvm::Value* value, llvm::Value* factor) {
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(factor);
+  return constant && constant->isOne() ? value : emitter.builder.CreateMul(value, factor);
+}
+
+llvm::Value* ElementAddress(Emitter& emitter, const Memory& memory, Scalar scalar,
+                            const std::vector<llvm::Value*>& index) {
+  KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
+            memory.strides.size());
+  llvm::Value* offset = nullptr;
+  for (size_t d = 0; d < index.size(); ++d) {
+    offset = AddTo(emitter, offset, Scaled(emitter, index[d], memory.strides[d]));
+  }
+  if (!offset) return memory.base;
+  return emitter.builder.CreateInBoundsGEP(MemoryType(emitter.context(), scalar), memory.base,
+                                           offset);
+}
+
+void SetScopes(llvm::Instruction* access, const Memory& memory) {
+  if (!memory.alias_scope) return;
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, memory.alias_scope);
+  if (memory.noalias) access->setMetadata(llvm::LLVMContext::MD_noalias, memory.noalias);
+}
+
+llvm::Value* LoadElement(Emitter& emitter, const Memory& memory, Scalar scalar,
+                         const std::vector<llvm::Value*>& index) {
+  llvm::Value* address = ElementAddress(emitter, memory, scalar, index);
+  auto* load = emitter.builder.CreateAlignedLoad(MemoryType(emitter.context(), scalar), address,
+                                                 llvm::Align(static_cast<uint64_t>(Bytes(scalar))));
+  SetScopes(load, memory);
+  if (scalar != Scalar::Bool) return load;
+  return emitter.builder.CreateICmpNE(load, emitter.builder.getInt8(0));
+}
+
+void StoreElement(Emitter& emitter, const Memory& memory, Scalar scalar,
+                  const std::vector<llvm::Value*>& index, llvm::Value* value) {
+  llvm::Value* address = ElementAddress(emitter, memory, scalar, index);
+  if (scalar == Scalar::Bool)
+    value = emitter.builder.CreateZExt(value, emitter.builder.getInt8Ty());
+  auto* store = emitter.builder.CreateAlignedStore(
+      value, address, llvm::Align(static_cast<uint64_t>(Bytes(scalar))));
+  SetScopes(store, memory);
+}
+
+std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
+                                      std::span<ir::Value* const> operands) {
+  std::vector<llvm::Value*> index;
+  for (const ir::AccessDim& dim : op->attr<ir::AttrKey::Access>().dims) {
+    llvm::Value* sum = nullptr;
+    for (const ir::AccessTerm& term : dim.terms) {
+      llvm::Value* value = AsI64(emitter, operands[term.operand]);
+      sum = AddTo(emitter, sum, Scaled(emitter, value, EmitSize(emitter, term.coefficient)));
+    }
+    if (!sum || !IsConstant(dim.offset, 0)) {
+      sum = AddTo(emitter, sum, EmitSize(emitter, dim.offset));
+    }
+    index.push_back(sum);
+  }
+  return index;
+}
+
+void CheckPlain(const ir::Op* op, const ir::Value* mask) {
+  KDL_CHECK(!mask && op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven,
+            "'{}' at loop level is proven and has no mask", op->info().spelling);
+}
+
+void EmitLoad(Emitter& emitter, ir::Op* op) {
+  ir::LoadOp load(op);
+  CheckPlain(op, load.mask());
+  emitter.Set(op->result(),
+              LoadElement(emitter, emitter.memories.at(load.tensor()), op->result()->type()->scalar,
+                          AccessIndex(emitter, op, load.index())));
+}
+
+void EmitStore(Emitter& emitter, ir::Op* op) {
+  ir::StoreOp store(op);
+  CheckPlain(op, store.mask());
+  StoreElement(emitter, emitter.memories.at(store.tensor()), store.value()->type()->scalar,
+               AccessIndex(emitter, op, store.index()), emitter.Get(store.value()));
+}
+
+std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* const> operands) {
+  std::vector<llvm::Value*> index;
+  for (const ir::Value* value : operands) index.push_back(AsI64(emitter, value));
+  return index;
+}
+
+void EmitBufferNew(Emitter& emitter, ir::Op* op) {
+  const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
+  if (!place.on_stack) return;
+  emitter.builder.CreateLifetimeStart(emitter.memories.at(op->result()).base,
+                                      emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
+}
+
+void EmitBufferLoad(Emitter& emitter, ir::Op* op) {
+  ir::BufferLoadOp load(op);
+  emitter.Set(op->result(),
+              LoadElement(emitter, emitter.memories.at(load.buffer()), op->result()->type()->scalar,
+                          BufferIndex(emitter, load.index())));
+}
+
+void EmitBufferStore(Emitter& emitter, ir::Op* op) {
+  ir::BufferStoreOp store(op);
+  StoreElement(emitter, emitter.memories.at(store.buffer()), store.value()->type()->scalar,
+               BufferIndex(emitter, store.index()), emitter.Get(store.value()));
+}
+
+Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
+  auto& builder = emitter.builder;
+  const BufferPlace& place = emitter.scratch_plan.places.at(buffer);
+  Memory memory;
+  if (place.on_stack) {
+    auto* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
+    auto* alloca = builder.CreateAlloca(type, nullptr, std::string_view(buffer->name().text()));
+    alloca->setAlignment(llvm::Align(llvm::bit_ceil(
+        static_cast<uint64_t>(std::clamp<int64_t>(place.bytes, 1, KDL_SCRATCH_ALIGNMENT)))));
+    memory.base = alloca;
+  } else {
+    memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
+                                                     static_cast<uint64_t>(place.offset),
+                                                     std::string_view(buffer->name().text()));
+  }
+  int64_t stride = 1;
+  for (size_t d = buffer->type()->dims.size(); d-- > 0;) {
+    memory.strides.insert(memory.strides.begin(), builder.getInt64(static_cast<uint64_t>(stride)));
+    stride *= buffer->type()->dims[d]->value;
+  }
+  return memory;
+}
+
+Memory TensorMemory(Emitter& emitter, llvm::Value* tensor, const ir::Param& param) {
+  auto& builder = emitter.builder;
+  std::string name = param.value->name().str();
+  Memory memory;
+  memory.base =
+      LoadField(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::data, name.c_str());
+  llvm::Value* strides =
+      FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::stride);
+  size_t rank = param.value->type()->dims.size();
+  for (size_t d = 0; d < rank; ++d) {
+    if (d + 1 == rank) {
+      memory.strides.push_back(builder.getInt64(1));
+      continue;
+    }
+    auto* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), strides, d);
+    auto* load = builder.CreateLoad(builder.getInt64Ty(), address, name + ".stride");
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(emitter.context(), {}));
+    memory.strides.push_back(load);
+  }
+  return memory;
+}
+
+/// A piece of memory that does not change its place, and which others it overlaps.
+struct Region {
+  Memory* memory;
+  bool read_only;
+  const BufferPlace* place;  ///< null: a tensor
+  llvm::MDNode* scope = nullptr;
+};
+
+bool MayOverlap(const Region& a, const Region& b) {
+  if (!a.place || !b.place) return !a.place && !b.place && a.read_only && b.read_only;
+  return a.place->offset < b.place->offset + b.place->bytes &&
+         b.place->offset < a.place->offset + a.place->bytes;
+}
+
+/// Tells LLVM which regions never overlap: an `out` or `inout` tensor overlaps no other parameter,
+/// no tensor overlaps scratch, and buffers overlap where the plan says so. What is on the stack
+/// LLVM sees itself.
+void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
+  llvm::MDBuilder metadata(emitter.context());
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(emitter.function->getName());
+  for (Region& region : regions) region.scope = metadata.createAnonymousAliasScope(domain);
+  for (Region& region : regions) {
+    std::vector<llvm::Metadata*> others;
+    for (const Region& other : regions) {
+      if (&other != &region && !MayOverlap(region, other)) others.push_back(other.scope);
+    }
+    region.memory->alias_scope = llvm::MDNode::get(emitter.context(), {region.scope});
+    if (!others.empty()) region.memory->noalias = llvm::MDNode::get(emitter.context(), others);
+  }
+}
+
+}  // namespace
+
+llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
+                          unsigned field) {
+  return emitter.builder.CreateStructGEP(type, base, field);
+}
+
+llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
+                       const char* name) {
+  auto* load = emitter.builder.CreateLoad(type->getElementType(field),
+                                          FieldAddress(emitter, type, base, field), name);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(emitter.context(), {}));
+  return load;
+}
+
+void PrepareMemories(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  std::vector<Region> regions;
+  llvm::Value* tensors =
+      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::tensors, "tensors");
+  uint64_t number = 0;
+  for (const ir::Param& param : emitter.kernel.params) {
+    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+    llvm::Value* tensor =
+        builder.CreateConstInBoundsGEP1_64(emitter.abi.kdl_tensor, tensors, number++);
+    Memory& memory = emitter.memories[param.value];
+    memory = TensorMemory(emitter, tensor, param);
+    regions.push_back({&memory, param.direction == ir::Direction::In, nullptr});
+  }
+  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::BufferNew) return;
+    const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
+    Memory& memory = emitter.memories[op->result()];
+    memory = BufferMemory(emitter, op->result());
+    if (!place.on_stack && place.bytes > 0) regions.push_back({&memory, false, &place});
+  });
+  SetAliasScopes(emitter, regions);
+}
+
+llvm::Value* EmitSize(Emitter& emitter, Size size) {
+  auto& builder = emitter.builder;
+  if (size->kind == SizeKind::Constant) return builder.getInt64(static_cast<uint64_t>(size->value));
+  if (size->kind == SizeKind::Symbol) {
+    auto found = emitter.dims.find(size->symbol);
+    KDL_CHECK(found != emitter.dims.end(), "'{}' is no size name", size->symbol.text());
+    return found->second;
+  }
+  llvm::Value* lhs = EmitSize(emitter, size->lhs);
+  llvm::Value* rhs = EmitSize(emitter, size->rhs);
+  if (size->kind == SizeKind::Add) return builder.CreateAdd(lhs, rhs);
+  if (size->kind == SizeKind::Sub) return builder.CreateSub(lhs, rhs);
+  if (size->kind == SizeKind::Mul) return builder.CreateMul(lhs, rhs);
+  KDL_CHECK(IsConstant(size->rhs) && size->rhs->value > 0, "an access divides by {}",
+            ToString(size->rhs));
+  return size->kind == SizeKind::FloorDiv ? EmitFloorDivide(emitter, lhs, rhs, true)
+                                          : EmitFloorModulo(emitter, lhs, rhs, true);
+}
+
+std::vector<EmitRow> MemoryRows() {
+  return {{ir::OpKind::Load, EmitLoad},
+          {ir::OpKind::Store, EmitStore},
+          {ir::OpKind::BufferNew, EmitBufferNew},
+          {ir::OpKind::BufferLoad, EmitBufferLoad},
+          {ir::OpKind::BufferStore, EmitBufferStore}};
+}
+
+}  // namespace kdl::codegen

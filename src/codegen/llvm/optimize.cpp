@@ -1,0 +1,52 @@
+#include "codegen/llvm/optimize.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+namespace kdl::codegen {
+
+namespace {
+
+llvm::ModulePassManager CleanUp() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager module_passes;
+  module_passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  return module_passes;
+}
+
+}  // namespace
+
+void Optimize(const Machine& machine, llvm::Module& module) {
+  if (machine.opt_level() == 0) return;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  llvm::PassBuilder builder(&machine.target_machine(), tuning);
+  llvm::TargetLibraryInfoImpl library(machine.target_machine().getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes =
+      machine.opt_level() == 1
+          ? CleanUp()
+          : builder.buildPerModuleDefaultPipeline(machine.opt_level() == 2
+                                                      ? llvm::OptimizationLevel::O2
+                                                      : llvm::OptimizationLevel::O3);
+  passes.run(module, modules);
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,64 @@
+#include "codegen/llvm/scratch.h"
+
+#include <algorithm>
+
+#include "ir/op.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr int64_t kStackBytes = 4096;          // of all buffers of a kernel that go onto the stack
+constexpr int64_t kStackBufferBytes = 64 * 8;  // of one of them: 64 lanes
+
+int64_t BufferBytes(ir::Type type) {
+  int64_t bytes = Bytes(type->scalar);
+  for (Size extent : type->dims) {
+    KDL_CHECK(IsConstant(extent) && extent->value >= 0, "a buffer of {}", ToString(extent));
+    bool overflow = __builtin_mul_overflow(bytes, extent->value, &bytes);
+    KDL_CHECK(!overflow && bytes < (int64_t{1} << 40), "a buffer of 2^40 bytes or more");
+  }
+  return bytes;
+}
+
+class Planner {
+ public:
+  /// `top` is where free scratch begins at the start of the block.
+  void Place(const ir::Block* block, int64_t top) {
+    for (const ir::Op* op : *block) {
+      for (const ir::Block* region : op->regions()) Place(region, top);
+      if (op->kind() != ir::OpKind::BufferNew) continue;
+      BufferPlace place;
+      place.bytes = BufferBytes(op->result()->type());
+      place.on_stack = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
+      if (place.on_stack) {
+        stack_used_ += place.bytes;
+      } else {
+        place.offset = top;
+        int64_t align = KDL_SCRATCH_ALIGNMENT;
+        top += (place.bytes + align - 1) / align * align;
+        plan_.scratch_bytes = std::max(plan_.scratch_bytes, top);
+      }
+      plan_.places.emplace(op->result(), place);
+    }
+  }
+
+  ScratchPlan Take() { return std::move(plan_); }
+
+ private:
+  ScratchPlan plan_;
+  int64_t stack_used_ = 0;
+};
+
+}  // namespace
+
+ScratchPlan PlanScratch(const ir::Function& kernel) {
+  Planner planner;
+  planner.Place(kernel.body, 0);
+  return planner.Take();
+}
+
+}  // namespace kdl::codegen

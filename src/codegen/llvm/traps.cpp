@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+int64_t LocationIndex(KernelCode& code, const TrapLocation& location) {
+  auto found = std::find(code.locations.begin(), code.locations.end(), location);
+  if (found == code.locations.end()) found = code.locations.insert(found, location);
+  return found - code.locations.begin();
+}
+
+void MakeTrapExit(Emitter& emitter) {
+  auto& exit = emitter.trap_exit;
+  exit.block = llvm::BasicBlock::Create(emitter.context(), "trap", emitter.function);
+  llvm::IRBuilder<> builder(exit.block);
+  exit.code = builder.CreatePHI(builder.getInt32Ty(), 2, "code");
+  exit.location = builder.CreatePHI(builder.getInt32Ty(), 2, "location");
+  exit.index = builder.CreatePHI(builder.getInt64Ty(), 2, "index");
+  exit.bound = builder.CreatePHI(builder.getInt64Ty(), 2, "bound");
+}
+
+}  // namespace
+
+TrapLocation LocationOf(const ir::Op* op, int32_t code) {
+  TrapLocation location;
+  ir::Loc loc = op->loc();
+  location.file = loc.file;
+  location.line = loc.line;
+  location.column = loc.column;
+  location.code = code;
+  if (op->HasAttr(ir::AttrKey::Text)) location.text = op->attr<ir::AttrKey::Text>();
+  if (op->HasAttr(ir::AttrKey::Dimension)) {
+    location.dimension = static_cast<int32_t>(op->attr<ir::AttrKey::Dimension>());
+  }
+  return location;
+}
+
+void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,
+                llvm::Value* bound) {
+  auto& builder = emitter.builder;
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(ok); known && known->isOne()) return;
+  if (!emitter.trap_exit.block) MakeTrapExit(emitter);
+  llvm::BasicBlock* here = builder.GetInsertBlock();
+  auto* go_on = llvm::BasicBlock::Create(emitter.context(), "", emitter.function);
+  llvm::MDBuilder metadata(emitter.context());
+  builder.CreateCondBr(ok, go_on, emitter.trap_exit.block, metadata.createLikelyBranchWeights());
+  int64_t number = LocationIndex(emitter.code, location);
+  emitter.trap_exit.code->addIncoming(builder.getInt32(static_cast<uint32_t>(location.code)), here);
+  emitter.trap_exit.location->addIncoming(builder.getInt32(static_cast<uint32_t>(number)), here);
+  emitter.trap_exit.index->addIncoming(index, here);
+  emitter.trap_exit.bound->addIncoming(bound, here);
+  builder.SetInsertPoint(go_on);
+}
+
+void FinishTraps(Emitter& emitter) {
+  auto& exit = emitter.trap_exit;
+  if (!exit.block) return;
+  auto& builder = emitter.builder;
+  builder.SetInsertPoint(exit.block);
+  auto store = [&](unsigned field, llvm::Value* value) {
+    builder.CreateStore(value, FieldAddress(emitter, emitter.abi.kdl_trap, emitter.trap, field));
+  };
+  store(kdl_trap_fields::code, exit.code);
+  store(kdl_trap_fields::location, exit.location);
+  store(kdl_trap_fields::index, exit.index);
+  store(kdl_trap_fields::bound, exit.bound);
+  if (emitter.stop) {
+    auto* stop = builder.CreateAlignedStore(builder.getInt32(1), emitter.stop, llvm::Align(4));
+    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+  }
+  builder.CreateRet(builder.getInt32(static_cast<uint32_t>(KDL_TRAPPED)));
+}
+
+void PollStop(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  auto* stop =
+      builder.CreateAlignedLoad(builder.getInt32Ty(), emitter.stop, llvm::Align(4), "stop");
+  stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+  if (!emitter.stopped) {
+    emitter.stopped = llvm::BasicBlock::Create(emitter.context(), "stopped", emitter.function);
+    llvm::IRBuilder<>(emitter.stopped).CreateRet(builder.getInt32(KDL_DONE));
+  }
+  auto* go_on = llvm::BasicBlock::Create(emitter.context(), "", emitter.function);
+  llvm::MDBuilder metadata(emitter.context());
+  builder.CreateCondBr(builder.CreateICmpEQ(stop, builder.getInt32(0)), go_on, emitter.stopped,
+                       metadata.createLikelyBranchWeights());
+  builder.SetInsertPoint(go_on);
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,81 @@
+#include "targets/host/host_target.h"
+
+#include <fmt/format.h>
+
+#include "kdl/kernel_abi.h"
+#include "targets/host/tile_selector.h"
+
+namespace kdl::targets {
+
+namespace {
+
+struct Isa {
+  std::string_view name;
+  std::string_view arch;
+  std::string_view triple;
+  std::string_view cpu;
+  std::string_view features;
+  uint64_t required_features;
+  int vector_bits;
+  int vector_registers;
+  int64_t l1_bytes;
+  int64_t l2_bytes;
+};
+
+#define F(id) (uint64_t{1} << KDL_FEATURE_BIT_##id)
+constexpr Isa kIsas[] = {
+#define KDL_ISA(...) {__VA_ARGS__},
+#include "targets/host/isa.def"
+};
+#undef F
+
+#if defined(__aarch64__)
+constexpr std::string_view kOwnArch = "aarch64";
+#elif defined(__x86_64__)
+constexpr std::string_view kOwnArch = "x86-64";
+#else
+#error "kernelc runs on x86-64 and on aarch64"
+#endif
+
+/// The row that `isa` names; the own architecture's lowest where nothing is named; null: no such
+/// row.
+const Isa* FindIsa(std::string_view name) {
+  for (const Isa& isa : kIsas) {
+    if (name.empty() ? isa.arch == kOwnArch : isa.name == name) return &isa;
+  }
+  return nullptr;
+}
+
+ir::TargetFacts FactsOf(const Isa& isa) {
+  ir::TargetFacts facts;
+  facts.kind = "host";
+  facts.arch = isa.arch;
+  facts.triple = isa.triple;
+  facts.cpu = isa.cpu;
+  facts.features = isa.features;
+  facts.required_features = isa.required_features;
+  facts.vector_bits = isa.vector_bits;
+  facts.vector_registers = isa.vector_registers;
+  facts.l1_bytes = isa.l1_bytes;
+  facts.l2_bytes = isa.l2_bytes;
+  return facts;
+}
+
+}  // namespace
+
+Result<Target> MakeHostTarget(const Spec& spec) {
+  std::string_view name;
+  for (const auto& [key, value] : spec.options) {
+    if (key == "isa") name = value;
+    if (key == "isa" && (value.empty() || !FindIsa(value))) {
+      std::string known;
+      for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
+      return Failure{fmt::format("target '{}': there is no isa '{}'; those known are:{}", spec.text,
+                                 value, known),
+                     FailureKind::Usage};
+    }
+  }
+  return Target{FactsOf(*FindIsa(name)), MakeHostTileSelector(), spec.text};
+}
+
+}  // namespace kdl::targets
