@@ -117,7 +117,8 @@ std::string ErrorsOf(std::string text) {
 }
 
 std::string InKernel(std::string_view body) {
-  return "kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {\n" + std::string(body) + "\n  return\n}\n";
+  return "kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {\n" + std::string(body) +
+         "\n  return\n}\n";
 }
 
 void CheckFirstError(std::string text, std::string_view message) {
@@ -141,7 +142,9 @@ TEST_CASE("locations are restored exactly") {
   Function& function = *read.module->functions()[0];
   function.loc = {read.names.Intern("dir with \"quotes\"/é.kdl"), 1, 2, 3};
   Walk(function.body, [&](Op* op) {
-    if (++line % 3 != 0) op->set_loc({line % 2 == 0 ? read.names.Intern("m.kdl") : Name(), line, 7 + line, 4294967295});
+    if (++line % 3 != 0)
+      op->set_loc(
+          {line % 2 == 0 ? read.names.Intern("m.kdl") : Name(), line, 7 + line, 4294967295});
   });
   std::string printed = Print(*read.module, {.locs = true});
   std::unique_ptr<Module> again = read.Again(printed);
@@ -159,9 +162,10 @@ TEST_CASE("every op of the table prints and reads, or stands in a test above") {
     const OpInfo& info = Info(static_cast<OpKind>(i));
     bool arithmetic = info.has(kElementwise) && info.format.find('@') == std::string_view::npos;
     std::string word = " " + std::string(info.spelling);
-    bool stands = kMatmul.find(word) != std::string_view::npos || kEverything.find(word) != std::string_view::npos;
-    CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart || info.kind == OpKind::BlkSize ||
-                   info.kind == OpKind::BlkIndex),
+    bool stands = kMatmul.find(word) != std::string_view::npos ||
+                  kEverything.find(word) != std::string_view::npos;
+    CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart ||
+                   info.kind == OpKind::BlkSize || info.kind == OpKind::BlkIndex),
                   info.spelling);
   }
 }
@@ -213,31 +217,41 @@ TEST_CASE("names that are no identifiers, repeat or look like numbers keep their
 }
 
 TEST_CASE("what does not read is told where and why") {
-  CheckFirstError("kernel @k () { frobnicate %x\n return }", "1:16: error: 'frobnicate' is no operation of KIR");
+  CheckFirstError("kernel @k () { frobnicate %x\n return }",
+                  "1:16: error: 'frobnicate' is no operation of KIR");
   CheckFirstError("kernel k () {}", "expected '@', found 'k'");
-  CheckFirstError("rubbish", "expected 'module', 'device', 'fn', 'kernel' or 'program', found 'rubbish'");
-  CheckFirstError("kernel @k () { return", "expected an operation or '}', found the end of the file");
+  CheckFirstError("rubbish",
+                  "expected 'module', 'device', 'fn', 'kernel' or 'program', found 'rubbish'");
+  CheckFirstError("kernel @k () { return",
+                  "expected an operation or '}', found the end of the file");
   CheckFirstError("kernel @k () ", "expected '{' and the function's body");
   CheckFirstError("kernel @k () { return }\nkernel @k () { return }", "@k is defined twice");
-  CheckFirstError(InKernel("  %a = neg %b : f32"), "2:12: error: no value %b is defined before this");
+  CheckFirstError(InKernel("  %a = neg %b : f32"),
+                  "2:12: error: no value %b is defined before this");
   CheckFirstError(InKernel("  %a = const 1 : i8\n  %a = const 1 : i8"), "%a is defined twice");
   CheckFirstError(InKernel("  %a, %b = const 1 : i8"), "'const' has 1 results, 2 are named");
   CheckFirstError(InKernel("  const 1"), "'const' has 1 results, 0 are named");
   CheckFirstError(InKernel("  %a = const 300 : i8"), "300 is no constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
   CheckFirstError(InKernel("  %a = const 1 {edge = clip} : i8"), "'const' has no attribute 'edge'");
-  CheckFirstError(InKernel("  %a = load %x[0] {edge = sharp} : f32"), "expected a value of 'edge', found 'sharp'");
-  CheckFirstError(InKernel("  %a = load %x[0] {edge = clip, edge = clip} : f32"), "edge is defined twice");
+  CheckFirstError(InKernel("  %a = load %x[0] {edge = sharp} : f32"),
+                  "expected a value of 'edge', found 'sharp'");
+  CheckFirstError(InKernel("  %a = load %x[0] {edge = clip, edge = clip} : f32"),
+                  "edge is defined twice");
   CheckFirstError(InKernel("  %a = load %x[q r] {edge = clip} : f32"), "expected ','");
-  CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"), "expected '\"' at the end of the text");
+  CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"),
+                  "expected '\"' at the end of the text");
   CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");
-  CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"), "expected an integer");
+  CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"),
+                  "expected an integer");
   CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "has 1 results");
-  CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"), "expected a number of 32 bits");
+  CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"),
+                  "expected a number of 32 bits");
 }
 
 TEST_CASE("one error a function, and the functions behind it are read") {
-  std::string errors = ErrorsOf("kernel @a () {\n  wrong\n  wronger\n}\nkernel @b () {\n  also\n}\n");
+  std::string errors =
+      ErrorsOf("kernel @a () {\n  wrong\n  wronger\n}\nkernel @b () {\n  also\n}\n");
   CHECK(errors.find("'wrong'") != std::string::npos);
   CHECK(errors.find("'also'") != std::string::npos);
   CHECK(errors.find("'wronger'") == std::string::npos);
@@ -250,24 +264,56 @@ TEST_CASE("nesting is bounded") {
   std::string sum = "N";
   for (int i = 0; i < 300; ++i) sum += " + N";
   CheckFirstError(InKernel("  %a = size (" + sum + ") : i64"), "more than 256 levels deep");
-  CheckFirstError(InKernel("  %a = size " + std::string(100000, '(') + " : i64"), "more than 256 levels deep");
+  CheckFirstError(InKernel("  %a = size " + std::string(100000, '(') + " : i64"),
+                  "more than 256 levels deep");
 }
 
 TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
   std::mt19937 random(7);
   std::string seeds[] = {std::string(kMatmul), std::string(kEverything)};
-  std::string_view pieces[] = {"%", "{", "}", "(", ")", "[", "]", "<", ">", "\"", ",", ":", "=", " in ", " .. ", "\\x",
-                               "999999999999999999999", "-", "tile<f32; i>", "yield", "return", "\0", "\xff", "///", "//"};
+  std::string_view pieces[] = {"%",
+                               "{",
+                               "}",
+                               "(",
+                               ")",
+                               "[",
+                               "]",
+                               "<",
+                               ">",
+                               "\"",
+                               ",",
+                               ":",
+                               "=",
+                               " in ",
+                               " .. ",
+                               "\\x",
+                               "999999999999999999999",
+                               "-",
+                               "tile<f32; i>",
+                               "yield",
+                               "return",
+                               "\0",
+                               "\xff",
+                               "///",
+                               "//"};
   int accepted = 0;
   for (int n = 0; n < 3000; ++n) {
     std::string text = seeds[random() % 2];
     for (size_t edits = 1 + random() % 3; edits > 0; --edits) {
       size_t at = random() % text.size();
       switch (random() % 4) {
-        case 0: text.erase(at, 1 + random() % 8); break;
-        case 1: text.insert(at, pieces[random() % std::size(pieces)]); break;
-        case 2: text[at] = static_cast<char>(random()); break;
-        case 3: text.insert(at, text.substr(random() % text.size(), random() % 60)); break;
+        case 0:
+          text.erase(at, 1 + random() % 8);
+          break;
+        case 1:
+          text.insert(at, pieces[random() % std::size(pieces)]);
+          break;
+        case 2:
+          text[at] = static_cast<char>(random());
+          break;
+        case 3:
+          text.insert(at, text.substr(random() % text.size(), random() % 60));
+          break;
       }
     }
     ReadText read{text};

@@ -1,0 +1,208 @@
+#include <doctest/doctest.h>
+
+#include "ir/builder.h"
+#include "ir/verifier.h"
+#include "ir_text.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// What stands around the op under test: %t is an f32 tile over i, %u one over i and j, both blks
+/// in scope.
+std::string Around(std::string_view ops) {
+  return R"(fn @twice (%v: f32) -> f32 {
+  %w = add %v, %v : f32
+  return %w
+}
+kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %h: tensor<f16,[M]> in, %f: f32, %n: i32, %b: bool) {
+  axis i = M by 8
+  axis j = N by 8
+  axis k = N by 4
+  %zero = const 0 : i64
+  spmd (%i: blk<i> in %zero .. %M, %j: blk<j> in %zero .. %N) {deal = static} {
+    %t = broadcast %f : tile<f32; i>
+    %u = broadcast %f : tile<f32; i j>
+)" + std::string(ops) +
+         "\n    yield\n  }\n  return\n}\n";
+}
+
+void CheckFault(std::string_view ops, std::string_view message) {
+  ReadText read(Around(ops));
+  CHECK_MESSAGE(!read.module, ops);
+  std::string errors = read.Errors();
+  CHECK_MESSAGE(errors.find(message) != std::string::npos, errors);
+  CHECK_MESSAGE(errors.find("[E0211]") != std::string::npos, errors);
+}
+
+void CheckSound(std::string_view ops) {
+  ReadText read(Around(ops));
+  CHECK_MESSAGE(read.module, read.Errors());
+}
+
+}  // namespace
+
+TEST_CASE("sound ops pass") {
+  CheckSound("%r = add %t, %u : tile<f32; i j>");
+  CheckSound("%r = cast %t : tile<i8; i>");
+  CheckSound("%c = lt %t, %f : tile<bool; i>\n%r = select %c, %f, %u : tile<f32; i j>");
+  CheckSound("%r = reduce sum %u over j, i {acc = f32, order = chain} : f32");
+  CheckSound("%r = contract %u, %t into %t over j {acc = f32, order = chain} : tile<f32; i>");
+  CheckSound("%r = call @twice(%u) : tile<f32; i j>");
+  CheckSound("%r = load %x[%n, %i + %j] else %f {edge = else} : tile<f32; i j>");
+}
+
+TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
+  CheckFault("%r = add %f, %n : f32", "operands of f32 and i32");
+  CheckFault("%r = add %t, %u : tile<f32; i>", "not the union");
+  CheckFault("%r = add %t, %t : tile<f32; i j>", "not the union");
+  CheckFault("%r = add %t, %t : tile<i32; i>", "the result is i32, not f32");
+  CheckFault("%r = lt %t, %t : tile<f32; i>", "the result is f32, not bool");
+  CheckFault("%r = select %f, %f, %f : f32", "the condition is no bool");
+  CheckFault("%r = and %f, %f : f32", "is not defined on f32");
+  CheckFault("%r = fma %n, %n, %n : i32", "is not defined on i32");
+  CheckFault("%r = to_bits %f : i64", "is not defined on f32");
+  CheckFault("%r = broadcast %u : tile<f32; i>", "lacks an axis");
+  CheckFault("%r = neg %i : f32", "is no scalar or tile");
+  CheckFault("%r = neg %x : f32", "is no scalar or tile");
+}
+
+TEST_CASE("a tile stands only where a blk of each axis is in scope") {
+  CheckFault("%r = broadcast %f : tile<f32; k>", "a tile over 'k', of which no blk is in scope");
+  CheckFault(
+      "for %k: blk<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}\n%r = cast %v : "
+      "tile<f32; k>",
+      "operand 1 is not defined in scope");
+  CheckSound("for %k: blk<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}");
+}
+
+TEST_CASE("calls, blks and constants") {
+  CheckFault("%r = call @k(%f) : f32", "'k' is no fn of the module");
+  CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is no fn of the module");
+  CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments; 'twice' takes 1");
+  CheckFault("%r = call @twice(%n) : f32", "argument 1 is not of f32");
+  CheckFault("%r = call @twice(%t) : f32", "not the union");
+  CheckFault("%r = call @twice(%t) : tile<f64; i>", "the result is not that of 'twice'");
+  CheckFault("%r = blk_start %f : i64", "the operand is no blk");
+  CheckFault("%r = blk_start %i : i32", "the result is no i64");
+  CheckFault("%r = iota %i : tile<i64; j>", "over the blk's axis");
+  CheckFault("%r = make_blk %zero, %n, %zero : blk<i>", "no i64");
+  CheckFault("%r = const 1 : blk<i>", "the result is no scalar");
+}
+
+TEST_CASE("accesses") {
+  CheckFault("%r = load %x[%i] {edge = clip} : tile<f32; i>", "1 indices for 2 dimensions");
+  CheckFault("%r = load %f[%i] {edge = clip} : tile<f32; i>", "the tensor is none");
+  CheckFault("%r = load %x[%i, %f] {edge = clip} : tile<f32; i>", "neither a blk nor an integer");
+  CheckFault("%r = load %x[%i, 0] {edge = else} : tile<f32; i>", "edge 'else' without a value");
+  CheckFault("%r = load %x[%i, 0] else %f {edge = clip} : tile<f32; i>", "but no edge 'else'");
+  CheckFault("%r = load %h[%i] else %f {edge = else} : tile<f16; i>", "not of the tensor's type");
+  CheckFault("%r = load %x[%i, %j] {edge = clip} : tile<f32; i>", "the result's axes");
+  CheckFault("%r = load %x[%i, %j] {edge = clip} : tile<f64; i j>", "the result is not of f32");
+  CheckFault("%r = load %x[%i, 0] where %t {edge = clip} : tile<f32; i>", "the mask is no bool");
+  CheckFault("%r = load %x[%i, Q*%n] {edge = clip} : tile<f32; i>", "'Q' is no size name");
+  CheckFault("store %u to %x[%i, 0] {edge = clip}", "the value has an axis that no index has");
+  CheckFault("store %n to %x[%i, 0] {edge = clip}", "not of the tensor's type");
+  CheckFault("store %f to %x[%i, 0] {edge = else}", "no value for outside");
+}
+
+TEST_CASE("reductions") {
+  CheckFault("%r = reduce sum %t over j {acc = f32, order = chain} : tile<f32; i>",
+             "is not the operands'");
+  CheckFault("%r = reduce sum %u over j, j {acc = f32, order = chain} : tile<f32; i>",
+             "reduced twice");
+  CheckFault("%r = reduce sum %u over j {acc = f64, order = chain} : tile<f64; i>",
+             "folds f32 in f64");
+  CheckFault("%r = reduce any %u over j {acc = f32, order = chain} : tile<f32; i>",
+             "not defined on f32");
+  CheckFault("%r = reduce sum %u over j {acc = f32, order = chain} : f32",
+             "without the reduced axes");
+  CheckFault("%r = contract %u, %u into %f over j {acc = f32, order = chain} : f32",
+             "those that are left");
+  CheckFault("%r = contract %u, %t into %u over j {acc = f32, order = chain} : tile<f32; i j>",
+             "those that are left");
+  CheckFault("%r = contract %u, %t into %t over j {acc = f64, order = chain} : tile<f32; i>",
+             "multiplies f32 in f64");
+}
+
+TEST_CASE("control flow") {
+  CheckFault("%r = for %k: blk<k> in %zero .. %N carry(%s = %f) {\nyield\n} : f32",
+             "yielded values");
+  CheckFault("%r = for %k: blk<k> in %zero .. %N carry(%s = %f) {\nyield %s\n} : f64",
+             "the types of results");
+  CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is no blk");
+  CheckFault("loop %q in %zero .. %N step %n {\nyield\n}", "a bound is no i64");
+  CheckFault("%r = if %f {\nyield %f\n} else {\nyield %f\n} : f32", "no scalar bool");
+  CheckFault("%r = if %b {\nyield %n\n} else {\nyield %f\n} : f32", "the types of yielded values");
+  CheckFault("if %b {\n} else {\nyield\n}", "does not end with 'yield'");
+  CheckFault("if %b {\nreturn\n} else {\nyield\n}", "stands where no function ends");
+  CheckFault("spmd (%q: i64 in %zero .. %N) {deal = static} {\nyield\n}", "stands in another spmd");
+  CheckFault("%r = nest (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
+             "two blks of one axis");
+  CheckFault("%r = nest (%p in %i) {\nyield %t\n} : tile<f32; i>",
+             "no tile of what the region yields");
+  CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
+  CheckFault("%e = alloc \"h\" on @cpu : tensor<f32,[M]>", "outside a program");
+}
+
+TEST_CASE("scratch") {
+  CheckFault("%s = buffer_new : f32", "no buffer");
+  CheckFault("%s = buffer_new : buffer<f32,[99999999,99999999]>", "too large");
+  CheckFault("%s = buffer_new : buffer<f32,[4]>\n%r = buffer_load %s[%zero, %zero] : f32",
+             "2 indices for 1 dimensions");
+  CheckFault("%s = buffer_new : buffer<f32,[4]>\nbuffer_store %n to %s[%zero]",
+             "not of the buffer's scalar");
+}
+
+TEST_CASE("signatures") {
+  auto fault = [](std::string text, std::string_view message) {
+    ReadText read(std::move(text));
+    CHECK(!read.module);
+    CHECK_MESSAGE(read.Errors().find(message) != std::string::npos, read.Errors());
+  };
+  fault("kernel @k (%x: tensor<f32,[N]> in) {\n  return\n}\n", "x: 'N' is no size name");
+  fault("kernel @k dims(%N) (%x: f32 out) {\n  return\n}\n", "a scalar parameter is not `in`");
+  fault("kernel @k (%x: event) {\n  return\n}\n", "a type that is passed to no kernel or program");
+  fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn has results");
+  fault("kernel @k () {\n  axis i\n  return\n}\n", "axis 'i' has no size");
+  fault("kernel @k () {\n}\n", "the function does not end with 'return'");
+  fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "results' types");
+}
+
+TEST_CASE("use lists and links agree with operands") {
+  ReadText read(Around(""));
+  REQUIRE(read.module);
+  CHECK(Verify(*read.module).empty());
+  Op* tile = nullptr;
+  Walk(read.module->functions()[1]->body, [&](Op* op) {
+    if (op->kind() == OpKind::Broadcast) tile = op;
+  });
+  // A user that stands in no block is still among the uses.
+  Builder nowhere(*read.module);
+  nowhere.Unary(OpKind::Neg, tile->result());
+  std::vector<std::string> faults = Verify(*read.module);
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].find(
+            "@k: `%u = broadcast %f : tile<f32; i j>`: the use list of 'u' has 1 uses") == 0);
+}
+
+TEST_CASE("loop level has no tiles, no masks and no open edges") {
+  ReadText read(Around("%r = load %x[%i, 0] {edge = clip} : tile<f32; i>"));
+  REQUIRE(read.module);
+  std::vector<std::string> faults = VerifyLoopLevel(*read.module->functions()[1]);
+  CHECK(faults.size() == 4);
+  ReadText loops(R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {
+  %0 = const 0 : i64
+  loop %n in %0 .. %N step %N {
+    check %n in %N {dimension = 0, text = "x[n]"}
+    %1 = load %x[%n] {edge = proven} : f32
+    yield
+  }
+  return
+}
+)");
+  REQUIRE_MESSAGE(loops.module, loops.Errors());
+  CHECK(VerifyLoopLevel(*loops.module->functions()[0]).empty());
+}
+
+}  // namespace kdl::ir
