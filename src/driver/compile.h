@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/options.h"
+#include "ir/module.h"
+#include "passes/pass_manager.h"
+#include "support/arena.h"
+#include "support/diagnostics.h"
+#include "support/names.h"
+#include "support/source.h"
+
+namespace kdl::driver {
+
+/// What one compile reads and makes. Later members point into earlier ones, and the options outlive
+/// it.
+struct Compilation {
+  explicit Compilation(const Options& o) : options(o) {}
+
+  const Options& options;
+  SourceManager sources;
+  DiagnosticEngine diagnostics;
+  Names names;
+  Arena arena;  ///< owns the trees
+  ir::Context context{names};
+  std::unique_ptr<ir::Module> module;
+
+  std::vector<std::string> files_read;  ///< as the user would name them; not the library's
+  std::string printed;                  ///< by --print-after, for standard output
+  std::vector<passes::PassRun> times;   ///< phases and passes, in the order in which they ran
+};
+
+/// Whether to go on; Failed where errors have been reported, Stopped after what --stop-after names.
+using passes::PipelineEnd;
+
+/// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or
+/// stopped earlier.
+PipelineEnd CompileToIr(Compilation& compilation);
+
+/// The passes that no target decides: `module` is then what the interpreter runs, but for open
+/// tiles.
+PipelineEnd RunModulePasses(Compilation& compilation);
+
+/// Standard output and error of a compile: what --print-after and --time-passes print, then the
+/// diagnostics. Gives the exit code.
+int Finish(const Compilation& compilation);
+
+}  // namespace kdl::driver

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+namespace diag {
+#define KDL_DIAGNOSTIC KDL_DECLARE_DIAGNOSTIC
+#include "driver/diagnostics.def"
+#undef KDL_DIAGNOSTIC
+}  // namespace diag
+
+inline constexpr std::array kDiagnosticRows = {
+#define KDL_DIAGNOSTIC KDL_DIAGNOSTIC_ROW
+#include "driver/diagnostics.def"
+#undef KDL_DIAGNOSTIC
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitInput = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitEnvironment = 3;
+
+/// The process's exit code: 0 without errors; the ids say who has to act: E090x the usage, E098x
+/// the machine.
+int ExitCodeOf(const DiagnosticEngine& diagnostics);
+
+}  // namespace kdl::driver

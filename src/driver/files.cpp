@@ -1,0 +1,104 @@
+#include "driver/files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "driver/diagnostics.h"
+#include "support/io.h"
+#include "support/near_names.h"
+
+namespace kdl::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file beside the missing one whose name is nearest to it.
+std::string NeighbourOf(const std::string& path) {
+  fs::path missing(path);
+  fs::path folder = missing.has_parent_path() ? missing.parent_path() : fs::path(".");
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (auto entry = fs::directory_iterator(folder, ignored); entry != fs::directory_iterator();
+       entry.increment(ignored)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<std::string_view> candidates(names.begin(), names.end());
+  std::string_view near = NearestName(missing.filename().string(), candidates);
+  return near.empty() ? std::string() : (missing.parent_path() / near).string();
+}
+
+void ReportMissing(const std::string& path, DiagnosticEngine& diagnostics) {
+  Diagnostic& report = diagnostics.Report(diag::NoSuchFile, {}, path);
+  std::string near = NeighbourOf(path);
+  if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+}
+
+/// "permission denied" of "cannot open 'x': Permission denied".
+std::string ReasonOf(const Failure& failure) {
+  size_t colon = failure.message.rfind(": ");
+  return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
+}
+
+Status WriteOne(const OutputFile& file) {
+  Status written = WriteFileWhole(file.path, file.bytes);
+  if (!written.ok() || !file.executable) return written;
+  std::error_code error;
+  using fs::perms;
+  fs::permissions(file.path, perms::owner_exec | perms::group_exec | perms::others_exec,
+                  fs::perm_options::add, error);
+  return error ? Status(Failure{error.message()}) : Status();
+}
+
+}  // namespace
+
+std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
+                                         DiagnosticEngine& diagnostics) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) {
+      ReportMissing(path, diagnostics);
+    } else {
+      diagnostics.Report(diag::CannotRead, {}, path, std::strerror(errno));
+    }
+    return std::nullopt;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    diagnostics.Report(diag::IsFolder, {}, path);
+    return std::nullopt;
+  }
+  if (max_bytes != 0 && S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) > max_bytes) {
+    diagnostics.Report(diag::FileTooLong, {}, path, static_cast<int64_t>(max_bytes >> 20));
+    return std::nullopt;
+  }
+  Result<std::string> text = ReadFile(path, max_bytes);
+  if (text.ok()) return std::move(*text);
+  diagnostics.Report(diag::CannotRead, {}, path, ReasonOf(text.failure()));
+  return std::nullopt;
+}
+
+bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::error_code error;
+    fs::path folder = fs::path(files[i].path).parent_path();
+    if (!folder.empty()) fs::create_directories(folder, error);
+    Status written = error ? Status(Failure{error.message()}) : WriteOne(files[i]);
+    if (written.ok()) continue;
+    diagnostics.Report(diag::CannotWrite, {}, files[i].path, ReasonOf(written.failure()));
+    for (size_t done = 0; done <= i; ++done) fs::remove(files[done].path, error);
+    return false;
+  }
+  return true;
+}
+
+std::string StemOf(const std::string& path) { return fs::path(path).stem().string(); }
+
+}  // namespace kdl::driver

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// The whole file. What stands in the way is reported: missing (with the name that was probably
+/// meant), a folder, no permission, longer than `max_bytes` (0: no limit).
+std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
+                                         DiagnosticEngine& diagnostics);
+
+/// A file that is to be written.
+struct OutputFile {
+  std::string path;
+  std::string bytes;
+  bool executable = false;
+};
+
+/// Writes all, each whole, or none: when one fails, those that are there already are removed again.
+/// Reports.
+bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
+
+/// `matmul` of `dir/matmul.kdl`.
+std::string StemOf(const std::string& path);
+
+}  // namespace kdl::driver

@@ -1,0 +1,335 @@
+#include "driver/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <iterator>
+
+#include "driver/diagnostics.h"
+#include "support/near_names.h"
+
+namespace kdl::driver {
+
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr CommandInfo kCommands[] = {
+#define KDL_COMMAND(kind, name, words, most_files, summary, more) \
+  {Command::kind, name, words, most_files, summary, more},
+#include "driver/commands.def"
+};
+
+#define KDL_COMMAND(kind, ...) constexpr uint32_t k##kind = 1u << static_cast<int>(Command::kind);
+#include "driver/commands.def"
+constexpr uint32_t kAllCommands = (1u << std::size(kCommands)) - 1;
+
+constexpr OptionInfo kOptions[] = {
+#define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
+  {OptionKind::kind, name, short_name, value, default_value, commands, help, golden},
+#include "driver/options.def"
+};
+
+constexpr const char* kFileKey = "file";
+constexpr int64_t kMostJobs = 1024;
+
+const CommandInfo& Info(Command command) { return kCommands[static_cast<size_t>(command)]; }
+
+bool Takes(Command command, const OptionInfo& option) {
+  return (option.commands >> static_cast<int>(command) & 1) != 0;
+}
+
+/// `--opt-level`, `-O`: as the user would write it.
+std::string Dashed(const OptionInfo& option) { return fmt::format("--{}", option.name); }
+
+// -- Reading ------------------------------------------------------------------------------------
+
+const OptionInfo* FindOption(std::string_view dashed) {
+  size_t start = dashed.find_first_not_of('-');
+  std::string_view name = dashed.substr(start == std::string_view::npos ? dashed.size() : start);
+  for (const OptionInfo& option : kOptions) {
+    if (option.name == name || (name.size() == 1 && option.short_name == name[0])) return &option;
+  }
+  return nullptr;
+}
+
+void ReportUnknown(Command command, std::string_view written, DiagnosticEngine& diagnostics) {
+  std::string_view word = written.substr(0, written.find('='));
+  Diagnostic& report = diagnostics.Report(diag::UnknownOption, {}, Info(command).name, word);
+  if (const OptionInfo* elsewhere = FindOption(word)) {
+    std::string commands;
+    for (const CommandInfo& other : kCommands) {
+      if (Takes(other.kind, *elsewhere))
+        commands += fmt::format("{}{}", commands.empty() ? "" : " and ", other.name);
+    }
+    report.Help(fmt::format("'{}' belongs to {}", Dashed(*elsewhere), commands));
+    return;
+  }
+  std::vector<std::string> dashed;
+  for (const OptionInfo& option : kOptions) {
+    if (Takes(command, option)) dashed.push_back(Dashed(option));
+  }
+  std::vector<std::string_view> candidates(dashed.begin(), dashed.end());
+  std::string_view near = NearestName(word, candidates);
+  report.Help(near.empty()
+                  ? fmt::format("`kernelc {} --help` lists its options", Info(command).name)
+                  : fmt::format("did you mean '{}'?", near));
+}
+
+/// How an option's words become the value of its kind. Each reports what does not fit.
+bool Read(const OptionInfo&, std::string_view, OptionFlag& to, DiagnosticEngine&) {
+  return to = true;
+}
+
+bool Read(const OptionInfo& option, std::string_view text, OptionText& to,
+          DiagnosticEngine& diagnostics) {
+  if (!to.empty() && to != option.default_value) {
+    diagnostics.Report(diag::OptionTwice, {}, Dashed(option));
+    return false;
+  }
+  to = text;
+  return true;
+}
+
+bool Read(const OptionInfo& option, std::string_view text, OptionNumber& to,
+          DiagnosticEngine& diagnostics) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    diagnostics.Report(diag::BadOptionValue, {}, Dashed(option), text, "a whole number");
+    return false;
+  }
+  to = value;
+  return true;
+}
+
+bool Read(const OptionInfo&, std::string_view text, OptionTexts& to, DiagnosticEngine&) {
+  to.emplace_back(text);
+  return true;
+}
+
+/// The members' defaults.
+void SetDefaults(Options& options, DiagnosticEngine& diagnostics) {
+  size_t row = 0;
+#define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
+  if (std::string_view(default_value).size() != 0) {                                             \
+    Read(kOptions[row], default_value, options.member, diagnostics);                             \
+  }                                                                                              \
+  ++row;
+#include "driver/options.def"
+}
+
+bool Set(Options& options, std::string_view key, std::string_view text,
+         DiagnosticEngine& diagnostics) {
+  size_t row = 0;
+#define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
+  if (key == name) return Read(kOptions[row], text, options.member, diagnostics);                \
+  ++row;
+#include "driver/options.def"
+  return false;
+}
+
+po::options_description Describe(Command command) {
+  po::options_description all;
+  for (const OptionInfo& option : kOptions) {
+    if (!Takes(command, option)) continue;
+    std::string spelling(option.name);
+    if (option.short_name != 0) spelling += fmt::format(",{}", option.short_name);
+    if (option.kind == OptionKind::Flag) {
+      all.add_options()(spelling.c_str(), "");
+    } else {
+      all.add_options()(spelling.c_str(), po::value<std::string>());
+    }
+  }
+  all.add_options()(kFileKey, po::value<std::string>());
+  return all;
+}
+
+/// What Boost found wrong with the form of an option.
+void ReportSyntax(Command command, const po::error_with_option_name& error,
+                  DiagnosticEngine& diagnostics) {
+  std::string written = error.get_option_name();
+  const OptionInfo* option = FindOption(written);
+  if (option == nullptr) {
+    diagnostics.Report(diag::UnknownOption, {}, Info(command).name, written);
+  } else if (option->kind == OptionKind::Flag) {
+    diagnostics.Report(diag::OptionTakesNoValue, {}, Dashed(*option));
+  } else {
+    diagnostics.Report(diag::OptionNeedsValue, {}, Dashed(*option), option->value);
+  }
+}
+
+/// The words, split into options and files; nothing where the form is wrong.
+std::optional<std::vector<po::option>> Split(Command command, const std::vector<std::string>& words,
+                                             DiagnosticEngine& diagnostics) {
+  po::options_description known = Describe(command);
+  po::positional_options_description positions;
+  positions.add(kFileKey, -1);
+  int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  try {
+    return po::command_line_parser(words)
+        .options(known)
+        .positional(positions)
+        .style(style)
+        .allow_unregistered()
+        .run()
+        .options;
+  } catch (const po::error_with_option_name& error) {
+    ReportSyntax(command, error, diagnostics);
+  } catch (const po::error& error) {
+    diagnostics.Report(diag::UnknownOption, {}, Info(command).name, error.what());
+  }
+  return std::nullopt;
+}
+
+void CheckFiles(const Options& options, DiagnosticEngine& diagnostics) {
+  const CommandInfo& info = Info(options.command);
+  size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
+  bool optional = info.words.empty() || info.words.front() == '[';
+  if (options.files.size() > most) {
+    diagnostics.Report(diag::TooManyFiles, {}, info.name, options.files[most]);
+  } else if (options.files.empty() && !optional && !options.help) {
+    std::string_view what = info.most_files < 0 ? "a file or folder" : "a .kdl or .kir file";
+    diagnostics.Report(diag::FileMissing, {}, info.name, what)
+        .Help(fmt::format("kernelc {} {}", info.name, info.words));
+  }
+}
+
+void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
+  if (options.diag_format != "text" && options.diag_format != "json") {
+    diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
+                       "text or json");
+  }
+  if (options.jobs && (*options.jobs < 1 || *options.jobs > kMostJobs)) {
+    diagnostics.Report(diag::BadOptionValue, {}, "--jobs", fmt::to_string(*options.jobs),
+                       fmt::format("1 to {}", kMostJobs));
+  }
+}
+
+// -- Help -----------------------------------------------------------------------------------------
+
+/// Two columns; the second is broken between words.
+std::string Columns(std::string_view first, std::string_view second) {
+  constexpr size_t kIndent = 30;
+  constexpr size_t kWidth = 100;
+  std::string text = fmt::format("  {:<{}}", first, kIndent - 2);
+  if (first.size() > kIndent - 3) text += fmt::format("\n{:{}}", "", kIndent);
+  size_t column = kIndent;
+  while (!second.empty()) {
+    size_t space = second.find(' ');
+    std::string_view word = second.substr(0, space);
+    second.remove_prefix(space == std::string_view::npos ? second.size() : space + 1);
+    bool fits = column + 1 + word.size() <= kWidth;
+    if (column > kIndent) text += fits ? std::string(" ") : fmt::format("\n{:{}}", "", kIndent);
+    column = (column > kIndent && fits ? column + 1 : kIndent) + word.size();
+    text += word;
+  }
+  return text + "\n";
+}
+
+std::string Usage(const OptionInfo& option) {
+  std::string text = option.short_name != 0
+                         ? fmt::format("-{}, --{}", option.short_name, option.name)
+                         : fmt::format("    --{}", option.name);
+  return option.value.empty() ? text : fmt::format("{} {}", text, option.value);
+}
+
+}  // namespace
+
+std::span<const CommandInfo> AllCommands() { return kCommands; }
+std::span<const OptionInfo> AllOptions() { return kOptions; }
+
+std::optional<Command> ParseCommand(std::string_view word, DiagnosticEngine& diagnostics) {
+  std::vector<std::string_view> names;
+  for (const CommandInfo& info : kCommands) {
+    if (info.name == word) return info.kind;
+    names.push_back(info.name);
+  }
+  std::string_view near = NearestName(word, names);
+  diagnostics.Report(diag::UnknownCommand, {}, word)
+      .Help(near.empty() ? fmt::format("the commands are {}", QuotedList(names))
+                         : fmt::format("did you mean 'kernelc {}'?", near));
+  return std::nullopt;
+}
+
+std::optional<Options> ParseOptions(Command command, std::span<const std::string> words,
+                                    DiagnosticEngine& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  Options options;
+  options.command = command;
+  SetDefaults(options, diagnostics);
+  auto split = Split(command, {words.begin(), words.end()}, diagnostics);
+  if (!split) return std::nullopt;
+  for (const po::option& option : *split) {
+    if (option.unregistered) {
+      ReportUnknown(command,
+                    option.original_tokens.empty() ? option.string_key : option.original_tokens[0],
+                    diagnostics);
+    } else if (option.string_key == kFileKey) {
+      options.files.insert(options.files.end(), option.value.begin(), option.value.end());
+    } else {
+      Set(options, option.string_key, option.value.empty() ? std::string_view() : option.value[0],
+          diagnostics);
+    }
+  }
+  if (diagnostics.error_count() == errors_before) {
+    CheckFiles(options, diagnostics);
+    CheckValues(options, diagnostics);
+  }
+  return diagnostics.error_count() == errors_before ? std::optional(std::move(options))
+                                                    : std::nullopt;
+}
+
+std::string HelpText() {
+  std::string text = "usage: kernelc COMMAND ...\n\nA compiler for tiled SPMD kernels.\n\n";
+  for (const CommandInfo& info : kCommands) {
+    text += Columns(fmt::format("{} {}", info.name, info.words), info.summary);
+  }
+  text += "\n" + Columns("-h, --help", "prints this, or with a command what it takes");
+  text += Columns("    --version", "prints the version");
+  text +=
+      "\nExit codes: 0 done; 1 the input is at fault; 2 the command line is; 3 the machine or "
+      "device is;\n"
+      "70 a bug in kernelc.\n";
+  return text;
+}
+
+std::string HelpText(Command command) {
+  const CommandInfo& info = Info(command);
+  std::string text = fmt::format("usage: kernelc {} {}{}[options]\n\n{}\n", info.name, info.words,
+                                 info.words.empty() ? "" : " ", info.summary);
+  if (!info.more.empty()) text += fmt::format("{}\n", info.more);
+  text += "\n";
+  for (const OptionInfo& option : kOptions) {
+    if (!Takes(command, option)) continue;
+    std::string help(option.help);
+    if (!option.default_value.empty()) help += fmt::format(" (default: {})", option.default_value);
+    text += Columns(Usage(option), help);
+  }
+  return text;
+}
+
+std::optional<Assignment> SplitAssignment(std::string_view option, std::string_view text,
+                                          std::string_view example, DiagnosticEngine& diagnostics) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    diagnostics.Report(diag::NotAssignment, {}, option, text)
+        .Help(fmt::format("for example: {} {}", option, example));
+    return std::nullopt;
+  }
+  return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::vector<std::string_view> SplitList(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace kdl::driver

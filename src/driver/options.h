@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+enum class Command : uint8_t {
+#define KDL_COMMAND(kind, name, words, most_files, summary, more) kind,
+#include "driver/commands.def"
+};
+
+struct CommandInfo {
+  Command kind;
+  std::string_view name;
+  std::string_view words;
+  int most_files;
+  std::string_view summary;
+  std::string_view more;
+};
+std::span<const CommandInfo> AllCommands();
+
+enum class OptionKind : uint8_t { Flag, Text, Number, Texts };
+
+struct OptionInfo {
+  OptionKind kind;
+  std::string_view name;
+  char short_name;
+  std::string_view value;
+  std::string_view default_value;
+  uint32_t commands;  ///< bit n: the command number n takes it
+  std::string_view help;
+  std::string_view golden;
+};
+std::span<const OptionInfo> AllOptions();
+
+// The C++ type of an option's value.
+using OptionFlag = bool;
+using OptionText = std::string;
+using OptionNumber = std::optional<int64_t>;
+using OptionTexts = std::vector<std::string>;
+
+/// A command line: one member for each row of options.def.
+struct Options {
+  Command command = Command::Build;
+  std::vector<std::string> files;
+#define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
+  Option##kind member{};
+#include "driver/options.def"
+};
+
+/// The options of `kernelc COMMAND words…`. Usage errors are reported.
+std::optional<Options> ParseOptions(Command command, std::span<const std::string> words,
+                                    DiagnosticEngine& diagnostics);
+
+/// The command of this name. An unknown one is reported, with what it was probably meant to be.
+std::optional<Command> ParseCommand(std::string_view word, DiagnosticEngine& diagnostics);
+
+/// The text of `kernelc --help` and of `kernelc COMMAND --help`.
+std::string HelpText();
+std::string HelpText(Command command);
+
+struct Assignment {
+  std::string name;
+  std::string value;
+};
+/// `NAME=VALUE`, split at the first `=`; reported where a part is missing. `example` shows how it
+/// is written.
+std::optional<Assignment> SplitAssignment(std::string_view option, std::string_view text,
+                                          std::string_view example, DiagnosticEngine& diagnostics);
+
+/// The parts between commas.
+std::vector<std::string_view> SplitList(std::string_view text);
+
+}  // namespace kdl::driver

@@ -1,0 +1,47 @@
+#include "driver/phases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "support/near_names.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kPhases[] = {kParse, kSema, kIrgen};
+
+bool CheckName(Compilation& compilation, std::string_view name) {
+  std::vector<std::string_view> names(std::begin(kPhases), std::end(kPhases));
+  for (const passes::PassInfo& pass : passes::kPasses) names.push_back(pass.name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  std::string_view near = NearestName(name, names);
+  compilation.diagnostics.Report(diag::UnknownPass, {}, name)
+      .Help(near.empty()
+                ? "`kernelc explain passes` lists them; before them come parse, sema and irgen"
+                : fmt::format("did you mean '{}'?", near));
+  return false;
+}
+
+}  // namespace
+
+bool CheckPassNames(Compilation& compilation) {
+  bool known = true;
+  for (const std::string& name : compilation.options.print_after) {
+    if (name != kAll) known = CheckName(compilation, name) && known;
+  }
+  const std::string& stop = compilation.options.stop_after;
+  return (stop.empty() || CheckName(compilation, stop)) && known;
+}
+
+bool PrintsAfter(const Options& options, std::string_view phase) {
+  const auto& asked = options.print_after;
+  return std::find(asked.begin(), asked.end(), phase) != asked.end() ||
+         std::find(asked.begin(), asked.end(), kAll) != asked.end();
+}
+
+}  // namespace kdl::driver

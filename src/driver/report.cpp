@@ -1,0 +1,48 @@
+#include "driver/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "support/render.h"
+
+namespace kdl::driver {
+
+namespace {
+
+bool HasColour() {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return (refused == nullptr || *refused == '\0') && !dumb && ::isatty(STDERR_FILENO) == 1;
+}
+
+}  // namespace
+
+void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
+                      std::string_view format) {
+  bool colour = HasColour();
+  std::string text;
+  for (const std::unique_ptr<Diagnostic>& one : diagnostics.all()) {
+    text += format == "json" ? RenderJson(*one, sources) : RenderText(*one, sources, colour);
+  }
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+bool PrintOutput(std::string_view text) {
+  bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written) {
+    fmt::print(stderr, "kernelc: error: cannot write to standard output: {}\n",
+               std::strerror(errno));
+  }
+  return written;
+}
+
+}  // namespace kdl::driver

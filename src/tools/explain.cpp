@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/report.h"
+#include "support/near_names.h"
+#include "support/source.h"
+#include "tools/commands.h"
+#include "tools/tables.h"
+
+namespace kdl::tools {
+
+namespace {
+
+std::string ExplainDiagnostic(const DiagnosticRow& row) {
+  std::string_view kind = row.severity == Severity::Error     ? "error"
+                          : row.severity == Severity::Warning ? "warning"
+                                                              : "remark";
+  return fmt::format("{}: {}: {}\n\n{}\n", row.id, kind, row.text, row.explanation);
+}
+
+std::string ListTable(const Table& table) {
+  size_t width = 0;
+  for (const TableRow& row : table.rows) width = std::max(width, row.name.size());
+  std::string text = fmt::format("{}\n\n", table.title);
+  for (const TableRow& row : table.rows)
+    text += fmt::format("{:<{}}  {}\n", row.name, width, row.text);
+  return text;
+}
+
+/// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
+std::string PageFor(const std::string& word) {
+  std::string page;
+  for (const DiagnosticRow& row : AllDiagnostics()) {
+    if (row.id == word) page += ExplainDiagnostic(row);
+  }
+  for (const Table& table : AllTables()) {
+    if (table.topic == word) return ListTable(table);
+    if (table.topic == "diagnostics") continue;
+    for (const TableRow& row : table.rows) {
+      if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
+    }
+  }
+  return page;
+}
+
+std::string Hint(const std::string& word) {
+  std::vector<Table> tables = AllTables();
+  std::vector<std::string_view> known;
+  for (const Table& table : tables) {
+    known.push_back(table.topic);
+    for (const TableRow& row : table.rows) known.push_back(row.name);
+  }
+  std::string_view near = NearestName(word, known);
+  if (!near.empty()) return fmt::format("did you mean `kernelc explain {}`?", near);
+  return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
+}
+
+}  // namespace
+
+int RunExplain(const driver::Options& options) {
+  std::string word = options.files.empty() ? "diagnostics" : options.files[0];
+  std::string page = PageFor(word);
+  if (!page.empty())
+    return driver::PrintOutput(page) ? driver::kExitDone : driver::kExitEnvironment;
+  DiagnosticEngine diagnostics;
+  diagnostics.Report(driver::diag::UnknownTopic, {}, word).Help(Hint(word));
+  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
+  return driver::ExitCodeOf(diagnostics);
+}
+
+}  // namespace kdl::tools

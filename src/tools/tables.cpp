@@ -1,0 +1,86 @@
+#include "tools/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "driver/diagnostics.h"
+#include "driver/options.h"
+#include "ir/diagnostics.h"
+#include "ir/op.h"
+#include "passes/pass_manager.h"
+#include "syntax/diagnostics.h"
+
+namespace kdl::tools {
+
+namespace {
+
+/// The text of a diagnostic with `…` where its arguments stand.
+std::string WithoutPlaceholders(std::string_view text) {
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool doubled = i + 1 < text.size() && text[i + 1] == text[i];
+    if ((text[i] == '{' || text[i] == '}') && doubled) {
+      shown += text[i++];
+    } else if (text[i] == '{') {
+      i = text.find('}', i);
+      shown += "…";
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+Table DiagnosticsTable() {
+  Table table{"diagnostics", "Diagnostics: `kernelc explain ID` says more.", {}};
+  for (const DiagnosticRow& row : AllDiagnostics())
+    table.rows.push_back({std::string(row.id), WithoutPlaceholders(row.text)});
+  return table;
+}
+
+Table OpsTable() {
+  Table table{"ops", "Operations of KIR.", {}};
+  for (size_t i = 0; i < ir::kOpCount; ++i) {
+    const ir::OpInfo& info = ir::Info(static_cast<ir::OpKind>(i));
+    table.rows.push_back({std::string(info.spelling), std::string(info.meaning)});
+  }
+  return table;
+}
+
+Table PassesTable() {
+  Table table{"passes",
+              "Passes, in the order of the table; --print-after and --stop-after take these names.",
+              {}};
+  for (const passes::PassInfo& pass : passes::kPasses)
+    table.rows.push_back({std::string(pass.name), std::string(pass.summary)});
+  return table;
+}
+
+Table OptionsTable() {
+  Table table{"options", "Options; `kernelc COMMAND --help` lists those of a command.", {}};
+  for (const driver::OptionInfo& option : driver::AllOptions()) {
+    table.rows.push_back({fmt::format("--{}", option.name), std::string(option.help)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<DiagnosticRow> AllDiagnostics() {
+  std::vector<DiagnosticRow> all;
+  auto add = [&](const auto& rows) { all.insert(all.end(), rows.begin(), rows.end()); };
+  add(syntax::kDiagnosticRows);
+  add(ir::kDiagnosticRows);
+  add(driver::kDiagnosticRows);
+  std::sort(all.begin(), all.end(),
+            [](const DiagnosticRow& a, const DiagnosticRow& b) { return a.id < b.id; });
+  return all;
+}
+
+std::vector<Table> AllTables() {
+  return {DiagnosticsTable(), OpsTable(), PassesTable(), OptionsTable()};
+}
+
+}  // namespace kdl::tools

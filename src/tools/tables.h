@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace kdl::tools {
+
+/// Every diagnostic of every layer, by id.
+std::vector<DiagnosticRow> AllDiagnostics();
+
+/// What a table of the compiler lists, for readers and for the coverage report.
+struct TableRow {
+  std::string name;
+  std::string text;
+};
+struct Table {
+  std::string_view topic;  ///< `ops`
+  std::string_view title;
+  std::vector<TableRow> rows;
+};
+
+/// The tables that `kernelc explain TOPIC` prints; diagnostics among them, in this order.
+std::vector<Table> AllTables();
+
+}  // namespace kdl::tools

@@ -1,0 +1,73 @@
+#include "driver/process.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+using namespace kdl;
+using namespace kdl::driver;
+
+namespace {
+
+ProcessResult Ran(const ProcessRequest& request) {
+  Result<ProcessResult> result = RunProcess(request);
+  REQUIRE(result.ok());
+  return *result;
+}
+
+ProcessRequest Shell(const std::string& script) {
+  ProcessRequest request;
+  request.words = {"/bin/sh", "-c", script};
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("process: output, exit code, folder, environment, empty input") {
+  ProcessRequest request = Shell("echo out; echo err >&2; pwd; echo $KDL_TEST; cat; exit 3");
+  request.folder = "/usr";
+  request.environment = {"KDL_TEST=value"};
+  ProcessResult result = Ran(request);
+  CHECK(result.exit_code == 3);
+  CHECK_FALSE(result.ok());
+  CHECK(result.out == "out\n/usr\nvalue\n");
+  CHECK(result.err == "err\n");
+  CHECK(DescribeEnd(result, request) == "exited with code 3");
+}
+
+TEST_CASE("process: words reach the program as they are") {
+  ProcessRequest request;
+  request.words = {"printf", "%s|", "a b", "$HOME", "*", ""};
+  CHECK(Ran(request).out == "a b|$HOME|*||");
+}
+
+TEST_CASE("process: a signal is told") {
+  ProcessRequest request = Shell("kill -SEGV $$");
+  ProcessResult result = Ran(request);
+  CHECK(result.signal == 11);
+  CHECK(DescribeEnd(result, request).starts_with("was ended by signal 11"));
+}
+
+TEST_CASE("process: more output than a pipe holds") {
+  CHECK(Ran(Shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2")).err.size() ==
+        3000000);
+}
+
+TEST_CASE("process: a deadline ends it and what it started") {
+  ProcessRequest request = Shell("sleep 60 & sleep 60");
+  request.deadline_s = 0.2;
+  auto start = std::chrono::steady_clock::now();
+  ProcessResult result = Ran(request);
+  CHECK(result.timed_out);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  CHECK(DescribeEnd(result, request) == "did not end within 0.2 s");
+}
+
+TEST_CASE("process: a program that is not there") {
+  ProcessRequest request;
+  request.words = {"kernelc-no-such-program"};
+  CHECK_FALSE(RunProcess(request).ok());
+  CHECK(FindProgram({"kernelc-no-such-program", "sh"}).ends_with("/sh"));
+  CHECK(FindProgram({"kernelc-no-such-program"}).empty());
+}
