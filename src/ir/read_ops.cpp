@@ -39,9 +39,12 @@ class OpReader {
   bool ReadOperands(size_t spec);
   bool ReadAttribute(AttrKey key, bool in_braces);
   bool ReadBraces();
-  std::optional<AttrValue> ReadAttrValue(AttrKey key, bool in_braces);
-  std::optional<AttrValue> ReadAxes(bool in_braces);
-  std::optional<AttrValue> ReadAccess();
+  template <class T>
+  bool Add(AttrKey key, std::optional<T> value);
+  std::optional<int64_t> ReadEnumerator(AttrKey key);
+  std::optional<Name> ReadSymbol();
+  std::optional<AxisList> ReadAxes(bool in_braces);
+  std::optional<Access> ReadAccess();
   bool ReadDim(AccessDim& dim);
   bool ReadTerm(bool negative, AccessDim& dim);
   uint32_t AccessOperand(Value* value);
@@ -209,59 +212,62 @@ bool OpReader::ReadBraces() {
   return cursor_.Sign("}");
 }
 
-bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
-  if (FormOf(key) == AttrForm::BitPattern) {
-    size_t begin = cursor_.Here();
-    constant_ = cursor_.Constant();
-    constant_span_ = cursor_.From(begin);
-    return !constant_.empty();
-  }
-  std::optional<AttrValue> value = ReadAttrValue(key, in_braces);
-  if (value) attrs_.push_back({key, std::move(*value)});
+template <class T>
+bool OpReader::Add(AttrKey key, std::optional<T> value) {
+  if (value) attrs_.push_back({key, AttrValue(std::move(*value))});
   return value.has_value();
 }
 
-std::optional<AttrValue> OpReader::ReadAttrValue(AttrKey key, bool in_braces) {
-  auto value = [](auto read) { return read ? std::optional<AttrValue>(*read) : std::nullopt; };
+bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
   switch (FormOf(key)) {
     case AttrForm::Integer:
-      return value(cursor_.Integer("an integer"));
-    case AttrForm::Enumerator: {
+      return Add(key, cursor_.Integer("an integer"));
+    case AttrForm::BitPattern: {
       size_t begin = cursor_.Here();
-      std::string_view word = cursor_.Identifier(Spelling(key));
-      std::optional<int64_t> enumerator = EnumeratorFromSpelling(key, word);
-      if (!enumerator) {
-        cursor_.Fail(diag::IrExpected, cursor_.From(begin),
-                     fmt::format("a value of '{}'", Spelling(key)), fmt::format("'{}'", word));
-      }
-      return value(enumerator);
+      constant_ = cursor_.Constant();
+      constant_span_ = cursor_.From(begin);
+      return !constant_.empty();
     }
+    case AttrForm::Enumerator:
+      return Add(key, ReadEnumerator(key));
     case AttrForm::Text: {
       std::optional<std::string> text = cursor_.QuotedText("a text in quotes");
-      return text ? std::optional<AttrValue>(reader_.Intern(*text)) : std::nullopt;
+      return text && Add(key, std::optional(reader_.Intern(*text)));
     }
-    case AttrForm::Symbol: {
-      if (!cursor_.Sign("@")) return std::nullopt;
-      std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
-      if (!name) return std::nullopt;
-      return AttrValue(name->name.empty() ? Name()
-                                          : reader_.Intern(name->name));  // "": not chosen yet
-    }
+    case AttrForm::Symbol:
+      return Add(key, ReadSymbol());
     case AttrForm::Axes:
-      return ReadAxes(in_braces);
+      return Add(key, ReadAxes(in_braces));
     case AttrForm::Access:
-      return ReadAccess();
+      return Add(key, ReadAccess());
     case AttrForm::Size: {
       Size size = ReadSize(reader_);
-      return size ? std::optional<AttrValue>(size) : std::nullopt;
+      return size && Add(key, std::optional(size));
     }
-    case AttrForm::BitPattern:
-      break;
   }
-  KDL_UNREACHABLE("attribute '{}' read without a type", Spelling(key));
+  KDL_UNREACHABLE("attribute '{}' has no form", Spelling(key));
 }
 
-std::optional<AttrValue> OpReader::ReadAxes(bool in_braces) {
+std::optional<int64_t> OpReader::ReadEnumerator(AttrKey key) {
+  size_t begin = cursor_.Here();
+  std::string_view word = cursor_.Identifier(Spelling(key));
+  std::optional<int64_t> enumerator = EnumeratorFromSpelling(key, word);
+  if (!enumerator) {
+    cursor_.Fail(diag::IrExpected, cursor_.From(begin),
+                 fmt::format("a value of '{}'", Spelling(key)), fmt::format("'{}'", word));
+  }
+  return enumerator;
+}
+
+/// `@""` is a name that has not been chosen yet.
+std::optional<Name> OpReader::ReadSymbol() {
+  if (!cursor_.Sign("@")) return std::nullopt;
+  std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
+  if (!name) return std::nullopt;
+  return name->name.empty() ? Name() : reader_.Intern(name->name);
+}
+
+std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   if (in_braces && !cursor_.Sign("(")) return std::nullopt;
   AxisList axes;
   do {
@@ -273,7 +279,7 @@ std::optional<AttrValue> OpReader::ReadAxes(bool in_braces) {
   return axes;
 }
 
-std::optional<AttrValue> OpReader::ReadAccess() {
+std::optional<Access> OpReader::ReadAccess() {
   if (!cursor_.Sign("[")) return std::nullopt;
   Access access;
   while (!cursor_.TrySign("]")) {
