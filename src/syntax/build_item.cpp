@@ -181,8 +181,7 @@ const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
   Item* item = BuildBare(builder, node);
   item->doc = std::move(doc);
   item->exported = node->EXPORT() != nullptr;
-  const auto* function = DynAs<FunctionItem>(item);
-  bool can_export = function != nullptr && function->function_kind != FunctionKind::Fn;
+  bool can_export = item->kind == ItemKind::Function || item->kind == ItemKind::Const;
   if (item->exported && !can_export) {
     builder.diagnostics.Report(diag::ExportedItem, builder.SpanOf(node->EXPORT()), WordFor(*item))
         .Help("leave `export` out");

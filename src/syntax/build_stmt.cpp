@@ -49,6 +49,7 @@ AssignOp BuildAssignOp(Builder& builder, AssignMode mode, P::AssignOpContext* no
 }
 
 void CheckTarget(Builder& builder, const Expr* target) {
+  if (builder.too_deep) return;
   const auto* index = DynAs<IndexExpr>(target);
   if (index != nullptr && index->otherwise != nullptr) {
     builder.diagnostics.Report(diag::NotAssignable, index->otherwise->span, "an index with `else`")
@@ -197,7 +198,8 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
       }
       bool good = form.name.text() == "queue" ? numbers.size() == 1
                                               : form.name.text() == "queues" && !numbers.empty();
-      if (!good || named) builder.diagnostics.Report(diag::UnknownQueueForm, form.span, form.name.text());
+      if (!good || named)
+        builder.diagnostics.Report(diag::UnknownQueueForm, form.span, form.name.text());
     }
   }
   std::vector<P::NameContext*> path = node->name();

@@ -1,11 +1,11 @@
 #include "syntax/error_strategy.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "syntax/diagnostics.h"
 #include "syntax/expected.h"
+#include "syntax/syntax_error.h"
 
 namespace kdl::syntax {
 
@@ -34,9 +34,12 @@ bool StartsStatement(size_t type) {
   }
 }
 
-size_t CloserOf(size_t opener) {
-  if (opener == KdlLexer::LBRACE) return KdlLexer::RBRACE;
-  return opener == KdlLexer::LBRACK ? KdlLexer::RBRACK : KdlLexer::RPAREN;
+antlr4::Token* PreviousToken(antlr4::Parser& parser, size_t index) {
+  while (index-- > 0) {
+    antlr4::Token* token = parser.getTokenStream()->get(index);
+    if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL) return token;
+  }
+  return nullptr;
 }
 
 bool IsFirstOnLine(antlr4::TokenStream& input) {
@@ -46,8 +49,17 @@ bool IsFirstOnLine(antlr4::TokenStream& input) {
 
 /// Whether dropping the token cannot take the end or the start of a construct with it.
 bool IsDroppable(size_t type) {
-  return type != antlr4::Token::EOF && type != KdlLexer::LBRACE && type != KdlLexer::RBRACE &&
-         type != KdlLexer::SEMI && !StartsItem(type) && !StartsStatement(type);
+  switch (type) {
+    case antlr4::Token::EOF:
+    case KdlLexer::LPAREN:
+    case KdlLexer::LBRACK:
+    case KdlLexer::LBRACE:
+    case KdlLexer::RBRACE:
+    case KdlLexer::SEMI:
+      return false;
+    default:
+      return !StartsItem(type) && !StartsStatement(type);
+  }
 }
 
 bool CanDrop(antlr4::Parser& parser) {
@@ -176,72 +188,18 @@ void ErrorStrategy::Report(antlr4::Parser& parser, antlr4::Token& token, Interva
   size_t index = token.getTokenIndex();
   bool repeated = !error_tokens_.empty() && error_tokens_.back() == index;
   error_tokens_.push_back(index);
-  antlr4::Token* previous = nullptr;
-  for (size_t i = index; i-- > 0 && previous == nullptr;) {
-    antlr4::Token* before = parser.getTokenStream()->get(i);
-    if (before->getChannel() == antlr4::Token::DEFAULT_CHANNEL) previous = before;
-  }
+  SyntaxError error{parser, token, PreviousToken(parser, index), std::move(expected)};
   auto faulty = [&](const antlr4::Token* t) {
-    return t != nullptr && std::find(lexed_.faulty_lines.begin(), lexed_.faulty_lines.end(),
-                                     t->getLine()) != lexed_.faulty_lines.end();
+    return t != nullptr &&
+           std::binary_search(lexed_.faulty_lines.begin(), lexed_.faulty_lines.end(), t->getLine());
   };
-  if (repeated || faulty(&token) || faulty(previous)) return;
+  if (repeated || faulty(&token) || faulty(error.previous)) return;
   if (++reported_ > kMaxErrors) {
     diagnostics_.Report(diag::TooManyErrors, SpanOf(file_, token), kMaxErrors);
     throw antlr4::ParseCancellationException();
   }
-  if (passed_at_ == index) expected.addAll(passed_);
-
-  std::string words = DescribeExpected(parser, expected);
-  bool ends_line = previous != nullptr && previous->getLine() < token.getLine() &&
-                   !expected.contains(size_t{KdlLexer::LET}) &&
-                   !expected.contains(size_t{KdlLexer::KERNEL}) &&
-                   token.getType() != antlr4::Token::EOF;
-  if (ends_line) {
-    Span span = SpanOf(file_, *previous);
-    span.begin = span.end;
-    std::string after = DescribeFound(*previous, Text(*previous));
-    AddAdvice(parser, token, expected, diagnostics_.Report(diag::MissingAfter, span, words, after));
-  } else {
-    std::string found = DescribeFound(token, Text(token));
-    AddAdvice(parser, token, expected,
-              diagnostics_.Report(diag::Unexpected, SpanOf(file_, token), found, words));
-  }
-}
-
-void ErrorStrategy::AddAdvice(antlr4::Parser& parser, antlr4::Token& token,
-                              const IntervalSet& expected, Diagnostic& diagnostic) const {
-  size_t type = token.getType();
-  bool wants_name = expected.contains(size_t{KdlLexer::IDENT});
-  bool wants_expression = wants_name && expected.contains(size_t{KdlLexer::AUTO});
-  auto text_at = [&](size_t index) { return Text(*parser.getTokenStream()->get(index)); };
-  auto type_at = [&](size_t index) { return parser.getTokenStream()->get(index)->getType(); };
-  size_t index = token.getTokenIndex();
-
-  if (type == KdlLexer::IF && wants_expression) {
-    diagnostic.Help("put an `if … then … else …` inside an expression into parentheses");
-  } else if (wants_name && !wants_expression && IsHardWord(type)) {
-    diagnostic.Help(
-        fmt::format("'{}' is a word of the language; choose another name", Text(token)));
-  } else if (type == KdlLexer::DOT && index > 0 && type_at(index - 1) == KdlLexer::INT) {
-    diagnostic.Help(
-        fmt::format("a float has digits on both sides of the point: {}.0", text_at(index - 1)));
-  } else if (type == KdlLexer::DOT && wants_expression && type_at(index + 1) == KdlLexer::INT) {
-    diagnostic.Help(
-        fmt::format("a float has digits on both sides of the point: 0.{}", text_at(index + 1)));
-  } else if (type == KdlLexer::ASSIGN && !expected.contains(size_t{KdlLexer::ASSIGN}) &&
-             !wants_name) {
-    diagnostic.Help("two values are compared with ==");
-  } else if (type == KdlLexer::TILDE) {
-    diagnostic.Help("`~` relates two sides in `ensures` and `expect` only");
-  }
-
-  size_t opener = lexed_.opener[index];
-  if (opener == kNoToken) return;
-  antlr4::Token& open = *parser.getTokenStream()->get(opener);
-  if (expected.contains(CloserOf(open.getType())) && open.getLine() != token.getLine()) {
-    diagnostic.Note(SpanOf(file_, open), fmt::format("'{}' opened here", Text(open)));
-  }
+  if (passed_at_ == index) error.expected.addAll(passed_);
+  ReportSyntaxError(error, sources_, file_, lexed_, diagnostics_);
 }
 
 }  // namespace kdl::syntax

@@ -38,11 +38,6 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   void SkipStatement(antlr4::Parser& parser);
   void SkipItem(antlr4::Parser& parser);
   void Report(antlr4::Parser& parser, antlr4::Token& token, IntervalSet expected);
-  void AddAdvice(antlr4::Parser& parser, antlr4::Token& token, const IntervalSet& expected,
-                 Diagnostic& diagnostic) const;
-  std::string_view Text(const antlr4::Token& token) const {
-    return sources_.text(SpanOf(file_, token));
-  }
 
   const SourceManager& sources_;
   FileId file_;

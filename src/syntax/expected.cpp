@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -11,23 +13,25 @@ namespace kdl::syntax {
 namespace {
 
 using antlr4::misc::IntervalSet;
+using P = KdlParser;
 
 constexpr size_t kMaxAlternatives = 5;
 
+/// Words for all that a rule can begin with.
 struct Group {
-  size_t rule;       ///< whose first tokens the words stand for
-  size_t token;      ///< if this token can stand there, all of the rule can
-  size_t not_token;  ///< unless this can (0: none)
+  size_t rule;
+  size_t token;                   ///< if this token can stand there, all of the rule can
+  std::array<size_t, 2> nowhere;  ///< unless one of these can, too
   const char* words;
 };
 
 // In this order: what a group stands for is not looked at again.
 constexpr Group kGroups[] = {
-    {KdlParser::RuleItem, KdlLexer::KERNEL, 0, "`kernel`, `program`, `fn` or another item"},
-    {KdlParser::RuleStmt, KdlLexer::LET, 0, "a statement"},
-    {KdlParser::RuleExpr, KdlLexer::AUTO, 0, "an expression"},
-    {KdlParser::RuleType, KdlLexer::LPAREN, KdlLexer::INT, "a type"},
-    {KdlParser::RuleName, KdlLexer::IDENT, 0, "a name"},
+    {P::RuleItem, P::KERNEL, {}, "`kernel`, `program`, `fn` or another item"},
+    {P::RuleStmt, P::LET, {}, "a statement"},
+    {P::RuleExpr, P::AUTO, {}, "an expression"},
+    {P::RuleType, P::LPAREN, {P::SEMI, P::FOR}, "a type"},
+    {P::RuleName, P::IDENT, {}, "a name"},
 };
 
 IntervalSet FirstOf(const antlr4::atn::ATN& atn, size_t rule) {
@@ -40,14 +44,16 @@ struct TokenRange {
 };
 
 // What can follow any expression: "an operator".
-constexpr TokenRange kOperators[] = {
-    {KdlLexer::OROR, KdlLexer::PERCENT},  {KdlLexer::AS, KdlLexer::AS},
-    {KdlLexer::TO, KdlLexer::TO},         {KdlLexer::DOT, KdlLexer::DOT},
-    {KdlLexer::LPAREN, KdlLexer::LPAREN}, {KdlLexer::LBRACK, KdlLexer::LBRACK}};
+constexpr TokenRange kOperators[] = {{P::OROR, P::PERCENT},  {P::AS, P::AS},
+                                     {P::TO, P::TO},         {P::DOT, P::DOT},
+                                     {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}};
+
+// What can follow a name or a call, of little help where something else can too.
+constexpr TokenRange kSuffixes[] = {
+    {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}, {P::DOT, P::DOT}, {P::LT, P::LT}};
 
 // Named by '=' alone.
-constexpr TokenRange kAssignOps[] = {{KdlLexer::PLUS_ASSIGN, KdlLexer::CARET_ASSIGN},
-                                     {KdlLexer::MAX, KdlLexer::MIN}};
+constexpr TokenRange kAssignOps[] = {{P::PLUS_ASSIGN, P::CARET_ASSIGN}, {P::MAX, P::MIN}};
 
 template <size_t N>
 IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
@@ -62,7 +68,7 @@ IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
 std::string Quoted(const antlr4::Parser& parser, size_t type) {
   std::string literal = parser.getVocabulary().getLiteralName(type);
   if (!literal.empty()) return literal;
-  return type == KdlLexer::STRING ? "a text in double quotes" : "a number";
+  return type == P::STRING ? "a text in double quotes" : "a number";
 }
 
 }  // namespace
@@ -71,7 +77,7 @@ std::string DescribeFound(const antlr4::Token& token, std::string_view text) {
   switch (token.getType()) {
     case antlr4::Token::EOF:
       return "the end of the file";
-    case KdlLexer::STRING:
+    case P::STRING:
       return "a text";
     default:
       return fmt::format("'{}'", text.substr(0, 60));
@@ -83,20 +89,28 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   IntervalSet rest = expected;
   std::vector<std::string> words;
   for (const Group& group : kGroups) {
-    bool applies = rest.contains(group.token) && rest.contains(size_t{KdlLexer::IDENT}) &&
-                   (group.not_token == 0 || !rest.contains(group.not_token));
-    if (group.rule == KdlParser::RuleItem) applies = rest.contains(group.token);
-    if (!applies) continue;
+    bool named = group.rule == P::RuleItem || rest.contains(size_t{P::IDENT});
+    if (!named || !rest.contains(group.token)) continue;
+    if (rest.contains(group.nowhere[0]) || rest.contains(group.nowhere[1])) continue;
     words.emplace_back(group.words);
     rest = rest.subtract(FirstOf(atn, group.rule));
   }
-  bool operators = rest.contains(size_t{KdlLexer::STAR});
+  bool operators = rest.contains(size_t{P::STAR});
   if (operators) rest = Without(rest, kOperators);
-  if (rest.contains(size_t{KdlLexer::PLUS_ASSIGN})) rest = Without(rest, kAssignOps);
+  if (rest.contains(size_t{P::PLUS_ASSIGN})) rest = Without(rest, kAssignOps);
+  if (rest.contains(size_t{P::LBRACK}) && rest.contains(size_t{P::DOT})) {
+    rest = Without(rest, kSuffixes);
+  }
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
-  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(KdlLexer::AT));
-  for (ssize_t type : rest.toList()) words.push_back(Quoted(parser, static_cast<size_t>(type)));
+  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
+  // Signs before words: more often it is they that are missing.
+  std::vector<ssize_t> types = rest.toList();
+  std::stable_partition(types.begin(), types.end(), [](ssize_t t) { return t > P::POP; });
+  for (ssize_t type : types) {
+    std::string word = Quoted(parser, static_cast<size_t>(type));
+    if (words.empty() || words.back() != word) words.push_back(std::move(word));
+  }
   if (operators && words.empty()) words.emplace_back("an operator");
   if (end && words.empty()) words.emplace_back("the end of the file");
   if (words.size() > kMaxAlternatives) words.resize(kMaxAlternatives);
@@ -130,7 +144,7 @@ IntervalSet ViableTokens(antlr4::Parser& parser, const antlr4::NoViableAltExcept
   auto* tried = static_cast<antlr4::CommonToken*>(stream.get(place));
   auto* simulator = parser.getInterpreter<antlr4::atn::ParserATNSimulator>();
   IntervalSet viable;
-  for (size_t type = 1; type <= KdlLexer::NOT; ++type) {
+  for (size_t type = 1; type <= P::NOT; ++type) {
     tried->setType(type);
     stream.seek(0);
     try {
@@ -144,8 +158,6 @@ IntervalSet ViableTokens(antlr4::Parser& parser, const antlr4::NoViableAltExcept
   return viable;
 }
 
-bool IsHardWord(size_t token_type) {
-  return token_type >= KdlLexer::IMPORT && token_type <= KdlLexer::FALSE;
-}
+bool IsHardWord(size_t token_type) { return token_type >= P::IMPORT && token_type <= P::FALSE; }
 
 }  // namespace kdl::syntax

@@ -66,12 +66,13 @@ std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStr
   return doc;
 }
 
-/// Whether no error was found in the item or at what follows it.
-bool IsWhole(P::ItemContext& item, const std::vector<size_t>& errors) {
-  if (item.exception != nullptr || item.start == nullptr || item.stop == nullptr) return false;
-  return std::none_of(errors.begin(), errors.end(), [&](size_t index) {
-    return index >= item.start->getTokenIndex() && index <= item.stop->getTokenIndex() + 1;
-  });
+/// Whether no error was found from the item's first token up to and with the next item's.
+bool IsWhole(const std::vector<P::ItemContext*>& items, size_t i,
+             const std::vector<size_t>& errors) {
+  size_t first = items[i]->start->getTokenIndex();
+  size_t last = i + 1 < items.size() ? items[i + 1]->start->getTokenIndex() : kNoToken;
+  return std::none_of(errors.begin(), errors.end(),
+                      [&](size_t index) { return index >= first && index <= last; });
 }
 
 }  // namespace
@@ -87,6 +88,7 @@ ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, N
 
   antlr4::ListTokenSource source(std::move(lexed.tokens));
   antlr4::CommonTokenStream tokens(&source);
+  tokens.fill();
   P parser(&tokens);
   parser.removeErrorListeners();
   P::ModuleContext* tree = ParseFast(parser);
@@ -95,10 +97,12 @@ ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, N
   if (tree == nullptr) return {module, false};
 
   Builder builder{sources, file, arena, names, diagnostics, *module};
-  for (P::ItemContext* node : tree->item()) {
-    if (!IsWhole(*node, errors->error_tokens())) continue;
+  std::vector<P::ItemContext*> nodes = tree->item();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!IsWhole(nodes, i, errors->error_tokens())) continue;
     size_t count = diagnostics.error_count();
-    const Item* item = BuildItem(builder, node, DocAbove(sources, file, tokens, *node->getStart()));
+    const Item* item =
+        BuildItem(builder, nodes[i], DocAbove(sources, file, tokens, *nodes[i]->start));
     if (diagnostics.error_count() == count) module->items.push_back(item);
   }
   return {module, errors->error_tokens().empty() && diagnostics.error_count() == errors_before};

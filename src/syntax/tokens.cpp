@@ -92,6 +92,7 @@ Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
 struct Level {
   size_t opener;
   size_t opener_type;
+  size_t indent;      ///< of the line of the bracket
   size_t ifs = 0;     ///< `if` expressions since the last separator
   size_t angles = 0;  ///< `name <name = …` that no `>` has closed
 
@@ -115,7 +116,7 @@ size_t OpenerOf(size_t type) {
 class BracketWalk {
  public:
   explicit BracketWalk(Lexed& lexed) : lexed_(lexed) {
-    levels_.push_back({kNoToken, 0});
+    levels_.push_back({kNoToken, 0, 0});
     lexed_.opener.assign(lexed_.tokens.size(), kNoToken);
   }
 
@@ -132,9 +133,10 @@ class BracketWalk {
  private:
   void Visit(size_t index, size_t type) {
     lexed_.opener[index] = levels_.back().opener;
+    NoteLine(index);
     size_t opener_type = OpenerOf(type);
     if (opener_type != 0) {
-      Close(opener_type);
+      Close(opener_type, index);
       if (type == KdlLexer::RBRACE) EndClause();
       return;
     }
@@ -144,7 +146,7 @@ class BracketWalk {
         [[fallthrough]];
       case KdlLexer::LPAREN:
       case KdlLexer::LBRACK:
-        levels_.push_back({index, type});
+        levels_.push_back({index, type, line_indent_});
         ++depth_;
         break;
       case KdlLexer::COMMA:
@@ -168,6 +170,12 @@ class BracketWalk {
     }
   }
 
+  void NoteLine(size_t index) {
+    size_t line = lexed_.tokens[index]->getLine();
+    if (line != line_) line_indent_ = lexed_.tokens[index]->getCharPositionInLine();
+    line_ = line;
+  }
+
   void Deepen(size_t& count) {
     ++count;
     ++depth_;
@@ -181,9 +189,13 @@ class BracketWalk {
 
   /// Pops the levels down to the bracket that this one closes. What lies above it was not closed;
   /// a brace closes over parentheses, and nothing else over a brace.
-  void Close(size_t opener_type) {
+  void Close(size_t opener_type, size_t index) {
     for (size_t i = levels_.size(); i-- > 1;) {
       if (levels_[i].opener_type == opener_type) {
+        bool first_on_line = lexed_.tokens[index]->getCharPositionInLine() == line_indent_;
+        if (opener_type == KdlLexer::LBRACE && first_on_line && line_indent_ < levels_[i].indent) {
+          lexed_.closed_further_left.push_back({levels_[i].opener, index});
+        }
         while (levels_.size() > i) {
           depth_ -= levels_.back().depth();
           levels_.pop_back();
@@ -201,6 +213,8 @@ class BracketWalk {
   Lexed& lexed_;
   std::vector<Level> levels_;
   size_t depth_ = 0;
+  size_t line_ = 0;
+  size_t line_indent_ = 0;
 };
 
 }  // namespace
@@ -222,6 +236,9 @@ bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngi
     }
     auto& common = static_cast<antlr4::CommonToken&>(*token);
     size_t type = token->getType();
+    bool repeated = type == KdlLexer::UNKNOWN && !lexed.faulty_lines.empty() &&
+                    lexed.faulty_lines.back() == token->getLine();
+    if (repeated) continue;
     Mend mend = MendWord(file, sources.text(SpanOf(file, common)), common, diagnostics);
     if (mend == Mend::Stop) return false;
     if (mend == Mend::Drop || token->getType() != type)

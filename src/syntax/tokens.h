@@ -14,6 +14,13 @@ namespace kdl::syntax {
 
 inline constexpr size_t kNoToken = ~size_t{0};
 
+/// Two braces that belong together though the second stands further left than the line of the
+/// first.
+struct ClosedFurtherLeft {
+  size_t opener;
+  size_t closer;
+};
+
 /// The words of a file, and what stands between them and a parse.
 struct Lexed {
   explicit Lexed(std::string_view text) : input(text), lexer(&input) {}
@@ -23,7 +30,8 @@ struct Lexed {
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
   /// For each token the innermost bracket that is open before it, kNoToken outside of all.
   std::vector<size_t> opener;
-  /// Lines whose words were at fault: what the parser says about them would only repeat it.
+  std::vector<ClosedFurtherLeft> closed_further_left;
+  /// Lines whose words were at fault, ascending: what the parser says there would only repeat it.
   std::vector<size_t> faulty_lines;
 };
 

@@ -1,0 +1,129 @@
+#include "syntax/syntax_error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "support/near_names.h"
+#include "syntax/diagnostics.h"
+#include "syntax/expected.h"
+
+namespace kdl::syntax {
+
+namespace {
+
+/// The parts of an error that its advice looks at.
+class Advisor {
+ public:
+  Advisor(const SyntaxError& error, const SourceManager& sources, FileId file, const Lexed& lexed)
+      : error_(error), sources_(sources), file_(file), lexed_(lexed) {}
+
+  /// The error belongs to the end of the line before: what is missing there is no whole statement
+  /// or block.
+  bool IsAtLineEnd() const {
+    return error_.previous != nullptr && error_.previous->getLine() < error_.token.getLine() &&
+           !Is(antlr4::Token::EOF) && !Wants(KdlLexer::LET) && !Wants(KdlLexer::KERNEL) &&
+           !Wants(KdlLexer::RBRACE);
+  }
+
+  std::string Help() const {
+    bool expression = Wants(KdlLexer::AUTO);
+    size_t index = error_.token.getTokenIndex();
+    if (Is(KdlLexer::IF) && expression) {
+      return "put an `if … then … else …` inside an expression into parentheses";
+    }
+    if (Wants(KdlLexer::IDENT) && !expression && IsHardWord(error_.token.getType())) {
+      return fmt::format("'{}' is a word of the language; choose another name", Text(error_.token));
+    }
+    if (index > 1 && TypeAt(index - 1) == KdlLexer::DOT && TypeAt(index - 2) == KdlLexer::INT) {
+      return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 2));
+    }
+    if (Is(KdlLexer::DOT) && index > 0 && TypeAt(index - 1) == KdlLexer::INT) {
+      return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 1));
+    }
+    if (Is(KdlLexer::DOT) && expression && TypeAt(index + 1) == KdlLexer::INT) {
+      return fmt::format("a float has digits on both sides of the point: 0.{}", TextAt(index + 1));
+    }
+    if (Is(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
+      return "two values are compared with ==";
+    }
+    if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
+    if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {
+      return fmt::format("the type of a fn's result follows ->: -> {}", Text(error_.token));
+    }
+    return Is(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
+  }
+
+  /// Where the bracket stands that could be closed here, if that is on another line; for a brace
+  /// also the inner one that a brace further left than its line closes.
+  void AddNotes(Diagnostic& diagnostic) const {
+    size_t opener = lexed_.opener[error_.token.getTokenIndex()];
+    if (opener == kNoToken || Wants(KdlLexer::LET)) return;
+    const antlr4::Token& open = TokenAt(opener);
+    if (!error_.expected.contains(CloserOf(open.getType()))) return;
+    for (const ClosedFurtherLeft& pair : lexed_.closed_further_left) {
+      if (pair.opener <= opener || pair.closer >= error_.token.getTokenIndex()) continue;
+      diagnostic.Note(SpanOf(file_, TokenAt(pair.opener)),
+                      "perhaps it is this '{' that is not closed");
+      diagnostic.Note(SpanOf(file_, TokenAt(pair.closer)),
+                      "which this '}', further left, now closes");
+      return;
+    }
+    if (open.getLine() == error_.token.getLine()) return;
+    diagnostic.Note(SpanOf(file_, open), fmt::format("'{}' opened here", Text(open)));
+  }
+
+ private:
+  bool Is(size_t type) const { return error_.token.getType() == type; }
+  bool Wants(size_t type) const { return error_.expected.contains(type); }
+  const antlr4::Token& TokenAt(size_t index) const {
+    return *error_.parser.getTokenStream()->get(index);
+  }
+  size_t TypeAt(size_t index) const { return TokenAt(index).getType(); }
+  std::string_view Text(const antlr4::Token& token) const {
+    return sources_.text(SpanOf(file_, token));
+  }
+  std::string_view TextAt(size_t index) const { return Text(TokenAt(index)); }
+
+  static size_t CloserOf(size_t opener) {
+    if (opener == KdlLexer::LBRACE) return KdlLexer::RBRACE;
+    return opener == KdlLexer::LBRACK ? KdlLexer::RBRACK : KdlLexer::RPAREN;
+  }
+
+  std::string NearItemWord() const {
+    constexpr std::array<std::string_view, 8> kWords = {"import",  "const", "export", "kernel",
+                                                        "program", "fn",    "device", "test"};
+    std::string_view near = NearestName(Text(error_.token), kWords);
+    return near.empty() ? std::string() : fmt::format("did you mean '{}'?", near);
+  }
+
+  const SyntaxError& error_;
+  const SourceManager& sources_;
+  FileId file_;
+  const Lexed& lexed_;
+};
+
+}  // namespace
+
+void ReportSyntaxError(const SyntaxError& error, const SourceManager& sources, FileId file,
+                       const Lexed& lexed, DiagnosticEngine& diagnostics) {
+  Advisor advisor(error, sources, file, lexed);
+  auto found = [&](const antlr4::Token& token) {
+    return DescribeFound(token, sources.text(SpanOf(file, token)));
+  };
+  std::string expected = DescribeExpected(error.parser, error.expected);
+  Span span = SpanOf(file, error.token);
+  Diagnostic* diagnostic = nullptr;
+  if (advisor.IsAtLineEnd()) {
+    span.begin = span.end = SpanOf(file, *error.previous).end;
+    diagnostic = &diagnostics.Report(diag::MissingAfter, span, expected, found(*error.previous));
+  } else {
+    diagnostic = &diagnostics.Report(diag::Unexpected, span, found(error.token), expected);
+  }
+  diagnostic->Help(advisor.Help());
+  advisor.AddNotes(*diagnostic);
+}
+
+}  // namespace kdl::syntax
