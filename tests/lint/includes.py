@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "src/sema": {"src/support", "src/syntax"},
     "src/irgen": {"src/support", "src/syntax", "src/sema", "src/ir"},
     "src/passes": {"src/support", "src/ir"},
-    "src/interp": {"src/support", "src/ir"},
+    "src/interp": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
     "src/targets": BELOW_TARGETS,

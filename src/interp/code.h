@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/eval.h"
+#include "ir/module.h"
+#include "support/result.h"
+
+namespace kdl::interp {
+
+class Core;
+struct Activation;
+struct Code;
+struct Instruction;
+
+enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Event };
+
+/// Where a value lives in an Activation: a place in the array of its kind.
+struct Slot {
+  SlotKind kind = SlotKind::Scalar;
+  uint32_t index = 0;
+};
+
+using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
+
+/// The points that an op over tiles runs over: axes, and where their blks are.
+struct PointsPlan {
+  std::vector<ir::AxisId> axes;
+  std::vector<uint32_t> blks;
+  size_t reduced = 0;  ///< so many of them, at the end, are folded away
+  /// For each operand and each axis of the points: the number of the axis in the operand's type, or
+  /// -1.
+  std::vector<std::vector<int>> axis_in_operand;
+};
+
+/// coefficient * operand.
+struct TermPlan {
+  int64_t coefficient = 0;
+  size_t operand = 0;   ///< of the op
+  int point_axis = -1;  ///< of a blk: its axis among the points
+};
+
+struct DimPlan {
+  int64_t offset = 0;
+  std::vector<TermPlan> terms;
+};
+
+struct AccessPlan {
+  std::vector<DimPlan> dims;
+  ir::EdgeKind edge = ir::EdgeKind::Guard;
+  int value = -1;      ///< of a store: the operand's number
+  int otherwise = -1;  ///< of a load
+  int mask = -1;
+};
+
+struct FoldPlan {
+  ir::OrderKind order = ir::OrderKind::Chain;
+  uint64_t identity = 0;       ///< what lanes start from
+  ir::EvalFn fold = nullptr;   ///< reduce: (acc, term); contract: how lanes add up
+  ir::EvalFn term = nullptr;   ///< contract: (a, b, acc)
+  ir::EvalFn widen = nullptr;  ///< contract: an element of a or b as acc; null where it is
+};
+
+/// An op made ready to run: slots instead of values, numbers instead of sizes.
+struct Instruction {
+  const ir::Op* op = nullptr;
+  Handler run = nullptr;
+  std::vector<Slot> operands;
+  std::vector<Slot> results;
+  std::vector<uint32_t> regions;  ///< of Code::blocks
+  ir::EvalFn eval = nullptr;      ///< elementwise
+  int64_t number = 0;             ///< const: bits; size: value
+  std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
+                                  ///< buffer; an alloc's sizes
+  std::unique_ptr<PointsPlan> points;
+  std::unique_ptr<AccessPlan> access;
+  std::unique_ptr<FoldPlan> fold;
+  const Code* callee = nullptr;
+};
+
+struct BlockCode {
+  std::vector<Slot> params;
+  std::vector<Instruction> instructions;
+};
+
+/// A function made ready to run with given sizes.
+struct Code {
+  const ir::Function* function = nullptr;
+  std::vector<BlockCode> blocks;  ///< number 0 is the body
+  uint32_t slot_counts[6] = {};   ///< by SlotKind
+};
+
+/// The value of a size name or an int generic; nothing where it has none.
+using Symbols = std::function<std::optional<int64_t>(Name)>;
+
+/// The code of a function and of all that it calls. The module must outlive it, unchanged.
+struct Image {
+  const Code* entry = nullptr;
+  std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
+};
+
+/// The module has been verified. Fails where a size that the function needs has no value.
+Result<Image> Prepare(const ir::Module& module, const ir::Function& function,
+                      const Symbols& symbols);
+
+}  // namespace kdl::interp

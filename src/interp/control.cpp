@@ -1,0 +1,273 @@
+#include <algorithm>
+#include <utility>
+
+#include "interp/handlers.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+// Regions. Starting one pushes a frame; its yield either starts the next run of the block or pops
+// the frame and leaves the results with the op around it.
+
+namespace kdl::interp {
+
+namespace {
+
+Frame& Push(Core& core, Activation& here, const Instruction& owner, size_t region) {
+  core.frames.push_back({&here, &here.code->blocks[owner.regions[region]], 0, &owner, {}});
+  return core.frames.back();
+}
+
+int64_t ScalarAt(Activation& here, const Instruction& instruction, size_t operand) {
+  return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
+}
+
+/// hi - lo for lo < hi: it may need all 64 bits.
+uint64_t Remaining(int64_t lo, int64_t hi) {
+  return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
+}
+
+/// Sets the first parameter: the blk of a for, the index of a loop.
+void BeginIteration(Frame& frame) {
+  const LoopState& state = std::get<LoopState>(frame.control);
+  Slot param = frame.block->params[0];
+  frame.next = 0;
+  if (param.kind == SlotKind::Blk) {
+    auto size = std::min(static_cast<uint64_t>(state.step), Remaining(state.next, state.hi));
+    frame.here->blk(param) = {state.next, static_cast<int64_t>(size), state.number};
+  } else {
+    frame.here->scalar(param) = static_cast<uint64_t>(state.next);
+  }
+}
+
+void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,
+                  size_t first_init) {
+  LoopState state{ScalarAt(here, instruction, 0), ScalarAt(here, instruction, 1), step, 0};
+  if (state.next >= state.hi) {
+    return MoveValues(here, instruction.operands, first_init, here, instruction.results, 0);
+  }
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = state;
+  MoveValues(here, instruction.operands, first_init, here, frame.block->params, 1);
+  BeginIteration(frame);
+}
+
+void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<LoopState>(frame.control);
+  if (Remaining(state.next, state.hi) > static_cast<uint64_t>(state.step)) {
+    MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
+    state.next += state.step;
+    ++state.number;
+    return BeginIteration(frame);
+  }
+  MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
+  core.frames.pop_back();
+}
+
+/// Sets the parameters for the block whose number is in the state; the leftmost binder is
+/// outermost.
+void BeginSpmdBlock(Frame& frame) {
+  const SpmdState& state = std::get<SpmdState>(frame.control);
+  const Instruction& spmd = *frame.owner;
+  int64_t rest = state.block;
+  frame.next = 0;
+  for (size_t b = state.counts.size(); b-- > 0;) {
+    int64_t number = rest % state.counts[b];
+    rest /= state.counts[b];
+    int64_t lo = ScalarAt(*frame.here, spmd, 2 * b);
+    int64_t hi = ScalarAt(*frame.here, spmd, 2 * b + 1);
+    int64_t extent = spmd.numbers[b];
+    Slot param = frame.block->params[b];
+    if (extent == 0) {
+      frame.here->scalar(param) = static_cast<uint64_t>(lo) + static_cast<uint64_t>(number);
+    } else {
+      int64_t start = lo + number * extent;
+      auto size = std::min(static_cast<uint64_t>(extent), Remaining(start, hi));
+      frame.here->blk(param) = {start, static_cast<int64_t>(size), number};
+    }
+  }
+}
+
+void YieldSpmd(Core& core, Frame& frame) {
+  auto& state = std::get<SpmdState>(frame.control);
+  if (state.block_count - state.block <= core.facts.core_num) return core.frames.pop_back();
+  state.block += core.facts.core_num;
+  BeginSpmdBlock(frame);
+}
+
+void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    Slot target = owner.results[i];
+    if (target.kind == SlotKind::Scalar) {
+      here.scalar(target) = state.outputs[i]->elements[0];
+    } else {
+      here.tile(target) = std::move(state.outputs[i]);
+    }
+  }
+}
+
+void BeginNestPoint(Frame& frame) {
+  const PointState& state = std::get<PointState>(frame.control);
+  frame.next = 0;
+  for (size_t axis = 0; axis < frame.block->params.size(); ++axis) {
+    int64_t start = frame.here->blk(frame.owner->operands[axis]).start;
+    frame.here->scalar(frame.block->params[axis]) =
+        static_cast<uint64_t>(start + state.walk.position(axis));
+  }
+}
+
+void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<PointState>(frame.control);
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
+        frame.here->scalar(yield.operands[i]);
+  }
+  state.walk.Next();
+  if (!state.walk.done()) return BeginNestPoint(frame);
+  KeepOutputs(*frame.here, *frame.owner, state);
+  core.frames.pop_back();
+}
+
+/// The number of the optional mask among a call's operands; its count: there is none.
+size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
+
+/// Goes on to the next point that is not masked out and hands the callee its arguments; false:
+/// there is none.
+bool BeginCallPoint(Activation& here, const Instruction& call, PointState& state) {
+  size_t mask = MaskOperand(call);
+  const uint64_t* flags =
+      mask < call.operands.size() ? ElementsOf(here, call.operands[mask]) : nullptr;
+  while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
+  if (state.walk.done()) return false;
+  const std::vector<Slot>& params = call.callee->blocks[0].params;
+  for (size_t i = 0; i < mask; ++i) {
+    state.callee->scalar(params[i]) = ElementsOf(here, call.operands[i])[state.walk.offset(i)];
+  }
+  return true;
+}
+
+void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
+  auto& state = std::get<PointState>(frame.control);
+  const Instruction& call = *frame.owner;
+  Activation& caller = *core.frames[core.frames.size() - 2].here;
+  size_t place = call.operands.size();
+  state.outputs[0]->elements[static_cast<size_t>(state.walk.offset(place))] =
+      frame.here->scalar(return_op.operands[0]);
+  state.walk.Next();
+  frame.next = 0;
+  if (BeginCallPoint(caller, call, state)) return;
+  KeepOutputs(caller, call, state);
+  core.frames.pop_back();
+}
+
+}  // namespace
+
+void StartFor(Core& core, Activation& here, const Instruction& instruction) {
+  StartCounted(core, here, instruction, instruction.numbers[0], 2);
+}
+
+void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
+  int64_t step = ScalarAt(here, instruction, 2);
+  if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
+  StartCounted(core, here, instruction, step, 3);
+}
+
+void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
+  SpmdState state;
+  state.block = core.facts.core_id;
+  for (size_t b = 0; b < instruction.numbers.size(); ++b) {
+    int64_t lo = ScalarAt(here, instruction, 2 * b);
+    int64_t hi = ScalarAt(here, instruction, 2 * b + 1);
+    int64_t extent = std::max<int64_t>(instruction.numbers[b], 1);
+    uint64_t count = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(extent) + 1;
+    state.counts.push_back(static_cast<int64_t>(count));
+    bool overflow =
+        __builtin_mul_overflow(state.block_count, state.counts.back(), &state.block_count);
+    if (overflow || state.counts.back() < 0) {
+      return core.Break(instruction, "has a domain of 2^63 blocks or more");
+    }
+  }
+  if (state.block >= state.block_count) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = std::move(state);
+  BeginSpmdBlock(frame);
+}
+
+void StartNest(Core& core, Activation& here, const Instruction& instruction) {
+  const PointsPlan& points = *instruction.points;
+  std::vector<AxisRange> ranges = RangesOf(points, here);
+  std::vector<std::shared_ptr<Tile>> outputs;
+  std::vector<std::vector<int64_t>> strides;
+  for (const ir::Value* result : instruction.op->results()) {
+    std::vector<AxisRange> own(result->type()->axes.size());
+    std::vector<size_t> place(points.axes.size());
+    for (size_t axis = 0; axis < points.axes.size(); ++axis) {
+      const auto& axes = result->type()->axes;
+      place[axis] = static_cast<size_t>(std::find(axes.begin(), axes.end(), points.axes[axis]) -
+                                        axes.begin());
+      own[place[axis]] = ranges[axis];
+    }
+    std::vector<int64_t> own_strides = StridesOf(own);
+    strides.emplace_back();
+    for (size_t axis : place) strides.back().push_back(own_strides[axis]);
+    outputs.push_back(MakeTile(std::move(own)));
+  }
+  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs), nullptr};
+  if (state.walk.done()) return KeepOutputs(here, instruction, state);
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = std::move(state);
+  BeginNestPoint(frame);
+}
+
+void StartIf(Core& core, Activation& here, const Instruction& instruction) {
+  Push(core, here, instruction, here.scalar(instruction.operands[0]) != 0 ? 0 : 1);
+}
+
+void StartCall(Core& core, Activation& here, const Instruction& instruction) {
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!OperandsFit(core, here, instruction, ranges)) return;
+  std::vector<std::vector<int64_t>> strides;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    Slot slot = instruction.operands[i];
+    strides.push_back(OperandStrides(*instruction.points, i, ranges,
+                                     slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr));
+  }
+  auto output = MakeTile(ranges);
+  strides.push_back(StridesOf(ranges));
+  std::fill(output->elements.begin(), output->elements.end(),
+            UnspecifiedBits(instruction.op->result()->type()->scalar));
+  PointState state{PointWalk(SizesOf(ranges), strides),
+                   {std::move(output)},
+                   std::make_unique<Activation>(*instruction.callee)};
+  if (!BeginCallPoint(here, instruction, state)) return KeepOutputs(here, instruction, state);
+  core.frames.push_back(
+      {state.callee.get(), instruction.callee->blocks.data(), 0, &instruction, {}});
+  core.frames.back().control = std::move(state);
+}
+
+void RunYield(Core& core, Activation& here, const Instruction& instruction) {
+  Frame& frame = core.frames.back();
+  switch (frame.owner->op->kind()) {
+    case ir::OpKind::For:
+    case ir::OpKind::Loop:
+      return YieldCounted(core, frame, instruction);
+    case ir::OpKind::Spmd:
+      return YieldSpmd(core, frame);
+    case ir::OpKind::Nest:
+      return YieldNest(core, frame, instruction);
+    case ir::OpKind::If:
+      MoveValues(here, instruction.operands, 0, here, frame.owner->results, 0);
+      core.frames.pop_back();
+      return;
+    default:
+      KDL_UNREACHABLE("a yield below '{}'", frame.owner->op->info().spelling);
+  }
+}
+
+void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
+  Frame& frame = core.frames.back();
+  if (frame.owner) return ReturnToCall(core, frame, instruction);
+  if (!instruction.operands.empty()) core.result = here.scalar(instruction.operands[0]);
+  core.state = MachineState::Done;
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "interp/code.h"
+#include "interp/machine.h"
+#include "interp/program_host.h"
+#include "interp/tile.h"
+#include "interp/trap.h"
+
+namespace kdl::interp {
+
+/// Per-core scratch. What has not been written may not be read.
+struct Buffer {
+  std::vector<uint64_t> elements;
+  std::vector<bool> defined;
+};
+
+/// The values of one run of a function.
+struct Activation {
+  explicit Activation(const Code& code_to_run);
+
+  const Code* code;
+  std::vector<uint64_t> scalars;
+  std::vector<TileRef> tiles;
+  std::vector<BlkFacts> blks;
+  std::vector<TensorValue> tensors;
+  std::vector<Buffer> buffers;
+  std::vector<EventId> events;
+
+  uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
+  TileRef& tile(Slot slot) { return tiles[slot.index]; }
+  BlkFacts& blk(Slot slot) { return blks[slot.index]; }
+  TensorValue& tensor(Slot slot) { return tensors[slot.index]; }
+};
+
+/// `for` and `loop`: what the next run of the body starts from.
+struct LoopState {
+  int64_t next = 0;
+  int64_t hi = 0;
+  int64_t step = 1;
+  int64_t number = 0;
+};
+
+/// `spmd`: the block that this core runs, and how many there are.
+struct SpmdState {
+  std::vector<int64_t> counts;  ///< blocks of each binder
+  int64_t block = 0;
+  int64_t block_count = 1;
+};
+
+/// `nest` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
+/// output s.
+struct PointState {
+  PointWalk walk;
+  std::vector<std::shared_ptr<Tile>> outputs;
+  std::unique_ptr<Activation> callee;
+};
+
+/// A block that runs. The frames of a machine are its whole control state.
+struct Frame {
+  Activation* here = nullptr;
+  const BlockCode* block = nullptr;
+  size_t next = 0;  ///< of block->instructions
+  const Instruction* owner =
+      nullptr;  ///< whose region it is, or the call; null: the function's body
+  std::variant<std::monostate, LoopState, SpmdState, PointState> control;
+};
+
+/// The state of a machine, for the handlers of ops.
+class Core {
+ public:
+  Core(const Code& code, const CoreFacts& core_facts) : facts(core_facts), body(code) {}
+
+  void Stop(const Trap& why) {
+    trap = why;
+    state = MachineState::Trapped;
+  }
+  void Fail(Failure why) {
+    failure = std::move(why);
+    state = MachineState::Failed;
+  }
+  /// The compiler's mistake: names the op, its place and `what` is wrong.
+  void Break(const Instruction& instruction, const std::string& what);
+
+  CoreFacts facts;
+  MachineState state = MachineState::Running;
+  Activation body;
+  std::vector<Frame> frames;
+  std::optional<Trap> trap;
+  std::optional<Failure> failure;
+  std::string fault;
+  uint64_t result = 0;  ///< of a fn that ran as the whole function
+};
+
+/// A value of any kind, on its way from one slot to another.
+struct AnyValue {
+  uint64_t bits = 0;
+  TileRef tile;
+  BlkFacts blk;
+  TensorValue tensor;
+  EventId event;
+};
+
+/// Copies values all at once: a target may be a source.
+void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
+                Activation& to, const std::vector<Slot>& targets, size_t first_target);
+
+/// The handler of an op; `scalar_only`: all operands and results are scalars.
+Handler HandlerOf(ir::OpKind kind, bool scalar_only);
+
+/// The ranges of the points, from the blks in scope.
+std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
+/// The strides over the points of operand number `operand`, which has been checked against the
+/// ranges; all 0 for a scalar.
+std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
+                                    const std::vector<AxisRange>& ranges, const TileRef& tile);
+/// The elements of an operand: a scalar's one, or a tile's.
+const uint64_t* ElementsOf(const Activation& here, Slot slot);
+/// False, with the core broken, where a tile operand does not have the ranges of the points.
+bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
+                 const std::vector<AxisRange>& ranges);
+
+std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges);
+
+/// What an element holds that the language leaves open: visibly not a sensible value.
+uint64_t UnspecifiedBits(Scalar scalar);
+
+}  // namespace kdl::interp

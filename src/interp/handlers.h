@@ -1,0 +1,52 @@
+#pragma once
+
+#include "interp/core.h"
+
+namespace kdl::interp {
+
+// One handler runs one op, or starts the op's region; `yield` and `return` go on with the op around
+// them.
+
+// values.cpp
+void RunNumber(Core& core, Activation& here, const Instruction& instruction);
+void RunScalarElementwise(Core& core, Activation& here, const Instruction& instruction);
+void RunTileElementwise(Core& core, Activation& here, const Instruction& instruction);
+void RunBlkStart(Core& core, Activation& here, const Instruction& instruction);
+void RunBlkSize(Core& core, Activation& here, const Instruction& instruction);
+void RunBlkIndex(Core& core, Activation& here, const Instruction& instruction);
+void RunMakeBlk(Core& core, Activation& here, const Instruction& instruction);
+void RunIota(Core& core, Activation& here, const Instruction& instruction);
+void RunElement(Core& core, Activation& here, const Instruction& instruction);
+void RunCoreId(Core& core, Activation& here, const Instruction& instruction);
+void RunCoreNum(Core& core, Activation& here, const Instruction& instruction);
+
+// folds.cpp
+void RunReduce(Core& core, Activation& here, const Instruction& instruction);
+void RunContract(Core& core, Activation& here, const Instruction& instruction);
+
+// memory.cpp
+void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunStore(Core& core, Activation& here, const Instruction& instruction);
+void RunCheck(Core& core, Activation& here, const Instruction& instruction);
+void RunBufferNew(Core& core, Activation& here, const Instruction& instruction);
+void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunBufferStore(Core& core, Activation& here, const Instruction& instruction);
+
+// control.cpp
+void StartFor(Core& core, Activation& here, const Instruction& instruction);
+void StartLoop(Core& core, Activation& here, const Instruction& instruction);
+void StartSpmd(Core& core, Activation& here, const Instruction& instruction);
+void StartNest(Core& core, Activation& here, const Instruction& instruction);
+void StartIf(Core& core, Activation& here, const Instruction& instruction);
+void StartCall(Core& core, Activation& here, const Instruction& instruction);
+void RunYield(Core& core, Activation& here, const Instruction& instruction);
+void RunReturn(Core& core, Activation& here, const Instruction& instruction);
+
+// program.cpp
+void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
+void RunFree(Core& core, Activation& here, const Instruction& instruction);
+void RunTransfer(Core& core, Activation& here, const Instruction& instruction);
+void RunLaunch(Core& core, Activation& here, const Instruction& instruction);
+
+}  // namespace kdl::interp

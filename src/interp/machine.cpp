@@ -1,0 +1,273 @@
+#include "interp/machine.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "interp/handlers.h"
+#include "support/check.h"
+
+namespace kdl::interp {
+
+namespace {
+
+AnyValue Read(const Activation& here, Slot slot) {
+  AnyValue value;
+  switch (slot.kind) {
+    case SlotKind::Scalar:
+      value.bits = here.scalars[slot.index];
+      break;
+    case SlotKind::Tile:
+      value.tile = here.tiles[slot.index];
+      break;
+    case SlotKind::Blk:
+      value.blk = here.blks[slot.index];
+      break;
+    case SlotKind::Tensor:
+      value.tensor = here.tensors[slot.index];
+      break;
+    case SlotKind::Event:
+      value.event = here.events[slot.index];
+      break;
+    case SlotKind::Buffer:
+      KDL_UNREACHABLE("a buffer that leaves its block");
+  }
+  return value;
+}
+
+void Write(Activation& here, Slot slot, AnyValue value) {
+  switch (slot.kind) {
+    case SlotKind::Scalar:
+      here.scalars[slot.index] = value.bits;
+      break;
+    case SlotKind::Tile:
+      here.tiles[slot.index] = std::move(value.tile);
+      break;
+    case SlotKind::Blk:
+      here.blks[slot.index] = value.blk;
+      break;
+    case SlotKind::Tensor:
+      here.tensors[slot.index] = std::move(value.tensor);
+      break;
+    case SlotKind::Event:
+      here.events[slot.index] = value.event;
+      break;
+    case SlotKind::Buffer:
+      KDL_UNREACHABLE("a buffer that enters a block");
+  }
+}
+
+/// A few scalars, as inner loops carry them. False: not that.
+bool MoveFewScalars(Activation& from, const std::vector<Slot>& sources, size_t first_source,
+                    Activation& to, const std::vector<Slot>& targets, size_t first_target) {
+  std::array<uint64_t, 4> bits;
+  size_t count = targets.size() - first_target;
+  if (count > bits.size()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (targets[first_target + i].kind != SlotKind::Scalar) return false;
+    bits[i] = from.scalar(sources[first_source + i]);
+  }
+  for (size_t i = 0; i < count; ++i) to.scalar(targets[first_target + i]) = bits[i];
+  return true;
+}
+
+}  // namespace
+
+Activation::Activation(const Code& code_to_run) : code(&code_to_run) {
+  auto count = [&](SlotKind kind) { return code->slot_counts[static_cast<size_t>(kind)]; };
+  scalars.resize(count(SlotKind::Scalar));
+  tiles.resize(count(SlotKind::Tile));
+  blks.resize(count(SlotKind::Blk));
+  tensors.resize(count(SlotKind::Tensor));
+  buffers.resize(count(SlotKind::Buffer));
+  events.resize(count(SlotKind::Event));
+}
+
+void Core::Break(const Instruction& instruction, const std::string& what) {
+  fault = fmt::format("{}: '{}' of '{}' {}", ToString(instruction.op->loc()),
+                      instruction.op->info().spelling, QuotedText(*instruction.op), what);
+  state = MachineState::Broken;
+}
+
+void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
+                Activation& to, const std::vector<Slot>& targets, size_t first_target) {
+  size_t count = targets.size() - first_target;
+  KDL_CHECK(sources.size() - first_source == count, "{} values for {} places",
+            sources.size() - first_source, count);
+  if (MoveFewScalars(from, sources, first_source, to, targets, first_target)) return;
+  std::vector<AnyValue> values;
+  for (size_t i = 0; i < count; ++i) values.push_back(Read(from, sources[first_source + i]));
+  for (size_t i = 0; i < count; ++i) Write(to, targets[first_target + i], std::move(values[i]));
+}
+
+std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here) {
+  std::vector<AxisRange> ranges;
+  for (uint32_t blk : points.blks) ranges.push_back({here.blks[blk].start, here.blks[blk].size});
+  return ranges;
+}
+
+std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges) {
+  std::vector<int64_t> sizes;
+  for (const AxisRange& range : ranges) sizes.push_back(range.size);
+  return sizes;
+}
+
+const uint64_t* ElementsOf(const Activation& here, Slot slot) {
+  return slot.kind == SlotKind::Tile ? here.tiles[slot.index]->elements.data()
+                                     : &here.scalars[slot.index];
+}
+
+std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
+                                    const std::vector<AxisRange>& ranges, const TileRef& tile) {
+  std::vector<int64_t> strides(ranges.size(), 0);
+  if (!tile) return strides;
+  std::vector<int64_t> own = StridesOf(tile->ranges);
+  for (size_t axis = 0; axis < ranges.size(); ++axis) {
+    int number = points.axis_in_operand[operand][axis];
+    if (number >= 0) strides[axis] = own[static_cast<size_t>(number)];
+  }
+  return strides;
+}
+
+bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
+                 const std::vector<AxisRange>& ranges) {
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    if (instruction.operands[i].kind != SlotKind::Tile) continue;
+    const TileRef& tile = here.tile(instruction.operands[i]);
+    if (!tile) {
+      core.Break(instruction, fmt::format("uses operand {}, which has no value yet", i));
+      return false;
+    }
+    for (size_t axis = 0; axis < ranges.size(); ++axis) {
+      int number = instruction.points->axis_in_operand[i][axis];
+      if (number < 0 || tile->ranges[static_cast<size_t>(number)] == ranges[axis]) continue;
+      const AxisRange& found = tile->ranges[static_cast<size_t>(number)];
+      core.Break(instruction,
+                 fmt::format(
+                     "uses a tile made for block {} + {} of axis {}, but that block is now {} + {}",
+                     found.start, found.size, instruction.points->axes[axis].value,
+                     ranges[axis].start, ranges[axis].size));
+      return false;
+    }
+  }
+  return true;
+}
+
+uint64_t UnspecifiedBits(Scalar scalar) {
+  constexpr uint64_t kPattern = 0xA5A5'A5A5'A5A5'A5A5;
+  return scalar == Scalar::Bool ? 1 : kPattern >> (64 - 8 * Bytes(scalar));
+}
+
+Handler HandlerOf(ir::OpKind kind, bool scalar_only) {
+  using ir::OpKind;
+  switch (kind) {
+    case OpKind::Const:
+    case OpKind::SizeOf:
+      return &RunNumber;
+    case OpKind::BlkStart:
+      return &RunBlkStart;
+    case OpKind::BlkSize:
+      return &RunBlkSize;
+    case OpKind::BlkIndex:
+      return &RunBlkIndex;
+    case OpKind::MakeBlk:
+      return &RunMakeBlk;
+    case OpKind::Iota:
+      return &RunIota;
+    case OpKind::Load:
+      return scalar_only ? &RunScalarLoad : &RunLoad;
+    case OpKind::Store:
+      return &RunStore;
+    case OpKind::Reduce:
+      return &RunReduce;
+    case OpKind::Contract:
+      return &RunContract;
+    case OpKind::For:
+      return &StartFor;
+    case OpKind::Spmd:
+      return &StartSpmd;
+    case OpKind::Loop:
+      return &StartLoop;
+    case OpKind::If:
+      return &StartIf;
+    case OpKind::Yield:
+      return &RunYield;
+    case OpKind::Call:
+      return &StartCall;
+    case OpKind::Return:
+      return &RunReturn;
+    case OpKind::CoreId:
+      return &RunCoreId;
+    case OpKind::CoreNum:
+      return &RunCoreNum;
+    case OpKind::Nest:
+      return &StartNest;
+    case OpKind::Element:
+      return &RunElement;
+    case OpKind::Check:
+      return &RunCheck;
+    case OpKind::BufferNew:
+      return &RunBufferNew;
+    case OpKind::BufferLoad:
+      return &RunBufferLoad;
+    case OpKind::BufferStore:
+      return &RunBufferStore;
+    case OpKind::Alloc:
+      return &RunAlloc;
+    case OpKind::Free:
+      return &RunFree;
+    case OpKind::Transfer:
+      return &RunTransfer;
+    case OpKind::Launch:
+      return &RunLaunch;
+    default:
+      break;
+  }
+  KDL_CHECK(ir::Info(kind).has(ir::kElementwise), "the interpreter does not know '{}'",
+            ir::Info(kind).spelling);
+  return scalar_only ? &RunScalarElementwise : &RunTileElementwise;
+}
+
+Machine::Machine(const Image& image, const CoreFacts& facts)
+    : core_(std::make_unique<Core>(*image.entry, facts)) {
+  core_->frames.push_back({&core_->body, image.entry->blocks.data(), 0, nullptr, {}});
+}
+Machine::Machine(Machine&&) noexcept = default;
+Machine& Machine::operator=(Machine&&) noexcept = default;
+Machine::~Machine() = default;
+
+void Machine::BindScalar(size_t param, uint64_t bits) {
+  core_->body.scalar(core_->body.code->blocks[0].params[param]) = bits;
+}
+
+void Machine::BindTensor(size_t param, TensorValue tensor) {
+  core_->body.tensor(core_->body.code->blocks[0].params[param]) = std::move(tensor);
+}
+
+MachineState Machine::state() const { return core_->state; }
+
+MachineState Machine::Run(int64_t steps) {
+  Core& core = *core_;
+  for (; steps > 0 && core.state == MachineState::Running; --steps) {
+    Frame& frame = core.frames.back();
+    if (frame.next == frame.block->instructions.size()) {
+      KDL_CHECK(core.frames.size() == 1, "a block without a terminator in {}",
+                frame.here->code->function->name.text());
+      core.state = MachineState::Done;
+      break;
+    }
+    const Instruction& instruction = frame.block->instructions[frame.next++];
+    instruction.run(core, *frame.here, instruction);
+  }
+  return core.state;
+}
+
+MachineState Machine::RunToEnd() { return Run(std::numeric_limits<int64_t>::max()); }
+
+const Trap& Machine::trap() const { return *core_->trap; }
+const Failure& Machine::failure() const { return *core_->failure; }
+const std::string& Machine::fault() const { return core_->fault; }
+
+uint64_t Machine::scalar_result() const { return core_->result; }
+
+}  // namespace kdl::interp

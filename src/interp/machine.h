@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interp/code.h"
+#include "interp/program_host.h"
+#include "interp/trap.h"
+
+namespace kdl::interp {
+
+/// The run-time facts of one block of an axis.
+struct BlkFacts {
+  int64_t start = 0;
+  int64_t size = 0;
+  int64_t index = 0;
+};
+
+/// A tensor: memory in kernels, a number of the ProgramHost in programs.
+struct TensorValue {
+  std::byte* data = nullptr;
+  Scalar scalar = Scalar::F32;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;  ///< in elements
+  TensorId id;
+};
+
+struct CoreFacts {
+  int64_t core_id = 0;
+  int64_t core_num = 1;
+  ProgramHost* host = nullptr;  ///< of a program
+};
+
+enum class MachineState : uint8_t {
+  Running,
+  Done,
+  Trapped,  ///< trap() says why
+  Failed,   ///< a program's host failed: failure() says how
+  Broken,   ///< the compiler's mistake, or a wrong module: fault() says which
+};
+
+/// Runs one function on one core, one op a step, without recursion: between any two ops it can be
+/// left alone, and other machines run. The image must outlive it.
+class Machine {
+ public:
+  Machine(const Image& image, const CoreFacts& facts);
+  Machine(Machine&&) noexcept;
+  Machine& operator=(Machine&&) noexcept;
+  ~Machine();
+
+  // The function's parameters, sizes first, by their number; before the first step.
+  void BindScalar(size_t param, uint64_t bits);
+  void BindTensor(size_t param, TensorValue tensor);
+
+  MachineState state() const;
+  /// At most `steps` ops; a state other than Running is final.
+  MachineState Run(int64_t steps);
+  MachineState RunToEnd();
+
+  const Trap& trap() const;
+  const Failure& failure() const;
+  const std::string& fault() const;
+  /// What a fn returned.
+  uint64_t scalar_result() const;
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace kdl::interp

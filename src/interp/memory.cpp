@@ -1,0 +1,295 @@
+#include <cstring>
+
+#include "interp/handlers.h"
+#include "ir/views.h"
+
+// Loads, stores and scratch. Every access is checked here, whatever its edge says: one that was
+// said to be inside and is not shows a wrong proof.
+
+namespace kdl::interp {
+
+namespace {
+
+uint64_t ReadElement(const std::byte* from, Scalar scalar) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, static_cast<size_t>(Bytes(scalar)));
+  return scalar == Scalar::Bool ? (bits != 0 ? 1 : 0) : bits;
+}
+
+void WriteElement(std::byte* to, Scalar scalar, uint64_t bits) {
+  std::memcpy(to, &bits, static_cast<size_t>(Bytes(scalar)));
+}
+
+/// An element's address, or the first dimension whose index is outside.
+struct Place {
+  std::byte* address = nullptr;
+  int outside = -1;
+  int64_t index = 0;
+};
+
+/// What an access adds up for one point.
+class AccessRun {
+ public:
+  /// `extra_streams`: operands whose offset the caller wants at each point.
+  AccessRun(Activation& here, const Instruction& instruction, const TensorValue& tensor,
+            const std::vector<AxisRange>& ranges, const std::vector<size_t>& extra_streams)
+      : here_(here),
+        instruction_(instruction),
+        tensor_(tensor),
+        walk_(MakeWalk(ranges, extra_streams)) {}
+
+  PointWalk& walk() { return walk_; }
+  int64_t extra_offset(size_t extra) const { return walk_.offset(first_extra_ + extra); }
+
+  /// Where the point's element is.
+  Place Locate() const {
+    uint64_t offset = 0;
+    size_t gather = 0;
+    for (size_t d = 0; d < bases_.size(); ++d) {
+      uint64_t index = bases_[d] + static_cast<uint64_t>(walk_.offset(d));
+      for (; gather < gathers_.size() && gathers_[gather].dim == d; ++gather)
+        index += GatheredTerm(gather);
+      if (index >= static_cast<uint64_t>(tensor_.sizes[d]))
+        return {nullptr, static_cast<int>(d), static_cast<int64_t>(index)};
+      offset += index * static_cast<uint64_t>(tensor_.strides[d]);
+    }
+    return {tensor_.data + offset * static_cast<uint64_t>(Bytes(tensor_.scalar)), -1, 0};
+  }
+
+ private:
+  struct Gather {
+    size_t dim;
+    uint64_t coefficient;
+    const uint64_t* elements;
+    Scalar scalar;
+  };
+
+  uint64_t GatheredTerm(size_t gather) const {
+    const Gather& term = gathers_[gather];
+    uint64_t bits = term.elements[walk_.offset(bases_.size() + gather)];
+    return term.coefficient * static_cast<uint64_t>(ir::Extended(term.scalar, bits));
+  }
+
+  /// Streams: the affine index of each dimension, then the gathered terms, then the caller's.
+  PointWalk MakeWalk(const std::vector<AxisRange>& ranges,
+                     const std::vector<size_t>& extra_streams) {
+    std::vector<std::vector<int64_t>> streams;
+    std::vector<size_t> gathered;
+    for (const DimPlan& dim : instruction_.access->dims) {
+      bases_.push_back(static_cast<uint64_t>(dim.offset));
+      streams.emplace_back(ranges.size(), 0);
+      for (const TermPlan& term : dim.terms) AddTerm(term, streams.back(), gathered);
+    }
+    for (size_t operand : gathered) streams.push_back(StridesOfOperand(operand, ranges));
+    first_extra_ = streams.size();
+    for (size_t operand : extra_streams) streams.push_back(StridesOfOperand(operand, ranges));
+    return PointWalk(SizesOf(ranges), streams);
+  }
+
+  void AddTerm(const TermPlan& term, std::vector<int64_t>& strides, std::vector<size_t>& gathered) {
+    Slot slot = instruction_.operands[term.operand];
+    Scalar scalar = instruction_.op->operand(term.operand)->type()->scalar;
+    auto coefficient = static_cast<uint64_t>(term.coefficient);
+    if (slot.kind == SlotKind::Blk) {
+      bases_.back() += coefficient * static_cast<uint64_t>(here_.blk(slot).start);
+      int64_t& stride = strides[static_cast<size_t>(term.point_axis)];
+      stride = static_cast<int64_t>(static_cast<uint64_t>(stride) + coefficient);
+    } else if (slot.kind == SlotKind::Scalar) {
+      bases_.back() +=
+          coefficient * static_cast<uint64_t>(ir::Extended(scalar, here_.scalar(slot)));
+    } else {
+      gathers_.push_back({bases_.size() - 1, coefficient, ElementsOf(here_, slot), scalar});
+      gathered.push_back(term.operand);
+    }
+  }
+
+  std::vector<int64_t> StridesOfOperand(size_t operand,
+                                        const std::vector<AxisRange>& ranges) const {
+    Slot slot = instruction_.operands[operand];
+    return OperandStrides(*instruction_.points, operand, ranges,
+                          slot.kind == SlotKind::Tile ? here_.tile(slot) : nullptr);
+  }
+
+  Activation& here_;
+  const Instruction& instruction_;
+  const TensorValue& tensor_;
+  std::vector<uint64_t> bases_;
+  std::vector<Gather> gathers_;
+  size_t first_extra_ = 0;
+  PointWalk walk_;
+};
+
+/// An element outside where there is no value for it: a trap where the access is guarded, else a
+/// wrong proof.
+void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
+                   const Place& place) {
+  int64_t bound = tensor.sizes[static_cast<size_t>(place.outside)];
+  ir::EdgeKind edge = instruction.access->edge;
+  if (edge == ir::EdgeKind::Guard) {
+    return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside, place.index, bound});
+  }
+  core.Break(
+      instruction,
+      fmt::format("touches index {} of dimension {}, which has size {}, though its edge says '{}': "
+                  "check-bounds, or a pass after it, proved what does not hold",
+                  place.index, place.outside, bound,
+                  ir::EnumeratorSpelling(ir::AttrKey::Edge, static_cast<int64_t>(edge))));
+}
+
+/// False, with the core broken, where there is no memory behind the tensor.
+bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor) {
+  if (!tensor.id.valid()) return true;
+  core.Break(instruction, "touches an element of a program's tensor, which only kernels can");
+  return false;
+}
+
+bool MaskHolds(const uint64_t* mask, const AccessRun& run, size_t extra) {
+  return !mask || mask[run.extra_offset(extra)] != 0;
+}
+
+const uint64_t* OptionalElements(const Activation& here, const Instruction& instruction,
+                                 int operand) {
+  return operand < 0 ? nullptr
+                     : ElementsOf(here, instruction.operands[static_cast<size_t>(operand)]);
+}
+
+/// Element (index…) of a buffer; -1, with the core broken, where it is outside.
+int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
+                     size_t first_index) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < instruction.numbers.size(); ++d) {
+    auto index = static_cast<int64_t>(here.scalar(instruction.operands[first_index + d]));
+    int64_t extent = instruction.numbers[d];
+    if (index < 0 || index >= extent) {
+      core.Break(instruction,
+                 fmt::format("takes index {} of dimension {} of scratch, which has size {}", index,
+                             d, extent));
+      return -1;
+    }
+    offset = offset * extent + index;
+  }
+  return offset;
+}
+
+}  // namespace
+
+/// A load of one element, the inner part of loop-level code: nothing is allocated.
+void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[0]);
+  const AccessPlan& plan = *instruction.access;
+  uint64_t& result = here.scalar(instruction.results[0]);
+  if (!HasMemory(core, instruction, tensor)) return;
+  const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
+  if (mask && *mask == 0) {
+    result = UnspecifiedBits(tensor.scalar);
+    return;
+  }
+  uint64_t offset = 0;
+  for (size_t d = 0; d < plan.dims.size(); ++d) {
+    auto index = static_cast<uint64_t>(plan.dims[d].offset);
+    for (const TermPlan& term : plan.dims[d].terms) {
+      Scalar scalar = instruction.op->operand(term.operand)->type()->scalar;
+      index += static_cast<uint64_t>(term.coefficient) *
+               static_cast<uint64_t>(
+                   ir::Extended(scalar, here.scalar(instruction.operands[term.operand])));
+    }
+    if (index >= static_cast<uint64_t>(tensor.sizes[d])) {
+      if (plan.edge != ir::EdgeKind::Else) {
+        return ReportOutside(core, instruction, tensor,
+                             {nullptr, static_cast<int>(d), static_cast<int64_t>(index)});
+      }
+      result = *OptionalElements(here, instruction, plan.otherwise);
+      return;
+    }
+    offset += index * static_cast<uint64_t>(tensor.strides[d]);
+  }
+  result = ReadElement(tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar)),
+                       tensor.scalar);
+}
+
+void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[0]);
+  const AccessPlan& plan = *instruction.access;
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
+    return;
+  std::vector<size_t> extras;
+  if (plan.mask >= 0) extras.push_back(static_cast<size_t>(plan.mask));
+  if (plan.otherwise >= 0) extras.push_back(static_cast<size_t>(plan.otherwise));
+  const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
+  const uint64_t* otherwise = OptionalElements(here, instruction, plan.otherwise);
+  AccessRun run(here, instruction, tensor, ranges, extras);
+  auto result = MakeTile(ranges);
+  uint64_t* out = result->elements.data();
+  for (; !run.walk().done(); run.walk().Next(), ++out) {
+    if (!MaskHolds(mask, run, 0)) {
+      *out = UnspecifiedBits(tensor.scalar);
+      continue;
+    }
+    Place place = run.Locate();
+    if (place.address) {
+      *out = ReadElement(place.address, tensor.scalar);
+    } else if (plan.edge == ir::EdgeKind::Else) {
+      *out = otherwise[run.extra_offset(extras.size() - 1)];
+    } else {
+      return ReportOutside(core, instruction, tensor, place);
+    }
+  }
+  here.tile(instruction.results[0]) = std::move(result);
+}
+
+void RunStore(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
+  const AccessPlan& plan = *instruction.access;
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
+    return;
+  std::vector<size_t> extras = {static_cast<size_t>(plan.value)};
+  if (plan.mask >= 0) extras.push_back(static_cast<size_t>(plan.mask));
+  const uint64_t* value = ElementsOf(here, instruction.operands[static_cast<size_t>(plan.value)]);
+  const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
+  for (AccessRun run(here, instruction, tensor, ranges, extras); !run.walk().done();
+       run.walk().Next()) {
+    if (!MaskHolds(mask, run, 1)) continue;
+    Place place = run.Locate();
+    if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    WriteElement(place.address, tensor.scalar, value[run.extra_offset(0)]);
+  }
+}
+
+void RunCheck(Core& core, Activation& here, const Instruction& instruction) {
+  auto index = static_cast<int64_t>(here.scalar(instruction.operands[0]));
+  auto bound = static_cast<int64_t>(here.scalar(instruction.operands[1]));
+  if (index >= 0 && index < bound) return;
+  auto dimension = static_cast<int32_t>(instruction.op->attr<ir::AttrKey::Dimension>());
+  core.Stop({KDL_TRAP_INDEX, instruction.op, dimension, index, bound});
+}
+
+void RunBufferNew(Core&, Activation& here, const Instruction& instruction) {
+  size_t count = 1;
+  for (int64_t extent : instruction.numbers) count *= static_cast<size_t>(extent);
+  Buffer& buffer = here.buffers[instruction.results[0].index];
+  buffer.elements.resize(count);
+  buffer.defined.assign(count, false);
+}
+
+void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const Buffer& buffer = here.buffers[instruction.operands[0].index];
+  int64_t offset = BufferOffset(core, here, instruction, 1);
+  if (offset < 0) return;
+  auto place = static_cast<size_t>(offset);
+  if (!buffer.defined[place])
+    return core.Break(
+        instruction, fmt::format("reads element {} of scratch, which nothing has written", offset));
+  here.scalar(instruction.results[0]) = buffer.elements[place];
+}
+
+void RunBufferStore(Core& core, Activation& here, const Instruction& instruction) {
+  Buffer& buffer = here.buffers[instruction.operands[1].index];
+  int64_t offset = BufferOffset(core, here, instruction, 2);
+  if (offset < 0) return;
+  buffer.elements[static_cast<size_t>(offset)] = here.scalar(instruction.operands[0]);
+  buffer.defined[static_cast<size_t>(offset)] = true;
+}
+
+}  // namespace kdl::interp

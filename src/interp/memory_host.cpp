@@ -1,0 +1,118 @@
+#include "interp/memory_host.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "support/check.h"
+
+namespace kdl::interp {
+
+namespace {
+
+/// What undefined memory holds: as f32 and f64 huge, as an index far outside.
+constexpr std::byte kPoison{0xFD};
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// Bytes of a tensor; nothing where a size is negative or they need 63 bits.
+std::optional<int64_t> BytesOf(Scalar scalar, const std::vector<int64_t>& sizes) {
+  int64_t bytes = Bytes(scalar);
+  bool empty = false;
+  bool overflow = false;
+  for (int64_t size : sizes) {
+    if (size < 0) return std::nullopt;
+    empty = empty || size == 0;
+    overflow = __builtin_mul_overflow(bytes, size, &bytes) || overflow;
+  }
+  if (empty) return 0;
+  return overflow ? std::nullopt : std::optional(bytes);
+}
+
+}  // namespace
+
+Constants ParseConstants(std::string_view text) {
+  Constants constants;
+  while (!text.empty()) {
+    size_t comma = text.find(',');
+    std::string_view entry = Trim(text.substr(0, comma));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    std::string_view number = Trim(entry.substr(equals + 1));
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    bool is_number = error == std::errc() && end == number.data() + number.size();
+    if (is_number) constants[std::string(Trim(entry.substr(0, equals)))] = value;
+  }
+  return constants;
+}
+
+TensorId MemoryHost::Add(Entry entry) {
+  tensors_.push_back(std::move(entry));
+  return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
+}
+
+TensorId MemoryHost::Wrap(TensorArgument tensor) { return Add({nullptr, std::move(tensor), true}); }
+
+Status MemoryHost::Finish() const { return failed_ ? Status(*failed_) : Status(); }
+
+Result<TensorId> MemoryHost::Alloc(const AllocRequest& request) {
+  std::optional<int64_t> bytes = BytesOf(request.scalar, request.sizes);
+  if (!bytes) {
+    return Failure{
+        fmt::format("tensor '{}' would be {}[{}]; sizes are 0 or more and bytes below 2^63",
+                    request.name.text(), Spelling(request.scalar), fmt::join(request.sizes, ", "))};
+  }
+  auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*bytes), kPoison);
+  void* data = memory->data();
+  return Add({std::move(memory),
+              {data, request.scalar, request.sizes, RowMajorStrides(request.sizes)},
+              true});
+}
+
+Status MemoryHost::Free(TensorId tensor, const std::vector<EventId>&) {
+  Entry& entry = tensors_[tensor.value];
+  KDL_CHECK(entry.alive, "tensor {} of a program freed twice", tensor.value);
+  entry.alive = false;
+  entry.memory.reset();
+  return {};
+}
+
+Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
+  const Entry& entry = tensors_[request.tensor.value];
+  KDL_CHECK(entry.alive, "tensor {} of a program moved after its end", request.tensor.value);
+  return TransferResult{Add(Entry(entry)), EventId()};
+}
+
+Result<EventId> MemoryHost::Launch(const LaunchRequest& request) {
+  const ir::Function* kernel = module_->FindFunction(request.kernel);
+  KDL_CHECK(kernel, "launch of '{}', which the module lacks", request.kernel.text());
+  KernelArguments arguments;
+  arguments.constants = ParseConstants(request.constants.text());
+  for (const LaunchArgument& argument : request.arguments) {
+    if (!argument.tensor.valid()) {
+      arguments.scalars.push_back(argument.bits);
+      continue;
+    }
+    const Entry& entry = tensors_[argument.tensor.value];
+    KDL_CHECK(entry.alive, "launch of '{}' on a tensor after its end", request.kernel.text());
+    arguments.tensors.push_back(entry.view);
+  }
+  if (failed_) return EventId();
+  Result<std::optional<Trap>> run = RunKernel(
+      *module_, *kernel, arguments, request.core_num.value_or(default_core_num_), options_);
+  if (!run.ok()) return run.failure();
+  ++launch_count_;
+  if (*run) failed_ = Failure{ToString(**run)};
+  return EventId();
+}
+
+}  // namespace kdl::interp

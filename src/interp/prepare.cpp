@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <utility>
+
+#include "interp/core.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+namespace kdl::interp {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::TypeKind;
+
+SlotKind KindOf(ir::Type type) {
+  switch (type->kind) {
+    case TypeKind::Tile:
+      return type->axes.empty() ? SlotKind::Scalar : SlotKind::Tile;
+    case TypeKind::Tensor:
+      return SlotKind::Tensor;
+    case TypeKind::Blk:
+      return SlotKind::Blk;
+    case TypeKind::Buffer:
+      return SlotKind::Buffer;
+    case TypeKind::Event:
+      return SlotKind::Event;
+  }
+  KDL_UNREACHABLE("type kind {}", static_cast<int>(type->kind));
+}
+
+int Find(const std::vector<AxisId>& axes, AxisId axis) {
+  auto found = std::find(axes.begin(), axes.end(), axis);
+  return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
+}
+
+/// The only operand of an optional group, by its number; -1: none.
+int OptionalOperand(const Op& op, size_t segment) {
+  return op.Segment(segment).empty() ? -1 : static_cast<int>(op.SegmentBegin(segment));
+}
+
+/// Makes the code of one function.
+class FunctionPreparer {
+ public:
+  using PrepareCallee = std::function<Result<const Code*>(Name)>;
+
+  FunctionPreparer(const ir::Function& function, const Symbols& symbols, PrepareCallee callee,
+                   Code& code)
+      : function_(function), symbols_(symbols), callee_(std::move(callee)), code_(code) {}
+
+  Status Run() {
+    code_.function = &function_;
+    AddBlock(*function_.body);
+    return failure_ ? Status(*failure_) : Status();
+  }
+
+ private:
+  uint32_t AddBlock(const ir::Block& block) {
+    auto number = static_cast<uint32_t>(code_.blocks.size());
+    code_.blocks.emplace_back();
+    BlockCode made;
+    for (const ir::Value* param : block.params()) made.params.push_back(SlotOf(param));
+    for (const Op* op : block) made.instructions.push_back(MakeInstruction(*op));
+    code_.blocks[number] = std::move(made);
+    return number;
+  }
+
+  Slot SlotOf(const ir::Value* value) {
+    auto [known, is_new] = slots_.try_emplace(value);
+    if (is_new) {
+      SlotKind kind = KindOf(value->type());
+      known->second = {kind, code_.slot_counts[static_cast<size_t>(kind)]++};
+    }
+    return known->second;
+  }
+
+  Instruction MakeInstruction(const Op& op) {
+    Instruction made;
+    made.op = &op;
+    bool scalar_only = true;
+    for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
+    for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));
+    for (Slot slot : made.operands) scalar_only = scalar_only && slot.kind != SlotKind::Tile;
+    for (Slot slot : made.results) scalar_only = scalar_only && slot.kind != SlotKind::Tile;
+    made.run = HandlerOf(op.kind(), scalar_only);
+    AddPlans(made, scalar_only);
+    for (const ir::Block* region : op.regions()) made.regions.push_back(AddBlock(*region));
+    return made;
+  }
+
+  void AddPlans(Instruction& made, bool scalar_only) {
+    const Op& op = *made.op;
+    switch (op.kind()) {
+      case OpKind::Const:
+        made.number = op.attr<AttrKey::Bits>();
+        break;
+      case OpKind::SizeOf:
+        made.number = Number(op.attr<AttrKey::Size>(), op);
+        break;
+      case OpKind::Call:
+        AddCall(made);
+        break;
+      case OpKind::Load:
+      case OpKind::Store:
+        AddAccess(made);
+        break;
+      case OpKind::Iota:
+        AddPoints(made, op.result()->type()->axes);
+        break;
+      case OpKind::Reduce:
+        AddReduce(made);
+        break;
+      case OpKind::Contract:
+        AddContract(made);
+        break;
+      case OpKind::For:
+        made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
+        break;
+      case OpKind::Spmd:
+        AddSpmd(made);
+        break;
+      case OpKind::Nest:
+        AddNest(made);
+        break;
+      case OpKind::BufferNew:
+      case OpKind::Alloc:
+        AddSizes(made, op.result()->type());
+        break;
+      case OpKind::BufferLoad:
+      case OpKind::BufferStore:
+        AddSizes(made, op.operand(op.kind() == OpKind::BufferLoad ? 0 : 1)->type());
+        break;
+      default:
+        if (op.info().has(ir::kElementwise)) AddElementwise(made, scalar_only);
+    }
+  }
+
+  // -- Numbers ----------------------------------------------------------------------------------
+
+  int64_t Number(Size size, const Op& op) {
+    std::optional<int64_t> number = Evaluate(size, symbols_);
+    if (!number && !failure_) {
+      failure_ =
+          Failure{fmt::format("{}: '{}' has no value in {}, but '{}' needs it", ToString(op.loc()),
+                              kdl::ToString(size), function_.name.text(), op.info().spelling)};
+    }
+    return number.value_or(1);
+  }
+
+  int64_t ExtentOf(ir::Type blk, const Op& op) {
+    int64_t extent = Number(function_.axis(blk->axes[0]).extent, op);
+    KDL_CHECK(extent > 0, "{}: blocks of {} elements", ToString(op.loc()), extent);
+    return extent;
+  }
+
+  void AddSizes(Instruction& made, ir::Type type) {
+    for (Size dim : type->dims) made.numbers.push_back(Number(dim, *made.op));
+  }
+
+  void AddSpmd(Instruction& made) {
+    for (const ir::Value* param : made.op->region()->params()) {
+      bool is_blk = param->type()->kind == TypeKind::Blk;
+      made.numbers.push_back(is_blk ? ExtentOf(param->type(), *made.op) : 0);
+    }
+  }
+
+  // -- Tiles ------------------------------------------------------------------------------------
+
+  /// `axes` are the points; their blks are those in scope.
+  void AddPoints(Instruction& made, const std::vector<AxisId>& axes) {
+    made.points = std::make_unique<PointsPlan>();
+    made.points->axes = axes;
+    for (AxisId axis : axes) {
+      const ir::Value* blk = ir::FindBlk(made.op, axis);
+      KDL_CHECK(blk, "{}: '{}' makes a tile over axis '{}', which has no blk here",
+                ToString(made.op->loc()), made.op->info().spelling,
+                function_.axis(axis).name.text());
+      made.points->blks.push_back(SlotOf(blk).index);
+    }
+    for (const ir::Value* operand : made.op->operands()) {
+      std::vector<int> numbers;
+      bool is_tile = operand->type()->kind == TypeKind::Tile;
+      for (AxisId axis : axes) numbers.push_back(is_tile ? Find(operand->type()->axes, axis) : -1);
+      made.points->axis_in_operand.push_back(std::move(numbers));
+    }
+  }
+
+  void AddElementwise(Instruction& made, bool scalar_only) {
+    const Op& op = *made.op;
+    Scalar operand = op.operands().back()->type()->scalar;
+    made.eval = ir::FindEval(op.kind(), operand, op.result()->type()->scalar);
+    if (!scalar_only) AddPoints(made, op.result()->type()->axes);
+  }
+
+  void AddCall(Instruction& made) {
+    AddPoints(made, made.op->result()->type()->axes);
+    Result<const Code*> callee = callee_(made.op->attr<AttrKey::Callee>());
+    if (callee.ok()) {
+      made.callee = *callee;
+    } else if (!failure_) {
+      failure_ = callee.failure();
+    }
+  }
+
+  void AddNest(Instruction& made) {
+    std::vector<AxisId> axes;
+    for (const ir::Value* blk : made.op->operands()) axes.push_back(blk->type()->axes[0]);
+    made.points = std::make_unique<PointsPlan>();
+    made.points->axes = axes;
+    for (Slot blk : made.operands) made.points->blks.push_back(blk.index);
+  }
+
+  void AddFold(Instruction& made) {
+    const Op& op = *made.op;
+    std::vector<AxisId> points = op.result()->type()->axes;
+    ir::AxisList reduced = op.attr<AttrKey::Axes>();
+    points.insert(points.end(), reduced.begin(), reduced.end());
+    AddPoints(made, points);
+    made.points->reduced = reduced.size();
+    made.fold = std::make_unique<FoldPlan>();
+    made.fold->order = op.attr<AttrKey::Order>();
+    KDL_CHECK(made.fold->order != ir::OrderKind::Open,
+              "{}: '{}' has no order yet; fix-orders decides it", ToString(op.loc()),
+              op.info().spelling);
+  }
+
+  void AddReduce(Instruction& made) {
+    AddFold(made);
+    auto kind = made.op->attr<AttrKey::Fold>();
+    auto acc = made.op->attr<AttrKey::Acc>();
+    made.fold->identity = ir::FoldIdentity(kind, acc);
+    made.fold->fold = ir::FindFold(kind, acc);
+  }
+
+  void AddContract(Instruction& made) {
+    AddFold(made);
+    auto acc = made.op->attr<AttrKey::Acc>();
+    Scalar element = made.op->operand(0)->type()->scalar;
+    if (element != acc) made.fold->widen = ir::FindEval(OpKind::Cast, element, acc);
+    made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
+    made.fold->term = ir::FindMultiplyAdd(acc);
+  }
+
+  // -- Memory -----------------------------------------------------------------------------------
+
+  void AddAccess(Instruction& made) {
+    const Op& op = *made.op;
+    bool is_load = op.kind() == OpKind::Load;
+    size_t first_index =
+        op.SegmentBegin(is_load ? size_t{ir::LoadOp::at_index} : size_t{ir::StoreOp::at_index});
+    auto access = op.attr<AttrKey::Access>();
+
+    std::vector<AxisId> axes;
+    for (const ir::Value* operand : op.operands()) {
+      if (operand->type()->kind != TypeKind::Tensor)
+        axes = ir::UnionAxes(axes, operand->type()->axes);
+    }
+    AddPoints(made, axes);
+    made.access = std::make_unique<AccessPlan>();
+    made.access->edge = op.attr<AttrKey::Edge>();
+    for (const ir::AccessDim& dim : access.dims) {
+      DimPlan plan{Number(dim.offset, op), {}};
+      for (const ir::AccessTerm& term : dim.terms)
+        plan.terms.push_back(TermOf(made, term, first_index + term.operand));
+      made.access->dims.push_back(std::move(plan));
+    }
+    if (is_load) {
+      made.access->otherwise = OptionalOperand(op, ir::LoadOp::at_otherwise);
+      made.access->mask = OptionalOperand(op, ir::LoadOp::at_mask);
+    } else {
+      made.access->value = 0;
+      made.access->mask = OptionalOperand(op, ir::StoreOp::at_mask);
+    }
+  }
+
+  TermPlan TermOf(const Instruction& made, const ir::AccessTerm& term, size_t operand) {
+    TermPlan plan{Number(term.coefficient, *made.op), operand, -1};
+    if (made.operands[operand].kind == SlotKind::Blk) {
+      plan.point_axis = Find(made.points->axes, made.op->operand(operand)->type()->axes[0]);
+    }
+    return plan;
+  }
+
+  const ir::Function& function_;
+  const Symbols& symbols_;
+  PrepareCallee callee_;
+  Code& code_;
+  std::unordered_map<const ir::Value*, Slot> slots_;
+  std::optional<Failure> failure_;
+};
+
+Result<const Code*> PrepareFunction(const ir::Module& module, const ir::Function& function,
+                                    const Symbols& symbols, Image& image) {
+  auto [known, is_new] = image.codes.try_emplace(&function);
+  if (!is_new) return static_cast<const Code*>(known->second.get());
+  known->second = std::make_unique<Code>();
+  Code& code = *known->second;
+  auto callee = [&](Name name) -> Result<const Code*> {
+    const ir::Function* called = module.FindFunction(name);
+    KDL_CHECK(called, "'{}' calls '{}', which the module lacks", function.name.text(), name.text());
+    for (const ir::Param& param : called->params) {
+      KDL_CHECK(ir::IsScalar(param.value->type()), "'{}' takes a tile; calls map fns of scalars",
+                name.text());
+    }
+    return PrepareFunction(module, *called, symbols, image);
+  };
+  Status status = FunctionPreparer(function, symbols, callee, code).Run();
+  if (!status.ok()) return status.failure();
+  return static_cast<const Code*>(&code);
+}
+
+}  // namespace
+
+Result<Image> Prepare(const ir::Module& module, const ir::Function& function,
+                      const Symbols& symbols) {
+  Image image;
+  Result<const Code*> entry = PrepareFunction(module, function, symbols, image);
+  if (!entry.ok()) return entry.failure();
+  image.entry = *entry;
+  return image;
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/op.h"
+#include "support/id.h"
+#include "support/names.h"
+#include "support/result.h"
+#include "support/scalar.h"
+
+namespace kdl::interp {
+
+/// A tensor or an event of a program, numbered by the ProgramHost. No event: it has completed.
+using TensorId = Id<struct HostTensorTag>;
+using EventId = Id<struct HostEventTag>;
+
+struct AllocRequest {
+  Name name;  ///< in the source
+  Name device;
+  Scalar scalar = Scalar::F32;
+  std::vector<int64_t> sizes;
+};
+
+struct TransferRequest {
+  TensorId tensor;
+  Name device;
+  int64_t queue = 0;
+  Name cause;
+  std::vector<EventId> after;
+};
+
+struct TransferResult {
+  TensorId tensor;  ///< a tensor of its own, to be freed by itself, even where nothing moved
+  EventId event;
+};
+
+struct LaunchArgument {
+  TensorId tensor;  ///< invalid: a scalar
+  Scalar scalar = Scalar::F32;
+  uint64_t bits = 0;
+};
+
+struct LaunchRequest {
+  Name kernel;     ///< the function of the module: `matmul.f32`
+  Name constants;  ///< "BM=64, BN=32"; empty: none
+  Name device;
+  int64_t queue = 0;
+  std::optional<int64_t> core_num;  ///< none: as many as the device holds
+  std::vector<LaunchArgument> arguments;
+  std::vector<EventId> after;
+};
+
+/// What a program does to the world. The machine walks the program and asks for one thing at a
+/// time; the operations may go on after the call returns, their events say when they have ended. A
+/// Failure's sentence is the user's.
+class ProgramHost {
+ public:
+  virtual ~ProgramHost() = default;
+  virtual Result<TensorId> Alloc(const AllocRequest& request) = 0;
+  /// The tensor's life ends once `after` has completed.
+  virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
+  virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  virtual Result<EventId> Launch(const LaunchRequest& request) = 0;
+};
+
+}  // namespace kdl::interp

@@ -1,0 +1,202 @@
+#include "interp/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "interp/machine.h"
+#include "support/check.h"
+
+namespace kdl::interp {
+
+namespace {
+
+/// Not so many that a large launch needs much memory.
+constexpr size_t kCoresInFlight = 32;
+constexpr uint64_t kMostStepsInARow = 64;
+
+/// The function's parameters, each bound for any number of machines.
+struct BoundParams {
+  std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the body's parameter
+  std::vector<std::pair<size_t, TensorValue>> tensors;
+
+  void ApplyTo(Machine& machine) const {
+    for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
+    for (const auto& [param, tensor] : tensors) machine.BindTensor(param, tensor);
+  }
+};
+
+Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& sizes,
+                               std::vector<TensorValue> tensors,
+                               const std::vector<uint64_t>& scalars) {
+  BoundParams bound;
+  for (size_t i = 0; i < function.dims.size(); ++i) {
+    bound.scalars.emplace_back(i, static_cast<uint64_t>(*sizes.Find(function.dims[i])));
+  }
+  size_t tensor = 0;
+  size_t scalar = 0;
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const ir::Param& param = function.params[i];
+    ir::Type type = param.value->type();
+    size_t number = function.dims.size() + i;
+    if (type->kind == ir::TypeKind::Tensor) {
+      if (tensors[tensor].scalar != type->scalar) {
+        return Failure{fmt::format("parameter {} of '{}' takes {}, but {} is given",
+                                   SpellingOf(param), function.base_name(), Spelling(type->scalar),
+                                   Spelling(tensors[tensor].scalar))};
+      }
+      bound.tensors.emplace_back(number, std::move(tensors[tensor++]));
+    } else {
+      if (scalar == scalars.size())
+        return Failure{
+            fmt::format("'{}' needs a value for {}", function.base_name(), SpellingOf(param))};
+      bound.scalars.emplace_back(number, scalars[scalar++]);
+    }
+  }
+  if (scalar != scalars.size()) {
+    return Failure{fmt::format("'{}' takes {} scalars, but {} are given", function.base_name(),
+                               scalar, scalars.size())};
+  }
+  return bound;
+}
+
+std::vector<std::vector<int64_t>> SizesOf(const auto& tensors) {
+  std::vector<std::vector<int64_t>> sizes;
+  for (const auto& tensor : tensors) sizes.push_back(tensor.sizes);
+  return sizes;
+}
+
+void CheckNotBroken(const Machine& machine, const ir::Function& function) {
+  KDL_CHECK(machine.state() != MachineState::Broken, "in '{}': {}", function.name.text(),
+            machine.fault());
+}
+
+/// Visits 0 .. count - 1 in an order that looks random, without a table.
+class CoreOrder {
+ public:
+  CoreOrder(int64_t count, std::mt19937_64& random) : count_(static_cast<uint64_t>(count)) {
+    offset_ = random() % count_;
+    do step_ = random() % count_ + 1;
+    while (std::gcd(step_, count_) != 1);
+  }
+  int64_t At(int64_t i) const {
+    auto place = static_cast<unsigned __int128>(i) * step_ + offset_;
+    return static_cast<int64_t>(place % count_);
+  }
+
+ private:
+  uint64_t count_;
+  uint64_t offset_ = 0;
+  uint64_t step_ = 1;
+};
+
+std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, int64_t core_num) {
+  for (int64_t core = 0; core < core_num; ++core) {
+    Machine machine(image, {core, core_num, nullptr});
+    params.ApplyTo(machine);
+    machine.RunToEnd();
+    CheckNotBroken(machine, *image.entry->function);
+    if (machine.state() == MachineState::Trapped) return machine.trap();
+  }
+  return std::nullopt;
+}
+
+std::optional<Trap> RunInterleaved(const Image& image, const BoundParams& params, int64_t core_num,
+                                   uint64_t seed) {
+  std::mt19937_64 random(seed);
+  CoreOrder order(core_num, random);
+  std::vector<Machine> machines;
+  int64_t started = 0;
+  while (started < core_num || !machines.empty()) {
+    while (started < core_num && machines.size() < kCoresInFlight) {
+      machines.emplace_back(image, CoreFacts{order.At(started++), core_num, nullptr});
+      params.ApplyTo(machines.back());
+    }
+    size_t chosen = random() % machines.size();
+    Machine& machine = machines[chosen];
+    machine.Run(static_cast<int64_t>(random() % kMostStepsInARow + 1));
+    CheckNotBroken(machine, *image.entry->function);
+    if (machine.state() == MachineState::Trapped) return machine.trap();
+    if (machine.state() != MachineState::Running) {
+      std::swap(machines[chosen], machines.back());
+      machines.pop_back();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) {
+    strides[i - 1] =
+        static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(sizes[i]));
+  }
+  return strides;
+}
+
+Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,
+                                      const KernelArguments& arguments, int64_t core_num,
+                                      const RunOptions& options) {
+  if (core_num < 1) {
+    return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
+                               kernel.base_name(), core_num)};
+  }
+  Result<SizeValues> sizes = BindSizes(kernel, SizesOf(arguments.tensors), arguments.constants);
+  if (!sizes.ok()) return sizes.failure();
+  std::vector<TensorValue> tensors;
+  for (const TensorArgument& tensor : arguments.tensors) {
+    tensors.push_back({static_cast<std::byte*>(tensor.data), tensor.scalar, tensor.sizes,
+                       tensor.strides, TensorId()});
+  }
+  Result<BoundParams> params = BindParams(kernel, *sizes, std::move(tensors), arguments.scalars);
+  if (!params.ok()) return params.failure();
+  Result<Image> image = Prepare(module, kernel, sizes->AsSymbols());
+  if (!image.ok()) return image.failure();
+  DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));
+  return options.seed == 0 ? RunInOrder(*image, *params, core_num)
+                           : RunInterleaved(*image, *params, core_num, options.seed);
+}
+
+FnResult RunFn(const ir::Module& module, const ir::Function& fn,
+               const std::vector<uint64_t>& arguments) {
+  Result<Image> image = Prepare(module, fn, [](Name) { return std::nullopt; });
+  KDL_CHECK(image.ok(), "{}", image.failure().message);
+  KDL_CHECK(arguments.size() == fn.params.size(), "{} arguments for '{}'", arguments.size(),
+            fn.name.text());
+  Machine machine(*image, {});
+  for (size_t i = 0; i < arguments.size(); ++i)
+    machine.BindScalar(fn.dims.size() + i, arguments[i]);
+  machine.RunToEnd();
+  CheckNotBroken(machine, fn);
+  if (machine.state() == MachineState::Trapped) return {0, machine.trap()};
+  return {machine.scalar_result(), std::nullopt};
+}
+
+Status RunProgram(const ir::Module& module, const ir::Function& program,
+                  const ProgramArguments& arguments, ProgramHost& host) {
+  Result<SizeValues> sizes = BindSizes(program, SizesOf(arguments.tensors), arguments.constants);
+  if (!sizes.ok()) return sizes.failure();
+  std::vector<TensorValue> tensors;
+  for (const ProgramTensor& tensor : arguments.tensors) {
+    tensors.push_back({nullptr, tensor.scalar, tensor.sizes, {}, tensor.id});
+  }
+  Result<BoundParams> params = BindParams(program, *sizes, std::move(tensors), arguments.scalars);
+  if (!params.ok()) return params.failure();
+  Result<Image> image = Prepare(module, program, sizes->AsSymbols());
+  if (!image.ok()) return image.failure();
+  DoingScope doing(fmt::format("running program '{}'", program.name.text()));
+  Machine machine(*image, {0, 1, &host});
+  params->ApplyTo(machine);
+  machine.RunToEnd();
+  CheckNotBroken(machine, program);
+  if (machine.state() == MachineState::Trapped) return Failure{ToString(machine.trap())};
+  if (machine.state() == MachineState::Failed) return machine.failure();
+  return {};
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace kdl::interp {
+
+/// The elements of one axis that exist, by absolute index: [start, start + size).
+struct AxisRange {
+  int64_t start = 0;
+  int64_t size = 0;
+  bool operator==(const AxisRange&) const = default;
+};
+
+/// A tile value: the bits of the elements that exist, row-major over the axes in ascending order.
+struct Tile {
+  std::vector<AxisRange> ranges;
+  std::vector<uint64_t> elements;
+};
+using TileRef = std::shared_ptr<const Tile>;
+
+/// A tile over the ranges, its elements 0.
+std::shared_ptr<Tile> MakeTile(std::vector<AxisRange> ranges);
+
+/// Elements from one index to the next, for each axis of a tile over the ranges.
+std::vector<int64_t> StridesOf(const std::vector<AxisRange>& ranges);
+
+/// Walks the points of a box, last axis fastest, and keeps an offset for each of several streams:
+/// the sum of position times stride. Offsets wrap.
+class PointWalk {
+ public:
+  /// `strides[stream][axis]`
+  PointWalk(std::vector<int64_t> sizes, const std::vector<std::vector<int64_t>>& strides);
+
+  bool done() const { return done_; }
+  int64_t position(size_t axis) const { return positions_[axis]; }
+  int64_t offset(size_t stream) const { return static_cast<int64_t>(offsets_[stream]); }
+  void Next();
+  /// Back to the first point.
+  void Restart();
+
+ private:
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> positions_;
+  std::vector<uint64_t> strides_;  ///< of all streams, axis by axis
+  std::vector<uint64_t> offsets_;
+  bool empty_ = false;
+  bool done_ = false;
+};
+
+}  // namespace kdl::interp

@@ -1,0 +1,41 @@
+#include "interp/trap.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace kdl::interp {
+
+namespace {
+
+std::string_view TextOf(kdl_trap_code code) {
+  switch (code) {
+#define KDL_TRAP_CODE(ID, code, text) \
+  case KDL_TRAP_##ID:                 \
+    return text;
+#include "kdl/abi.def"
+  }
+  return "unknown trap";
+}
+
+}  // namespace
+
+std::string QuotedText(const ir::Op& op) {
+  const ir::Attr* text = op.FindAttr(ir::AttrKey::Text);
+  return text ? std::get<Name>(text->value).str() : std::string(op.info().spelling);
+}
+
+std::string ToString(const ir::Loc& loc) {
+  if (loc.line == 0) return "an op without a place";
+  return fmt::format("{}:{}:{}", loc.file.text(), loc.line, loc.column);
+}
+
+std::string ToString(const Trap& trap) {
+  return fmt::format(
+      "{}: error: {}", ToString(trap.op->loc()),
+      fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
+                  fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
+                  fmt::arg("text", QuotedText(*trap.op))));
+}
+
+}  // namespace kdl::interp

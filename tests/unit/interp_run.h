@@ -1,0 +1,101 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "interp/run.h"
+#include "ir_text.h"
+
+namespace kdl::interp {
+
+/// A tensor of a test, row-major.
+template <class T>
+struct Array {
+  std::vector<int64_t> sizes;
+  std::vector<T> data;
+
+  explicit Array(std::vector<int64_t> s, T value = T{}) : sizes(std::move(s)) {
+    size_t count = 1;
+    for (int64_t size : sizes) count *= static_cast<size_t>(size);
+    data.assign(count, value);
+  }
+  T& operator()(int64_t i) { return data[static_cast<size_t>(i)]; }
+  T& operator()(int64_t i, int64_t j) { return data[static_cast<size_t>(i * sizes[1] + j)]; }
+};
+
+inline Array<float> RandomFloats(std::vector<int64_t> sizes, uint64_t seed) {
+  Array<float> made(std::move(sizes));
+  std::mt19937_64 random(seed);
+  for (float& value : made.data) {
+    value = static_cast<float>(static_cast<int64_t>(random() >> 40) - (1 << 23)) * 0x1p-23F;
+  }
+  return made;
+}
+
+template <class T>
+constexpr Scalar ScalarOf() {
+  if constexpr (std::is_same_v<T, float>) return Scalar::F32;
+  if constexpr (std::is_same_v<T, double>) return Scalar::F64;
+  if constexpr (std::is_same_v<T, int32_t>) return Scalar::I32;
+  if constexpr (std::is_same_v<T, int64_t>) return Scalar::I64;
+  if constexpr (std::is_same_v<T, uint8_t>) return Scalar::Bool;
+  return Scalar::BF16;  // uint16_t
+}
+
+template <class T>
+TensorArgument Argument(Array<T>& array) {
+  return {array.data.data(), ScalarOf<T>(), array.sizes, RowMajorStrides(array.sizes)};
+}
+
+/// KIR text, read and verified, whose first function runs.
+struct TestModule {
+  ir::ReadText read;
+  explicit TestModule(std::string text) : read(std::move(text)) {
+    REQUIRE_MESSAGE(read.module, read.Errors());
+  }
+  const ir::Module& module() const { return *read.module; }
+  const ir::Function& function(size_t i = 0) const { return *read.module->functions()[i]; }
+
+  Result<std::optional<Trap>> TryRun(KernelArguments arguments, int64_t core_num = 1,
+                                     uint64_t seed = 0) const {
+    return RunKernel(module(), function(), arguments, core_num, {seed});
+  }
+  /// Must end without failure or trap.
+  void Run(KernelArguments arguments, int64_t core_num = 1, uint64_t seed = 0) const {
+    Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num, seed);
+    REQUIRE_MESSAGE(result.ok(), result.failure().message);
+    REQUIRE_MESSAGE(!result->has_value(), ToString(**result));
+  }
+  /// Must trap; the trap's text.
+  std::string TrapOf(KernelArguments arguments) const {
+    Result<std::optional<Trap>> result = TryRun(std::move(arguments));
+    REQUIRE_MESSAGE(result.ok(), result.failure().message);
+    REQUIRE(result->has_value());
+    return ToString(**result);
+  }
+  /// Must not fit; why.
+  std::string FailureOf(KernelArguments arguments, int64_t core_num = 1) const {
+    Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num);
+    REQUIRE(!result.ok());
+    return result.failure().message;
+  }
+};
+
+inline uint64_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
+
+template <class T>
+bool SameBits(const Array<T>& a, const Array<T>& b) {
+  return a.sizes == b.sizes &&
+         std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(T)) == 0;
+}
+
+}  // namespace kdl::interp
