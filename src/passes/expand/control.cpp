@@ -1,0 +1,186 @@
+#include <algorithm>
+
+#include "passes/expand/expander.h"
+#include "support/check.h"
+
+// Loops and branches carry scalars as values; tiles they carry in homes that stay the same from turn to turn.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsTileValue(const Value* value) { return ir::IsTile(value->type()) && !value->type()->axes.empty(); }
+
+/// Copies that happen at once: what is overwritten and still needed goes through a temporary first.
+struct PendingCopy {
+  Home from;
+  Home to;
+  kdl::Scalar scalar;
+  ir::Type type;
+};
+
+void CopyAtOnce(Expander& e, const Op* at, std::vector<PendingCopy> copies) {
+  std::erase_if(copies, [](const PendingCopy& copy) { return copy.from.buffer == copy.to.buffer; });
+  for (PendingCopy& copy : copies) {
+    bool overwritten = std::any_of(copies.begin(), copies.end(), [&](const PendingCopy& other) {
+      return &other != &copy && other.to.buffer == copy.from.buffer;
+    });
+    if (!overwritten) continue;
+    Home temporary = NewHome(e, copy.type);
+    CopyTile(e, at, copy.from, temporary, copy.scalar);
+    copy.from = temporary;
+  }
+  for (const PendingCopy& copy : copies) CopyTile(e, at, copy.from, copy.to, copy.scalar);
+}
+
+/// Moves the yielded tiles to `targets` and yields the scalars.
+void ExpandYield(Expander& e, const Op* yield, const std::vector<Value*>& targets) {
+  std::vector<PendingCopy> copies;
+  Values scalars;
+  for (size_t i = 0; i < yield->operands().size(); ++i) {
+    Value* value = yield->operand(i);
+    if (!IsTileValue(value)) {
+      scalars.push_back(e.Scalar(value));
+    } else {
+      copies.push_back({e.homes.at(value), e.homes.at(targets[i]), value->type()->scalar, value->type()});
+    }
+  }
+  CopyAtOnce(e, yield, copies);
+  e.b.Create(OpKind::Yield, {scalars}, {});
+}
+
+void FillRegion(Expander& e, const ir::Block* from, ir::Block* to, const std::vector<Value*>& targets) {
+  ir::Block* outer = e.b.block();
+  e.b.SetInsertionPoint(to);
+  ExpandBlock(e, from);
+  ExpandYield(e, from->terminator(), targets);
+  e.b.SetInsertionPoint(outer);
+}
+
+/// The carried tile's home: that of the initial one where nothing else needs it, else a copy.
+Home CarriedHome(Expander& e, const Op* loop, Value* init) {
+  Home home = e.homes.at(init);
+  if (init->uses().size() == 1 && DiesAt(init, loop)) return home;
+  Home copy = NewHome(e, init->type());
+  CopyTile(e, loop, home, copy, init->type()->scalar);
+  return copy;
+}
+
+void ExpandLoop(Expander& e, Op* op) {
+  ir::LoopOp loop(op);
+  const ir::Block* body = op->region();
+  Values inits;
+  std::vector<ir::Type> types;
+  std::vector<Value*> carried(body->params().begin() + 1, body->params().end());
+  for (size_t i = 0; i < carried.size(); ++i) {
+    Value* init = loop.inits()[i];
+    if (IsTileValue(init)) {
+      e.homes[carried[i]] = e.homes[op->result(i)] = CarriedHome(e, op, init);
+    } else {
+      inits.push_back(e.Scalar(init));
+      types.push_back(init->type());
+    }
+  }
+  Op* copy = e.b.Create(OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits}, types);
+  e.scalars[body->param(0)] = e.b.AddParam(copy->region(), body->param(0)->type(), body->param(0)->name());
+  size_t next = 0;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (IsTileValue(carried[i])) continue;
+    e.scalars[carried[i]] = e.b.AddParam(copy->region(), carried[i]->type(), carried[i]->name());
+    copy->result(next)->set_name(op->result(i)->name());
+    e.scalars[op->result(i)] = copy->result(next++);
+  }
+  FillRegion(e, body, copy->region(), carried);
+}
+
+void ExpandIf(Expander& e, Op* op) {
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    if (IsTileValue(op->result(i))) {
+      e.homes[op->result(i)] = NewHome(e, op->result(i)->type());
+    } else {
+      types.push_back(op->result(i)->type());
+    }
+  }
+  Op* copy = e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, types);
+  size_t next = 0;
+  for (Value* result : op->results()) {
+    if (!IsTileValue(result)) e.scalars[result] = copy->result(next++);
+  }
+  for (size_t r = 0; r < 2; ++r) FillRegion(e, op->region(r), copy->region(r), op->results());
+}
+
+std::vector<Value*> ScalarsOf(Expander& e, std::span<Value* const> old) {
+  std::vector<Value*> values;
+  for (Value* value : old) values.push_back(e.Scalar(value));
+  return values;
+}
+
+Value* OptionalScalar(Expander& e, Value* old) { return old ? e.Scalar(old) : nullptr; }
+
+/// An op on scalars only, outside nests.
+void ExpandScalarOp(Expander& e, Op* op) {
+  if (auto load = ir::DynAs<ir::LoadOp>(op)) {
+    ElementAccess access{op, e.Scalar(load->tensor()), ScalarsOf(e, load->index()), OptionalScalar(e, load->otherwise()),
+                         OptionalScalar(e, load->mask())};
+    e.scalars[op->result()] = ExpandLoad(e, access, op->result()->type()->scalar);
+  } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
+    ElementAccess access{op, e.Scalar(store->tensor()), ScalarsOf(e, store->index()), nullptr, OptionalScalar(e, store->mask())};
+    ExpandStore(e, access, e.Scalar(store->value()));
+  } else {
+    ir::Clone(op, e.b, e.scalars);
+  }
+}
+
+BlkFacts MakeFacts(Expander& e, const Op* op) {
+  ir::MakeBlkOp blk(const_cast<Op*>(op));
+  return {e.Scalar(blk.start()), e.Scalar(blk.size()), e.Scalar(blk.index())};
+}
+
+void ExpandOp(Expander& e, Op* op) {
+  switch (op->kind()) {
+    case OpKind::MakeBlk: e.blks[op->result()] = MakeFacts(e, op); break;
+    case OpKind::BlkStart: e.scalars[op->result()] = e.blks.at(op->operand(0)).start; break;
+    case OpKind::BlkSize: e.scalars[op->result()] = e.blks.at(op->operand(0)).size; break;
+    case OpKind::BlkIndex: e.scalars[op->result()] = e.blks.at(op->operand(0)).index; break;
+    case OpKind::Nest: ExpandNest(e, op); break;
+    case OpKind::Reduce: ExpandReduce(e, op); break;
+    case OpKind::Contract: ExpandContract(e, op); break;
+    case OpKind::Loop: ExpandLoop(e, op); break;
+    case OpKind::If: ExpandIf(e, op); break;
+    default: ExpandScalarOp(e, op); break;
+  }
+}
+
+}  // namespace
+
+void ExpandBlock(Expander& e, const ir::Block* block) {
+  for (Op* op : *block) {
+    if (op == block->terminator()) break;
+    e.b.set_loc(op->loc());
+    ExpandOp(e, op);
+  }
+}
+
+Value* Expander::Scalar(Value* old) const {
+  auto found = scalars.find(old);
+  KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
+  return found->second;
+}
+
+const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
+  const Value* blk = ir::FindBlk(at, axis);
+  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope", function.axis(axis).name.text());
+  return blks.at(blk);
+}
+
+Value* ElementOf(Expander& e, Value* old, const Position& position) {
+  if (!IsTileValue(old)) return e.Scalar(old);
+  return LoadElement(e, e.homes.at(old), old->type()->scalar, position);
+}
+
+}  // namespace kdl::passes

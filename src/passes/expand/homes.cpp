@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "passes/expand/expander.h"
+#include "support/check.h"
+
+// A tile's home is decided at its definition. To save copies it stands where it will be needed: a carried tile in the
+// place of its predecessor, a branch's tile in the place of the branch's result.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The op of `block` that is `op` or has it inside.
+const Op* AncestorIn(const ir::Block* block, const Op* op) {
+  while (op && op->block() != block) op = op->block()->parent();
+  return op;
+}
+
+bool ComesAfter(const Op* later, const Op* op) {
+  for (const Op* next = op->next(); next; next = next->next()) {
+    if (next == later) return true;
+  }
+  return false;
+}
+
+/// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
+bool Disturbs(const Expander& e, const Op* def, const Home& home) {
+  if (def->kind() == OpKind::Nest) return false;
+  return std::any_of(def->operands().begin(), def->operands().end(), [&](const Value* operand) {
+    auto found = e.homes.find(operand);
+    return found != e.homes.end() && found->second.buffer == home.buffer;
+  });
+}
+
+/// Where the only use of `value` yields it to, and that place's home; nothing where there is none yet.
+std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op* def) {
+  if (value->uses().size() != 1) return std::nullopt;
+  const ir::Use& use = value->uses()[0];
+  const Op* parent = use.user->block()->parent();
+  if (use.user->kind() != OpKind::Yield || use.user->block() != def->block() || !parent) return std::nullopt;
+  const Value* target = nullptr;
+  if (parent->kind() == OpKind::If) {
+    target = parent->result(use.operand);
+  } else if (parent->kind() == OpKind::Loop) {
+    target = use.user->block()->param(use.operand + 1);
+    if (!DiesAt(target, def)) return std::nullopt;
+  }
+  auto home = target ? e.homes.find(target) : e.homes.end();
+  bool usable = home != e.homes.end() && !Disturbs(e, def, home->second);
+  return usable ? std::optional(home->second) : std::nullopt;
+}
+
+}  // namespace
+
+bool DiesAt(const Value* operand, const Op* op) {
+  const ir::Block* home = operand->def() ? operand->def()->block() : operand->block();
+  if (home != op->block()) return false;
+  return std::none_of(operand->uses().begin(), operand->uses().end(),
+                      [&](const ir::Use& use) { return ComesAfter(AncestorIn(op->block(), use.user), op); });
+}
+
+Home NewHome(Expander& e, ir::Type tile) {
+  std::vector<int64_t> extents;
+  for (ir::AxisId axis : tile->axes) {
+    Size extent = e.function.axis(axis).extent;
+    KDL_CHECK(IsConstant(extent), "axis '{}' has no constant extent", e.function.axis(axis).name.text());
+    extents.push_back(extent->value);
+  }
+  Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});
+  return {buffer->result(), tile->axes};
+}
+
+Home ResultHome(Expander& e, const Op* op, size_t i) {
+  const Value* result = op->result(i);
+  std::optional<Home> target = YieldTarget(e, result, op);
+  Home home = target ? *target : NewHome(e, result->type());
+  if (!target) home.buffer->set_name(result->name());
+  return e.homes[result] = home;
+}
+
+Value* LoadElement(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position) {
+  Values index;
+  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
+  return e.b.Create(OpKind::BufferLoad, {{home.buffer}, index}, {e.ScalarType(scalar)})->result();
+}
+
+void StoreElement(Expander& e, Value* value, const Home& home, const Position& position) {
+  Values index;
+  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
+  e.b.Create(OpKind::BufferStore, {{value}, {home.buffer}, index}, {});
+}
+
+void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::Scalar scalar) {
+  if (from.buffer == to.buffer) return;
+  Position position;
+  MakeNest(e, at, to.axes, position, {}, [&](const Values&) -> Values {
+    StoreElement(e, LoadElement(e, from, scalar, position), to, position);
+    return {};
+  });
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "support/check.h"
+
+// form-nests: elementwise ops of one block with the same axes become one nest; what only they use is never a tile.
+//   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
+//   -> nest (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
+// Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
+// and as long as at most one op may trap (the first trap is then the same one).
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+AxisList AxesOf(const Op* op) {
+  if (!op->results().empty()) return op->result()->type()->axes;
+  AxisList axes;
+  for (const Value* operand : op->operands()) {
+    if (operand->type()->kind != ir::TypeKind::Tensor) axes = ir::UnionAxes(axes, operand->type()->axes);
+  }
+  return axes;
+}
+
+bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
+
+bool IsMember(const Op* op) {
+  KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before nests are formed");
+  bool pointwise = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota || IsMemory(op);
+  return pointwise && !AxesOf(op).empty();
+}
+
+bool MayTrap(const Op* op) {
+  if (IsMemory(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
+  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+  return divides && !IsFloat(op->result()->type()->scalar);
+}
+
+Value* TensorOf(const Op* op) {
+  return op->kind() == OpKind::Load ? ir::LoadOp(const_cast<Op*>(op)).tensor() : ir::StoreOp(const_cast<Op*>(op)).tensor();
+}
+
+std::span<Value* const> IndexOf(const Op* op) {
+  return op->kind() == OpKind::Load ? op->Segment(ir::LoadOp::at_index) : op->Segment(ir::StoreOp::at_index);
+}
+
+bool SameAccess(const Op* a, const Op* b) {
+  auto ia = IndexOf(a);
+  auto ib = IndexOf(b);
+  return std::equal(ia.begin(), ia.end(), ib.begin(), ib.end()) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
+}
+
+/// Ops of one block that run point by point together.
+struct Group {
+  AxisList axes;
+  std::vector<Op*> members;
+  std::unordered_set<const Op*> set;
+
+  bool Accepts(const Op* op) const {
+    if (AxesOf(op) != axes) return false;
+    if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
+    return !IsMemory(op) || std::all_of(members.begin(), members.end(), [&](const Op* other) { return Agree(other, op); });
+  }
+
+  /// Two accesses to one tensor, of which one writes, touch the same element at each point. `out` tensors overlap nothing.
+  static bool Agree(const Op* first, const Op* second) {
+    if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load)) return true;
+    return TensorOf(first) != TensorOf(second) || SameAccess(first, second);
+  }
+
+  bool Feeds(const Op* op) const {
+    return std::any_of(op->operands().begin(), op->operands().end(), [&](const Value* v) { return v->def() && set.contains(v->def()); });
+  }
+
+  void Add(Op* op) {
+    if (members.empty()) axes = AxesOf(op);
+    members.push_back(op);
+    set.insert(op);
+  }
+};
+
+/// Outermost first: so that the innermost loop walks the last dimension of what is written, else of what is read.
+AxisList LoopOrder(const Group& group) {
+  const Op* anchor = nullptr;
+  for (const Op* op : group.members) {
+    if (IsMemory(op) && (!anchor || (op->kind() == OpKind::Store && anchor->kind() == OpKind::Load))) anchor = op;
+  }
+  if (!anchor) return group.axes;
+  AxisList walked;
+  for (const ir::AccessDim& dim : anchor->attr<AttrKey::Access>().dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      for (ir::AxisId axis : IndexOf(anchor)[term.operand]->type()->axes) {
+        std::erase(walked, axis);
+        walked.push_back(axis);
+      }
+    }
+  }
+  AxisList order;
+  for (ir::AxisId axis : group.axes) {
+    if (std::find(walked.begin(), walked.end(), axis) == walked.end()) order.push_back(axis);
+  }
+  order.insert(order.end(), walked.begin(), walked.end());
+  return order;
+}
+
+/// Rewrites one group into a nest in front of its last member.
+class NestMaker {
+ public:
+  NestMaker(ir::Module& module, const Group& group) : module_(module), group_(group), order_(LoopOrder(group)), inner_(module) {}
+
+  void Run() {
+    Op* last = group_.members.back();
+    std::vector<Value*> leaving = Leaving();
+    std::vector<ir::Type> types;
+    for (Value* value : leaving) types.push_back(value->type());
+    std::vector<Value*> blks;
+    for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
+    ir::Builder builder(module_);
+    builder.SetInsertionPoint(last);
+    builder.set_loc(last->loc());
+    Op* nest = builder.Create(OpKind::Nest, {blks}, types);
+    ir::Block* body = nest->region();
+    inner_.SetInsertionPoint(body);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      points_[order_[i]] = inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blks[i]->name());
+    }
+    for (Op* member : group_.members) Copy(member);
+    std::vector<Value*> yielded;
+    for (Value* value : leaving) yielded.push_back(map_.at(value));
+    inner_.Create(OpKind::Yield, {yielded}, {});
+    for (size_t i = 0; i < leaving.size(); ++i) {
+      nest->result(i)->set_name(leaving[i]->name());
+      leaving[i]->ReplaceAllUsesWith(nest->result(i));
+    }
+    for (auto it = group_.members.rbegin(); it != group_.members.rend(); ++it) ir::Erase(*it);
+  }
+
+ private:
+  /// Results that ops outside the group use.
+  std::vector<Value*> Leaving() const {
+    std::vector<Value*> leaving;
+    for (const Op* op : group_.members) {
+      for (Value* result : op->results()) {
+        bool outside = std::any_of(result->uses().begin(), result->uses().end(),
+                                   [&](const ir::Use& use) { return !group_.set.contains(use.user); });
+        if (outside) leaving.push_back(result);
+      }
+    }
+    return leaving;
+  }
+
+  Value* Point(ir::AxisId axis) { return points_.at(axis); }
+
+  /// The operand at this point.
+  Value* At(Value* operand) {
+    if (auto found = map_.find(operand); found != map_.end()) return found->second;
+    ir::Type type = operand->type();
+    if (type->kind == ir::TypeKind::Blk) return Point(type->axes[0]);
+    if (!ir::IsTile(type) || type->axes.empty()) return operand;
+    std::vector<Value*> point;
+    for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
+    Op* element = inner_.Create(OpKind::Element, {{operand}, point}, {module_.types().ScalarOf(type->scalar)});
+    return map_[operand] = element->result();
+  }
+
+  void Copy(Op* member) {
+    inner_.set_loc(member->loc());
+    if (member->kind() == OpKind::Iota || member->kind() == OpKind::Broadcast) {
+      map_[member->result()] = At(member->operand(0));
+      return;
+    }
+    ir::Builder::Segments segments;
+    for (size_t s = 0; s < member->info().operands.size(); ++s) {
+      segments.emplace_back();
+      for (Value* operand : member->Segment(s)) segments.back().push_back(At(operand));
+    }
+    std::vector<ir::Type> types;
+    for (Value* result : member->results()) types.push_back(module_.types().ScalarOf(result->type()->scalar));
+    Op* copy = inner_.Create(member->kind(), segments, types, member->attrs());
+    for (size_t i = 0; i < types.size(); ++i) {
+      copy->result(i)->set_name(member->result(i)->name());
+      map_[member->result(i)] = copy->result(i);
+    }
+  }
+
+  ir::Module& module_;
+  const Group& group_;
+  AxisList order_;
+  ir::Builder inner_;
+  std::unordered_map<const Value*, Value*> map_;
+  std::unordered_map<ir::AxisId, Value*> points_;
+};
+
+/// Ops that may stand between two members although they are none.
+bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
+
+void FormInBlock(ir::Module& module, const ir::Block* block) {
+  Group group;
+  auto close = [&] {
+    if (!group.members.empty()) NestMaker(module, group).Run();
+    group = {};
+  };
+  for (Op* op : *block) {
+    for (const ir::Block* region : op->regions()) FormInBlock(module, region);
+    if (IsMember(op)) {
+      if (!group.members.empty() && !group.Accepts(op)) close();
+      group.Add(op);
+    } else if (!MayStandBetween(op) || group.Feeds(op)) {
+      close();
+    }
+  }
+  close();
+}
+
+}  // namespace
+
+void RunFormNests(PassContext& context, ir::Function& kernel) { FormInBlock(context.module, kernel.body); }
+
+}  // namespace kdl::passes
