@@ -37,7 +37,7 @@ std::optional<uint64_t> ParseInt(std::string_view text) {
   const char* begin = digits.data() + (hex ? 2 : 0);
   uint64_t value = 0;
   auto [end, error] = std::from_chars(begin, digits.data() + digits.size(), value, hex ? 16 : 10);
-  if (error != std::errc{}) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::nullopt;
   return value;
 }
 

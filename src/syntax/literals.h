@@ -8,7 +8,8 @@
 
 namespace kdl::syntax {
 
-/// The value of a decimal or hexadecimal integer with `_` in it; nothing where it passes 64 bits.
+/// The value of a decimal or hexadecimal integer with `_` in it; nothing where it passes 64 bits,
+/// 0 for what is no number.
 std::optional<uint64_t> ParseInt(std::string_view text);
 
 /// The f64 nearest to a decimal float; nothing where it passes the largest.

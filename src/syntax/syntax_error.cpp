@@ -120,6 +120,9 @@ void ReportSyntaxError(const SyntaxError& error, const SourceManager& sources, F
     span.begin = span.end = SpanOf(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::MissingAfter, span, expected, found(*error.previous));
   } else {
+    // What the end of the file leaves open is shown at its last word, not below it.
+    bool at_end = error.token.getType() == antlr4::Token::EOF && error.previous != nullptr;
+    if (at_end) span.begin = span.end = SpanOf(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::Unexpected, span, found(error.token), expected);
   }
   diagnostic->Help(advisor.Help());
