@@ -7,6 +7,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "codegen/llvm/widen_half.h"
+
 namespace kdl::codegen {
 
 namespace {
@@ -47,6 +49,7 @@ void Optimize(const Machine& machine, llvm::Module& module) {
                                                       ? llvm::OptimizationLevel::O2
                                                       : llvm::OptimizationLevel::O3);
   passes.run(module, modules);
+  WidenHalf(module);
 }
 
 }  // namespace kdl::codegen

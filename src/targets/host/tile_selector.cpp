@@ -25,6 +25,10 @@ struct Role {
   bool contracted = false;  ///< summed over by a contraction
   bool kept = false;        ///< stays in the result of a contraction
   bool contiguous = false;  ///< the last index of some access
+  bool strided = false;     ///< an earlier index of some access
+
+  /// Long runs pay: memory holds the elements side by side wherever the axis indexes.
+  bool runs() const { return contiguous && !strided; }
 };
 
 struct Choice {
@@ -70,11 +74,11 @@ class Selection {
 
   std::vector<int64_t> Run() {
     for (Choice& choice : choices_) {
-      if (choice.role.contiguous) Grow(choice, CapsOf(choice.role).contiguous_first);
+      if (choice.role.runs()) Grow(choice, CapsOf(choice.role).contiguous_first);
     }
     for (Choice& choice : choices_) Grow(choice, CapsOf(choice.role).others);
     for (Choice& choice : choices_) {
-      if (choice.role.contiguous || choice.role.contracted) Grow(choice, CapsOf(choice.role).rest);
+      if (choice.role.runs() || choice.role.contracted) Grow(choice, CapsOf(choice.role).rest);
     }
     std::vector<int64_t> extents;
     for (const Choice& choice : choices_) extents.push_back(choice.extent);
@@ -105,10 +109,12 @@ class Selection {
     if (!op->HasAttr(ir::AttrKey::Access)) return;
     const ir::Access access = op->attr<ir::AttrKey::Access>();
     size_t index = op->kind() == ir::OpKind::Load ? 1 : 2;  // the operand segment of the indices
-    if (access.dims.empty()) return;
-    for (const ir::AccessTerm& term : access.dims.back().terms) {
-      ir::Type type = op->Segment(index)[term.operand]->type();
-      if (type->kind == ir::TypeKind::Blk) Mark(type->axes[0], &Role::contiguous);
+    for (const ir::AccessDim& dim : access.dims) {
+      for (const ir::AccessTerm& term : dim.terms) {
+        ir::Type type = op->Segment(index)[term.operand]->type();
+        if (type->kind != ir::TypeKind::Blk) continue;
+        Mark(type->axes[0], &dim == &access.dims.back() ? &Role::contiguous : &Role::strided);
+      }
     }
   }
 
@@ -117,6 +123,9 @@ class Selection {
     if (!extent) return kUnknownExtent;
     auto symbol = [this](Name name) -> std::optional<int64_t> {
       if (const Choice* choice = FindChoice(name)) return choice->extent;
+      for (const ir::Generic& generic : kernel_.generics) {
+        if (generic.name == name && !generic.values.empty()) return generic.values[0];
+      }
       return kUnknownExtent;
     };
     return std::clamp<int64_t>(Evaluate(extent, symbol).value_or(kUnknownExtent), 1, 1 << 20);

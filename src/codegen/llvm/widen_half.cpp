@@ -1,0 +1,65 @@
+#include "codegen/llvm/widen_half.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <vector>
+
+namespace kdl::codegen {
+
+namespace {
+
+bool IsHalf(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
+
+/// What computes with half values; conversions, memory and what moves values about do not.
+bool ComputesOnHalf(const llvm::Instruction& instruction) {
+  if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+    return IsHalf(call->getType()) && call->getCalledFunction()->isIntrinsic();
+  }
+  return (instruction.isBinaryOp() || instruction.isUnaryOp() ||
+          llvm::isa<llvm::FCmpInst>(instruction)) &&
+         IsHalf(instruction.getOperand(0)->getType());
+}
+
+llvm::Value* Widened(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  if (!IsHalf(value->getType())) return value;
+  return builder.CreateFPExt(value, value->getType()->getWithNewType(builder.getFloatTy()));
+}
+
+llvm::Value* OnFloat(llvm::IRBuilder<>& builder, llvm::Instruction& instruction) {
+  std::vector<llvm::Value*> operands;
+  if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+    for (llvm::Value* argument : call->args()) operands.push_back(Widened(builder, argument));
+    return builder.CreateIntrinsic(call->getType()->getWithNewType(builder.getFloatTy()),
+                                   call->getIntrinsicID(), operands);
+  }
+  for (llvm::Value* operand : instruction.operands()) operands.push_back(Widened(builder, operand));
+  if (auto* compare = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) {
+    return builder.CreateFCmp(compare->getPredicate(), operands[0], operands[1]);
+  }
+  if (instruction.isUnaryOp()) return builder.CreateFNeg(operands[0]);
+  return builder.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(instruction.getOpcode()),
+                             operands[0], operands[1]);
+}
+
+}  // namespace
+
+void WidenHalf(llvm::Module& module) {
+  std::vector<llvm::Instruction*> found;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (ComputesOnHalf(instruction)) found.push_back(&instruction);
+    }
+  }
+  for (llvm::Instruction* instruction : found) {
+    llvm::IRBuilder<> builder(instruction);
+    llvm::Value* value = OnFloat(builder, *instruction);
+    if (IsHalf(instruction->getType()))
+      value = builder.CreateFPTrunc(value, instruction->getType());
+    instruction->replaceAllUsesWith(value);
+    instruction->eraseFromParent();
+  }
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,209 @@
+#pragma once
+
+// Compiles KIR text with LLVM, links it with lld, loads it and runs its kernels: no runtime, no
+// passes.
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/llvm/compile.h"
+#include "codegen/llvm/images.h"
+#include "ir/printer.h"
+#include "ir_text.h"
+#include "kdl/kernel_abi.h"
+#include "support/io.h"
+
+namespace kdl::codegen {
+
+inline ir::TargetFacts X86Facts() {
+  ir::TargetFacts facts;
+  facts.kind = "host";
+  facts.arch = "x86-64";
+  facts.triple = "x86_64-unknown-linux-gnu";
+  facts.cpu = "x86-64-v3";
+  facts.vector_bits = 256;
+  return facts;
+}
+
+inline ir::TargetFacts Avx512Facts() {
+  ir::TargetFacts facts = X86Facts();
+  facts.cpu = "x86-64-v4";
+  facts.features = "-prefer-256-bit";
+  facts.vector_bits = 512;
+  return facts;
+}
+
+inline ir::TargetFacts Arm64Facts() {
+  ir::TargetFacts facts = X86Facts();
+  facts.arch = "aarch64";
+  facts.triple = "aarch64-unknown-linux-gnu";
+  facts.cpu = "generic";
+  facts.vector_bits = 128;
+  return facts;
+}
+
+/// Runs a program by argument vector, its output going to `output` where there is one; its exit
+/// status.
+inline int RunProgram(std::vector<std::string> words, const std::string& output = "") {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!output.empty()) {
+    posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+  }
+  pid_t child = 0;
+  int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return -1;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// What an object uses and does not define, as llvm-nm prints it.
+inline std::string UndefinedSymbols(const std::string& object) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  REQUIRE(folder.ok());
+  REQUIRE(WriteFileWhole(folder->path() + "/test.o", object).ok());
+  std::string listing = folder->path() + "/symbols";
+  REQUIRE(RunProgram({"llvm-nm-19", "--undefined-only", folder->path() + "/test.o"}, listing) == 0);
+  return *ReadFile(listing);
+}
+
+/// The objects, linked into a shared object and loaded.
+class SharedObject {
+ public:
+  explicit SharedObject(const std::vector<std::string>& objects) {
+    Result<TemporaryFolder> folder = TemporaryFolder::Make();
+    REQUIRE(folder.ok());
+    std::string path = folder->path() + "/test.so";
+    std::vector<std::string> command = {"ld.lld-19", "-shared", "--no-undefined", "-o", path};
+    for (const std::string& object : objects) {
+      command.push_back(folder->path() + "/" + std::to_string(command.size()) + ".o");
+      REQUIRE(WriteFileWhole(command.back(), object).ok());
+    }
+    REQUIRE(RunProgram(command) == 0);
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE_MESSAGE(handle_, dlerror());
+  }
+  SharedObject(const SharedObject&) = delete;
+  SharedObject& operator=(const SharedObject&) = delete;
+  ~SharedObject() {
+    if (handle_) dlclose(handle_);
+  }
+
+  const kdl_image* const* images(const char* symbol = "kdl_module_images") const {
+    auto* images = static_cast<const kdl_image* const*>(dlsym(handle_, symbol));
+    REQUIRE_MESSAGE(images, dlerror());
+    return images;
+  }
+
+ private:
+  void* handle_ = nullptr;
+};
+
+/// A row-major tensor argument over the test's memory.
+inline kdl_tensor TensorOf(void* data, std::vector<int64_t> sizes) {
+  kdl_tensor tensor = {};
+  tensor.data = data;
+  tensor.rank = static_cast<int32_t>(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    tensor.size[d] = sizes[d];
+    tensor.stride[d] = stride;
+    stride *= sizes[d];
+  }
+  return tensor;
+}
+
+struct Call {
+  std::vector<int64_t> dims;
+  std::vector<kdl_tensor> tensors;
+  std::vector<uint64_t> scalars;
+  int64_t core_num = 1;
+  bool already_stopped = false;
+};
+
+struct Outcome {
+  int32_t code = 0;  ///< of the first core that does not return KDL_DONE
+  kdl_trap trap = {};
+  bool stopped = false;  ///< kdl_launch.stop afterwards
+};
+
+/// Calls a kernel once a core, in order, until one traps.
+inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
+  kdl_launch launch = {};
+  launch.stop = call.already_stopped ? 1 : 0;
+  kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
+                   call.scalars.data()};
+  std::vector<char> scratch(static_cast<size_t>(variant.scratch_bytes) + 64, 0x5A);
+  auto address = reinterpret_cast<uintptr_t>(scratch.data());
+  kdl_core core = {};
+  core.core_num = call.core_num;
+  core.scratch = scratch.data() + (64 - address % 64) % 64;
+  core.launch = &launch;
+  Outcome outcome;
+  for (core.core_id = 0; core.core_id < call.core_num && outcome.code == 0; ++core.core_id) {
+    outcome.code = variant.entry(&args, &core);
+  }
+  outcome.trap = core.trap;
+  outcome.stopped = launch.stop != 0;
+  return outcome;
+}
+
+/// A module of kernels at loop level, compiled and loaded.
+class LoadedModule {
+ public:
+  LoadedModule(std::string text, int opt_level, ir::TargetFacts facts = X86Facts())
+      : read_(std::move(text)), processor_(facts.cpu) {
+    REQUIRE_MESSAGE(read_.module, read_.Errors());
+    if (read_.module->name.empty()) read_.module->name = read_.names.Intern("test");
+    Result<Backend> backend = Backend::Create(facts, opt_level);
+    REQUIRE(backend.ok());
+    Result<CompiledModule> compiled = CompileKernels(*backend, *read_.module, {});
+    REQUIRE(compiled.ok());
+    compiled_ = std::move(*compiled);
+    ImagePart part{&compiled_, &backend->facts()};
+    std::string images = CompileImages(*backend, read_.module->name.text(), {&part, 1}, "KIR text");
+    shared_ = std::make_unique<SharedObject>(std::vector<std::string>{compiled_.object, images});
+    const kdl_image* image = shared_->images()[0];
+    for (int32_t k = 0; k < image->kernel_count; ++k) {
+      for (int32_t v = 0; v < image->kernels[k].variant_count; ++v) {
+        const kdl_variant& variant = image->kernels[k].variants[v];
+        variants_[variant.symbol] = &variant;
+      }
+    }
+  }
+
+  const CompiledModule& compiled() const { return compiled_; }
+  const SharedObject& shared() const { return *shared_; }
+  const kdl_variant& variant(const std::string& function) const {
+    auto found = variants_.find(function + "." + processor_);
+    REQUIRE_MESSAGE(found != variants_.end(), function);
+    return *found->second;
+  }
+  Outcome Run(const std::string& function, const Call& call) const {
+    return RunKernel(variant(function), call);
+  }
+
+ private:
+  ir::ReadText read_;
+  std::string processor_;
+  CompiledModule compiled_;
+  std::unique_ptr<SharedObject> shared_;
+  std::map<std::string, const kdl_variant*> variants_;
+};
+
+}  // namespace kdl::codegen

@@ -1,0 +1,71 @@
+#include <doctest/doctest.h>
+
+#include "targets/targets.h"
+
+namespace kdl::targets {
+
+namespace {
+
+std::string Complaint(std::string_view text) {
+  Result<Target> target = ParseTarget(text);
+  if (target.ok()) return "none";
+  CHECK(target.failure().kind == FailureKind::Usage);
+  return target.failure().message;
+}
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a spec reads back as its shortest text") {
+  for (const char* text :
+       {"host", "host?isa=x86-64-v3", "cuda[1]?arch=sm_90", "debug?seed=7&threads=2"}) {
+    Result<Spec> spec = ParseSpec(text);
+    REQUIRE(spec.ok());
+    CHECK(ToString(*spec) == text);
+  }
+  CHECK(ToString(*ParseSpec("host[0]")) == "host");
+  CHECK(ParseSpec("cuda[12]")->ordinal == 12);
+}
+
+TEST_CASE("facts follow from the isa, and only the runtime's keys travel on") {
+  Result<Target> target = ParseTarget("host?threads=4&isa=x86-64-v4");
+  REQUIRE(target.ok());
+  CHECK(target->facts.cpu == "x86-64-v4");
+  CHECK(target->facts.arch == "x86-64");
+  CHECK(target->facts.vector_bits == 512);
+  CHECK(target->facts.exact);
+  CHECK(target->device == "host?threads=4");
+
+  Result<Target> plain = ParseTarget("host");
+  REQUIRE(plain.ok());
+  CHECK(plain->device == "host");
+#ifdef __x86_64__
+  CHECK(plain->facts.cpu == "x86-64-v3");
+  CHECK(plain->facts.vector_bits == 256);
+#endif
+
+  Result<Target> debug = ParseTarget("debug?isa=x86-64-v3&seed=7");
+  REQUIRE(debug.ok());
+  CHECK(debug->facts.cpu == "x86-64-v3");
+  CHECK(debug->device == "debug?seed=7");
+  CHECK(ParseTarget("host?isa=armv8-a")->facts.triple == "aarch64-unknown-linux-gnu");
+}
+
+TEST_CASE("a wrong spec is told what is wrong and what there is") {
+  CHECK(Has(Complaint("gpu"), "there is no kind 'gpu'; the kinds are: host debug"));
+  CHECK(Has(Complaint("host?isa=sse9"), "there is no isa 'sse9'; those known are: x86-64-v3"));
+  CHECK(Has(Complaint("host?isa="), "there is no isa ''"));
+  CHECK(Has(Complaint("host?isa"), "'isa' is not key=value"));
+  CHECK(Has(Complaint("host?"), "'' is not key=value"));
+  CHECK(Has(Complaint("host?a=1&a=2"), "key 'a' stands twice"));
+  CHECK(Has(Complaint("host[x]"), "the brackets hold no number"));
+  CHECK(Has(Complaint("host[-1]"), "the brackets hold no number"));
+  CHECK(Has(Complaint("host[]"), "the brackets hold no number"));
+  CHECK(Has(Complaint(""), "'' is no kind of target"));
+  CHECK(Has(Complaint("Host"), "'Host' is no kind of target"));
+}
+
+}  // namespace kdl::targets

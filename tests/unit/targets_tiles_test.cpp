@@ -1,0 +1,117 @@
+#include <doctest/doctest.h>
+
+#include "ir_text.h"
+#include "targets/targets.h"
+
+namespace kdl::targets {
+
+namespace {
+
+std::vector<int64_t> TilesOf(std::string text, std::string_view target = "host?isa=x86-64-v3") {
+  ir::ReadText read(std::move(text));
+  REQUIRE_MESSAGE(read.module, read.Errors());
+  Result<Target> host = ParseTarget(target);
+  REQUIRE(host.ok());
+  const ir::Function& kernel = *read.module->functions()[0];
+  std::vector<int64_t> tiles = host->selector->Select(kernel, host->facts);
+  CHECK(tiles == host->selector->Select(kernel, host->facts));
+  return tiles;
+}
+
+std::string MatmulText(std::string_view generics) {
+  return "kernel @matmul generics(" + std::string(generics) +
+         R"() dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by BM
+  axis j = N by BN
+  axis k = K by BK
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %1 = broadcast %z : tile<f32; i j>
+    %acc = for %k: blk<k> in %0 .. %K carry(%t = %1) {
+      %2 = load %a[%i, %k] {edge = clip} : tile<f32; i k>
+      %x = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %3 = contract %2, %x into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      yield %3
+    } : tile<f32; i j>
+    store %acc to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+}
+
+constexpr std::string_view kElementwise =
+    R"(kernel @saxpy generics(BN = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> inout) {
+  axis i = N by BN
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+    %1 = load %x[%i] {edge = clip} : tile<f32; i>
+    %2 = load %y[%i] {edge = clip} : tile<f32; i>
+    %3 = add %1, %2 : tile<f32; i>
+    store %3 to %y[%i] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+constexpr std::string_view kRows =
+    R"(kernel @rows generics(BR = auto, BC = auto) dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R]> out) {
+  axis r = R by BR
+  axis c = C by BC
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%r: blk<r> in %0 .. %R) {deal = static} {
+    %1 = broadcast %z : tile<f32; r>
+    %s = for %c: blk<c> in %0 .. %C carry(%t = %1) {
+      %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+      %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
+      %4 = add %3, %t : tile<f32; r>
+      yield %4
+    } : tile<f32; r>
+    store %s to %y[%r] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+}  // namespace
+
+TEST_CASE("a contraction's blocks fit L2 together") {
+  std::vector<int64_t> tiles = TilesOf(MatmulText("BM = auto, BN = auto, BK = auto"));
+  REQUIRE(tiles.size() == 3);
+  CHECK(tiles[0] == 64);
+  CHECK(tiles[1] == 64);
+  CHECK(tiles[2] == 128);
+}
+
+TEST_CASE("a larger cache gives larger blocks") {
+  CHECK(TilesOf(MatmulText("BM = auto, BN = auto, BK = auto"), "host?isa=x86-64-v4") ==
+        std::vector<int64_t>{64, 64, 256});
+}
+
+TEST_CASE(
+    "only generics that are open and auto are chosen, from their choices where they have some") {
+  CHECK(TilesOf(MatmulText("BM = 8, BN in {16, 48, 512} = auto, BK = auto")) ==
+        std::vector<int64_t>{48, 256});
+  CHECK(TilesOf(MatmulText("BM in {1000} = auto, BN = auto, BK in {7, 5} = auto")) ==
+        std::vector<int64_t>{1000, 16, 7});
+}
+
+TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
+  CHECK(TilesOf(std::string(kElementwise)) == std::vector<int64_t>{4096});
+  std::vector<int64_t> rows = TilesOf(std::string(kRows));
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1] == 256);
+  CHECK(rows[0] == 16);
+}
+
+TEST_CASE("a generic that nothing uses gets a number too") {
+  CHECK(TilesOf("kernel @k generics(B = auto) dims(%N) (%x: tensor<f32,[N]> in) {\n  return\n}\n")
+            .size() == 1);
+}
+
+}  // namespace kdl::targets
