@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/index.h"
+#include "sema/resolve.h"
+#include "sema/stmt.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::AssignOp;
+using syntax::AssignStmt;
+using syntax::Direction;
+using syntax::Expr;
+
+/// The name that is assigned to, for messages.
+std::string_view TargetName(const AssignStmt& assign) {
+  const Expr* target = assign.target;
+  if (const auto* index = syntax::DynAs<syntax::IndexExpr>(target)) target = index->base;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(target);
+  return name != nullptr ? name->name.text() : "";
+}
+
+/// A variable: a `var` that the body of `spmd for` does not share.
+Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
+  const Entity* entity = Resolve(state, name.name, name.span);
+  ExprInfo& info = state.fn.exprs[assign.target];
+  info = ExprInfo{};
+  if (entity == nullptr || IsFaulty(*entity)) return Type{};
+  if (entity->type.is_tensor()) {
+    state.diagnostics.Report(diag::TensorAssigned, name.span, entity->name.text())
+        .Help(fmt::format("index it: {}[…] = …", entity->name.text()));
+    return Type{};
+  }
+  if (entity->kind != EntityKind::Var) {
+    Diagnostic& report = state.diagnostics.Report(diag::NotAssignable, name.span,
+                                                  entity->name.text(), Describe(entity->kind));
+    if (entity->kind == EntityKind::Let) {
+      report.Note(entity->span, "declared here").Help("declare it with `var` to assign to it");
+    }
+    return Type{};
+  }
+  if (state.spmd_depth != 0 && state.depth_of[entity] < state.spmd_depth) {
+    state.diagnostics.Report(diag::OuterVarInSpmd, name.span, entity->name.text())
+        .Note(entity->span, "declared here")
+        .Help("declare it inside, where each block has its own");
+    return Type{};
+  }
+  info.entity = entity;
+  info.type = entity->type;
+  return info.type;
+}
+
+bool HasCoreId(FunctionState& state, const IndexInfo& access) {
+  for (const IndexDim& dim : access.dims) {
+    for (const IndexTerm& term : dim.terms) {
+      if (term.value != nullptr && DependsOnCore(state, term.value)) return true;
+    }
+  }
+  return false;
+}
+
+/// A tensor's element: of an `out` or `inout` parameter; outside `spmd for` one core's only.
+Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
+  ExprInfo info;
+  info.type = CheckIndex(state, index, info, true);
+  Type type = info.type;
+  if (info.index != nullptr && info.index->base->kind == EntityKind::TensorParam) {
+    const Entity& tensor = *info.index->base;
+    if (state.fn.params[tensor.param].direction == Direction::In) {
+      state.diagnostics.Report(diag::StoreToInput, index.base->span, tensor.name.text())
+          .Note(tensor.span, "declared here")
+          .Help("declare it `out` or `inout`");
+    }
+    bool alone = state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
+    if (!alone && !type.is_error() && state.kind() == syntax::FunctionKind::Kernel) {
+      state.diagnostics.Report(diag::StoreByAllCores, assign.span, tensor.name.text())
+          .Help("put it inside `spmd for`, or under `if core_id == 0`");
+    }
+  }
+  state.fn.exprs[assign.target] = std::move(info);
+  return type;
+}
+
+Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
+  if (const auto* name = syntax::DynAs<syntax::NameExpr>(assign.target)) {
+    return CheckVariable(state, assign, *name);
+  }
+  if (const auto* index = syntax::DynAs<syntax::IndexExpr>(assign.target)) {
+    return CheckElement(state, assign, *index);
+  }
+  state.diagnostics.Report(diag::NotAssignable, assign.target->span, Quote(state, assign.target),
+                           "no variable");
+  return Type{};
+}
+
+/// What `op=` asks of both sides beyond one type; empty where the type is that.
+std::string_view Wanted(AssignOp op, Scalar scalar) {
+  bool is_bool = scalar == Scalar::Bool;
+  switch (op) {
+    case AssignOp::Set: return "";
+    case AssignOp::Add:
+    case AssignOp::Sub:
+    case AssignOp::Mul:
+    case AssignOp::Div:
+    case AssignOp::Max:
+    case AssignOp::Min: return is_bool ? "integers or floats" : "";
+    case AssignOp::Rem: return is_bool || IsFloat(scalar) ? "integers" : "";
+    case AssignOp::BitAnd:
+    case AssignOp::BitOr:
+    case AssignOp::BitXor: return IsFloat(scalar) ? "integers or bools" : "";
+  }
+  return "";
+}
+
+void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const Type& target,
+                         const std::vector<const Entity*>& missing) {
+  bool is_store = assign.target->kind == syntax::ExprKind::Index;
+  std::string reduced = fmt::format("sum({} over {})", Quote(state, assign.value), Joined(missing));
+  if (is_store) {
+    state.diagnostics
+        .Report(diag::StoreLacksDimension, assign.value->span, Listed(missing),
+                Quote(state, assign.target))
+        .Help(fmt::format("reduce over it, for example {}, or index '{}' by it", reduced,
+                          TargetName(assign)));
+    return;
+  }
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  state.diagnostics
+      .Report(diag::RangeNotInVariable, assign.value->span, Listed(missing), TargetName(assign),
+              ToString(target))
+      .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
+      .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
+}
+
+void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
+  const auto* reduce = syntax::DynAs<syntax::ReduceExpr>(assign.value);
+  if (reduce == nullptr || assign.op != AssignOp::Add ||
+      assign.target->kind != syntax::ExprKind::Name) {
+    return;
+  }
+  const ExprInfo& info = state.fn.exprs[assign.value];
+  if (info.reduce == nullptr || info.reduce->kind != ReduceKind::Dot) return;
+  if (info.type.ranges.size() < 2) return;
+  const_cast<ReduceInfo*>(info.reduce)->in_place = true;
+}
+
+}  // namespace
+
+void CheckAssign(FunctionState& state, const AssignStmt& assign) {
+  if (assign.mode == syntax::AssignMode::Atomic) {
+    ReportUnsupported(state.diagnostics, Feature::Atomic, assign.span);
+    return;
+  }
+  if (assign.mode == syntax::AssignMode::Reduce) {
+    ReportUnsupported(state.diagnostics, Feature::ReduceStatement, assign.span);
+    return;
+  }
+  Type target = CheckTarget(state, assign);
+  Type value = CheckValue(state, assign.value);
+  if (assign.condition != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::StoreWhere, assign.condition->span);
+  }
+  if (target.is_error()) return;
+  if (!Fits(state, assign.value, target.scalar)) {
+    state.diagnostics
+        .Report(diag::ValueType, assign.value->span, TargetName(assign), Spelling(target.scalar),
+                Spelling(value.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, assign.value, target.scalar)));
+    return;
+  }
+  value = state.fn.exprs[assign.value].type;
+  if (value.is_error()) return;
+  std::string_view wanted = Wanted(assign.op, target.scalar);
+  if (!wanted.empty()) {
+    state.diagnostics.Report(diag::BadOperand, assign.target->span, Spelling(assign.op), wanted,
+                             Spelling(target.scalar));
+    return;
+  }
+  std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
+  if (!missing.empty()) return ReportMissingRanges(state, assign, target, missing);
+  MarkInPlace(state, assign);
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  if (variable != nullptr && (state.divergent > 0 || DependsOnCore(state, assign.value))) {
+    state.core_dependent.insert(variable);
+  }
+}
+
+}  // namespace kdl::sema

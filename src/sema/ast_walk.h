@@ -1,0 +1,15 @@
+#pragma once
+
+#include <functional>
+
+#include "syntax/ast.h"
+
+namespace kdl::sema {
+
+/// Calls `visit` for each expression directly below `expr`, in source order.
+void ForEachChild(const syntax::Expr* expr, const std::function<void(const syntax::Expr*)>& visit);
+
+/// Whether `test` holds for `expr` or an expression below it.
+bool AnyOf(const syntax::Expr* expr, const std::function<bool(const syntax::Expr*)>& test);
+
+}  // namespace kdl::sema

@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sema/builtins.h"
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/groups.h"
+#include "sema/reductions.h"
+#include "sema/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::CallExpr;
+using syntax::Expr;
+using syntax::FunctionKind;
+
+bool HasNamedArgs(FunctionState& state, const CallExpr& call) {
+  for (const syntax::Arg& arg : call.args) {
+    if (!arg.name) continue;
+    state.diagnostics.Report(diag::NamedArgument, arg.name.span, call.callee.name.text());
+    return true;
+  }
+  return false;
+}
+
+std::vector<const Expr*> CheckArgs(FunctionState& state, const CallExpr& call) {
+  std::vector<const Expr*> args;
+  for (const syntax::Arg& arg : call.args) {
+    CheckValue(state, arg.value);
+    args.push_back(arg.value);
+  }
+  return args;
+}
+
+bool CheckCount(FunctionState& state, const CallExpr& call, size_t wanted) {
+  if (call.args.size() == wanted) return true;
+  Diagnostic& report = state.diagnostics.Report(diag::ArgumentCount, call.span,
+                                                call.callee.name.text(), wanted, call.args.size());
+  std::optional<ReduceKind> reduction = FindReduction(call.callee.name.text());
+  if (reduction && call.args.size() == 1) {
+    report.Help(fmt::format("to reduce over a range, name it: {}({} over k)",
+                            call.callee.name.text(), Quote(state, call.args[0].value)));
+  }
+  return false;
+}
+
+Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
+  const Expr* arg = call.args[0].value;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(arg);
+  if (name == nullptr || CheckExpr(state, arg).is_error()) {
+    if (name == nullptr) {
+      state.diagnostics.Report(diag::IotaOfOther, arg->span, Quote(state, arg));
+    }
+    return Type{};
+  }
+  const Entity* entity = state.fn.exprs[arg].entity;
+  if (entity == nullptr || entity->kind != EntityKind::Range) {
+    state.diagnostics.Report(diag::IotaOfOther, arg->span, Quote(state, arg));
+    return Type{};
+  }
+  info.entity = entity;
+  return ValueType(Scalar::I64, {entity});
+}
+
+/// The library's fn behind an elementary function; false, reported, where there is none.
+bool BindElementary(FunctionState& state, const CallExpr& call, const Builtin& builtin,
+                    Scalar scalar, ExprInfo& info) {
+  if (state.contract != nullptr) return true;
+  if (state.kind() == FunctionKind::Program) {
+    ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, builtin.spelling);
+    return false;
+  }
+  std::string name =
+      fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
+  const Entity* entity = LibraryFunction(state.module, name);
+  if (entity == nullptr) {
+    std::string what = fmt::format("{}({})", builtin.spelling, Spelling(scalar));
+    ReportUnsupported(state.diagnostics, Feature::Elementary, call.span, what);
+    return false;
+  }
+  FunctionGroup& group = Require(state.module, entity);
+  if (group.instances.size() != 1) return false;
+  state.group.calls.emplace_back(&group, call.callee.span);
+  info.callee = group.instances[0];
+  return true;
+}
+
+/// Where the result has the type of the operands, it is a literal as they are; else they take their
+/// default types.
+Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
+                      const std::vector<const Expr*>& args, Type type) {
+  bool wants_float = !Accepts(builtin.operands, Scalar::I32);
+  bool elementwise = builtin.lowering == Lowering::Op || builtin.lowering == Lowering::Clamp;
+  if (elementwise && builtin.result == BuiltinResult::Same) {
+    if (wants_float) type.kind = TypeKind::FloatLiteral;
+    return type;
+  }
+  bool wide = state.contract != nullptr;
+  Scalar scalar = wants_float ? (wide ? Scalar::F64 : Scalar::F32)
+                              : (wide ? Scalar::I64 : Scalar::I32);
+  for (const Expr* arg : args) {
+    if (!Coerce(state, arg, scalar)) return Type{};
+  }
+  return ValueType(scalar, type.ranges);
+}
+
+Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin& builtin,
+                      ExprInfo& info) {
+  if (HasNamedArgs(state, call)) return Type{};
+  if (!call.generics.empty()) {
+    state.diagnostics.Report(diag::NoGenerics, call.generics[0].span, builtin.spelling);
+  }
+  if (!CheckCount(state, call, builtin.arity)) {
+    CheckArgs(state, call);
+    return Type{};
+  }
+  info.builtin = &builtin;
+  if (builtin.operands == Operands::Range) return CheckIota(state, call, info);
+  std::vector<const Expr*> args = CheckArgs(state, call);
+  Type type = Unify(state, args, call.span, builtin.spelling);
+  if (type.is_literal()) type = CheckLiteralArgs(state, builtin, args, type);
+  if (type.is_error() || type.is_literal()) return type;
+  if (!Accepts(builtin.operands, type.scalar)) {
+    Diagnostic& report =
+        state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
+                                 Describe(builtin.operands), Spelling(type.scalar));
+    if (IsInteger(type.scalar) && Accepts(builtin.operands, Scalar::F32)) {
+      report.Help(fmt::format("write '{}'", AsHint(state, args[0], Scalar::F32)));
+    }
+    return Type{};
+  }
+  if (builtin.lowering == Lowering::Math &&
+      !BindElementary(state, call, builtin, type.scalar, info)) {
+    return Type{};
+  }
+  bool of_bits = builtin.result != BuiltinResult::Same;
+  if (of_bits && state.contract != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::ContractCalls, call.span, builtin.spelling);
+    return Type{};
+  }
+  return ValueType(ResultOf(builtin.result, type.scalar), type.ranges);
+}
+
+/// The kinds of the callee's type parameters that the arguments and `<T = …>` give.
+std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
+                                    const FunctionGroup& group,
+                                    const std::vector<const Expr*>& args) {
+  std::vector<KindChoice> choices;
+  for (const syntax::Arg& generic : call.generics) {
+    if (std::optional<KindChoice> choice = NamedKind(state, group, generic)) {
+      choices.push_back(*choice);
+    }
+  }
+  for (bool literals : {false, true}) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      const syntax::Param& param = group.item->params[i];
+      const Type& type = state.fn.exprs[args[i]].type;
+      if (type.is_error() || type.is_literal() != literals) continue;
+      auto known = std::find_if(choices.begin(), choices.end(), [&](const KindChoice& choice) {
+        return choice.generic == param.type->name.name;
+      });
+      if (literals && known != choices.end()) continue;
+      Scalar scalar = !literals ? type.scalar
+                      : type.kind == TypeKind::FloatLiteral ? Scalar::F32
+                                                            : Scalar::I32;
+      choices.push_back({param.type->name.name, scalar, args[i]->span});
+    }
+  }
+  return choices;
+}
+
+Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFunction& callee,
+                 const std::vector<const Expr*>& args) {
+  Type result = callee.result;
+  bool ok = true;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Entity& param = *callee.params[i].entity;
+    Type type = state.fn.exprs[args[i]].type;
+    if (type.is_error()) ok = false;
+    result.ranges = UnionOf(result.ranges, type.ranges);
+    if (param.type.is_error() || Fits(state, args[i], param.type.scalar)) continue;
+    ok = false;
+    state.diagnostics
+        .Report(diag::ArgumentType, args[i]->span, param.name.text(), call.callee.name.text(),
+                Spelling(param.type.scalar), Spelling(type.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, args[i], param.type.scalar)));
+  }
+  return ok ? result : Type{};
+}
+
+Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity, ExprInfo& info) {
+  FunctionGroup& group = Require(state.module, entity);
+  std::vector<const Expr*> args = CheckArgs(state, call);
+  if (HasNamedArgs(state, call)) return Type{};
+  if (state.contract != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, call.span);
+    return Type{};
+  }
+  if (state.kind() == FunctionKind::Program) {
+    ReportUnsupported(state.diagnostics, Feature::HostFunctions, call.span);
+    return Type{};
+  }
+  state.group.calls.emplace_back(&group, call.callee.span);
+  if (group.instances.empty()) return Type{};
+  if (!CheckCount(state, call, group.item->params.size())) return Type{};
+  for (const Expr* arg : args) {
+    if (state.fn.exprs[arg].type.is_error()) return Type{};
+  }
+  CheckedFunction* callee =
+      Choose(state, group, ChooseKinds(state, call, group, args), call.span);
+  if (callee == nullptr) return Type{};
+  info.callee = callee;
+  info.entity = entity;
+  return CheckFnArgs(state, call, *callee, args);
+}
+
+Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
+  std::string_view name = call.callee.name.text();
+  if (name == "cores") {
+    ReportUnsupported(state.diagnostics, Feature::Cores, call.span);
+  } else if (name == "copy" || name == "swap" || name == "random") {
+    ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, name);
+  } else if (FindReduction(name) || IsLaterReduction(name)) {
+    state.diagnostics.Report(diag::MissingOver, call.span, name)
+        .Help(fmt::format("name the ranges: {}({} over k)", name,
+                          call.args.empty() ? "…" : Quote(state, call.args[0].value)));
+  } else if (name == "old") {
+    state.diagnostics.Report(diag::OldWithoutIndex, call.span);
+  } else {
+    ReportUnknown(state, name, call.callee.span);
+  }
+  return Type{};
+}
+
+}  // namespace
+
+Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
+  if (call.receiver != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::Methods, call.span, call.callee.name.text());
+    return Type{};
+  }
+  const Entity* entity = state.scopes.Find(call.callee.name);
+  if (entity != nullptr && entity->kind == EntityKind::Fn) {
+    return CheckFnCall(state, call, entity, info);
+  }
+  const Builtin* builtin = FindBuiltin(call.callee.name.text());
+  if (builtin != nullptr && builtin->operands != Operands::None) {
+    return CheckBuiltinCall(state, call, *builtin, info);
+  }
+  if (entity == nullptr) {
+    CheckArgs(state, call);
+    return ReportUnknownCall(state, call);
+  }
+  if (IsFaulty(*entity)) return Type{};
+  Diagnostic& report = state.diagnostics.Report(diag::NotCallable, call.callee.span,
+                                                call.callee.name.text(), Describe(entity->kind));
+  if (entity->kind == EntityKind::Kernel) {
+    report.Help(fmt::format("a program launches it: spmd {}(…);", call.callee.name.text()));
+  }
+  if (entity->type.is_tensor()) {
+    report.Help(fmt::format("index it with brackets: {}[…]", call.callee.name.text()));
+  }
+  return Type{};
+}
+
+}  // namespace kdl::sema

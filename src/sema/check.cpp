@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "sema/builtins.h"
+#include "sema/checked.h"
+#include "sema/constants.h"
+#include "sema/contract.h"
+#include "sema/devices.h"
+#include "sema/generics.h"
+#include "sema/groups.h"
+#include "sema/merge.h"
+#include "sema/resolve.h"
+#include "sema/state.h"
+#include "sema/stmt.h"
+#include "support/check.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::ConstItem;
+using syntax::DeviceItem;
+using syntax::FunctionItem;
+using syntax::FunctionKind;
+using syntax::Item;
+using syntax::ItemKind;
+
+EntityKind KindOf(const Item& item) {
+  if (item.kind == ItemKind::Const) return EntityKind::Const;
+  if (item.kind == ItemKind::Device) return EntityKind::Device;
+  switch (syntax::As<FunctionItem>(&item).function_kind) {
+    case FunctionKind::Fn: return EntityKind::Fn;
+    case FunctionKind::Kernel: return EntityKind::Kernel;
+    case FunctionKind::Program: return EntityKind::Program;
+  }
+  KDL_UNREACHABLE("function kind");
+}
+
+Span FirstLine(const ModuleState& module, Span span) {
+  size_t line = module.sources.text(span).find('\n');
+  if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
+  return span;
+}
+
+void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
+  std::string_view name = item.name.name.text();
+  const Builtin* builtin = FindBuiltin(name);
+  bool calls = item.kind == ItemKind::Function;
+  if (builtin != nullptr && (calls || builtin->operands == Operands::None)) {
+    module.diagnostics.Report(diag::BuiltinName, item.name.span, name);
+  }
+  auto known = items.find(item.name.name);
+  if (known == items.end()) return;
+  module.diagnostics.Report(diag::NameTaken, item.name.span, name, Describe(known->second->kind))
+      .Note(known->second->span, "declared here")
+      .Help("choose another name");
+}
+
+/// The entity of an item; of a function also its group.
+Entity* DeclareItem(ModuleState& module, const Item& item, Scope& items, bool from_library) {
+  ReportTaken(module, item, items);
+  auto* entity = module.arena.Make<Entity>(Entity{});
+  entity->kind = KindOf(item);
+  entity->name = item.name.name;
+  entity->span = item.name.span;
+  entity->number = static_cast<uint32_t>(items.size());
+  items.emplace(entity->name, entity);
+  if (const auto* constant = syntax::DynAs<ConstItem>(&item)) {
+    module.const_items[entity] = constant;
+  }
+  if (const auto* function = syntax::DynAs<FunctionItem>(&item)) {
+    entity->function = function;
+    auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
+    group->entity = entity;
+    group->item = function;
+    group->from_library = from_library;
+    module.groups[entity] = group;
+  }
+  return entity;
+}
+
+struct Items {
+  std::vector<std::pair<const ConstItem*, Entity*>> consts;
+  std::vector<std::pair<const DeviceItem*, Entity*>> devices;
+  std::vector<FunctionGroup*> functions;
+};
+
+Items DeclareItems(ModuleState& module, const syntax::Module& tree) {
+  Items items;
+  for (const Item* item : tree.items) {
+    if (item->kind == ItemKind::Import) {
+      ReportUnsupported(module.diagnostics, Feature::Imports, item->span);
+      continue;
+    }
+    if (item->kind == ItemKind::Test) {
+      ReportUnsupported(module.diagnostics, Feature::Tests, FirstLine(module, item->span));
+      continue;
+    }
+    Entity* entity = DeclareItem(module, *item, module.items, false);
+    if (const auto* constant = syntax::DynAs<ConstItem>(item)) {
+      items.consts.emplace_back(constant, entity);
+    } else if (const auto* device = syntax::DynAs<DeviceItem>(item)) {
+      items.devices.emplace_back(device, entity);
+    } else {
+      items.functions.push_back(module.groups[entity]);
+    }
+  }
+  return items;
+}
+
+void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> library) {
+  for (const syntax::Module* tree : library) {
+    for (const Item* item : tree->items) {
+      if (item->kind != ItemKind::Const && item->kind != ItemKind::Function) continue;
+      Entity* entity = DeclareItem(module, *item, module.library_items, true);
+      if (entity->kind == EntityKind::Fn) module.library_by_text[entity->name.text()] = entity;
+    }
+  }
+}
+
+void CheckBodies(ModuleState& module, FunctionGroup& group) {
+  if (std::exchange(group.bodies_done, true)) return;
+  for (size_t i = 0; i < group.instances.size(); ++i) {
+    DoingScope doing(fmt::format("checking '{}'", group.instances[i]->InstanceName()));
+    FunctionState state = Open(module, group, i);
+    CheckBody(state);
+    CheckContracts(state);
+  }
+}
+
+/// fns are inlined: none may reach itself. Reports each cycle at the call that closes it.
+void CheckRecursion(FunctionGroup& group, std::unordered_set<FunctionGroup*>& done,
+                    std::vector<FunctionGroup*>& path, DiagnosticEngine& diagnostics) {
+  if (done.contains(&group)) return;
+  path.push_back(&group);
+  for (const auto& [callee, span] : group.calls) {
+    auto known = std::find(path.begin(), path.end(), callee);
+    if (known == path.end()) {
+      CheckRecursion(*callee, done, path, diagnostics);
+      continue;
+    }
+    std::string cycle;
+    for (auto step = known; step != path.end(); ++step) {
+      cycle += fmt::format("{} -> ", (*step)->entity->name.text());
+    }
+    cycle += callee->entity->name.text();
+    diagnostics.Report(diag::Recursion, span, callee->entity->name.text(), cycle);
+  }
+  path.pop_back();
+  done.insert(&group);
+}
+
+void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
+  for (auto& [item, entity] : items.consts) EvaluateConst(module, module.items, entity);
+  for (auto& [item, entity] : items.devices) CheckDevice(module, *item, *entity);
+  for (FunctionGroup* group : items.functions) DeclareSignatures(module, *group);
+  for (FunctionGroup* group : items.functions) CheckBodies(module, *group);
+  for (size_t i = 0; i < module.pending_bodies.size(); ++i) {
+    CheckBodies(module, *module.pending_bodies[i]);
+  }
+  items.functions.insert(items.functions.end(), module.pending_bodies.begin(),
+                         module.pending_bodies.end());
+  std::unordered_set<FunctionGroup*> done;
+  std::vector<FunctionGroup*> path;
+  for (FunctionGroup* group : items.functions) {
+    CheckRecursion(*group, done, path, module.diagnostics);
+  }
+  CheckDefines(module, tree.items);
+}
+
+}  // namespace
+
+CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module* const> library,
+                    const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
+                    DiagnosticEngine& diagnostics) {
+  CheckedModule checked;
+  checked.module = &module;
+  checked.arena = std::make_unique<Arena>();
+  DiagnosticEngine collected;
+  ModuleState state{*checked.arena, sizes, sources, options, collected};
+  DeclareLibrary(state, library);
+  Items items = DeclareItems(state, module);
+  CheckItems(state, module, items);
+  for (FunctionGroup* group : items.functions) {
+    MergeInstances(*group, collected);
+    checked.functions.insert(checked.functions.end(), group->instances.begin(),
+                             group->instances.end());
+  }
+  for (auto& [item, entity] : items.devices) checked.devices.push_back(entity);
+  MergeSorted(collected, diagnostics);
+  return checked;
+}
+
+}  // namespace kdl::sema

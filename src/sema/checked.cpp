@@ -1,0 +1,27 @@
+#include "sema/checked.h"
+
+#include <fmt/format.h>
+
+#include "support/check.h"
+
+namespace kdl::sema {
+
+const ExprInfo& CheckedFunction::Info(const syntax::Expr* expr) const {
+  auto found = exprs.find(expr);
+  KDL_CHECK(found != exprs.end(), "'{}' knows nothing of expression {}", InstanceName(), expr->id);
+  return found->second;
+}
+
+const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
+  auto found = stmts.find(stmt);
+  KDL_CHECK(found != stmts.end(), "'{}' knows nothing of statement {}", InstanceName(), stmt->id);
+  return found->second;
+}
+
+std::string CheckedFunction::InstanceName() const {
+  std::string name = item->name.name.str();
+  for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
+  return name;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,183 @@
+#include "sema/coerce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sema/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::As;
+using syntax::Expr;
+using syntax::ExprKind;
+
+void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& literal, Scalar scalar) {
+  std::string text = ToString(literal);
+  if (literal.is_float && !IsFloat(scalar)) {
+    state.diagnostics.Report(diag::FloatLiteralForInteger, expr->span, text, Spelling(scalar))
+        .Help(fmt::format("write '{}', or convert the other side to a float with `as`",
+                          AsHint(state, expr, scalar)));
+    return;
+  }
+  Diagnostic& report =
+      state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
+  if (IsFloat(scalar)) {
+    report.Help(literal.is_float ? "write `inf` where infinity is meant"
+                                 : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
+  } else if (Info(scalar).bits < 64) {
+    report.Help("use i64");
+  }
+}
+
+/// The literal operands below an expression that takes its type from its context.
+void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
+  switch (expr->kind) {
+    case ExprKind::Unary: return visit(As<syntax::UnaryExpr>(expr).operand);
+    case ExprKind::Binary:
+      visit(As<syntax::BinaryExpr>(expr).lhs);
+      return visit(As<syntax::BinaryExpr>(expr).rhs);
+    case ExprKind::If:
+      visit(As<syntax::IfExpr>(expr).then_value);
+      return visit(As<syntax::IfExpr>(expr).else_value);
+    case ExprKind::Call:
+      for (const syntax::Arg& arg : As<syntax::CallExpr>(expr).args) visit(arg.value);
+      return;
+    default: return;
+  }
+}
+
+/// Whether one pair of parentheses holds the whole text.
+bool IsParenthesized(std::string_view text) {
+  if (!text.starts_with('(')) return false;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return i + 1 == text.size();
+  }
+  return false;
+}
+
+bool NeedsParentheses(const Expr* expr, std::string_view text) {
+  bool loose = expr->kind == ExprKind::Unary || expr->kind == ExprKind::Binary ||
+               expr->kind == ExprKind::If;
+  return loose && !IsParenthesized(text);
+}
+
+/// Of two types that mix, the one to convert to.
+bool IsWider(Scalar a, Scalar b) {
+  if (IsFloat(a) != IsFloat(b)) return IsFloat(a);
+  return Info(a).bits > Info(b).bits;
+}
+
+void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std::string_view what) {
+  Scalar left = state.fn.exprs[a].type.scalar;
+  Scalar right = state.fn.exprs[b].type.scalar;
+  Diagnostic& report =
+      state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left), Quote(state, b),
+                               Spelling(right), what);
+  bool has_bool = left == Scalar::Bool || right == Scalar::Bool;
+  bool to_left = (left == Scalar::Bool) == (right == Scalar::Bool) ? IsWider(left, right)
+                                                                   : right == Scalar::Bool;
+  report.Help(fmt::format("write '{}'{}", AsHint(state, to_left ? b : a, to_left ? left : right),
+                          has_bool ? ", or compare with `!= 0`" : ""));
+}
+
+}  // namespace
+
+std::string Quote(const FunctionState& state, const Expr* expr) {
+  constexpr size_t kLongest = 40;
+  std::string_view text = state.Text(expr->span);
+  size_t line = text.find('\n');
+  bool cut = text.size() > kLongest || line != std::string_view::npos;
+  return fmt::format("{}{}", text.substr(0, std::min(line, cut ? kLongest : text.size())),
+                     cut ? "…" : "");
+}
+
+std::string AsHint(const FunctionState& state, const Expr* expr, Scalar scalar) {
+  std::string_view text = state.Text(expr->span);
+  bool wrap = NeedsParentheses(expr, text);
+  return fmt::format("{}{}{} as {}", wrap ? "(" : "", text, wrap ? ")" : "", Spelling(scalar));
+}
+
+bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
+  ExprInfo& info = state.fn.exprs[expr];
+  if (!info.type.is_literal()) return info.type.is_error() || info.type.scalar == scalar;
+  bool is_float = info.type.kind == TypeKind::FloatLiteral;
+  info.type.kind = TypeKind::Error;
+  auto literal = state.literals.find(expr);
+  if (scalar == Scalar::Bool) {
+    state.diagnostics.Report(diag::LiteralForBool, expr->span, state.Text(expr->span))
+        .Help("write `true`, `false` or a comparison");
+    return false;
+  }
+  if (literal != state.literals.end()) {
+    info.constant = ToConstant(literal->second, scalar);
+    if (!info.constant) {
+      ReportLiteral(state, expr, literal->second, scalar);
+      return false;
+    }
+  } else if (is_float && !IsFloat(scalar)) {
+    state.diagnostics
+        .Report(diag::FloatLiteralForInteger, expr->span, state.Text(expr->span), Spelling(scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, expr, scalar)));
+    return false;
+  } else if (info.size == nullptr) {
+    bool fits = true;
+    ForEachTyped(expr, [&](const Expr* child) { fits = Coerce(state, child, scalar) && fits; });
+    if (!fits) return false;
+  }
+  info.type.kind = TypeKind::Value;
+  info.type.scalar = scalar;
+  return true;
+}
+
+Type Default(FunctionState& state, const Expr* expr) {
+  bool wide = state.contract != nullptr;
+  TypeKind kind = state.fn.exprs[expr].type.kind;
+  if (kind == TypeKind::IntLiteral) Coerce(state, expr, wide ? Scalar::I64 : Scalar::I32);
+  if (kind == TypeKind::FloatLiteral) Coerce(state, expr, wide ? Scalar::F64 : Scalar::F32);
+  return state.fn.exprs[expr].type;
+}
+
+Type Unify(FunctionState& state, std::span<const Expr* const> exprs, Span at,
+           std::string_view what) {
+  Type result;
+  const Expr* typed = nullptr;
+  bool is_float = false;
+  for (const Expr* expr : exprs) {
+    const Type& type = state.fn.exprs[expr].type;
+    if (type.is_error()) return Type{};
+    result.ranges = UnionOf(result.ranges, type.ranges);
+    is_float |= type.kind == TypeKind::FloatLiteral;
+    if (!type.is_value()) continue;
+    if (typed != nullptr && state.fn.exprs[typed].type.scalar != type.scalar) {
+      ReportMix(state, typed, expr, at, what);
+      return Type{};
+    }
+    if (typed == nullptr) typed = expr;
+  }
+  if (typed == nullptr) {
+    result.kind = is_float ? TypeKind::FloatLiteral : TypeKind::IntLiteral;
+    return result;
+  }
+  result.kind = TypeKind::Value;
+  result.scalar = state.fn.exprs[typed].type.scalar;
+  for (const Expr* expr : exprs) {
+    if (!Coerce(state, expr, result.scalar)) return Type{};
+  }
+  return result;
+}
+
+bool Fits(FunctionState& state, const Expr* expr, Scalar scalar) {
+  Type type = state.fn.exprs[expr].type;
+  if (type.is_literal()) {
+    Coerce(state, expr, scalar);
+    return true;
+  }
+  return type.is_error() || (type.is_value() && type.scalar == scalar);
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sema/state.h"
+
+namespace kdl::sema {
+
+/// Gives an expression of literals its type, down to its leaves. Reports what does not fit.
+bool Coerce(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
+
+/// The type that a literal has without context: i32 or f32, in contracts i64 or f64. Other
+/// expressions stay as they are. The final type.
+Type Default(FunctionState& state, const syntax::Expr* expr);
+
+/// Gives operands that were checked one scalar type: literals take that of the others. The result
+/// is a value or literal with the ranges of all; an error where types mix, which is reported.
+Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Span at,
+           std::string_view what);
+
+/// Gives `expr` the scalar type that its place has: literals take it. False, without a report,
+/// where it has another; errors count as fitting.
+bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
+
+/// The source of an expression, cut where it is long.
+std::string Quote(const FunctionState& state, const syntax::Expr* expr);
+
+/// `(x + y) as f32`, with parentheses where they are needed.
+std::string AsHint(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
+
+}  // namespace kdl::sema

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+
+#include "sema/state.h"
+
+namespace kdl::sema {
+
+/// The value of a `const` item; evaluates it at the first call, which also gives the entity its
+/// type and size. Nothing where it is faulty, which is reported once.
+std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
+
+/// The same for the check of the items themselves.
+std::optional<Literal> EvaluateConst(ModuleState& module, const Scope& items, const Entity* entity);
+
+/// The value of an expression of literals and consts; a default, a choice. Reports others.
+std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr* expr,
+                                       std::string_view what);
+
+}  // namespace kdl::sema

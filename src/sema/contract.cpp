@@ -1,0 +1,282 @@
+#include "sema/contract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "sema/builtins.h"
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/index.h"
+#include "sema/resolve.h"
+#include "sema/sizes.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Direction;
+using syntax::Equation;
+using syntax::Expr;
+using syntax::IndexExpr;
+using syntax::NameExpr;
+
+/// Opens the scope of the index names of one equation or requirement.
+class ContractGuard {
+ public:
+  explicit ContractGuard(FunctionState& state) : state_(state), scope_(state.scopes) {
+    contract_.depth = state.scopes.depth() - 1;
+    state_.contract = &contract_;
+  }
+  ~ContractGuard() { state_.contract = nullptr; }
+  ContractGuard(const ContractGuard&) = delete;
+  ContractGuard& operator=(const ContractGuard&) = delete;
+
+  const ContractState& contract() const { return contract_; }
+
+ private:
+  FunctionState& state_;
+  ContractState contract_;
+  ScopeGuard scope_;
+};
+
+Entity* NewIndex(FunctionState& state, const syntax::Ident& name) {
+  Entity* entity = Declare(state, EntityKind::Range, name);
+  entity->type.kind = TypeKind::Range;
+  return entity;
+}
+
+/// Every index name has an extent; false where one has none, reported.
+bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names) {
+  bool ok = true;
+  for (Entity* entity : names) {
+    if (entity->range.domain != nullptr || entity->type.is_error()) continue;
+    entity->type = Type{};
+    ok = false;
+    state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
+        .Help(fmt::format("index a tensor by it alone, as in a[{}], or correct the name",
+                          entity->name.text()));
+  }
+  return ok;
+}
+
+std::vector<const Entity*> Copy(const std::vector<Entity*>& entities) {
+  return {entities.begin(), entities.end()};
+}
+
+/// Free names that the left side does not have: over what are they meant?
+void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
+                    const std::vector<Entity*>& free) {
+  for (const Entity* entity : free) {
+    if (Contains(left, entity) || entity->type.is_error()) continue;
+    state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())
+        .Help(fmt::format("reduce over it, for example sum(… over {}), or index the left side by it",
+                          entity->name.text()));
+  }
+}
+
+/// `top[r] = …`: a new name with a dimension for each index. Its indices are free names, alone.
+struct Definition {
+  syntax::Ident name;
+  std::vector<const Entity*> indices;
+  bool ok = false;
+};
+
+Definition CheckDefinition(FunctionState& state, const Equation& equation) {
+  Definition definition;
+  definition.ok = true;
+  const Expr* base = equation.lhs;
+  const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
+  if (index != nullptr) {
+    base = index->base;
+    for (const syntax::Arg& arg : index->indices) {
+      const Entity* range = arg.name ? nullptr : FreeRange(state, arg.value);
+      if (range == nullptr || Contains(definition.indices, range)) {
+        state.diagnostics.Report(diag::DefinitionIndex, arg.value->span, Quote(state, arg.value));
+        definition.ok = false;
+      } else {
+        definition.indices.push_back(range);
+      }
+    }
+  }
+  const auto* name = syntax::DynAs<NameExpr>(base);
+  if (name == nullptr) {
+    state.diagnostics.Report(diag::DefinitionName, equation.lhs->span, Quote(state, equation.lhs));
+    definition.ok = false;
+    return definition;
+  }
+  definition.name = {{name->span}, name->name};
+  const Entity* known = state.scopes.Find(name->name);
+  if (known != nullptr && known->type.is_tensor() && known->kind == EntityKind::TensorParam) {
+    state.diagnostics.Report(diag::ParameterDefined, equation.lhs->span, name->name.text())
+        .Help("write `~` to compare it");
+    definition.ok = false;
+  }
+  return definition;
+}
+
+void DeclareAuxiliary(FunctionState& state, const Definition& definition, bool ok,
+                      const Type& value) {
+  Entity* entity = Declare(state, EntityKind::Auxiliary, definition.name);
+  if (!ok || value.is_error()) return;
+  Type type = ValueType(value.scalar);
+  if (!definition.indices.empty()) type.kind = TypeKind::Tensor;
+  for (const Entity* index : definition.indices) type.dims.push_back(index->range.domain);
+  entity->type = std::move(type);
+}
+
+void CheckDefining(FunctionState& state, const Equation& equation) {
+  Definition definition;
+  Type value;
+  EquationInfo info;
+  info.equation = &equation;
+  bool ok = false;
+  {
+    ContractGuard guard(state);
+    definition = CheckDefinition(state, equation);
+    value = CheckFinalValue(state, equation.rhs);
+    ok = CheckExtents(state, guard.contract().free) && definition.ok;
+    CheckExtents(state, guard.contract().over);
+    if (definition.ok) CheckAllOnLeft(state, definition.indices, guard.contract().free);
+    info.free = Copy(guard.contract().free);
+  }
+  info.indices = definition.indices;
+  if (!definition.name || !definition.ok) return;
+  DeclareAuxiliary(state, definition, ok, value);
+  info.defined = state.fn.entities.back();
+  state.fn.ensures.push_back(std::move(info));
+}
+
+/// The left side of `~`: an element of an output.
+std::vector<const Entity*> CheckCompared(FunctionState& state, const Equation& equation) {
+  Type type = CheckValue(state, equation.lhs);
+  const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
+  const ExprInfo& info = state.fn.exprs[equation.lhs];
+  const Entity* base = info.index != nullptr ? info.index->base : nullptr;
+  bool is_output = base != nullptr && base->kind == EntityKind::TensorParam && !info.index->old &&
+                   state.fn.params[base->param].direction != Direction::In;
+  if (index == nullptr || (base != nullptr && !is_output)) {
+    state.diagnostics.Report(diag::ComparedSide, equation.lhs->span, Quote(state, equation.lhs))
+        .Help("write `~` after an element of an `out` or `inout` parameter, `=` after a new name");
+  }
+  return type.ranges;
+}
+
+void CheckTolerance(FunctionState& state, const Expr* expr) {
+  if (expr == nullptr) return;
+  Type type = CheckValue(state, expr);
+  if (!type.is_error() && !Fits(state, expr, Scalar::F64)) {
+    state.diagnostics.Report(diag::Tolerance, expr->span, Spelling(type.scalar));
+  }
+}
+
+void CheckComparing(FunctionState& state, const Equation& equation) {
+  ContractGuard guard(state);
+  std::vector<const Entity*> left = CheckCompared(state, equation);
+  CheckValue(state, equation.rhs);
+  Type lhs = state.fn.exprs[equation.lhs].type;
+  Type rhs = state.fn.exprs[equation.rhs].type;
+  if (!lhs.is_error() && !rhs.is_error() && !Fits(state, equation.rhs, lhs.scalar)) {
+    state.diagnostics
+        .Report(diag::ComparedTypes, equation.rhs->span, Spelling(lhs.scalar), Spelling(rhs.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, equation.rhs, lhs.scalar)));
+  }
+  CheckTolerance(state, equation.rtol);
+  CheckTolerance(state, equation.atol);
+  CheckExtents(state, guard.contract().free);
+  CheckExtents(state, guard.contract().over);
+  if (!lhs.is_error()) CheckAllOnLeft(state, left, guard.contract().free);
+  EquationInfo info;
+  info.equation = &equation;
+  info.free = Copy(guard.contract().free);
+  state.fn.ensures.push_back(std::move(info));
+}
+
+void CheckRequirement(FunctionState& state, const Expr* condition) {
+  ContractGuard guard(state);
+  CheckCondition(state, condition, "a requirement", false);
+  CheckExtents(state, guard.contract().free);
+  CheckExtents(state, guard.contract().over);
+  state.fn.requirements.push_back({condition, Copy(guard.contract().free)});
+}
+
+bool HasContract(const syntax::FunctionItem& item) {
+  return !item.requirements.empty() || !item.ensures.empty();
+}
+
+}  // namespace
+
+const Entity* DeclareFree(FunctionState& state, Name name, Span span) {
+  Entity* entity = NewIndex(state, {{span}, name});
+  state.scopes.AddAt(state.contract->depth, entity);
+  state.contract->free.push_back(entity);
+  return entity;
+}
+
+void DeclareOver(FunctionState& state, const syntax::Ident& name) {
+  state.contract->over.push_back(NewIndex(state, name));
+}
+
+const Entity* FreeRange(FunctionState& state, const Expr* expr) {
+  const auto* name = syntax::DynAs<NameExpr>(expr);
+  if (name == nullptr) return nullptr;
+  const Entity* known = state.scopes.Find(name->name);
+  if (known != nullptr) return known->kind == EntityKind::Range ? known : nullptr;
+  if (FindBuiltin(name->name.text()) != nullptr) return nullptr;
+  return DeclareFree(state, name->name, name->span);
+}
+
+void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
+  auto is_range = [&](const Entity* entity) { return entity == range; };
+  ContractState& contract = *state.contract;
+  auto found = std::find_if(contract.free.begin(), contract.free.end(), is_range);
+  Entity* entity = nullptr;
+  if (found != contract.free.end()) {
+    entity = *found;
+  } else {
+    found = std::find_if(contract.over.begin(), contract.over.end(), is_range);
+    if (found == contract.over.end()) return;
+    entity = *found;
+  }
+  if (entity->range.domain == nullptr) {
+    entity->range.domain = size;
+    entity->range.extent = size;
+    contract.bound_at[entity] = span;
+    return;
+  }
+  std::optional<int64_t> difference =
+      ConstantDifference(state.module.sizes, entity->range.domain, size);
+  if (difference && *difference == 0) return;
+  state.diagnostics
+      .Report(diag::ExtentsDiffer, span, entity->name.text(), ToString(size),
+              ToString(entity->range.domain))
+      .Note(contract.bound_at[entity],
+            fmt::format("here it walks {}", ToString(entity->range.domain)))
+      .Help("use another name for the other dimension");
+}
+
+void CheckContracts(FunctionState& state) {
+  const syntax::FunctionItem& item = *state.fn.item;
+  if (!HasContract(item)) return;
+  Span first = !item.requirements.empty() ? item.requirements[0]->span : item.ensures[0].span;
+  if (item.function_kind == syntax::FunctionKind::Program) {
+    ReportUnsupported(state.diagnostics, Feature::ProgramContracts, first);
+    return;
+  }
+  if (item.function_kind == syntax::FunctionKind::Fn) {
+    state.diagnostics.Report(diag::ContractOfFn, first);
+    return;
+  }
+  ScopeGuard scope(state.scopes);
+  for (const Expr* requirement : item.requirements) CheckRequirement(state, requirement);
+  for (const Equation& equation : item.ensures) {
+    if (equation.compared) {
+      CheckComparing(state, equation);
+    } else {
+      CheckDefining(state, equation);
+    }
+  }
+}
+
+}  // namespace kdl::sema

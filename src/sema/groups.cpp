@@ -1,0 +1,137 @@
+#include "sema/groups.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sema/generics.h"
+#include "sema/resolve.h"
+#include "sema/signature.h"
+
+namespace kdl::sema {
+
+void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
+  if (std::exchange(group.signatures_done, true)) return;
+  for (const std::vector<Scalar>& kinds : KindCombinations(module, group)) {
+    auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
+    fn->item = group.item;
+    fn->entity = group.entity;
+    fn->from_library = group.from_library;
+    group.instances.push_back(fn);
+    group.reports.push_back(module.arena.Make<DiagnosticEngine>());
+    FunctionState state = Open(module, group, group.instances.size() - 1);
+    DeclareGenerics(state, kinds);
+    CheckSignature(state);
+  }
+}
+
+FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
+  CheckedFunction& fn = *group.instances[instance];
+  const Scope& items = group.from_library ? module.library_items : module.items;
+  FunctionState state{module, group, fn, *group.reports[instance], Scopes(&items)};
+  for (const Entity* entity : fn.entities) state.scopes.Add(entity);
+  return state;
+}
+
+FunctionGroup& Require(ModuleState& module, const Entity* entity) {
+  FunctionGroup& group = *module.groups.at(entity);
+  bool is_new = !group.signatures_done;
+  DeclareSignatures(module, group);
+  if (is_new && group.from_library) module.pending_bodies.push_back(&group);
+  return group;
+}
+
+const Entity* LibraryFunction(const ModuleState& module, std::string_view name) {
+  auto found = module.library_by_text.find(name);
+  return found == module.library_by_text.end() ? nullptr : found->second;
+}
+
+std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
+                                    const syntax::Arg& arg) {
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    if (generic.name.name != arg.name.name) continue;
+    if (IsIntGeneric(generic)) return std::nullopt;
+    const auto* name = syntax::DynAs<syntax::NameExpr>(arg.value);
+    if (name == nullptr) {
+      state.diagnostics.Report(diag::UnknownType, arg.value->span, state.Text(arg.value->span));
+      return std::nullopt;
+    }
+    std::optional<Scalar> scalar = ResolveScalar(state, {{name->span}, name->name});
+    if (!scalar) return std::nullopt;
+    return KindChoice{generic.name.name, *scalar, arg.span};
+  }
+  Diagnostic& report =
+      state.diagnostics.Report(diag::UnknownGeneric, arg.name.span,
+                               callee.item->name.name.text(), arg.name.name.text());
+  std::vector<std::string_view> names;
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    names.push_back(generic.name.name.text());
+  }
+  std::string_view nearest = NearestName(arg.name.name.text(), names);
+  if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
+  return std::nullopt;
+}
+
+namespace {
+
+/// The choice for one parameter; null, reported, where there is none or two differ.
+const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Name generic,
+                           const std::vector<KindChoice>& choices, Span at) {
+  const KindChoice* first = nullptr;
+  for (const KindChoice& choice : choices) {
+    if (choice.generic != generic) continue;
+    if (first != nullptr && first->scalar != choice.scalar) {
+      state.diagnostics
+          .Report(diag::KindConflict, choice.span, generic.text(), callee.item->name.name.text(),
+                  Spelling(first->scalar), Spelling(choice.scalar))
+          .Note(first->span, fmt::format("'{}' is {} here", generic.text(), Spelling(first->scalar)));
+      return nullptr;
+    }
+    if (first == nullptr) first = &choice;
+  }
+  if (first == nullptr) {
+    state.diagnostics
+        .Report(diag::KindUnknown, at, generic.text(), callee.item->name.name.text())
+        .Help(fmt::format("name it: {}<{} = f32>(…)", callee.item->name.name.text(),
+                          generic.text()));
+  }
+  return first;
+}
+
+}  // namespace
+
+CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
+                        const std::vector<KindChoice>& choices, Span at) {
+  std::vector<const KindChoice*> chosen;
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    if (IsIntGeneric(generic)) continue;
+    chosen.push_back(ChoiceOf(state, callee, generic.name.name, choices, at));
+    if (chosen.back() == nullptr) return nullptr;
+  }
+  for (CheckedFunction* instance : callee.instances) {
+    bool same = true;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      same = same && instance->types[i].scalar == chosen[i]->scalar;
+    }
+    if (same) return instance;
+  }
+  for (const KindChoice* choice : chosen) {
+    bool exists = false;
+    for (const CheckedFunction* instance : callee.instances) {
+      for (const TypeBinding& binding : instance->types) {
+        exists |= binding.generic->name == choice->generic && binding.scalar == choice->scalar;
+      }
+    }
+    if (exists) continue;
+    state.diagnostics
+        .Report(diag::NoSuchKind, choice->span, callee.item->name.name.text(),
+                choice->generic.text(), Spelling(choice->scalar),
+                KindList(*callee.item, choice->generic))
+        .Note(callee.item->name.span, fmt::format("'{}' is declared here",
+                                                  callee.item->name.name.text()));
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::sema

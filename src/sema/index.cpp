@@ -1,0 +1,334 @@
+#include "sema/index.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "sema/ast_walk.h"
+#include "sema/coerce.h"
+#include "sema/contract.h"
+#include "sema/expr.h"
+#include "sema/resolve.h"
+#include "sema/sizes.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::BinaryExpr;
+using syntax::BinaryOp;
+using syntax::Expr;
+
+/// A sum of terms, or a fault that has been reported.
+struct Affine {
+  bool ok = false;
+  std::vector<IndexTerm> terms;
+  Size offset = nullptr;
+};
+
+const Entity* RangeOf(FunctionState& state, const Expr* expr) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
+  if (name == nullptr) return nullptr;
+  const Entity* entity = state.scopes.Find(name->name);
+  return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
+}
+
+/// Whether a range stands in the arithmetic of an index, outside the brackets and calls in it.
+bool MentionsRange(FunctionState& state, const Expr* expr) {
+  if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
+    return MentionsRange(state, unary->operand);
+  }
+  if (const auto* binary = syntax::DynAs<BinaryExpr>(expr)) {
+    return MentionsRange(state, binary->lhs) || MentionsRange(state, binary->rhs);
+  }
+  return RangeOf(state, expr) != nullptr;
+}
+
+/// An integer expression that is one term, or a size, which is an offset.
+Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
+  state.range_values += with_ranges ? 1 : 0;
+  Type type = CheckValue(state, expr);
+  state.range_values -= with_ranges ? 1 : 0;
+  if (type.is_error()) return {};
+  bool is_integer = type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
+  if (!is_integer) {
+    state.diagnostics.Report(diag::NotAnInteger, expr->span, "an index",
+                             type.is_value() ? std::string(Spelling(type.scalar)) : ToString(type))
+        .Help(fmt::format("write '{}'", AsHint(state, expr, Scalar::I64)));
+    return {};
+  }
+  if (!Coerce(state, expr, type.is_value() ? type.scalar : Scalar::I64)) return {};
+  SizeTable& sizes = state.module.sizes;
+  if (Size size = state.fn.exprs[expr].size) return {true, {}, size};
+  return {true, {{sizes.Constant(1), nullptr, expr}}, sizes.Constant(0)};
+}
+
+Affine RangeTerm(FunctionState& state, const Expr* expr, const Entity* range) {
+  if (range->type.is_error()) return {};
+  ExprInfo& info = state.fn.exprs[expr];
+  info = ExprInfo{};
+  info.type.kind = TypeKind::Range;
+  info.entity = range;
+  SizeTable& sizes = state.module.sizes;
+  return {true, {{sizes.Constant(1), range, nullptr}}, sizes.Constant(0)};
+}
+
+Affine Scale(FunctionState& state, Affine affine, Size factor) {
+  SizeTable& sizes = state.module.sizes;
+  affine.offset = sizes.Binary(SizeKind::Mul, factor, affine.offset);
+  if (IsConstant(factor, 0)) affine.terms.clear();
+  for (IndexTerm& term : affine.terms) {
+    term.coefficient = sizes.Binary(SizeKind::Mul, factor, term.coefficient);
+  }
+  return affine;
+}
+
+/// a + b; a range that stands in both becomes one term.
+Affine Sum(FunctionState& state, Affine a, const Affine& b) {
+  SizeTable& sizes = state.module.sizes;
+  a.offset = sizes.Binary(SizeKind::Add, a.offset, b.offset);
+  for (const IndexTerm& term : b.terms) {
+    IndexTerm* same = nullptr;
+    for (IndexTerm& known : a.terms) {
+      if (term.range != nullptr && known.range == term.range) same = &known;
+    }
+    if (same != nullptr) {
+      same->coefficient = sizes.Binary(SizeKind::Add, same->coefficient, term.coefficient);
+    } else {
+      a.terms.push_back(term);
+    }
+  }
+  std::erase_if(a.terms, [](const IndexTerm& term) { return IsConstant(term.coefficient, 0); });
+  return a;
+}
+
+Affine CheckAffine(FunctionState& state, const Expr* expr);
+
+bool HasRange(const Affine& affine) {
+  for (const IndexTerm& term : affine.terms) {
+    if (term.range != nullptr) return true;
+  }
+  return false;
+}
+
+/// A product is affine where one side is a size; a run-time number times a range gathers.
+Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
+  Affine lhs = CheckAffine(state, binary.lhs);
+  Affine rhs = CheckAffine(state, binary.rhs);
+  if (!lhs.ok || !rhs.ok) return {};
+  if (rhs.terms.empty()) return Scale(state, std::move(lhs), rhs.offset);
+  if (lhs.terms.empty()) return Scale(state, std::move(rhs), lhs.offset);
+  if (HasRange(lhs) && HasRange(rhs)) {
+    state.diagnostics.Report(diag::IndexNotAffine, binary.span, Quote(state, &binary))
+        .Help("multiply a range by a size or a number; a tile of indices, such as one made with "
+              "iota, gathers");
+    return {};
+  }
+  return ValueTerm(state, &binary, true);
+}
+
+/// `k / 128`, `k % 8`.
+Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
+  if (!MentionsRange(state, &binary)) return ValueTerm(state, &binary, false);
+  Affine divisor = CheckAffine(state, binary.rhs);
+  if (!divisor.ok) return {};
+  bool positive = divisor.terms.empty() && IsStatic(state, divisor.offset) &&
+                  (!IsConstant(divisor.offset) || divisor.offset->value > 0);
+  if (!positive) {
+    state.diagnostics.Report(diag::DivisorInIndex, binary.rhs->span, Quote(state, binary.rhs));
+    return {};
+  }
+  return ValueTerm(state, &binary, true);
+}
+
+Affine CheckAffine(FunctionState& state, const Expr* expr) {
+  const Entity* range = RangeOf(state, expr);
+  if (range == nullptr && state.contract != nullptr) range = FreeRange(state, expr);
+  if (range != nullptr) return RangeTerm(state, expr, range);
+  if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
+    if (unary->op == syntax::UnaryOp::Neg && MentionsRange(state, expr)) {
+      Affine operand = CheckAffine(state, unary->operand);
+      return operand.ok ? Scale(state, std::move(operand), state.module.sizes.Constant(-1)) : operand;
+    }
+  }
+  const auto* binary = syntax::DynAs<BinaryExpr>(expr);
+  if (binary == nullptr) return ValueTerm(state, expr, false);
+  switch (binary->op) {
+    case BinaryOp::Add:
+    case BinaryOp::Sub: {
+      Affine lhs = CheckAffine(state, binary->lhs);
+      Affine rhs = CheckAffine(state, binary->rhs);
+      if (!lhs.ok || !rhs.ok) return {};
+      if (binary->op == BinaryOp::Sub) {
+        rhs = Scale(state, std::move(rhs), state.module.sizes.Constant(-1));
+      }
+      return Sum(state, std::move(lhs), rhs);
+    }
+    case BinaryOp::Mul: return CheckProduct(state, *binary);
+    case BinaryOp::Div:
+    case BinaryOp::Rem: return CheckQuotient(state, *binary);
+    default: return ValueTerm(state, expr, false);
+  }
+}
+
+/// Outside whatever the sizes are: a constant index below 0 or not below its dimension.
+void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
+  if (!index.terms.empty() || base.type.dims.size() <= dim) return;
+  Size size = base.type.dims[dim];
+  std::optional<int64_t> beyond = ConstantDifference(state.module.sizes, index.offset, size);
+  bool below = IsConstant(index.offset) && index.offset->value < 0;
+  if (!below && !(beyond && *beyond >= 0)) return;
+  state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset),
+                           base.name.text(), dim, ToString(size));
+}
+
+struct Base {
+  const Entity* entity = nullptr;  ///< null: faulty, reported
+  bool old = false;
+};
+
+Base ReportBase(FunctionState& state, const Expr* expr) {
+  state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr))
+      .Help("an index stands on the name of a tensor");
+  return {};
+}
+
+Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
+  if (state.contract == nullptr || call.callee.name.text() != "old" || call.receiver != nullptr ||
+      call.args.size() != 1) {
+    return ReportBase(state, &call);
+  }
+  const auto* name = syntax::DynAs<syntax::NameExpr>(call.args[0].value);
+  const Entity* entity = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
+  if (entity == nullptr) return {};
+  bool is_inout = entity->kind == EntityKind::TensorParam &&
+                  state.fn.params[entity->param].direction == syntax::Direction::InOut;
+  if (!is_inout) {
+    state.diagnostics.Report(diag::OldOfOther, name->span, entity->name.text());
+    return {};
+  }
+  return {entity, true};
+}
+
+Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
+  if (const auto* call = syntax::DynAs<syntax::CallExpr>(index.base)) return CheckOld(state, *call);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  if (name == nullptr) return ReportBase(state, index.base);
+  const Entity* entity = Resolve(state, name->name, name->span);
+  if (entity == nullptr) return {};
+  if (entity->type.is_tensor()) return {entity, false};
+  if (IsFaulty(*entity)) return {};
+  bool named = !index.indices.empty() && index.indices[0].name;
+  if (entity->type.is_value() && named) {
+    ReportUnsupported(state.diagnostics, Feature::Reindex, index.span);
+  } else if (entity->type.is_value() && !entity->type.ranges.empty()) {
+    state.diagnostics.Report(diag::TileIndexed, index.span, entity->name.text(),
+                             Joined(entity->type.ranges))
+        .Help(fmt::format("write '{}' alone: its elements are matched by the names of its ranges",
+                          entity->name.text()));
+  } else {
+    state.diagnostics.Report(diag::NotATensor, name->span, entity->name.text(),
+                             Describe(entity->kind));
+  }
+  return {};
+}
+
+/// The ranges that a dimension has; a term that gathers brings those of its tile.
+std::vector<const Entity*> RangesOf(const FunctionState& state, const IndexDim& dim) {
+  std::vector<const Entity*> ranges;
+  for (const IndexTerm& term : dim.terms) {
+    ranges = UnionOf(ranges, term.range != nullptr ? std::vector<const Entity*>{term.range}
+                                                   : state.fn.exprs.at(term.value).type.ranges);
+  }
+  return ranges;
+}
+
+/// Of a contract: a free name that stands bare takes the dimension as its extent.
+void BindBare(FunctionState& state, const IndexDim& dim, Size size) {
+  if (state.contract == nullptr || dim.terms.size() != 1 || dim.terms[0].range == nullptr) return;
+  bool bare = IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
+  if (bare) BindExtent(state, dim.terms[0].range, size, dim.span);
+}
+
+Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
+  Type value = CheckValue(state, otherwise);
+  if (value.is_error() || type.is_error()) return type;
+  if (!Fits(state, otherwise, type.scalar)) {
+    state.diagnostics.Report(diag::ElseType, otherwise->span, Spelling(value.scalar),
+                             Spelling(type.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, otherwise, type.scalar)));
+    return type;
+  }
+  std::vector<const Entity*> missing = Missing(value.ranges, type.ranges);
+  if (!missing.empty()) {
+    state.diagnostics.Report(diag::ElseRanges, otherwise->span, Listed(missing));
+  }
+  return type;
+}
+
+void CheckStored(FunctionState& state, const syntax::IndexExpr& index, const IndexInfo& access) {
+  if (index.otherwise != nullptr) {
+    state.diagnostics.Report(diag::ElseInStore, index.otherwise->span)
+        .Help("elements outside are not written: leave it out");
+  }
+  for (const IndexDim& dim : access.dims) {
+    for (const IndexTerm& term : dim.terms) {
+      bool gathers = term.value != nullptr && !state.fn.exprs[term.value].type.ranges.empty();
+      if (gathers) ReportUnsupported(state.diagnostics, Feature::Scatter, dim.span);
+    }
+  }
+}
+
+}  // namespace
+
+Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored) {
+  Base base = CheckBase(state, index);
+  auto* access = state.module.arena.Make<IndexInfo>(IndexInfo{});
+  access->base = base.entity;
+  access->old = base.old;
+  access->otherwise = index.otherwise;
+  Type type;
+  bool ok = base.entity != nullptr;
+  for (const syntax::Arg& arg : index.indices) {
+    if (arg.name && ok) {
+      state.diagnostics.Report(diag::NamedIndex, arg.name.span, base.entity->name.text());
+      ok = false;
+    }
+    Affine affine = CheckAffine(state, arg.value);
+    ok = ok && affine.ok;
+    if (!affine.ok) continue;
+    access->dims.push_back({std::move(affine.terms), affine.offset, arg.value->span});
+    type.ranges = UnionOf(type.ranges, RangesOf(state, access->dims.back()));
+  }
+  if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
+    state.diagnostics
+        .Report(diag::IndexCount, index.span, base.entity->name.text(),
+                base.entity->type.dims.size(), index.indices.size())
+        .Note(base.entity->span, fmt::format("'{}' is {}", base.entity->name.text(),
+                                             ToString(base.entity->type)));
+    ok = false;
+  }
+  if (ok) {
+    for (size_t i = 0; i < access->dims.size(); ++i) {
+      BindBare(state, access->dims[i], base.entity->type.dims[i]);
+      if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
+    }
+    type.kind = TypeKind::Value;
+    type.scalar = base.entity->type.scalar;
+    if (state.contract != nullptr && type.scalar != Scalar::Bool) {
+      type.scalar = IsFloat(type.scalar) ? Scalar::F64 : Scalar::I64;
+    }
+    info.index = access;
+    info.entity = base.entity;
+    if (stored) CheckStored(state, index, *access);
+    bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
+    if (on_host) ReportUnsupported(state.diagnostics, Feature::HostAccess, index.span);
+  } else {
+    type = Type{};
+  }
+  if (index.otherwise != nullptr) type = CheckOtherwise(state, index.otherwise, std::move(type));
+  return type;
+}
+
+}  // namespace kdl::sema

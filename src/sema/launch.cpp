@@ -1,0 +1,400 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/generics.h"
+#include "sema/groups.h"
+#include "sema/resolve.h"
+#include "sema/sizes.h"
+#include "sema/stmt.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::CallExpr;
+using syntax::Direction;
+using syntax::Expr;
+using syntax::LaunchStmt;
+using syntax::Param;
+
+/// The tensor that an argument is; null, reported, where it is none.
+const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& param) {
+  if (arg->kind == syntax::ExprKind::Move) {
+    ReportUnsupported(state.diagnostics, Feature::Moves, arg->span);
+    return nullptr;
+  }
+  Type type = CheckExpr(state, arg);
+  if (type.is_error()) return nullptr;
+  const Entity* entity = state.fn.exprs[arg].entity;
+  if (type.is_tensor() && entity != nullptr) return entity;
+  state.diagnostics.Report(diag::NotATensorArgument, arg->span, Quote(state, arg),
+                           param.name.name.text())
+      .Note(param.span, "the parameter");
+  return nullptr;
+}
+
+struct Args {
+  bool ok = true;
+  std::vector<const Entity*> tensors;  ///< by parameter; null for scalars
+};
+
+Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& group) {
+  const std::vector<Param>& params = group.item->params;
+  Args args;
+  if (call.args.size() != params.size()) {
+    state.diagnostics
+        .Report(diag::ArgumentCount, call.span, call.callee.name.text(), params.size(),
+                call.args.size())
+        .Note(group.item->name.span, "declared here");
+    args.ok = false;
+  }
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const syntax::Arg& arg = call.args[i];
+    if (arg.name) {
+      state.diagnostics.Report(diag::NamedArgument, arg.name.span, call.callee.name.text());
+      args.ok = false;
+    }
+    bool tensor = i < params.size() && !params[i].type->dims.empty();
+    if (tensor) {
+      args.tensors.push_back(TensorArg(state, arg.value, params[i]));
+      args.ok = args.ok && args.tensors.back() != nullptr;
+    } else {
+      args.tensors.push_back(nullptr);
+      args.ok = !CheckValue(state, arg.value).is_error() && args.ok;
+    }
+  }
+  return args;
+}
+
+/// The callee's instance for the element types of the arguments.
+CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
+                                const FunctionGroup& group) {
+  std::vector<KindChoice> choices;
+  for (const syntax::Arg& generic : call.generics) {
+    if (auto choice = NamedKind(state, group, generic)) choices.push_back(*choice);
+  }
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Type& type = state.fn.exprs[call.args[i].value].type;
+    if (type.is_literal()) continue;
+    choices.push_back(
+        {group.item->params[i].type->name.name, type.scalar, call.args[i].value->span});
+  }
+  return Choose(state, group, choices, call.span);
+}
+
+/// Element types, ranks, directions of the arguments against the instance's parameters.
+bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
+                   const Args& args) {
+  bool ok = true;
+  for (size_t i = 0; i < args.tensors.size(); ++i) {
+    const Entity& param = *kernel.params[i].entity;
+    const Expr* arg = call.args[i].value;
+    if (param.type.is_error()) return false;
+    Type type = state.fn.exprs[arg].type;
+    if (!type.is_tensor()) {
+      if (!type.is_literal() && !type.ranges.empty()) ok = false;
+      if (!Fits(state, arg, param.type.scalar)) {
+        ok = false;
+        state.diagnostics
+            .Report(diag::ArgumentType, arg->span, param.name.text(), kernel.entity->name.text(),
+                    Spelling(param.type.scalar), Spelling(type.scalar))
+            .Help(fmt::format("write '{}'", AsHint(state, arg, param.type.scalar)));
+      }
+      continue;
+    }
+    if (type.scalar != param.type.scalar || type.dims.size() != param.type.dims.size()) {
+      ok = false;
+      state.diagnostics
+          .Report(diag::TensorType, arg->span, args.tensors[i]->name.text(), ToString(type),
+                  param.name.text(), kernel.entity->name.text(), ToString(param.type))
+          .Note(args.tensors[i]->span, fmt::format("'{}' is declared here",
+                                                   args.tensors[i]->name.text()))
+          .Note(param.span, fmt::format("'{}' is declared here", param.name.text()));
+    }
+  }
+  return ok;
+}
+
+Direction DirectionOf(const FunctionState& state, const Entity& tensor) {
+  return tensor.kind == EntityKind::TensorParam ? state.fn.params[tensor.param].direction
+                                                : Direction::InOut;
+}
+
+/// What is written may be written and is no other argument; what is read has been written.
+void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
+                  const Args& args) {
+  for (size_t i = 0; i < args.tensors.size(); ++i) {
+    const Entity* tensor = args.tensors[i];
+    if (tensor == nullptr) continue;
+    Direction direction = kernel.params[i].direction;
+    std::string_view param = kernel.params[i].entity->name.text();
+    Span span = call.args[i].value->span;
+    bool writes = direction != Direction::In;
+    if (writes && DirectionOf(state, *tensor) == Direction::In) {
+      state.diagnostics
+          .Report(diag::InputWritten, span, tensor->name.text(), kernel.entity->name.text(), param)
+          .Note(tensor->span, "declared here")
+          .Help("declare it `out` or `inout`");
+    }
+    for (size_t j = 0; writes && j < args.tensors.size(); ++j) {
+      bool other_first = j < i && kernel.params[j].direction != Direction::In;
+      if (j == i || args.tensors[j] != tensor || other_first) continue;
+      state.diagnostics
+          .Report(diag::ArgumentsOverlap, span, tensor->name.text(), param,
+                  kernel.params[j].entity->name.text())
+          .Note(call.args[j].value->span, "the other one");
+    }
+    bool undefined = tensor->kind == EntityKind::LocalTensor ||
+                     DirectionOf(state, *tensor) == Direction::Out;
+    bool first_pass = undefined && state.loop_depth_of[tensor] == state.loop_depth;
+    if (direction != Direction::Out && first_pass && !state.written.contains(tensor)) {
+      state.diagnostics
+          .Report(diag::ReadBeforeWrite, span, tensor->name.text(), kernel.entity->name.text())
+          .Note(tensor->span, "declared here, with undefined elements")
+          .Help("launch what writes it before this");
+    }
+  }
+  for (size_t i = 0; i < args.tensors.size(); ++i) {
+    if (kernel.params[i].direction != Direction::In) state.written.insert(args.tensors[i]);
+  }
+}
+
+/// Values of the callee's sizes and integer parameters in the caller's sizes.
+using Binding = std::unordered_map<Name, Size>;
+
+void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
+                  Binding& binding) {
+  for (const syntax::Arg& arg : call.generics) {
+    auto same = [&](const IntGenericInfo& info) { return info.entity->name == arg.name.name; };
+    const std::vector<IntGenericInfo>& generics = launch.kernel->generics;
+    auto found = std::find_if(generics.begin(), generics.end(), same);
+    if (found == generics.end()) continue;
+    if (binding.contains(arg.name.name)) {
+      state.diagnostics.Report(diag::GenericTwice, arg.span, arg.name.name.text());
+      continue;
+    }
+    if (arg.value->kind == syntax::ExprKind::AutoLit) {
+      launch.generics.push_back({found->entity, nullptr});
+      continue;
+    }
+    Size size = CheckSize(state, arg.value, "an integer parameter's value");
+    if (size == nullptr) continue;
+    bool is_choice = found->choices.empty() || !IsConstant(size) ||
+                     std::find(found->choices.begin(), found->choices.end(), size->value) !=
+                         found->choices.end();
+    if (!is_choice) {
+      state.diagnostics.Report(diag::DefaultChoice, arg.value->span, size->value,
+                               arg.name.name.text());
+    }
+    launch.generics.push_back({found->entity, size});
+    binding[arg.name.name] = size;
+  }
+}
+
+/// The first dimension that gave a symbol its value, for messages.
+struct Origin {
+  size_t arg = 0;
+  size_t dim = 0;
+};
+
+/// Bare dimensions of the parameters give the callee's sizes and integer parameters their values.
+std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
+                                 Binding& binding) {
+  std::map<Name, Origin> origins;
+  for (size_t i = 0; i < launch.kernel->params.size(); ++i) {
+    const Type& formal = launch.kernel->params[i].entity->type;
+    const Type& actual = state.fn.exprs[call.args[i].value].type;
+    for (size_t d = 0; d < formal.dims.size(); ++d) {
+      if (formal.dims[d]->kind != SizeKind::Symbol) continue;
+      Name symbol = formal.dims[d]->symbol;
+      if (!binding.emplace(symbol, actual.dims[d]).second) continue;
+      origins[symbol] = {i, d};
+      for (const IntGenericInfo& generic : launch.kernel->generics) {
+        if (generic.entity->name == symbol) {
+          launch.generics.push_back({generic.entity, actual.dims[d]});
+        }
+      }
+    }
+  }
+  return origins;
+}
+
+/// The callee's size in the caller's sizes; null where a symbol of it has no value.
+Size Translate(SizeTable& sizes, Size size, const Binding& binding) {
+  bool known = true;
+  Size result = sizes.Substitute(size, [&](Name name) -> Size {
+    auto found = binding.find(name);
+    known = known && found != binding.end();
+    return found == binding.end() ? nullptr : found->second;
+  });
+  return known ? result : nullptr;
+}
+
+/// Sizes that a `where` equation gives.
+void BindEquations(SizeTable& sizes, const CheckedFunction& kernel, Binding& binding) {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const WhereInfo& where : kernel.where) {
+      if (where.op != syntax::BinaryOp::Eq) continue;
+      for (auto [name, other] : {std::pair(where.lhs, where.rhs), std::pair(where.rhs, where.lhs)}) {
+        if (name->kind != SizeKind::Symbol || binding.contains(name->symbol)) continue;
+        Size value = Translate(sizes, other, binding);
+        if (value == nullptr) continue;
+        binding[name->symbol] = value;
+        progress = true;
+      }
+    }
+  }
+}
+
+void ReportMismatch(FunctionState& state, const CallExpr& call, const LaunchInfo& launch,
+                    const std::map<Name, Origin>& origins, const DimCheck& check) {
+  const Entity& param = *launch.kernel->params[check.param].entity;
+  Size declared = param.type.dims[check.dim];
+  const Expr* arg = call.args[check.param].value;
+  Diagnostic& report = state.diagnostics.Report(
+      diag::SizeMismatch, arg->span, check.dim, Quote(state, arg), ToString(check.actual),
+      param.name.text(), ToString(declared), ToString(check.formal));
+  if (declared->kind != SizeKind::Symbol) return;
+  auto origin = origins.find(declared->symbol);
+  if (origin == origins.end()) return;
+  const Expr* first = call.args[origin->second.arg].value;
+  report.Note(first->span,
+              fmt::format("{} is {} here: dimension {} of '{}'", ToString(declared),
+                          ToString(check.formal), origin->second.dim, Quote(state, first)));
+}
+
+/// Dimensions that are not the same size: an error where they cannot be equal, else checked at
+/// launch.
+void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
+                const Binding& binding, const std::map<Name, Origin>& origins) {
+  SizeTable& sizes = state.module.sizes;
+  for (uint32_t i = 0; i < launch.kernel->params.size(); ++i) {
+    const Type& formal = launch.kernel->params[i].entity->type;
+    const Type& actual = state.fn.exprs[call.args[i].value].type;
+    for (uint32_t d = 0; d < formal.dims.size(); ++d) {
+      Size wanted = Translate(sizes, formal.dims[d], binding);
+      if (wanted == nullptr) continue;
+      DimCheck check{i, d, wanted, actual.dims[d]};
+      std::optional<int64_t> difference = ConstantDifference(sizes, wanted, actual.dims[d]);
+      if (difference && *difference != 0) ReportMismatch(state, call, launch, origins, check);
+      if (!difference) launch.checks.push_back(check);
+    }
+  }
+}
+
+/// Every integer parameter has a value: a default, one from -D, from the call or from the data.
+void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
+                   const Binding& binding) {
+  for (const IntGenericInfo& info : kernel.generics) {
+    if (info.is_auto || !info.values.empty() || binding.contains(info.entity->name)) continue;
+    std::string_view name = info.entity->name.text();
+    state.diagnostics
+        .Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
+        .Note(info.entity->span, "declared here")
+        .Help(fmt::format("write {}<{} = …>(…), or give it with -D {}=…",
+                          kernel.entity->name.text(), name, name));
+  }
+}
+
+const Expr* CheckConfig(FunctionState& state, const LaunchStmt& stmt) {
+  const Expr* core_num = nullptr;
+  for (const syntax::Arg& arg : stmt.config) {
+    if (arg.name.name.text() != "core_num") {
+      state.diagnostics.Report(diag::UnknownConfig, arg.span)
+          .Help("write `spmd(core_num = 8) …`");
+      CheckExpr(state, arg.value);
+      continue;
+    }
+    if (core_num != nullptr) state.diagnostics.Report(diag::GenericTwice, arg.span, "core_num");
+    core_num = arg.value;
+    if (arg.value->kind == syntax::ExprKind::AutoLit) {
+      core_num = nullptr;
+      continue;
+    }
+    if (CheckInteger(state, arg.value, "core_num").is_error()) continue;
+    Size size = state.fn.exprs[arg.value].size;
+    if (size != nullptr && IsConstant(size) && size->value <= 0) {
+      state.diagnostics.Report(diag::NoCores, arg.value->span, size->value);
+    }
+  }
+  return core_num;
+}
+
+void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch) {
+  if (stmt.device) {
+    const Entity* device = Resolve(state, stmt.device.name, stmt.device.span);
+    if (device != nullptr && device->kind != EntityKind::Device) {
+      state.diagnostics.Report(diag::NotADevice, stmt.device.span, stmt.device.name.text(),
+                               Describe(device->kind));
+    }
+    launch.device = device;
+  }
+  for (const Expr* queue : stmt.queues) {
+    if (CheckInteger(state, queue, "a queue").is_error()) continue;
+    Size size = state.fn.exprs[queue].size;
+    if (size == nullptr || !IsConstant(size) || size->value < 0) {
+      state.diagnostics.Report(diag::QueueNumber, queue->span, Quote(state, queue));
+    }
+  }
+  launch.queues = stmt.queues;
+}
+
+/// The kernel that is launched; null, reported, where it is none.
+const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
+  if (call.receiver != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::Imports, call.span);
+    return nullptr;
+  }
+  const Entity* entity = Resolve(state, call.callee.name, call.callee.span);
+  if (entity == nullptr || entity->kind == EntityKind::Kernel) return entity;
+  Diagnostic& report = state.diagnostics.Report(diag::NotAKernel, call.callee.span,
+                                                call.callee.name.text(), Describe(entity->kind));
+  if (entity->kind == EntityKind::Program) {
+    report.Help(fmt::format("call it without `spmd`: {}(…);", call.callee.name.text()));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
+  const CallExpr& call = *stmt.call;
+  auto* launch = state.module.arena.Make<LaunchInfo>(LaunchInfo{});
+  launch->core_num = CheckConfig(state, stmt);
+  CheckPlace(state, stmt, *launch);
+  const Entity* kernel = LaunchedKernel(state, call);
+  if (kernel == nullptr) {
+    for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
+    return;
+  }
+  FunctionGroup& group = Require(state.module, kernel);
+  Args args = CheckArgs(state, call, group);
+  if (!args.ok || group.instances.empty()) return;
+  launch->kernel = ChooseInstance(state, call, group);
+  if (launch->kernel == nullptr) return;
+  if (!CheckArgTypes(state, call, *launch->kernel, args)) return;
+  CheckEffects(state, call, *launch->kernel, args);
+  Binding binding;
+  BindGenerics(state, call, *launch, binding);
+  std::map<Name, Origin> origins = BindSizes(state, call, *launch, binding);
+  BindEquations(state.module.sizes, *launch->kernel, binding);
+  CheckAllGiven(state, call, *launch->kernel, binding);
+  CheckSizes(state, call, *launch, binding, origins);
+  for (const DimInfo& dim : launch->kernel->dims) {
+    auto found = binding.find(dim.entity->name);
+    launch->dims.push_back(found == binding.end() ? nullptr : found->second);
+  }
+  for (const syntax::Arg& arg : call.args) launch->args.push_back(arg.value);
+  state.fn.stmts[&stmt].launch = launch;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,188 @@
+#include "sema/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sema/builtins.h"
+
+namespace kdl::sema {
+
+namespace {
+
+/// `core_id` and `core_num` are names of the language; the builtin functions are only functions.
+const Builtin* BuiltinName(std::string_view name) {
+  const Builtin* builtin = FindBuiltin(name);
+  return builtin != nullptr && builtin->operands == Operands::None ? builtin : nullptr;
+}
+
+Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& name) {
+  auto* entity = state.module.arena.Make<Entity>(Entity{});
+  entity->kind = kind;
+  entity->name = name.name;
+  entity->span = name.span;
+  entity->number = static_cast<uint32_t>(state.fn.entities.size());
+  state.fn.entities.push_back(entity);
+  return entity;
+}
+
+/// Built by this compiler so far; the others are read.
+bool IsSupported(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::Bool:
+    case Scalar::I32:
+    case Scalar::I64:
+    case Scalar::F16:
+    case Scalar::BF16:
+    case Scalar::F32:
+    case Scalar::F64: return true;
+    default: return false;
+  }
+}
+
+std::vector<std::string_view> ScalarNames() {
+  std::vector<std::string_view> names;
+#define KDL_SCALAR(scalar, spelling, bits, group) names.push_back(spelling);
+#include "support/scalars.def"
+  return names;
+}
+
+}  // namespace
+
+Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name) {
+  if (BuiltinName(name.name.text()) != nullptr) {
+    state.diagnostics.Report(diag::BuiltinName, name.span, name.name.text());
+  } else if (const Entity* known = state.scopes.Find(name.name)) {
+    Diagnostic& report = state.diagnostics.Report(diag::NameTaken, name.span, name.name.text(),
+                                                  Describe(known->kind));
+    if (known->span.valid()) report.Note(known->span, "declared here");
+    report.Help("choose another name; a name is not bound again where it is still seen");
+  }
+  Entity* entity = NewEntity(state, kind, name);
+  state.scopes.Add(entity);
+  return entity;
+}
+
+void DeclareFaulty(FunctionState& state, const syntax::Ident& name) {
+  Declare(state, EntityKind::Let, name)->type = Type{};
+}
+
+const Entity* Resolve(FunctionState& state, Name name, Span span) {
+  const Entity* entity = state.scopes.Find(name);
+  if (entity == nullptr) ReportUnknown(state, name.text(), span);
+  return entity;
+}
+
+bool IsFaulty(const Entity& entity) {
+  switch (entity.kind) {
+    case EntityKind::TensorParam:
+    case EntityKind::ScalarParam:
+    case EntityKind::Let:
+    case EntityKind::Var:
+    case EntityKind::Range:
+    case EntityKind::ScalarBinder:
+    case EntityKind::LocalTensor:
+    case EntityKind::Auxiliary:
+    case EntityKind::Const: return entity.type.is_error();
+    default: return false;
+  }
+}
+
+void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
+  Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
+  std::vector<std::string_view> candidates = state.scopes.AllNames();
+  for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
+  std::string_view nearest = NearestName(name, candidates);
+  if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
+}
+
+std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name) {
+  if (const Entity* entity = state.scopes.Find(name.name)) {
+    for (const TypeBinding& binding : state.fn.types) {
+      if (binding.generic == entity) return binding.scalar;
+    }
+    state.diagnostics.Report(diag::NotAType, name.span, name.name.text(), Describe(entity->kind));
+    return std::nullopt;
+  }
+  std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
+  if (scalar && !IsSupported(*scalar)) {
+    ReportUnsupported(state.diagnostics, Feature::ElementType, name.span, name.name.text());
+    return std::nullopt;
+  }
+  if (!scalar) {
+    Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, name.name.text());
+    std::vector<std::string_view> candidates = ScalarNames();
+    for (const TypeBinding& binding : state.fn.types) {
+      candidates.push_back(binding.generic->name.text());
+    }
+    std::string_view nearest = NearestName(name.name.text(), candidates);
+    report.Help(nearest.empty() ? "the types are bool, i32, i64, f16, bf16, f32 and f64"
+                                : fmt::format("did you mean '{}'?", nearest));
+  }
+  return scalar;
+}
+
+Type ValueType(Scalar scalar, std::vector<const Entity*> ranges) {
+  Type type;
+  type.kind = TypeKind::Value;
+  type.scalar = scalar;
+  type.ranges = std::move(ranges);
+  return type;
+}
+
+std::vector<const Entity*> UnionOf(const std::vector<const Entity*>& a,
+                                   const std::vector<const Entity*>& b) {
+  std::vector<const Entity*> both;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+                 [](const Entity* x, const Entity* y) { return x->number < y->number; });
+  return both;
+}
+
+bool Contains(const std::vector<const Entity*>& ranges, const Entity* range) {
+  return std::find(ranges.begin(), ranges.end(), range) != ranges.end();
+}
+
+std::vector<const Entity*> Missing(const std::vector<const Entity*>& a,
+                                   const std::vector<const Entity*>& b) {
+  std::vector<const Entity*> missing;
+  for (const Entity* range : a) {
+    if (!Contains(b, range)) missing.push_back(range);
+  }
+  return missing;
+}
+
+std::string Listed(const std::vector<const Entity*>& entities) {
+  std::string text;
+  for (size_t i = 0; i < entities.size(); ++i) {
+    std::string_view joint = i == 0 ? "" : i + 1 == entities.size() ? " and " : ", ";
+    text += fmt::format("{}'{}'", joint, entities[i]->name.text());
+  }
+  return text;
+}
+
+std::string Joined(const std::vector<const Entity*>& entities) {
+  std::string text;
+  for (const Entity* entity : entities) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", entity->name.text());
+  }
+  return text;
+}
+
+void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
+  static constexpr std::array<std::string_view, 6> kKnown = {"depth",  "pipelined", "order",
+                                                             "unroll", "dynamic",   "team"};
+  for (const syntax::Attribute& attribute : attributes) {
+    std::string_view name = attribute.name.name.text();
+    if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
+    Diagnostic& report =
+        state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name);
+    std::string_view nearest = NearestName(name, {kKnown.begin(), kKnown.end()});
+    report.Help(nearest.empty()
+                    ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
+                    : fmt::format("did you mean '@{}'?", nearest));
+  }
+}
+
+}  // namespace kdl::sema

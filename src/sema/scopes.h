@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sema/entity.h"
+#include "support/names.h"
+
+namespace kdl::sema {
+
+using Scope = std::unordered_map<Name, const Entity*>;
+
+/// The names that are seen at a place, innermost scope last.
+class Scopes {
+ public:
+  explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
+
+  const Entity* Find(Name name) const;
+  void Add(const Entity* entity) { scopes_.back()[entity->name] = entity; }
+  /// To the scope inside `depth` others.
+  void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
+  void Enter() { scopes_.emplace_back(); }
+  void Leave() { scopes_.pop_back(); }
+  const Scope& items() const { return *items_; }
+  size_t depth() const { return scopes_.size(); }
+  std::vector<std::string_view> AllNames() const;
+
+ private:
+  const Scope* items_;
+  std::vector<Scope> scopes_;
+};
+
+/// A scope for the time of a C++ block.
+class ScopeGuard {
+ public:
+  explicit ScopeGuard(Scopes& scopes) : scopes_(scopes) { scopes_.Enter(); }
+  ~ScopeGuard() { scopes_.Leave(); }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  Scopes& scopes_;
+};
+
+/// The candidate that the misspelt name most probably stands for, or nothing.
+std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates);
+
+}  // namespace kdl::sema

@@ -1,0 +1,166 @@
+#include "sema/sizes.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "sema/coerce.h"
+#include "sema/constants.h"
+#include "sema/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::BinaryExpr;
+using syntax::BinaryOp;
+using syntax::Expr;
+
+Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what) {
+  state.diagnostics.Report(diag::NotASize, expr->span, what, Quote(state, expr));
+  return nullptr;
+}
+
+Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_view what) {
+  if (state.in_signature && state.scopes.Find(name.name) == nullptr) {
+    state.diagnostics.Report(diag::UnboundSize, name.span, name.name.text())
+        .Help(fmt::format("make '{0}' alone a dimension of a parameter, or add `where {0} == …`",
+                          name.name.text()));
+    return nullptr;
+  }
+  const Entity* entity = Resolve(state, name.name, name.span);
+  if (entity == nullptr) return nullptr;
+  if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
+  if (entity->size != nullptr) return entity->size;
+  if (IsFaulty(*entity)) return nullptr;
+  if (entity->type.is_scalar() && IsInteger(entity->type.scalar)) {
+    ReportUnsupported(state.diagnostics, Feature::ScalarSizes, name.span);
+    return nullptr;
+  }
+  return ReportNoSize(state, &name, what);
+}
+
+std::optional<SizeKind> KindOf(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add: return SizeKind::Add;
+    case BinaryOp::Sub: return SizeKind::Sub;
+    case BinaryOp::Mul: return SizeKind::Mul;
+    case BinaryOp::Div: return SizeKind::FloorDiv;
+    case BinaryOp::Rem: return SizeKind::Mod;
+    default: return std::nullopt;
+  }
+}
+
+Size SizeOfBinary(FunctionState& state, const BinaryExpr& binary, std::string_view what) {
+  std::optional<SizeKind> kind = KindOf(binary.op);
+  if (!kind) return ReportNoSize(state, &binary, what);
+  Size lhs = CheckSize(state, binary.lhs, what);
+  Size rhs = CheckSize(state, binary.rhs, what);
+  if (lhs == nullptr || rhs == nullptr) return nullptr;
+  bool divides = *kind == SizeKind::FloorDiv || *kind == SizeKind::Mod;
+  if (divides && IsConstant(rhs, 0)) {
+    state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
+    return nullptr;
+  }
+  return state.module.sizes.Binary(*kind, lhs, rhs);
+}
+
+Size SizeOfCeilDiv(FunctionState& state, const syntax::CallExpr& call, std::string_view what) {
+  bool known = call.receiver == nullptr && call.callee.name.text() == "ceil_div" &&
+               call.args.size() == 2 && call.generics.empty();
+  if (!known) return ReportNoSize(state, &call, what);
+  Size a = CheckSize(state, call.args[0].value, what);
+  Size b = CheckSize(state, call.args[1].value, what);
+  if (a == nullptr || b == nullptr) return nullptr;
+  SizeTable& sizes = state.module.sizes;
+  Size last = sizes.Binary(SizeKind::Sub, b, sizes.Constant(1));
+  return sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, a, last), b);
+}
+
+/// Coefficients of a sum of sizes; what is no sum stands for itself.
+using Linear = std::map<Size, uint64_t>;
+
+void AddTerms(SizeTable& sizes, Linear& sum, Size size, uint64_t factor) {
+  switch (size->kind) {
+    case SizeKind::Constant:
+      sum[sizes.Constant(1)] += factor * static_cast<uint64_t>(size->value);
+      return;
+    case SizeKind::Add:
+      AddTerms(sizes, sum, size->lhs, factor);
+      return AddTerms(sizes, sum, size->rhs, factor);
+    case SizeKind::Sub:
+      AddTerms(sizes, sum, size->lhs, factor);
+      return AddTerms(sizes, sum, size->rhs, 0 - factor);
+    case SizeKind::Mul: {
+      Size constant = IsConstant(size->lhs) ? size->lhs : size->rhs;
+      if (!IsConstant(constant)) break;
+      Size other = constant == size->lhs ? size->rhs : size->lhs;
+      return AddTerms(sizes, sum, other, factor * static_cast<uint64_t>(constant->value));
+    }
+    default: break;
+  }
+  sum[size] += factor;
+}
+
+}  // namespace
+
+Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
+  SizeTable& sizes = state.module.sizes;
+  switch (expr->kind) {
+    case syntax::ExprKind::IntLit: {
+      std::optional<int64_t> value = ToInt64(FromAst(syntax::As<syntax::IntLit>(expr)));
+      if (value) return sizes.Constant(*value);
+      state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, Quote(state, expr), "i64");
+      return nullptr;
+    }
+    case syntax::ExprKind::Name:
+      return SizeOfName(state, syntax::As<syntax::NameExpr>(expr), what);
+    case syntax::ExprKind::Unary: {
+      const auto& unary = syntax::As<syntax::UnaryExpr>(expr);
+      if (unary.op != syntax::UnaryOp::Neg) return ReportNoSize(state, expr, what);
+      Size operand = CheckSize(state, unary.operand, what);
+      if (operand == nullptr) return nullptr;
+      return sizes.Binary(SizeKind::Sub, sizes.Constant(0), operand);
+    }
+    case syntax::ExprKind::Binary:
+      return SizeOfBinary(state, syntax::As<BinaryExpr>(expr), what);
+    case syntax::ExprKind::Call:
+      return SizeOfCeilDiv(state, syntax::As<syntax::CallExpr>(expr), what);
+    default: return ReportNoSize(state, expr, what);
+  }
+}
+
+Size CheckDim(FunctionState& state, const Expr* expr) {
+  Size size = CheckSize(state, expr, "a dimension");
+  if (size == nullptr || !IsConstant(size) || size->value >= 0) return size;
+  state.diagnostics.Report(diag::NegativeSize, expr->span, size->value);
+  return nullptr;
+}
+
+bool IsStatic(const FunctionState& state, Size size) {
+  if (size->kind == SizeKind::Constant) return true;
+  if (size->kind == SizeKind::Symbol) {
+    const Entity* entity = state.scopes.Find(size->symbol);
+    return entity != nullptr && entity->kind == EntityKind::IntGeneric;
+  }
+  return IsStatic(state, size->lhs) && IsStatic(state, size->rhs);
+}
+
+std::optional<int64_t> ConstantDifference(SizeTable& sizes, Size a, Size b) {
+  if (a == b) return 0;
+  Linear sum;
+  AddTerms(sizes, sum, a, 1);
+  AddTerms(sizes, sum, b, ~uint64_t{0});
+  uint64_t difference = 0;
+  for (const auto& [size, coefficient] : sum) {
+    if (IsConstant(size)) {
+      difference = coefficient;
+    } else if (coefficient != 0) {
+      return std::nullopt;
+    }
+  }
+  return static_cast<int64_t>(difference);
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "sema/checked.h"
+#include "sema/diagnostics.h"
+#include "sema/literal.h"
+#include "sema/scopes.h"
+
+namespace kdl::sema {
+
+/// What a fn, kernel or program of a module becomes: one instance for each choice of kinds.
+struct FunctionGroup {
+  const Entity* entity = nullptr;
+  const syntax::FunctionItem* item = nullptr;
+  bool from_library = false;
+  bool signatures_done = false;
+  bool bodies_done = false;
+  std::vector<CheckedFunction*> instances;
+  std::vector<DiagnosticEngine*> reports;  ///< of the instances, in the same order
+  /// fns called in the body, with the first place.
+  std::vector<std::pair<FunctionGroup*, Span>> calls;
+};
+
+/// What the check of one module shares. The parts of the library that are reached join it.
+struct ModuleState {
+  Arena& arena;
+  SizeTable& sizes;
+  const SourceManager& sources;
+  const CheckOptions& options;
+  DiagnosticEngine& diagnostics;
+
+  Scope items = {};                 ///< of the user's module
+  Scope library_items = {};
+  std::unordered_map<std::string_view, const Entity*> library_by_text = {};
+  std::unordered_map<const Entity*, const syntax::ConstItem*> const_items = {};
+  std::unordered_map<const Entity*, Literal> const_values = {};  ///< those evaluated so far
+  std::unordered_set<const Entity*> const_seen = {};    ///< those whose evaluation has begun
+  std::unordered_set<const Entity*> const_failed = {};  ///< those that have no value
+  std::unordered_map<const Entity*, FunctionGroup*> groups = {};
+  std::vector<FunctionGroup*> pending_bodies = {};  ///< library fns that are used
+};
+
+/// What the index names of one equation or requirement are.
+struct ContractState {
+  std::vector<Entity*> free = {};
+  std::vector<Entity*> over = {};  ///< those of reductions
+  std::unordered_map<const Entity*, Span> bound_at = {};  ///< what gave them their extents
+  size_t depth = 0;                                       ///< scopes around the equation's own
+};
+
+/// Where in a function the walk is.
+struct FunctionState {
+  ModuleState& module;
+  FunctionGroup& group;
+  CheckedFunction& fn;
+  DiagnosticEngine& diagnostics;
+  Scopes scopes;
+  std::unordered_map<const syntax::Expr*, Literal> literals = {};
+  std::unordered_set<const Entity*> core_dependent = {};  ///< lets and vars that differ by core
+  std::unordered_set<const Entity*> written = {};         ///< local tensors that a launch may have written
+  std::unordered_map<const Entity*, int> loop_depth_of = {};  ///< local tensors: loops around them
+  std::unordered_map<const Entity*, size_t> depth_of = {};    ///< lets and vars: scopes around them
+  ContractState* contract = nullptr;  ///< null outside contracts
+  int range_values = 0;               ///< above 0: a range stands for its indices
+  int loop_depth = 0;
+  int divergent = 0;                  ///< ifs and loops around that differ by core
+  int core_zero = 0;                  ///< ifs around that hold for core 0 only
+  size_t spmd_depth = 0;              ///< scopes around the body of `spmd for`; 0: outside
+  bool in_const = false;
+  bool in_signature = false;          ///< sizes are being bound
+
+  std::string_view Text(Span span) const { return module.sources.text(span); }
+  syntax::FunctionKind kind() const {
+    return fn.item != nullptr ? fn.item->function_kind : syntax::FunctionKind::Fn;
+  }
+};
+
+}  // namespace kdl::sema

@@ -1,0 +1,368 @@
+#include "sema/stmt.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "sema/ast_walk.h"
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/resolve.h"
+#include "sema/sizes.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::As;
+using syntax::Expr;
+using syntax::FunctionKind;
+using syntax::LetStmt;
+using syntax::Stmt;
+using syntax::StmtKind;
+
+enum class Place : uint8_t { Ok, Later, No };
+
+struct StmtRule {
+  StmtKind kind;
+  std::string_view text;
+  std::array<Place, 3> places;  ///< by FunctionKind
+};
+
+constexpr StmtRule kStmtRules[] = {
+#define KDL_STMT(kind, text, in_fn, in_kernel, in_program) \
+  {StmtKind::kind, text, {Place::in_fn, Place::in_kernel, Place::in_program}},
+#include "sema/stmt_rules.def"
+};
+
+const StmtRule& RuleOf(StmtKind kind) {
+  const StmtRule& rule = kStmtRules[static_cast<size_t>(kind)];
+  KDL_CHECK(rule.kind == kind, "stmt_rules.def has another order than the tree");
+  return rule;
+}
+
+std::string_view Describe(FunctionKind kind) {
+  switch (kind) {
+    case FunctionKind::Fn: return "a fn";
+    case FunctionKind::Kernel: return "a kernel";
+    case FunctionKind::Program: return "a program";
+  }
+  KDL_UNREACHABLE("function kind {}", static_cast<int>(kind));
+}
+
+/// Names that a statement would have declared go on without meaning.
+void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
+  if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
+    DeclareFaulty(state, domain->name);
+  } else if (const auto* pipe = syntax::DynAs<syntax::PipeStmt>(stmt)) {
+    DeclareFaulty(state, pipe->name);
+  } else if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt)) {
+    DeclareFaulty(state, view->name);
+  } else if (const auto* range = syntax::DynAs<syntax::RangeStmt>(stmt)) {
+    DeclareFaulty(state, range->name);
+  }
+}
+
+Feature LaterFeature(const Stmt* stmt) {
+  switch (stmt->kind) {
+    case StmtKind::Assert: return Feature::Assert;
+    case StmtKind::Print: return Feature::Print;
+    case StmtKind::While: return Feature::While;
+    case StmtKind::Break: return Feature::Break;
+    case StmtKind::Continue: return Feature::Continue;
+    case StmtKind::Domain: return Feature::Domains;
+    case StmtKind::Pipe: return Feature::Pipes;
+    case StmtKind::Stage: return Feature::Stages;
+    case StmtKind::View: return Feature::Views;
+    case StmtKind::Sync: return Feature::Sync;
+    case StmtKind::For: return Feature::FunctionLoops;
+    default: KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
+  }
+}
+
+/// The declaration's first line, or the whole statement where it is one line.
+Span HeadOf(const FunctionState& state, const Stmt* stmt) {
+  Span span = stmt->span;
+  size_t line = state.Text(span).find('\n');
+  if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
+  return span;
+}
+
+bool MayStand(FunctionState& state, const Stmt* stmt) {
+  const StmtRule& rule = RuleOf(stmt->kind);
+  Place place = rule.places[static_cast<size_t>(state.kind())];
+  if (place == Place::Ok) return true;
+  if (place == Place::Later) {
+    bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
+    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt),
+                      is_static ? "static_assert" : "assert");
+  } else {
+    Diagnostic& report = state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), rule.text,
+                                                  Describe(state.kind()));
+    if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
+    if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
+  }
+  DeclareNamesOf(state, stmt);
+  return false;
+}
+
+/// `f32[i, j]`: ranges that are live here.
+std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
+  std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
+  Type type = ValueType(scalar.value_or(Scalar::F32));
+  bool ok = scalar.has_value();
+  for (const Expr* dim : ref.dims) {
+    const auto* name = syntax::DynAs<syntax::NameExpr>(dim);
+    const Entity* entity = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
+    if (name != nullptr && (entity == nullptr || IsFaulty(*entity))) {
+      ok = false;
+    } else if (entity == nullptr || entity->kind != EntityKind::Range) {
+      state.diagnostics.Report(diag::NotATileDim, dim->span, Quote(state, dim));
+      ok = false;
+    } else if (Contains(type.ranges, entity)) {
+      state.diagnostics.Report(diag::RangeTwice, dim->span, entity->name.text());
+      ok = false;
+    } else {
+      type.ranges = UnionOf(type.ranges, {entity});
+    }
+  }
+  return ok ? std::optional(type) : std::nullopt;
+}
+
+/// Whether a type has sizes, not ranges, in its brackets: no dimension is a range or unknown.
+bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
+  if (ref.dims.empty()) return false;
+  for (const Expr* dim : ref.dims) {
+    const auto* name = syntax::DynAs<syntax::NameExpr>(dim);
+    if (name == nullptr) continue;
+    const Entity* entity = state.scopes.Find(name->name);
+    if (entity == nullptr || entity->kind == EntityKind::Range || IsFaulty(*entity)) return false;
+  }
+  return true;
+}
+
+void DeclareTensor(FunctionState& state, const LetStmt& let) {
+  if (state.kind() != FunctionKind::Program) {
+    if (state.kind() == FunctionKind::Kernel) {
+      ReportUnsupported(state.diagnostics, Feature::KernelTensor, let.span);
+    } else {
+      state.diagnostics.Report(diag::Misplaced, let.span, "a tensor", "a fn");
+    }
+    return DeclareFaulty(state, let.name);
+  }
+  Type type;
+  type.kind = TypeKind::Tensor;
+  std::optional<Scalar> scalar = ResolveScalar(state, let.type->name);
+  bool ok = scalar.has_value();
+  for (const Expr* dim : let.type->dims) {
+    type.dims.push_back(CheckDim(state, dim));
+    ok = ok && type.dims.back() != nullptr;
+  }
+  const Entity* device = nullptr;
+  if (let.on) device = Resolve(state, let.on.name, let.on.span);
+  if (device != nullptr && device->kind != EntityKind::Device) {
+    state.diagnostics.Report(diag::NotADevice, let.on.span, let.on.name.text(),
+                             sema::Describe(device->kind));
+  }
+  if (let.is_var || let.value != nullptr) {
+    state.diagnostics.Report(diag::TensorWithValue, let.span, let.name.name.text())
+        .Help(fmt::format("write `let {}: …;` alone, and launch a kernel that fills it",
+                          let.name.name.text()));
+  }
+  Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
+  entity->on = device;
+  state.loop_depth_of[entity] = state.loop_depth;
+  if (!ok) return;
+  type.scalar = *scalar;
+  entity->type = std::move(type);
+  state.fn.stmts[&let].entities = {entity};
+}
+
+/// The value of a declaration against its declared type.
+bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declared) {
+  Type value = state.fn.exprs[let.value].type;
+  if (!Fits(state, let.value, declared.scalar)) {
+    state.diagnostics
+        .Report(diag::ValueType, let.value->span, let.name.name.text(), Spelling(declared.scalar),
+                ToString(value))
+        .Help(fmt::format("write '{}'", AsHint(state, let.value, declared.scalar)));
+    return false;
+  }
+  std::vector<const Entity*> missing = Missing(value.ranges, declared.ranges);
+  if (missing.empty()) return true;
+  state.diagnostics
+      .Report(diag::RangeNotInVariable, let.value->span, Listed(missing), let.name.name.text(),
+              ToString(declared))
+      .Help(fmt::format("declare '{}' with it, or reduce over it: sum({} over {})",
+                        let.name.name.text(), Quote(state, let.value), Joined(missing)));
+  return false;
+}
+
+void DeclareVariable(FunctionState& state, const LetStmt& let) {
+  Type type;
+  if (let.value != nullptr) {
+    type = let.type != nullptr ? CheckValue(state, let.value) : CheckFinalValue(state, let.value);
+  }
+  if (let.on) state.diagnostics.Report(diag::OnValue, let.on.span, let.name.name.text());
+  Size size = let.value != nullptr ? state.fn.exprs[let.value].size : nullptr;
+  if (let.type != nullptr && !let.type->elements.empty()) {
+    ReportUnsupported(state.diagnostics, Feature::Tuples, let.type->span);
+    type = Type{};
+  } else if (let.type != nullptr) {
+    std::optional<Type> declared = TileType(state, *let.type);
+    if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
+    type = declared.value_or(Type{});
+  }
+  if (let.value == nullptr) {
+    state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())
+        .Help(fmt::format("write `{} {}… = 0;`", let.is_var ? "var" : "let", let.name.name.text()));
+  }
+  Entity* entity = Declare(state, let.is_var ? EntityKind::Var : EntityKind::Let, let.name);
+  entity->type = std::move(type);
+  if (!let.is_var && entity->type.is_scalar() && entity->type.scalar == Scalar::I64) {
+    entity->size = size;
+  }
+  state.depth_of[entity] = state.scopes.depth();
+  if (let.value != nullptr && DependsOnCore(state, let.value)) state.core_dependent.insert(entity);
+  state.fn.stmts[&let].entities = {entity};
+}
+
+void CheckLet(FunctionState& state, const LetStmt& let) {
+  if (let.type != nullptr && IsTensorType(state, *let.type)) return DeclareTensor(state, let);
+  DeclareVariable(state, let);
+}
+
+/// `core_id == 0`, also as a part of `&&`.
+bool HoldsOnCoreZero(const FunctionState& state, const Expr* condition) {
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(condition);
+  if (binary == nullptr) return false;
+  if (binary->op == syntax::BinaryOp::And) {
+    return HoldsOnCoreZero(state, binary->lhs) || HoldsOnCoreZero(state, binary->rhs);
+  }
+  if (binary->op != syntax::BinaryOp::Eq) return false;
+  auto is_core = [&](const Expr* expr) {
+    auto info = state.fn.exprs.find(expr);
+    return info != state.fn.exprs.end() && info->second.builtin != nullptr &&
+           info->second.builtin->kind == BuiltinKind::CoreId;
+  };
+  return is_core(binary->lhs) ? !is_core(binary->rhs) : is_core(binary->rhs);
+}
+
+void CheckStmt(FunctionState& state, const Stmt* stmt);
+
+void CheckIf(FunctionState& state, const syntax::IfStmt& choice) {
+  CheckCondition(state, choice.condition, "the condition of `if`", true);
+  int divergent = DependsOnCore(state, choice.condition) ? 1 : 0;
+  int core_zero = HoldsOnCoreZero(state, choice.condition) ? 1 : 0;
+  state.divergent += divergent;
+  state.core_zero += core_zero;
+  CheckBlock(state, *choice.then_block);
+  state.core_zero -= core_zero;
+  if (choice.else_stmt != nullptr) CheckStmt(state, choice.else_stmt);
+  state.divergent -= divergent;
+}
+
+void CheckCallStmt(FunctionState& state, const syntax::CallStmt& stmt) {
+  const syntax::CallExpr& call = *stmt.call;
+  const Entity* entity = call.receiver == nullptr ? state.scopes.Find(call.callee.name) : nullptr;
+  if (entity != nullptr && entity->kind == EntityKind::Program &&
+      state.kind() == FunctionKind::Program) {
+    ReportUnsupported(state.diagnostics, Feature::ProgramCalls, call.span);
+    return;
+  }
+  if (CheckExpr(state, &call).is_error()) return;
+  state.diagnostics.Report(diag::UnusedResult, call.span, call.callee.name.text());
+}
+
+void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  if (stmt.value == nullptr) {
+    state.diagnostics.Report(diag::ReturnWithoutValue, stmt.span);
+    return;
+  }
+  Type type = CheckValue(state, stmt.value);
+  const Type& result = state.fn.result;
+  if (type.is_error() || result.is_error() || Fits(state, stmt.value, result.scalar)) return;
+  state.diagnostics
+      .Report(diag::ReturnType, stmt.value->span, state.fn.item->name.name.text(),
+              Spelling(result.scalar), Spelling(type.scalar))
+      .Help(fmt::format("write '{}'", AsHint(state, stmt.value, result.scalar)));
+}
+
+void CheckStmt(FunctionState& state, const Stmt* stmt) {
+  CheckAttributes(state, stmt->attributes);
+  if (!MayStand(state, stmt)) return;
+  switch (stmt->kind) {
+    case StmtKind::Let: return CheckLet(state, As<LetStmt>(stmt));
+    case StmtKind::Assign: return CheckAssign(state, As<syntax::AssignStmt>(stmt));
+    case StmtKind::Call: return CheckCallStmt(state, As<syntax::CallStmt>(stmt));
+    case StmtKind::Launch: return CheckLaunch(state, As<syntax::LaunchStmt>(stmt));
+    case StmtKind::Block: return CheckBlock(state, As<syntax::BlockStmt>(stmt));
+    case StmtKind::If: return CheckIf(state, As<syntax::IfStmt>(stmt));
+    case StmtKind::For: return CheckFor(state, As<syntax::ForStmt>(stmt));
+    case StmtKind::Return: return CheckReturn(state, As<syntax::ReturnStmt>(stmt));
+    case StmtKind::Range: return CheckRange(state, As<syntax::RangeStmt>(stmt));
+    default: KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
+  }
+}
+
+/// A fn's only `return` is its last statement.
+void CheckReturns(FunctionState& state) {
+  const syntax::BlockStmt& body = *state.fn.item->body;
+  const Stmt* last = body.stmts.empty() ? nullptr : body.stmts.back();
+  if (syntax::DynAs<syntax::ReturnStmt>(last) == nullptr && state.fn.item->result != nullptr) {
+    Span end = body.span;
+    end.begin = end.end > 0 ? end.end - 1 : 0;
+    state.diagnostics.Report(diag::MissingReturn, end, state.fn.item->name.name.text());
+  }
+}
+
+void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool outermost) {
+  for (const Stmt* stmt : block.stmts) {
+    bool is_last = outermost && stmt == block.stmts.back();
+    if (stmt->kind == StmtKind::Return && !is_last) {
+      state.diagnostics.Report(diag::EarlyReturn, stmt->span)
+          .Help("keep the result in a `var`, or choose it with `if c then a else b`");
+    }
+    if (const auto* inner = syntax::DynAs<syntax::BlockStmt>(stmt)) {
+      CheckEarlyReturn(state, *inner, false);
+    }
+    const auto* choice = syntax::DynAs<syntax::IfStmt>(stmt);
+    while (choice != nullptr) {
+      CheckEarlyReturn(state, *choice->then_block, false);
+      if (const auto* other = syntax::DynAs<syntax::BlockStmt>(choice->else_stmt)) {
+        CheckEarlyReturn(state, *other, false);
+      }
+      choice = syntax::DynAs<syntax::IfStmt>(choice->else_stmt);
+    }
+  }
+}
+
+}  // namespace
+
+void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
+  ScopeGuard scope(state.scopes);
+  for (const Stmt* stmt : block.stmts) CheckStmt(state, stmt);
+}
+
+void CheckBody(FunctionState& state) {
+  CheckAttributes(state, state.fn.item->attributes);
+  CheckBlock(state, *state.fn.item->body);
+  if (state.kind() == FunctionKind::Fn) {
+    CheckReturns(state);
+    CheckEarlyReturn(state, *state.fn.item->body, true);
+  }
+}
+
+bool DependsOnCore(FunctionState& state, const Expr* expr) {
+  return AnyOf(expr, [&](const Expr* inner) {
+    auto info = state.fn.exprs.find(inner);
+    if (info == state.fn.exprs.end()) return false;
+    const Builtin* builtin = info->second.builtin;
+    return (builtin != nullptr && builtin->kind == BuiltinKind::CoreId) ||
+           state.core_dependent.contains(info->second.entity);
+  });
+}
+
+}  // namespace kdl::sema
