@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/phases.h"
 #include "driver/report.h"
+#include "driver/stdlib.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "irgen/irgen.h"
+#include "sema/checked.h"
+#include "sema/dump_checked.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
 #include "syntax/parse.h"
@@ -24,15 +32,93 @@ const syntax::Module* Parse(Compilation& c, FileId file) {
   return parsed.ok ? parsed.module : nullptr;
 }
 
+bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
+
+/// True where `word` stands in the text, if only in a comment.
+bool HasWord(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    size_t end = at + word.size();
+    bool starts = at == 0 || !IsWordPart(text[at - 1]);
+    if (starts && (end == text.size() || !IsWordPart(text[end]))) return true;
+  }
+  return false;
+}
+
+/// The library's files, where the text may use what they define.
+std::vector<const syntax::Module*> ParseLibrary(Compilation& c, std::string_view text) {
+  std::vector<const syntax::Module*> library;
+  const auto& builtins = sema::AllBuiltins();
+  bool used = std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
+    return builtin.lowering == sema::Lowering::Math && HasWord(text, builtin.spelling);
+  });
+  if (!used) return library;
+  for (const StdlibFile& file : StdlibFiles()) {
+    const syntax::Module* module =
+        Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
+    KDL_CHECK(module, "std/{} has errors", file.path);
+    library.push_back(module);
+  }
+  return library;
+}
+
+/// -D NAME=VALUE,VALUE.
+bool ReadDefines(Compilation& c, sema::CheckOptions& options) {
+  for (const std::string& text : c.options.define) {
+    auto define = SplitAssignment("-D", text, "-D BM=64", c.diagnostics);
+    if (!define) return false;
+    std::vector<std::string_view> values = SplitList(define->value);
+    options.defines.push_back({define->name, {values.begin(), values.end()}});
+  }
+  return true;
+}
+
+PipelineEnd AfterIrgen(Compilation& c) {
+  if (PrintsAfter(c.options, kIrgen)) {
+    c.printed +=
+        fmt::format("// after {}\n{}", kIrgen, ir::Print(*c.module, {.locs = c.options.locs}));
+  }
+  return c.options.stop_after == kIrgen ? PipelineEnd::Stopped : PipelineEnd::Done;
+}
+
 PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   const syntax::Module* tree = Parse(c, file);
   if (!tree) return PipelineEnd::Failed;
   if (PrintsAfter(c.options, kParse)) {
     c.printed += fmt::format("// after {}\n{}", kParse, syntax::DumpAst(*tree));
   }
-  if (c.options.stop_after == kParse) return PipelineEnd::Stopped;
+  bool wants_tree = std::find(c.emits.begin(), c.emits.end(), Emit::Ast) != c.emits.end();
+  if (wants_tree) c.printed += syntax::DumpAst(*tree);
+  bool only_tree = wants_tree && c.emits.size() == 1;
+  if (only_tree || c.options.stop_after == kParse) return PipelineEnd::Stopped;
 
-  return PipelineEnd::Done;
+  sema::CheckOptions check_options;
+  if (!ReadDefines(c, check_options)) return PipelineEnd::Failed;
+  std::vector<const syntax::Module*> library = ParseLibrary(c, c.sources.text(file));
+  DoingScope doing(fmt::format("compiling '{}'", c.sources.path(file)));
+  sema::CheckedModule checked;
+  {
+    PhaseTimer timer(c, kSema);
+    checked = sema::Check(*tree, library, c.sources, c.context.types.sizes(), check_options,
+                          c.diagnostics);
+  }
+  if (c.diagnostics.has_errors()) return PipelineEnd::Failed;
+  if (PrintsAfter(c.options, kSema)) {
+    c.printed += fmt::format("// after {}\n{}", kSema, sema::DumpChecked(checked, c.sources));
+  }
+  if (c.options.stop_after == kSema) return PipelineEnd::Stopped;
+  {
+    PhaseTimer timer(c, kIrgen);
+    c.module =
+        irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])));
+  }
+  return c.diagnostics.has_errors() ? PipelineEnd::Failed : AfterIrgen(c);
+}
+
+PipelineEnd ReadIr(Compilation& c, FileId file) {
+  DoingScope doing(fmt::format("reading '{}'", c.sources.path(file)));
+  PhaseTimer timer(c, kParse);
+  c.module = ir::Parse(c.sources, file, c.context, c.diagnostics);
+  return c.module ? AfterIrgen(c) : PipelineEnd::Failed;
 }
 
 }  // namespace
@@ -41,15 +127,16 @@ PipelineEnd CompileToIr(Compilation& c) {
   const std::string& path = c.options.files[0];
   std::string ending = std::filesystem::path(path).extension().string();
   if (!CheckPassNames(c)) return PipelineEnd::Failed;
-  std::optional<std::string> text = ReadInputFile(path, syntax::kMaxBytes, c.diagnostics);
+  size_t most = ending == ".kir" ? ir::kMaxTextBytes : syntax::kMaxBytes;
+  std::optional<std::string> text = ReadInputFile(path, most, c.diagnostics);
   if (!text) return PipelineEnd::Failed;
-  if (ending != ".kdl") {
+  if (ending != ".kdl" && ending != ".kir") {
     c.diagnostics.Report(diag::UnknownEnding, {}, path);
     return PipelineEnd::Failed;
   }
   c.files_read.push_back(path);
   FileId file = c.sources.Add(path, std::move(*text));
-  return CompileLanguage(c, file);
+  return ending == ".kir" ? ReadIr(c, file) : CompileLanguage(c, file);
 }
 
 int Finish(const Compilation& c) {

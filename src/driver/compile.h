@@ -16,12 +16,12 @@
 
 namespace kdl::driver {
 
-/// What one compile reads and makes. Later members point into earlier ones, and the options outlive
-/// it.
+/// What one compile reads and makes. Later members point into earlier ones, and the options outlive it.
 struct Compilation {
   explicit Compilation(const Options& o) : options(o) {}
 
   const Options& options;
+  std::vector<Emit> emits;  ///< what `build` is asked for
   SourceManager sources;
   DiagnosticEngine diagnostics;
   Names names;
@@ -37,16 +37,11 @@ struct Compilation {
 /// Whether to go on; Failed where errors have been reported, Stopped after what --stop-after names.
 using passes::PipelineEnd;
 
-/// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or
-/// stopped earlier.
+/// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or stopped earlier.
 PipelineEnd CompileToIr(Compilation& compilation);
 
-/// The passes that no target decides: `module` is then what the interpreter runs, but for open
-/// tiles.
-PipelineEnd RunModulePasses(Compilation& compilation);
-
-/// Standard output and error of a compile: what --print-after and --time-passes print, then the
-/// diagnostics. Gives the exit code.
+/// Standard output and error of a compile: what --print-after and --time-passes print, then the diagnostics. Gives the
+/// exit code.
 int Finish(const Compilation& compilation);
 
 }  // namespace kdl::driver

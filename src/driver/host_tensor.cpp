@@ -113,6 +113,12 @@ void SetElementBits(HostTensor& tensor, int64_t n, uint64_t bits) {
   std::memcpy(tensor.bytes.data() + static_cast<size_t>(n) * size, &bits, size);
 }
 
+uint64_t NumberBits(Scalar scalar, int64_t n) {
+  if (scalar == Scalar::Bool) return n != 0 ? 1 : 0;
+  if (IsFloat(scalar)) return FloatBits(scalar, static_cast<double>(n));
+  return static_cast<uint64_t>(n) & ~uint64_t{0} >> (64 - Info(scalar).bits);
+}
+
 double ElementValue(Scalar scalar, uint64_t bits) {
   switch (scalar) {
     case Scalar::F16:

@@ -32,6 +32,9 @@ void SetElementBits(HostTensor& tensor, int64_t n, uint64_t bits);
 /// The shortest decimal that reads back as the element; `nan` for every NaN.
 std::string ElementText(Scalar scalar, uint64_t bits);
 
+/// The number n in the scalar: rounded to nearest even, wrapped, or n != 0.
+uint64_t NumberBits(Scalar scalar, int64_t n);
+
 /// A float's value; an integer's or bool's as near as f64 gives it.
 double ElementValue(Scalar scalar, uint64_t bits);
 bool IsNaN(Scalar scalar, uint64_t bits);

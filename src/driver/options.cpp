@@ -35,6 +35,17 @@ constexpr OptionInfo kOptions[] = {
 constexpr const char* kFileKey = "file";
 constexpr int64_t kMostJobs = 1024;
 
+struct EmitInfo {
+  Emit kind;
+  std::string_view word;
+  std::string_view file;
+  std::string_view summary;
+};
+constexpr EmitInfo kEmits[] = {
+#define KDL_EMIT(kind, word, file, summary) {Emit::kind, word, file, summary},
+#include "driver/emits.def"
+};
+
 const CommandInfo& Info(Command command) { return kCommands[static_cast<size_t>(command)]; }
 
 bool Takes(Command command, const OptionInfo& option) {
@@ -320,6 +331,28 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
     return std::nullopt;
   }
   return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEngine& diagnostics) {
+  if (options.emit.empty()) return std::vector<Emit>();
+  std::vector<std::string_view> words;
+  for (const EmitInfo& info : kEmits) words.push_back(info.word);
+  std::vector<bool> wanted(std::size(kEmits), false);
+  for (const std::string& list : options.emit) {
+    for (std::string_view word : SplitList(list)) {
+      auto found = std::find(words.begin(), words.end(), word);
+      if (found == words.end()) {
+        diagnostics.Report(diag::BadOptionValue, {}, "--emit", word, QuotedList(words, "or"));
+        return std::nullopt;
+      }
+      wanted[static_cast<size_t>(found - words.begin())] = true;
+    }
+  }
+  std::vector<Emit> emits;
+  for (const EmitInfo& info : kEmits) {
+    if (wanted[static_cast<size_t>(info.kind)]) emits.push_back(info.kind);
+  }
+  return emits;
 }
 
 std::vector<std::string_view> SplitList(std::string_view text) {

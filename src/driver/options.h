@@ -26,6 +26,11 @@ struct CommandInfo {
 };
 std::span<const CommandInfo> AllCommands();
 
+enum class Emit : uint8_t {
+#define KDL_EMIT(kind, word, file, summary) kind,
+#include "driver/emits.def"
+};
+
 enum class OptionKind : uint8_t { Flag, Text, Number, Texts };
 
 struct OptionInfo {
@@ -77,5 +82,8 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
 
 /// The parts between commas.
 std::vector<std::string_view> SplitList(std::string_view text);
+
+/// What --emit asks for, in the table's order, each once; the default where nothing is asked for.
+std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

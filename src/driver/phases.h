@@ -7,14 +7,12 @@
 
 namespace kdl::driver {
 
-// The phases before the passes; --print-after and --stop-after take their names like those of
-// passes.
+// The phases before the passes; --print-after and --stop-after take their names like those of passes.
 inline constexpr std::string_view kParse = "parse";
 inline constexpr std::string_view kSema = "sema";
 inline constexpr std::string_view kIrgen = "irgen";
 
-/// The names after which something can be printed, or at which a compile can end. Reports unknown
-/// ones.
+/// The names after which something can be printed, or at which a compile can end. Reports unknown ones.
 bool CheckPassNames(Compilation& compilation);
 
 bool PrintsAfter(const Options& options, std::string_view phase);

@@ -97,7 +97,7 @@ std::vector<std::string> ModulesIn(std::string_view out) {
     std::string_view line = out.substr(0, std::min(out.find('\n'), out.size() - 1) + 1);
     out.remove_prefix(line.size());
     if (line.starts_with(kAfter)) {
-      is_tree = line.substr(kAfter.size()) == "parse\n";
+      is_tree = line.ends_with(" parse\n") || line.ends_with(" sema\n");
       modules.emplace_back();
     } else if (!is_tree) {
       modules.back() += line;

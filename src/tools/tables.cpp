@@ -10,6 +10,8 @@
 #include "ir/diagnostics.h"
 #include "ir/op.h"
 #include "passes/pass_manager.h"
+#include "sema/builtins.h"
+#include "sema/diagnostics.h"
 #include "syntax/diagnostics.h"
 
 namespace kdl::tools {
@@ -58,6 +60,14 @@ Table PassesTable() {
   return table;
 }
 
+Table BuiltinsTable() {
+  Table table{"builtins", "Functions and names of the language.", {}};
+  for (const sema::Builtin& builtin : sema::AllBuiltins()) {
+    table.rows.push_back({std::string(builtin.spelling), std::string(builtin.meaning)});
+  }
+  return table;
+}
+
 Table OptionsTable() {
   Table table{"options", "Options; `kernelc COMMAND --help` lists those of a command.", {}};
   for (const driver::OptionInfo& option : driver::AllOptions()) {
@@ -72,6 +82,7 @@ std::vector<DiagnosticRow> AllDiagnostics() {
   std::vector<DiagnosticRow> all;
   auto add = [&](const auto& rows) { all.insert(all.end(), rows.begin(), rows.end()); };
   add(syntax::kDiagnosticRows);
+  add(sema::kDiagnosticRows);
   add(ir::kDiagnosticRows);
   add(driver::kDiagnosticRows);
   std::sort(all.begin(), all.end(),
@@ -80,7 +91,7 @@ std::vector<DiagnosticRow> AllDiagnostics() {
 }
 
 std::vector<Table> AllTables() {
-  return {DiagnosticsTable(), OpsTable(), PassesTable(), OptionsTable()};
+  return {DiagnosticsTable(), OpsTable(), PassesTable(), BuiltinsTable(), OptionsTable()};
 }
 
 }  // namespace kdl::tools

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace kdl::driver {
+
+/// A file of the standard library, which travels inside the compiler.
+struct StdlibFile {
+  std::string_view path;  ///< `math/exp.kdl`
+  std::string_view text;
+};
+std::span<const StdlibFile> StdlibFiles();
+
+}  // namespace kdl::driver
