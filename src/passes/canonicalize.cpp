@@ -1,0 +1,276 @@
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/eval.h"
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+// canonicalize: the same kernel with less in it. Folds constants and the facts of made blks, merges equal pure ops where
+// one stands in scope of the other, drops what nobody uses:
+//
+//   %b = make_blk %s, %n, %0 ; %x = blk_size %b ; %y = add %x, %0   ->   %n in place of %y
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+// -- Folding -------------------------------------------------------------------------------------
+
+Value* FoldBlkFact(const Op* op) {
+  auto blk = ir::DynAs<ir::MakeBlkOp>(op->operand(0)->def());
+  if (!blk) return nullptr;
+  if (op->kind() == OpKind::BlkStart) return blk->start();
+  return op->kind() == OpKind::BlkSize ? blk->size() : blk->index();
+}
+
+/// A scalar op of constants only.
+Value* FoldConstants(Op* op, ir::Module& module) {
+  if (!op->info().has(ir::kElementwise) || !ir::IsScalar(op->result()->type())) return nullptr;
+  uint64_t bits[3];
+  if (op->operands().size() > std::size(bits)) return nullptr;
+  for (size_t i = 0; i < op->operands().size(); ++i) {
+    const Op* def = op->operand(i)->def();
+    if (!def || def->kind() != OpKind::Const) return nullptr;
+    bits[i] = static_cast<uint64_t>(def->attr<AttrKey::Bits>());
+  }
+  Scalar result = op->result()->type()->scalar;
+  std::optional<uint64_t> value =
+      ir::Evaluate(op->kind(), op->operands().back()->type()->scalar, result, bits);
+  if (!value) return nullptr;
+  ir::Builder builder(module);
+  builder.SetInsertionPoint(op);
+  builder.set_loc(op->loc());
+  return builder.Bits(result, *value);
+}
+
+/// x + 0, x * 1 and the like of integers, which hold for every x.
+Value* FoldNeutral(const Op* op) {
+  if (op->operands().size() != 2 || !IsInteger(op->operand(0)->type()->scalar)) return nullptr;
+  std::optional<int64_t> a = ConstantOf(op->operand(0));
+  std::optional<int64_t> b = ConstantOf(op->operand(1));
+  switch (op->kind()) {
+    case OpKind::Add:
+      if (a == 0) return op->operand(1);
+      return b == 0 ? op->operand(0) : nullptr;
+    case OpKind::Sub:
+      return b == 0 ? op->operand(0) : nullptr;
+    case OpKind::Mul:
+      if (a == 1) return op->operand(1);
+      return b == 1 ? op->operand(0) : nullptr;
+    case OpKind::Div:
+      return b == 1 ? op->operand(0) : nullptr;
+    case OpKind::Min:
+    case OpKind::Max:
+      return op->operand(0) == op->operand(1) ? op->operand(0) : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+Value* FoldSelect(const Op* op) {
+  if (op->operand(1) == op->operand(2)) return op->operand(1);
+  const Op* condition = op->operand(0)->def();
+  if (!condition || condition->kind() != OpKind::Const) return nullptr;
+  return op->operand(condition->attr<AttrKey::Bits>() != 0 ? 1 : 2);
+}
+
+/// A value that stands for the op's result already, or is made here; null: none.
+Value* Fold(Op* op, ir::Module& module) {
+  switch (op->kind()) {
+    case OpKind::BlkStart:
+    case OpKind::BlkSize:
+    case OpKind::BlkIndex:
+      return FoldBlkFact(op);
+    case OpKind::Select:
+      if (Value* value = FoldSelect(op)) return value;
+      break;
+    case OpKind::Cast:
+    case OpKind::Broadcast:
+      return op->operand(0)->type() == op->result()->type() ? op->operand(0)
+                                                            : FoldConstants(op, module);
+    default:
+      if (Value* value = FoldNeutral(op)) return value;
+  }
+  return FoldConstants(op, module);
+}
+
+// -- Merging -------------------------------------------------------------------------------------
+
+size_t Combine(size_t seed, size_t value) { return seed * 0x9E3779B97F4A7C15u + value; }
+
+struct SameOpHash {
+  size_t operator()(const Op* op) const {
+    size_t hash = static_cast<size_t>(op->kind());
+    for (const Value* operand : op->operands())
+      hash = Combine(hash, std::hash<const void*>{}(operand));
+    hash = Combine(hash, std::hash<const void*>{}(op->result()->type()));
+    if (const ir::Attr* bits = op->FindAttr(AttrKey::Bits)) {
+      hash = Combine(hash, static_cast<size_t>(std::get<int64_t>(bits->value)));
+    }
+    return hash;
+  }
+};
+
+struct SameOp {
+  bool operator()(const Op* a, const Op* b) const {
+    return a->kind() == b->kind() && a->operands() == b->operands() && a->attrs() == b->attrs() &&
+           a->result()->type() == b->result()->type();
+  }
+};
+
+/// The ops that stand in scope, one of each equal kind.
+class ScopedOps {
+ public:
+  /// An equal op in scope; else null, and `op` is the one from now on.
+  Op* Find(Op* op) {
+    auto [found, is_new] = ops_.insert(op);
+    if (is_new) order_.push_back(op);
+    return is_new ? nullptr : *found;
+  }
+  size_t mark() const { return order_.size(); }
+  void Leave(size_t mark) {
+    for (; order_.size() > mark; order_.pop_back()) ops_.erase(order_.back());
+  }
+
+ private:
+  std::unordered_set<Op*, SameOpHash, SameOp> ops_;
+  std::vector<Op*> order_;
+};
+
+/// A blk gives its block's tiles their legality, so blks are never merged.
+bool MayMerge(const Op* op) {
+  return op->info().has(ir::kPure) && op->results().size() == 1 && op->regions().empty() &&
+         op->kind() != OpKind::MakeBlk;
+}
+
+// -- Dropping ------------------------------------------------------------------------------------
+
+bool DividesSafely(const Op* op) {
+  if (op->kind() != OpKind::Div && op->kind() != OpKind::Rem) return false;
+  std::optional<int64_t> divisor = ConstantOf(op->operand(1));
+  return IsFloat(op->result()->type()->scalar) || (divisor && *divisor != 0);
+}
+
+/// Whether something behind the blk in its block is a tile over its axis.
+bool GivesScope(const Op* blk) {
+  ir::AxisId axis = blk->result()->type()->axes[0];
+  auto has_axis = [&](const Value* value) {
+    const auto& axes = value->type()->axes;
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  bool found = false;
+  auto look = [&](const Op* op) {
+    for (const Value* result : op->results()) found = found || has_axis(result);
+  };
+  for (const Op* op = blk->next(); op && !found; op = op->next()) {
+    for (const ir::Block* region : op->regions()) ir::Walk(region, look);
+    look(op);
+  }
+  return found;
+}
+
+/// No effect but its results: it cannot trap, write or end anything.
+bool HasNoEffect(const Op* op) {
+  bool pure = op->info().has(ir::kPure);
+  switch (op->kind()) {
+    case OpKind::MakeBlk:
+      return !GivesScope(op);
+    case OpKind::Div:
+    case OpKind::Rem:
+      return DividesSafely(op);
+    case OpKind::Load:
+      return op->attr<AttrKey::Edge>() != ir::EdgeKind::Guard;
+    case OpKind::BufferNew:
+    case OpKind::BufferLoad:
+    case OpKind::If:
+    case OpKind::For:
+    case OpKind::Nest:
+      pure = true;
+      break;
+    case OpKind::Loop:
+      pure = ConstantOf(op->operand(2)).value_or(0) > 0;
+      break;
+    default:
+      break;
+  }
+  for (const ir::Block* region : op->regions()) {
+    for (const Op* inner : *region)
+      pure = pure && (inner->info().has(ir::kTerminator) || HasNoEffect(inner));
+  }
+  return pure;
+}
+
+bool IsUnused(const Op* op) {
+  for (const Value* result : op->results()) {
+    if (!result->uses().empty()) return false;
+  }
+  return true;
+}
+
+class Canonicalizer {
+ public:
+  explicit Canonicalizer(ir::Module& module) : module_(module) {}
+
+  /// True where something changed.
+  bool Run(ir::Block* body) {
+    changed_ = false;
+    Simplify(body);
+    Drop(body);
+    return changed_;
+  }
+
+ private:
+  void Replace(Op* op, Value* value) {
+    if (value->name().empty()) value->set_name(op->result()->name());
+    op->result()->ReplaceAllUsesWith(value);
+    ir::Erase(op);
+    changed_ = true;
+  }
+
+  void Simplify(ir::Block* block) {
+    size_t mark = in_scope_.mark();
+    for (Op* op : *block) {
+      for (ir::Block* region : op->regions()) Simplify(region);
+      if (op->results().size() != 1 || !op->regions().empty()) continue;
+      Value* value = Fold(op, module_);
+      if (value && value->type() == op->result()->type()) {
+        Replace(op, value);
+      } else if (MayMerge(op)) {
+        if (Op* equal = in_scope_.Find(op)) Replace(op, equal->result());
+      }
+    }
+    in_scope_.Leave(mark);
+  }
+
+  void Drop(ir::Block* block) {
+    for (Op* op = block->last(); op;) {
+      Op* before = op->prev();
+      for (ir::Block* region : op->regions()) Drop(region);
+      if (!op->info().has(ir::kTerminator) && IsUnused(op) && HasNoEffect(op)) {
+        ir::Erase(op);
+        changed_ = true;
+      }
+      op = before;
+    }
+  }
+
+  ir::Module& module_;
+  ScopedOps in_scope_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+void RunCanonicalize(PassContext& context, ir::Function& kernel) {
+  Canonicalizer canonicalizer(context.module);
+  while (canonicalizer.Run(kernel.body)) {
+  }
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,59 @@
+#include "passes/rewrite.h"
+
+#include "ir/eval.h"
+
+namespace kdl::passes {
+
+std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind) {
+  std::vector<ir::Op*> ops;
+  ir::Walk(kernel.body, [&](ir::Op* op) {
+    if (op->kind() == kind) ops.push_back(op);
+  });
+  return ops;
+}
+
+ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value) {
+  auto found = map.find(value);
+  return found == map.end() ? value : found->second;
+}
+
+ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map) {
+  ir::Builder::Segments segments;
+  std::vector<ir::AxisId> axes;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (ir::Value* value : op->Segment(s)) {
+      segments.back().push_back(Mapped(map, value));
+      axes = ir::UnionAxes(axes, segments.back().back()->type()->axes);
+    }
+  }
+  std::vector<ir::Type> types;
+  for (const ir::Value* result : op->results()) {
+    types.push_back(builder.types().Tile(result->type()->scalar, axes));
+  }
+  ir::Loc outer = builder.loc();
+  builder.set_loc(op->loc());
+  ir::Op* copy = builder.Create(op->kind(), segments, std::move(types), op->attrs());
+  builder.set_loc(outer);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    copy->result(i)->set_name(op->result(i)->name());
+  }
+  return copy;
+}
+
+void MoveOps(ir::Block* from, ir::Block* to) {
+  for (ir::Op* op : *from) {
+    from->Remove(op);
+    to->InsertBefore(op, nullptr);
+  }
+}
+
+std::optional<int64_t> ConstantOf(const ir::Value* value) {
+  const ir::Op* def = value->def();
+  if (!def || def->kind() != ir::OpKind::Const || IsFloat(value->type()->scalar)) {
+    return std::nullopt;
+  }
+  return ir::Extended(value->type()->scalar, static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>()));
+}
+
+}  // namespace kdl::passes

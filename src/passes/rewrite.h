@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace kdl::passes {
+
+// What the passes that rewrite kernels share.
+
+/// The ops of a kernel of one kind, inner before outer, at the time of the call.
+std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind);
+
+/// A copy of an op without regions, in which each operand stands for what it maps to, and the
+/// result's axes are those of the operands: what a scalar op becomes when it is mapped over tiles,
+/// and what an op over tiles becomes for one point. The copy's results are not entered into the map.
+ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
+
+/// The value that stands for `value`: itself where the map has nothing.
+ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
+
+/// Moves all ops of `from` behind those of `to`.
+void MoveOps(ir::Block* from, ir::Block* to);
+
+/// The number, where the value is a constant (integers extended by their signedness).
+std::optional<int64_t> ConstantOf(const ir::Value* value);
+
+}  // namespace kdl::passes
