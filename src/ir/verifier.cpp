@@ -172,7 +172,11 @@ void FunctionVerifier::Enter(Value* value, const Op* op) {
   visible_.insert(value);
   scope_.push_back(value);
   defined_.push_back(value);
-  if (value->type()->kind == TypeKind::Blk) ++blks_[value->type()->axes[0].value];
+  if (value->type()->kind != TypeKind::Blk) return;
+  AxisId axis = value->type()->axes[0];
+  if (++blks_[axis.value] > 1) {
+    Report(op, fmt::format("a second blk of '{}' in scope", function_.axis(axis).name.text()));
+  }
 }
 
 void FunctionVerifier::Leave(size_t mark) {

@@ -21,7 +21,7 @@ struct Fault {
 ///   scope        a value is used behind its definition, in its block or a nested one; a tile
 ///   stands where a blk of each
 ///                of its axes is in scope (fns excepted, which map over their caller's)
-///   types        of every op (verify_types.h)
+///   types        of every op (verify_types.h); a fn calls only fns that stand before it, so none reaches itself
 ///   signature    a body's parameters are the dims, then the params; sizes name dims and generics
 ///   only
 std::vector<Fault> FindFaults(const Module& module);

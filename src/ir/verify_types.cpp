@@ -104,6 +104,12 @@ std::string CallFault(const Op& op, const Module& module) {
   const Function* fn = module.FindFunction(callee);
   if (!fn || fn->kind != FunctionKind::Fn)
     return fmt::format("'{}' is no fn of the module", callee.text());
+  const Function* caller = op.block()->function();
+  const std::vector<Function*>& functions = module.functions();
+  auto place = [&](const Function* f) { return std::find(functions.begin(), functions.end(), f); };
+  if (caller->kind == FunctionKind::Fn && place(fn) >= place(caller)) {
+    return fmt::format("'{}' does not stand before its caller", callee.text());
+  }
   Values arguments = op.Segment(CallOp::at_arguments);
   if (arguments.size() != fn->params.size()) {
     return fmt::format("{} arguments; '{}' takes {}", arguments.size(), callee.text(),

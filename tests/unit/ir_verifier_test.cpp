@@ -74,6 +74,7 @@ TEST_CASE("a tile stands only where a blk of each axis is in scope") {
       "tile<f32; k>",
       "operand 1 is not defined in scope");
   CheckSound("for %k: blk<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}");
+  CheckFault("for %q: blk<i> in %zero .. %N {\nyield\n}", "a second blk of 'i' in scope");
 }
 
 TEST_CASE("calls, blks and constants") {
@@ -167,6 +168,8 @@ TEST_CASE("signatures") {
   fault("kernel @k () {\n  axis i\n  return\n}\n", "axis 'i' has no size");
   fault("kernel @k () {\n}\n", "the function does not end with 'return'");
   fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "results' types");
+  fault("fn @f (%x: f32) -> f32 {\n  %y = call @f(%x) : f32\n  return %y\n}\n",
+        "'f' does not stand before its caller");
 }
 
 TEST_CASE("use lists and links agree with operands") {
