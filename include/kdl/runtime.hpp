@@ -54,7 +54,8 @@ class Queue {
   using After = std::vector<Event>;
 
   Queue() = default;
-  Queue(kdl_context* context, kdl_queue* queue) : context_(context), queue_(queue) {}
+  Queue(kdl_context* context, kdl_device* device, kdl_queue* queue)
+      : context_(context), device_(device), queue_(queue) {}
 
   kdl_queue* get() const { return queue_; }
 
@@ -79,6 +80,19 @@ class Queue {
     return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       return kdl_copy(queue_, &to.array(), &from.array(), cause, events, count, done);
     });
+  }
+
+  // The tensor on this queue's device, and when it is there: itself where it lives there already,
+  // else a copy with a buffer of its own.
+  std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause,
+                                    const After& after = {}) const {
+    const kdl_array& source = from.array();
+    if (kdl_buffer_device(source.buffer) == device_) return {from, Event()};
+    kdl_array array = {};
+    Check(kdl_array_allocate(device_, source.view.element, source.view.rank, source.view.size,
+                             kdl_buffer_name(source.buffer), &array));
+    const Tensor to(array);
+    return {to, Copy(to, from, cause, after)};
   }
 
   // Sets every element to a value of exactly the tensor's element type.
@@ -117,20 +131,12 @@ class Queue {
     return Event(done);
   }
 
-  static kdl_error* RunCall(void* user) {
-    try {
-      (*static_cast<std::function<void()>*>(user))();
-      return nullptr;
-    } catch (const Error& error) {
-      return kdl_error_create(error.code(), error.what());
-    } catch (const std::exception& error) {
-      return kdl_error_create(KDL_ERROR_DEVICE, error.what());
-    }
-  }
+  static kdl_error* RunCall(void* user) { return Try(*static_cast<std::function<void()>*>(user)); }
 
   static void ReleaseCall(void* user) { delete static_cast<std::function<void()>*>(user); }
 
   kdl_context* context_ = nullptr;
+  kdl_device* device_ = nullptr;
   kdl_queue* queue_ = nullptr;
 };
 
@@ -141,6 +147,11 @@ class Context {
     kdl_context* context = nullptr;
     Check(kdl_context_create(&context));
     context_.reset(context);
+  }
+
+  // A view of a context that stays the caller's.
+  static Context Borrow(kdl_context* context) {
+    return Context(Owner(context, [](kdl_context*) {}));
   }
 
   kdl_context* get() const { return context_.get(); }
@@ -190,16 +201,16 @@ class Context {
   }
 
  private:
-  struct Destroy {
-    void operator()(kdl_context* context) const { kdl_context_destroy(context); }
-  };
-  std::unique_ptr<kdl_context, Destroy> context_;
+  using Owner = std::unique_ptr<kdl_context, void (*)(kdl_context*)>;
+  explicit Context(Owner context) : context_(std::move(context)) {}
+
+  Owner context_{nullptr, kdl_context_destroy};
 };
 
 inline Queue Device::queue(std::int32_t index) const {
   kdl_queue* queue = nullptr;
   Check(kdl_device_queue(device_, index, &queue));
-  return {context_, queue};
+  return {context_, device_, queue};
 }
 
 }  // namespace kdl

@@ -1,8 +1,10 @@
 // What the C++ interface passes around: errors, element kinds, events, tensors, arguments.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -31,6 +33,19 @@ inline void Check(kdl_error* error) {
   throw thrown;
 }
 
+// Calls `call` for a C caller: what it throws comes back as an error.
+template <class Call>
+kdl_error* Try(Call call) {
+  try {
+    call();
+    return nullptr;
+  } catch (const Error& error) {
+    return kdl_error_create(error.code(), error.what());
+  } catch (const std::exception& error) {
+    return kdl_error_create(KDL_ERROR_DEVICE, error.what());
+  }
+}
+
 // Element kinds: kdl::f32 and so on; kdl::bool_ for bool.
 enum Element : std::uint8_t {
   bool_ = KDL_BOOL,
@@ -47,6 +62,18 @@ enum Element : std::uint8_t {
   f32 = KDL_F32,
   f64 = KDL_F64,
 };
+
+// The name of an element kind: "f32".
+constexpr const char* ElementName(std::uint8_t element) {
+  switch (element) {
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
+  case code:                                           \
+    return #spelling;
+#include "kdl/abi.def"
+    default:
+      return "?";
+  }
+}
 
 // Two-byte floats by their bits, as scalar arguments.
 struct F16 {
@@ -148,17 +175,45 @@ class Mapping {
   std::span<T> elements_;
 };
 
+// "f32[3, 4]".
+inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
+  std::string text = ElementName(element);
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    text += (d == 0 ? "[" : ", ") + std::to_string(sizes[d]);
+  }
+  return text + (sizes.empty() ? "" : "]");
+}
+
 // A tensor on a device; copies look at the same memory, which goes with the last of them.
 class Tensor {
  public:
   Tensor() = default;
   // Takes over the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
+  // Another reference to the buffer of an array that stays the caller's.
+  static Tensor Share(const kdl_array& array) {
+    kdl_buffer_retain(array.buffer);
+    return Tensor(array);
+  }
 
   const kdl_array& array() const { return array_; }
   std::int64_t rank() const { return array_.view.rank; }
   std::int64_t size(int dimension) const { return array_.view.size[dimension]; }
   Element element() const { return static_cast<Element>(array_.view.element); }
+
+  // Throws unless the tensor has this element kind and these sizes. `declared` is the parameter as
+  // the source has it: "a: f32[M, K]".
+  void Expect(const char* declared, Element element,
+              std::initializer_list<std::int64_t> sizes) const {
+    const std::span<const std::int64_t> needed(sizes.begin(), sizes.size());
+    const std::span<const std::int64_t> found(array_.view.size,
+                                              static_cast<std::size_t>(array_.view.rank));
+    if (array_.view.element == element && std::ranges::equal(needed, found)) return;
+    throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter ") + declared + " is " +
+                                                Describe(array_.view.element, found) +
+                                                "; the other parameters make it " +
+                                                Describe(element, needed));
+  }
 
   // The elements for the host; T is the element kind's type. Wait for what writes them first.
   template <class T>
