@@ -15,8 +15,7 @@ namespace kdl::ir {
 
 namespace {
 
-// -- Scalars as C++ types
-// ------------------------------------------------------------------------------------------
+// -- Scalars as C++ types -----------------------------------------------------------------------
 
 struct Half {
   uint16_t bits;
@@ -95,8 +94,7 @@ uint64_t Widened(T value) {
   return static_cast<uint64_t>(static_cast<int64_t>(value));
 }
 
-// -- What each op computes: Run is overloaded on what the op is defined on
-// -----------------------------------------
+// -- What each op computes: Run is overloaded on what the op is defined on ----------------------
 
 // clang-format off
 struct Add {
@@ -249,8 +247,7 @@ struct Min {
   }
 };
 
-// -- Casts
-// ---------------------------------------------------------------------------------------------------------
+// -- Casts --------------------------------------------------------------------------------------
 
 /// Truncates and saturates; NaN gives 0. The bounds are powers of two, hence exact in f64.
 template <Integer T>
@@ -331,8 +328,7 @@ EvalFn FindCast(Scalar from, Scalar to) {
   return kTable[static_cast<size_t>(from)](to);
 }
 
-// -- Bits
-// ----------------------------------------------------------------------------------------------------------
+// -- Bits ---------------------------------------------------------------------------------------
 
 template <Wide T>
 uint64_t CanonicalBits(const uint64_t* operands, bool*) {
@@ -356,8 +352,7 @@ EvalFn FindFromBits(Scalar operand, Scalar result) {
   return fits ? &PassThrough : nullptr;
 }
 
-// -- From ops and scalars to functions
-// -----------------------------------------------------------------------------
+// -- From ops and scalars to functions ----------------------------------------------------------
 
 template <class F, class T>
 uint64_t Entry(const uint64_t* x, bool* division_by_zero) {

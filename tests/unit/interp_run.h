@@ -94,8 +94,11 @@ inline uint64_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 template <class T>
 bool SameBits(const Array<T>& a, const Array<T>& b) {
-  return a.sizes == b.sizes &&
-         std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(T)) == 0;
+  if (a.sizes != b.sizes) return false;
+  for (size_t n = 0; n < a.data.size(); ++n) {
+    if (std::memcmp(&a.data[n], &b.data[n], sizeof(T)) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace kdl::interp
