@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/element.h"
@@ -11,7 +10,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// One term of an address: 0 ≤ index < count, each step `stride` bytes on.
+// Part of a sum: 0 ≤ index < count, each step `stride` bytes on; strides are above 0.
 struct Term {
   std::int64_t stride;
   std::int64_t count;
@@ -22,18 +21,27 @@ struct Terms {
   int size = 0;
 };
 
-void AddTerms(const kdl_tensor& view, std::int64_t sign, Terms* terms) {
+// Terms of one stride reach what one longer term does.
+void AddTerms(const kdl_tensor& view, Terms* terms) {
   for (std::int32_t d = 0; d < view.rank; ++d) {
-    if (view.size[d] > 1 && view.stride[d] != 0) {
-      terms->term[terms->size++] = {sign * view.stride[d] * ElementBytes(view), view.size[d]};
+    const std::int64_t stride = view.stride[d] * ElementBytes(view);
+    if (view.size[d] == 1 || stride == 0) continue;
+    Term* end = terms->term.begin() + terms->size;
+    Term* same = std::find_if(terms->term.begin(), end,
+                              [&](const Term& term) { return term.stride == stride; });
+    if (same != end) {
+      same->count += view.size[d] - 1;
+    } else {
+      *same = {stride, view.size[d]};
+      ++terms->size;
     }
   }
 }
 
 // Longest strides first.
-void SortByReach(Terms* terms) {
+void SortByStride(Terms* terms) {
   std::sort(terms->term.begin(), terms->term.begin() + terms->size,
-            [](Term a, Term b) { return std::abs(a.stride) > std::abs(b.stride); });
+            [](Term a, Term b) { return a.stride > b.stride; });
 }
 
 std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
@@ -45,20 +53,13 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
 bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int* budget) {
   if (at == terms.size) return low <= 0 && 0 <= high;
   if (--*budget < 0) return true;
-  std::int64_t rest_low = 0;
-  std::int64_t rest_high = 0;
-  for (int i = at + 1; i < terms.size; ++i) {
-    const std::int64_t reach = terms.term[i].stride * (terms.term[i].count - 1);
-    (reach < 0 ? rest_low : rest_high) += reach;
-  }
-  // low <= stride * index + rest <= high
+  std::int64_t rest = 0;
+  for (int i = at + 1; i < terms.size; ++i)
+    rest += terms.term[i].stride * (terms.term[i].count - 1);
   const auto [stride, count] = terms.term[at];
-  const std::int64_t least = low - rest_high;
-  const std::int64_t most = high - rest_low;
-  std::int64_t first = stride > 0 ? -FloorDiv(-least, stride) : -FloorDiv(-most, stride);
-  std::int64_t last = stride > 0 ? FloorDiv(most, stride) : FloorDiv(least, stride);
-  first = std::max<std::int64_t>(first, 0);
-  last = std::min(last, count - 1);
+  // low ≤ stride * index + (0 … rest) ≤ high
+  const std::int64_t first = std::max<std::int64_t>(-FloorDiv(rest - low, stride), 0);
+  const std::int64_t last = std::min(FloorDiv(high, stride), count - 1);
   for (std::int64_t index = first; index <= last; ++index) {
     if (HasSum(terms, at + 1, low - stride * index, high - stride * index, budget)) return true;
   }
@@ -170,12 +171,14 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
       b_start + static_cast<std::uintptr_t>(b_bytes) <= a_start) {
     return false;
   }
-  // a's element starts at x, b's at y; they share a byte where -size(a) < x - y < size(b).
+  // a's element starts at x, b's at y; they share a byte where -size(a) < x - y < size(b). y is
+  // counted from b's last element backwards, so that all terms add up.
   Terms terms;
-  AddTerms(a, 1, &terms);
-  AddTerms(b, -1, &terms);
-  SortByReach(&terms);
-  const auto distance = static_cast<std::int64_t>(b_start - a_start);
+  AddTerms(a, &terms);
+  AddTerms(b, &terms);
+  SortByStride(&terms);
+  const std::int64_t b_last = b_bytes - ElementBytes(b);
+  const std::int64_t distance = static_cast<std::int64_t>(b_start - a_start) + b_last;
   int budget = kSearchBudget;
   return HasSum(terms, 0, distance - ElementBytes(a) + 1, distance + ElementBytes(b) - 1, &budget);
 }
@@ -183,12 +186,16 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
 bool OverlapsItself(const kdl_tensor& view) {
   if (IsEmpty(view)) return false;
   for (std::int32_t d = 0; d < view.rank; ++d) {
-    if (view.size[d] > 1 && view.stride[d] == 0) return true;
+    if (view.size[d] == 1) continue;
+    if (view.stride[d] == 0) return true;
+    for (std::int32_t e = 0; e < d; ++e) {
+      if (view.size[e] > 1 && view.stride[e] == view.stride[d]) return true;
+    }
   }
   // Apart where each step is longer than all that lies inside it.
   Terms terms;
-  AddTerms(view, 1, &terms);
-  SortByReach(&terms);
+  AddTerms(view, &terms);
+  SortByStride(&terms);
   std::int64_t span = ElementBytes(view);
   for (int i = terms.size - 1; i >= 0; --i) {
     if (terms.term[i].stride < span) return true;

@@ -1,0 +1,20 @@
+// The suite on the devices that every context has.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "conformance/conformance.h"
+#include "conformance/kernels.h"
+
+namespace kdl::conformance {
+
+const std::vector<DeviceUnderTest>& DevicesUnderTest() {
+  const auto prepare = [](Context& context) { context.Register(kImages); };
+  static const std::vector<DeviceUnderTest> kDevices = {
+      {"host", "host?threads=2", prepare, {}},
+      {"host?threads=1", "host", prepare, {}},
+      {"host?pin=0&threads=4", "host?threads=3", prepare, {}},
+      {"debug", "debug[1]", prepare, {}},
+      {"debug[2]?seed=7&threads=1", "debug[3]", prepare, {}},
+  };
+  return kDevices;
+}
+
+}  // namespace kdl::conformance

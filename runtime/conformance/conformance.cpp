@@ -1,0 +1,23 @@
+#include "conformance/conformance.h"
+
+#include <algorithm>
+
+namespace kdl::conformance {
+
+void ForEachDevice(const char* test_name, const std::function<void(Bench&)>& test) {
+  for (const DeviceUnderTest& device : DevicesUnderTest()) {
+    SUBCASE(device.spec.c_str()) {
+      const auto excuse = std::find_if(device.unsupported.begin(), device.unsupported.end(),
+                                       [&](const auto& entry) { return entry.first == test_name; });
+      if (excuse != device.unsupported.end()) {
+        MESSAGE(test_name, " is unsupported on ", device.spec, ": ", excuse->second);
+        continue;
+      }
+      INFO("device ", device.spec);
+      Bench bench(device);
+      test(bench);
+    }
+  }
+}
+
+}  // namespace kdl::conformance

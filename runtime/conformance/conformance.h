@@ -1,0 +1,94 @@
+// What the conformance tests share: the devices that they run on, and how a test is written.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kdl/device_plugin.h"
+#include "kdl/runtime.hpp"
+
+namespace kdl::conformance {
+
+// A device to test. Each executable that links the suite says which: the built-in ones here, others
+// where they live.
+struct DeviceUnderTest {
+  std::string spec;
+  // Another device of the same kind, for tests that take two.
+  std::string sibling;
+  // Makes the device's kind and the suite's kernels (kernels.h) known to a new context.
+  void (*prepare)(Context& context);
+  // Tests that it cannot pass, and why: `{"Print", "has no host callbacks"}`.
+  std::vector<std::pair<std::string, std::string>> unsupported;
+};
+
+const std::vector<DeviceUnderTest>& DevicesUnderTest();
+
+// A fresh context with one device in it.
+struct Bench {
+  explicit Bench(const DeviceUnderTest& under_test)
+      : spec(under_test.spec), sibling_spec(under_test.sibling) {
+    under_test.prepare(context);
+    device = context.Select(spec.c_str());
+    host = context.Select("host");
+    queue = device.queue();
+  }
+
+  Device sibling() const { return context.Select(sibling_spec.c_str()); }
+
+  std::string spec;
+  std::string sibling_spec;
+  Context context;
+  Device device;
+  Device host;  // the same device as `device` when that is what is tested
+  Queue queue;
+
+  // A tensor on the device with these elements.
+  template <class T>
+  Tensor Upload(const std::vector<T>& values, std::vector<std::int64_t> sizes,
+                const char* name = "t") const {
+    Tensor tensor = context.Allocate(device, ElementOf<T>(), sizes, name);
+    if (!values.empty()) {
+      Mapping<T> mapping = tensor.template Map<T>(KDL_MAP_WRITE);
+      std::copy(values.begin(), values.end(), mapping.begin());
+      mapping.Close();
+    }
+    return tensor;
+  }
+  template <class T>
+  Tensor Upload(const std::vector<T>& values, const char* name = "t") const {
+    return Upload(values, {static_cast<std::int64_t>(values.size())}, name);
+  }
+
+  // All elements of a row-major tensor.
+  template <class T>
+  static std::vector<T> Download(const Tensor& tensor) {
+    const Mapping<const T> mapping = tensor.template Map<const T>(KDL_MAP_READ);
+    return std::vector<T>(mapping.begin(), mapping.end());
+  }
+};
+
+// What `call` throws: its code, and its message in `message`. KDL_OK where it does not throw.
+template <class Call>
+kdl_code CodeOf(Call call, std::string* message = nullptr) {
+  try {
+    call();
+    return KDL_OK;
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.code();
+  }
+}
+
+// Runs `test` for each device, in a subcase of its own.
+void ForEachDevice(const char* test_name, const std::function<void(Bench&)>& test);
+
+}  // namespace kdl::conformance
+
+// CONFORMANCE_TEST(CopiesRows) { … bench … }: one test case, run on every device.
+#define CONFORMANCE_TEST(name)                                       \
+  static void name(kdl::conformance::Bench& bench);                  \
+  TEST_CASE(#name) { kdl::conformance::ForEachDevice(#name, name); } \
+  static void name([[maybe_unused]] kdl::conformance::Bench& bench)

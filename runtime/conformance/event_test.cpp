@@ -1,0 +1,279 @@
+// Queues, events, timelines: order, waiting before signalling, threads, failures.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "conformance/conformance.h"
+
+namespace kdl::conformance {
+namespace {
+
+// Notes in which order host calls ran.
+class Journal {
+ public:
+  std::function<void()> Note(int number) {
+    return [this, number] {
+      const std::lock_guard lock(mutex_);
+      notes_.push_back(number);
+    };
+  }
+  std::vector<int> notes() {
+    const std::lock_guard lock(mutex_);
+    return notes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<int> notes_;
+};
+
+[[noreturn]] void Explode() { throw Error(KDL_ERROR_DEVICE, "the first cause"); }
+
+CONFORMANCE_TEST(QueuesKeepTheirOrder) {
+  Journal journal;
+  const Timeline gate = bench.context.MakeTimeline();
+  bench.queue.Call(journal.Note(0), {gate.At(1)});
+  for (int i = 1; i < 100; ++i) bench.queue.Call(journal.Note(i));
+  CHECK(journal.notes().empty());
+  gate.Signal(1);
+  bench.queue.Wait();
+  const std::vector<int> notes = journal.notes();
+  REQUIRE(notes.size() == 100);
+  for (int i = 0; i < 100; ++i) CHECK(notes[static_cast<std::size_t>(i)] == i);
+}
+
+CONFORMANCE_TEST(EventsMayBeWaitedForBeforeTheyAreSignalled) {
+  Journal journal;
+  const Timeline timeline = bench.context.MakeTimeline(10);
+  const Queue other = bench.device.queue(1);
+  const Event late = bench.queue.Call(journal.Note(2), {timeline.At(12)});
+  const Event later = other.Call(journal.Note(3), {late, timeline.At(11)});
+  const Event at_once = bench.device.queue(2).Call(journal.Note(1), {timeline.At(10)});
+  at_once.Wait();
+  CHECK_FALSE(late.is_done());
+  timeline.Signal(11);
+  CHECK_FALSE(later.is_done());
+  timeline.Signal(12);
+  later.Wait();
+  CHECK(late.is_done());
+  CHECK(journal.notes() == std::vector<int>{1, 2, 3});
+  CHECK(timeline.value() == 12);
+}
+
+CONFORMANCE_TEST(SignalsMaySkipAndMustRise) {
+  const Timeline timeline = bench.context.MakeTimeline();
+  const Event third = timeline.At(3);
+  const Event seventh = timeline.At(7);
+  timeline.Signal(5);
+  CHECK(third.is_done());
+  CHECK_FALSE(seventh.is_done());
+  std::string message;
+  CHECK(CodeOf([&] { timeline.Signal(5); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message == "signal of 5 on a timeline that has reached 5; its counter only rises");
+}
+
+CONFORMANCE_TEST(WaitsTimeOut) {
+  const Timeline timeline = bench.context.MakeTimeline();
+  const Event event = bench.queue.Call([] {}, {timeline.At(1)});
+  kdl_error* error = kdl_event_wait(event.get(), 1000000);
+  CHECK(kdl_error_code(error) == KDL_ERROR_TIMEOUT);
+  kdl_error_free(error);
+  timeline.Signal(1);
+  CHECK(kdl_event_wait(event.get(), 1000000) == nullptr);
+}
+
+// Every order in which three operations can become free, with b after a and c after both.
+CONFORMANCE_TEST(EventsInAllOrders) {
+  std::vector<int> order = {0, 1, 2};
+  do {
+    Journal journal;
+    std::vector<Timeline> gates;
+    for (int i = 0; i < 3; ++i) gates.push_back(bench.context.MakeTimeline());
+    const Event a = bench.device.queue(0).Call(journal.Note(0), {gates[0].At(1)});
+    const Event b = bench.device.queue(1).Call(journal.Note(1), {a, gates[1].At(1)});
+    const Event c = bench.device.queue(2).Call(journal.Note(2), {b, a, gates[2].At(1)});
+    for (int gate : order) gates[static_cast<std::size_t>(gate)].Signal(1);
+    c.Wait();
+    CHECK(journal.notes() == std::vector<int>{0, 1, 2});
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+CONFORMANCE_TEST(FailuresReachEverythingDownstream) {
+  Journal journal;
+  const Timeline gate = bench.context.MakeTimeline();
+  const Event cause = bench.device.queue(1).Call(Explode, {gate.At(1)});
+  const Event direct = bench.device.queue(2).Call(journal.Note(1), {cause});
+  const Event indirect = bench.sibling().queue().Call(journal.Note(2), {direct});
+  const Event behind = bench.device.queue(1).Call(journal.Note(3));
+  const Event apart = bench.device.queue(3).Call(journal.Note(4));
+  gate.Signal(1);
+  for (const Event& event : {indirect, direct, behind, cause, indirect}) {
+    std::string message;
+    CHECK(CodeOf([&] { event.Wait(); }, &message) == KDL_ERROR_DEVICE);
+    CHECK(message == "the first cause");
+  }
+  apart.Wait();
+  CHECK(journal.notes() == std::vector<int>{4});
+}
+
+CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
+  Journal journal;
+  const Event failed = bench.queue.Call(Explode);
+  const Event behind = bench.queue.Call(journal.Note(1));
+  std::string message;
+  CHECK(CodeOf([&] { bench.queue.Wait(); }, &message) == KDL_ERROR_DEVICE);
+  CHECK(message == "the first cause");
+  bench.queue.Call(journal.Note(2)).Wait();
+  bench.queue.Wait();
+  CHECK(journal.notes() == std::vector<int>{2});
+  // The events stay what they were, and so does what waits for them.
+  CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_DEVICE);
+  const Event again = bench.queue.Call(journal.Note(3), {failed});
+  CHECK(CodeOf([&] { again.Wait(); }) == KDL_ERROR_DEVICE);
+  bench.queue.Call(journal.Note(4)).Wait();
+  CHECK(journal.notes() == std::vector<int>{2, 4});
+}
+
+CONFORMANCE_TEST(TimelinesFail) {
+  const Timeline timeline = bench.context.MakeTimeline(5);
+  const Event waiting = bench.queue.Call([] {}, {timeline.At(6)});
+  timeline.Fail(KDL_ERROR_DEVICE, "the producer died");
+  std::string message;
+  CHECK(CodeOf([&] { waiting.Wait(); }, &message) == KDL_ERROR_DEVICE);
+  CHECK(message == "the producer died");
+  CHECK(timeline.At(5).is_done());
+  timeline.At(5).Wait();
+  CHECK(CodeOf([&] { timeline.At(9).Wait(); }) == KDL_ERROR_DEVICE);
+  CHECK(CodeOf([&] { timeline.Signal(6); }) == KDL_ERROR_INVALID_ARGUMENT);
+}
+
+CONFORMANCE_TEST(FreedTimelinesFailWhatWaits) {
+  Event waiting;
+  {
+    const Timeline timeline = bench.context.MakeTimeline();
+    waiting = bench.queue.Call([] {}, {timeline.At(1)});
+  }
+  CHECK(CodeOf([&] { waiting.Wait(); }) == KDL_ERROR_INVALID_ARGUMENT);
+}
+
+CONFORMANCE_TEST(HostCallsMayUseTheRuntime) {
+  Journal journal;
+  const Timeline timeline = bench.context.MakeTimeline();
+  const Queue other = bench.device.queue(1);
+  const Event second = other.Call(journal.Note(2), {timeline.At(1)});
+  bench.queue.Call([&] {
+    journal.Note(1)();
+    timeline.Signal(1);
+    second.Wait();
+    other.Call(journal.Note(3)).Wait();
+  });
+  bench.queue.Call(journal.Note(4)).Wait();
+  CHECK(journal.notes() == std::vector<int>{1, 2, 3, 4});
+}
+
+CONFORMANCE_TEST(LongChainsDoNotRecurse) {
+  constexpr int kLength = 20000;
+  std::atomic<int> count = 0;
+  const Timeline gate = bench.context.MakeTimeline();
+  Event last = gate.At(1);
+  for (int i = 0; i < kLength; ++i) {
+    last = bench.device.queue(i % 3).Call([&] { ++count; }, {last});
+  }
+  gate.Signal(1);
+  last.Wait();
+  CHECK(count == kLength);
+}
+
+// Threads that all give work to all queues, each item after the thread's previous one.
+CONFORMANCE_TEST(ManyThreadsShareTheQueues) {
+  constexpr int kThreads = 4;
+  constexpr int kItems = 200;
+  std::array<std::vector<int>, kThreads> seen;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      Event last;
+      for (int i = 0; i < kItems; ++i) {
+        const Queue queue = bench.device.queue((t + i) % 3);
+        last =
+            queue.Call([&seen, t, i] { seen[static_cast<std::size_t>(t)].push_back(i); }, {last});
+      }
+      last.Wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<int>& items : seen) {
+    REQUIRE(items.size() == kItems);
+    for (int i = 0; i < kItems; ++i) REQUIRE(items[static_cast<std::size_t>(i)] == i);
+  }
+}
+
+CONFORMANCE_TEST(ThreadsPassTheBaton) {
+  const Timeline timeline = bench.context.MakeTimeline();
+  std::int64_t total = 0;  // only ever touched by the thread whose turn it is
+  std::vector<std::thread> threads;
+  constexpr std::uint64_t kRounds = 50;
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        const std::uint64_t turn = round * 3 + t;
+        timeline.At(turn).Wait();
+        total += static_cast<std::int64_t>(turn);
+        timeline.Signal(turn + 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(total == 150 * 149 / 2);
+}
+
+CONFORMANCE_TEST(EventsOfAnotherContextAreRefused) {
+  Context other;
+  const Timeline foreign = other.MakeTimeline();
+  CHECK(CodeOf([&] { bench.queue.Call([] {}, {foreign.At(0)}); }) == KDL_ERROR_INVALID_ARGUMENT);
+}
+
+CONFORMANCE_TEST(TeardownWithWorkInFlight) {
+  std::atomic<bool> ran = false;
+  // What outlives the context is only freed.
+  Event waiting;
+  Tensor tensor;
+  Timeline gate = bench.context.MakeTimeline();
+  {
+    Context context;
+    const Device device = context.Select("host");
+    gate = context.MakeTimeline();
+    tensor = context.Allocate(device, f32, {100}, "survivor");
+    device.queue().Fill(tensor, 1.0f, {gate.At(1)});
+    waiting = device.queue().Call([&] { ran = true; });
+  }
+  CHECK_FALSE(ran);
+}
+
+CONFORMANCE_TEST(TeardownWaitsForWhatRuns) {
+  std::atomic<bool> finished = false;
+  std::atomic<bool> started = false;
+  std::thread worker;
+  {
+    Context context;
+    const Queue queue = context.Select("host").queue();
+    const Timeline gate = context.MakeTimeline();
+    queue.Call(
+        [&] {
+          started = true;
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          finished = true;
+        },
+        {gate.At(1)});
+    worker = std::thread([gate] { gate.Signal(1); });
+    while (!started) std::this_thread::yield();
+  }
+  CHECK(finished);
+  worker.join();
+}
+
+}  // namespace
+}  // namespace kdl::conformance

@@ -1,0 +1,282 @@
+// Launches: numbers of cores, kinds of arguments, what cores are given, and that no bit depends on
+// how they are run.
+#include <cmath>
+#include <thread>
+
+#include "conformance/conformance.h"
+
+namespace kdl::conformance {
+namespace {
+
+// Values without a simple pattern, signed, of very different sizes.
+std::vector<float> Noise(std::int64_t count, std::uint32_t seed = 1) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = (static_cast<float>(seed >> 8) * 0x1p-23f - 1.0f) * (seed % 7 == 0 ? 1e6f : 1.0f);
+  }
+  return values;
+}
+
+CONFORMANCE_TEST(Saxpy) {
+  for (std::int64_t n : {1, 63, 64, 65, 1009}) {
+    for (std::int64_t cores : {1, 2, 3, 16, 1000}) {
+      const std::vector<float> x = Noise(n, 1);
+      const std::vector<float> y = Noise(n, 2);
+      const Tensor tx = bench.Upload(x, "x");
+      const Tensor ty = bench.Upload(y, "y");
+      bench.queue.Launch("saxpy", cores, {2.5f, tx, ty}).Wait();
+      const std::vector<float> result = Bench::Download<float>(ty);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        REQUIRE(result[i] == std::fma(2.5f, x[i], y[i]));
+      }
+    }
+  }
+}
+
+CONFORMANCE_TEST(EmptyTensors) {
+  const Tensor x = bench.Upload<float>({}, "x");
+  const Tensor y = bench.Upload<float>({}, "y");
+  bench.queue.Launch("saxpy", 4, {1.0f, x, y}).Wait();
+  // K = 0: a sum of nothing.
+  const Tensor a = bench.context.Allocate(bench.device, f32, {3, 0}, "a");
+  const Tensor b = bench.context.Allocate(bench.device, f32, {0, 2}, "b");
+  const Tensor c = bench.Upload<float>(std::vector<float>(6, 9.0f), {3, 2}, "c");
+  bench.queue.Launch("matmul", 2, {a, b, c}).Wait();
+  CHECK(Bench::Download<float>(c) == std::vector<float>(6, 0.0f));
+}
+
+CONFORMANCE_TEST(EveryCoreRunsOnce) {
+  for (std::int64_t cores : {1, 2, 7, 64, 65537, 70000}) {
+    const Tensor y =
+        bench.Upload(std::vector<std::int64_t>(static_cast<std::size_t>(cores), 0), "y");
+    bench.queue.Launch("mark", cores, {y}).Wait();
+    REQUIRE(Bench::Download<std::int64_t>(y) ==
+            std::vector<std::int64_t>(static_cast<std::size_t>(cores), cores));
+  }
+}
+
+CONFORMANCE_TEST(CoreNumIsChecked) {
+  const Tensor y = bench.Upload<std::int64_t>({5}, "y");
+  for (std::int64_t cores : {std::int64_t{0}, std::int64_t{-3}, INT64_MIN + 1}) {
+    std::string message;
+    CHECK(CodeOf([&] { bench.queue.Launch("mark", cores, {y}); }, &message) ==
+          KDL_ERROR_INVALID_ARGUMENT);
+    CHECK(message == "launch of 'mark': core_num is " + std::to_string(cores) +
+                         "; a launch runs on 1 core or more");
+  }
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>{5});
+}
+
+CONFORMANCE_TEST(AutoTakesWhatTheDeviceHolds) {
+  const Tensor y = bench.Upload<std::int64_t>({0}, "y");
+  bench.queue.Launch("mark", KDL_CORES_AUTO, {y}).Wait();
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>{bench.device.cores()});
+  CHECK(bench.device.cores() >= 1);
+}
+
+CONFORMANCE_TEST(ScalarsOfEveryKind) {
+  const Tensor y = bench.Upload(std::vector<std::uint64_t>(13, 0), "y");
+  bench.queue
+      .Launch("scalars", 3,
+              {true, std::int8_t{-1}, std::int16_t{-2}, std::int32_t{-3}, std::int64_t{-4},
+               std::uint8_t{250}, std::uint16_t{60000}, std::uint32_t{4000000000u},
+               std::uint64_t{1} << 63, F16{0x3c00}, Bf16{0x3f80}, 1.0f, 1.0, y})
+      .Wait();
+  const std::vector<std::uint64_t> slots = Bench::Download<std::uint64_t>(y);
+  const std::vector<std::uint64_t> expected = {1,
+                                               0xff,
+                                               0xfffe,
+                                               0xfffffffd,
+                                               static_cast<std::uint64_t>(-4),
+                                               250,
+                                               60000,
+                                               4000000000u,
+                                               UINT64_C(1) << 63,
+                                               0x3c00,
+                                               0x3f80,
+                                               0x3f800000,
+                                               UINT64_C(0x3ff0000000000000)};
+  CHECK(slots == expected);
+}
+
+CONFORMANCE_TEST(MoreThanSixtyFourArguments) {
+  std::vector<Tensor> tensors;
+  std::vector<kdl_arg> args;
+  for (int t = 0; t < 70; ++t) tensors.push_back(bench.Upload<std::int32_t>({t, 1000 * t}, "x"));
+  tensors.push_back(bench.Upload<std::int64_t>({0, 0}, "y"));
+  for (int t = 0; t < 70; ++t) args.push_back(Argument(tensors[static_cast<std::size_t>(t)]).get());
+  for (std::int64_t s = 0; s < 10; ++s) args.push_back(Argument(s << 40).get());
+  args.push_back(Argument(tensors.back()).get());
+  const kdl_function* many = nullptr;
+  Check(kdl_context_find_kernel(bench.context.get(), "many", &many));
+  Check(
+      kdl_launch_kernel(bench.queue.get(), many, 2, args.data(), 81, nullptr, nullptr, 0, nullptr));
+  bench.queue.Wait();
+  const std::int64_t scalars = std::int64_t{45} << 40;
+  CHECK(Bench::Download<std::int64_t>(tensors.back()) ==
+        std::vector<std::int64_t>{2415 + scalars, 2415000 + scalars});
+}
+
+CONFORMANCE_TEST(OuterStridesAreFree) {
+  const std::vector<float> x = Noise(60);
+  const Tensor whole = bench.Upload(x, "x");
+  const Tensor y = bench.Upload(std::vector<float>(5, 0.0f), "y");
+  kdl_array rows = whole.array();
+  rows.view.rank = 2;
+  rows.view.size[0] = 5;
+  rows.view.stride[0] = 12;
+  rows.view.size[1] = 7;
+  rows.view.stride[1] = 1;
+  std::vector<kdl_arg> args = {{&rows, 0, 0, {}}, Argument(y).get()};
+  const kdl_function* row_sums = nullptr;
+  Check(kdl_context_find_kernel(bench.context.get(), "row_sums", &row_sums));
+  const auto launch = [&] {
+    Check(kdl_launch_kernel(bench.queue.get(), row_sums, 2, args.data(), 2, nullptr, nullptr, 0,
+                            nullptr));
+    bench.queue.Wait();
+    return Bench::Download<float>(y);
+  };
+  std::vector<float> expected;
+  for (std::size_t r = 0; r < 5; ++r) {
+    float sum = 0;
+    for (std::size_t c = 0; c < 7; ++c) sum += x[r * 12 + c];
+    expected.push_back(sum);
+  }
+  CHECK(launch() == expected);
+  rows.view.stride[0] = 0;  // an input may repeat a row
+  CHECK(launch() == std::vector<float>(5, expected[0]));
+}
+
+CONFORMANCE_TEST(BitsDoNotDependOnTheCores) {
+  constexpr std::int64_t kRows = 67;
+  constexpr std::int64_t kColumns = 129;
+  const Tensor x = bench.Upload(Noise(kRows * kColumns), {kRows, kColumns}, "x");
+  std::vector<std::vector<float>> results;
+  for (std::int64_t cores : {1, 2, 3, 8, 100}) {
+    const Tensor y = bench.Upload(std::vector<float>(kRows, 0.0f), "y");
+    bench.queue.Launch("row_sums", cores, {x, y}).Wait();
+    results.push_back(Bench::Download<float>(y));
+  }
+  for (const std::vector<float>& result : results) CHECK(result == results.front());
+}
+
+CONFORMANCE_TEST(BarriersHoldAllCores) {
+  for (std::int64_t cores : {1, 2, 5, 64, 3000}) {
+    const std::int64_t n = cores + 3;
+    const Tensor x = bench.Upload(std::vector<std::int64_t>(static_cast<std::size_t>(n), -1), "x");
+    const Tensor y = bench.Upload(std::vector<std::int64_t>(static_cast<std::size_t>(n), -1), "y");
+    bench.queue.Launch("exchange", cores, {x, y}).Wait();
+    const std::vector<std::int64_t> result = Bench::Download<std::int64_t>(y);
+    for (std::int64_t i = 0; i < n; ++i) {
+      REQUIRE(result[static_cast<std::size_t>(i)] == (i + 1) % n % cores);
+    }
+  }
+}
+
+CONFORMANCE_TEST(ClaimsStartAtZeroInEachLaunch) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(5000, 0), "y");
+  for (int launch = 0; launch < 3; ++launch) bench.queue.Launch("claim", 4, {y});
+  bench.queue.Wait();
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(5000, 3));
+}
+
+CONFORMANCE_TEST(ScratchBelongsToOneCoreAtATime) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(3000, 0), "y");
+  bench.queue.Launch("scratch", 3000, {y}).Wait();
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3000, 1));
+}
+
+CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(1000, -1), "y");
+  std::vector<std::int64_t> expected(1000);
+  for (std::size_t i = 0; i < 1000; ++i) expected[i] = static_cast<std::int64_t>(i);
+  bench.queue.Launch("workspace", 1000, {y}).Wait();
+  CHECK(Bench::Download<std::int64_t>(y) == expected);
+
+  const kdl_function* kernel = nullptr;
+  Check(kdl_context_find_kernel(bench.context.get(), "workspace", &kernel));
+  const kdl_arg arg = Argument(y).get();
+  std::int64_t bytes = 0;
+  Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, 1000, &arg, 1, &bytes));
+  const std::int64_t instances = std::min<std::int64_t>(1000, bench.device.cores());
+  CHECK(bytes == 8000 + instances * 256);
+
+  bench.queue.Fill(y, std::int64_t{-1}).Wait();
+  const auto launch_with = [&](std::int64_t size) {
+    const Tensor given = bench.context.Allocate(bench.device, u8, {size}, "w");
+    Check(kdl_launch_kernel(bench.queue.get(), kernel, 1000, &arg, 1, given.array().buffer, nullptr,
+                            0, nullptr));
+    bench.queue.Wait();
+  };
+  launch_with(bytes);
+  CHECK(Bench::Download<std::int64_t>(y) == expected);
+  std::string message;
+  CHECK(CodeOf([&] { launch_with(bytes - 1); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("it needs " + std::to_string(bytes)) != std::string::npos);
+  CHECK(CodeOf([&] { bench.queue.Launch("workspace", INT64_MAX / 4, {y}); }, &message) ==
+        KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("2^63 bytes or more") != std::string::npos);
+}
+
+CONFORMANCE_TEST(Print) {
+  std::string printed;
+  const auto write = [](void* user, const char* text, std::size_t bytes) {
+    static_cast<std::string*>(user)->append(text, bytes);
+  };
+  kdl_context_on_print(bench.context.get(), write, &printed);
+  const Tensor x = bench.Upload<float>({1.5f, -0.1f, 3e10f}, "x");
+  bench.queue.Launch("print", 2, {x}).Wait();
+  CHECK(printed == "x is [1.5, -0.1, 3e+10], N is 3\n");
+}
+
+CONFORMANCE_TEST(LaunchesAreCounted) {
+  const Tensor y = bench.Upload<std::int64_t>({0}, "y");
+  const std::int64_t before = bench.device.statistics().launches;
+  for (int i = 0; i < 5; ++i) bench.queue.Launch("mark", 2, {y});
+  bench.queue.Wait();
+  CHECK(bench.device.statistics().launches == before + 5);
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>{10});
+}
+
+CONFORMANCE_TEST(LaunchesFromSeveralThreads) {
+  constexpr int kThreads = 3;
+  constexpr int kLaunches = 30;
+  std::vector<Tensor> tensors;
+  for (int t = 0; t < kThreads; ++t) {
+    tensors.push_back(bench.Upload(std::vector<std::int64_t>(3000, 0), "y"));
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor& y = tensors[static_cast<std::size_t>(t)];
+      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("scratch", 3000, {y}).Wait();
+      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("claim", 3, {y});
+      bench.device.queue(t).Wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Tensor& tensor : tensors) {
+    CHECK(Bench::Download<std::int64_t>(tensor) == std::vector<std::int64_t>(3000, 1 + kLaunches));
+  }
+}
+
+CONFORMANCE_TEST(TwoDevicesOfAKindAtOnce) {
+  const Device second = bench.sibling();
+  CHECK_FALSE(second == bench.device);
+  const Tensor x = bench.Upload(Noise(1000), "x");
+  const Tensor y = bench.Upload(Noise(1000, 2), "y");
+  const Tensor x2 = bench.context.Allocate(second, f32, {1000}, "x2");
+  const Tensor y2 = bench.context.Allocate(second, f32, {1000}, "y2");
+  const Event copied_x = second.queue().Copy(x2, x);
+  const Event copied_y = second.queue(1).Copy(y2, y);
+  const Event first = bench.queue.Launch("saxpy", 3, {2.0f, x, y}, {copied_x, copied_y});
+  const Event other = second.queue(2).Launch("saxpy", 5, {2.0f, x2, y2}, {copied_x, copied_y});
+  first.Wait();
+  other.Wait();
+  CHECK(Bench::Download<float>(y) == Bench::Download<float>(y2));
+  CHECK(second.statistics().launches == 1);
+}
+
+}  // namespace
+}  // namespace kdl::conformance

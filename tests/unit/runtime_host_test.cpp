@@ -1,0 +1,117 @@
+// The host device's own: options, selection, the worker pool.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "host/processor.h"
+#include "host/worker_pool.h"
+#include "kdl/runtime.hpp"
+
+namespace kdl {
+namespace {
+
+std::string RefusalOf(const Context& context, const char* spec) {
+  try {
+    context.Select(spec);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("host: options and their mistakes") {
+  Context context;
+  CHECK(context.Select("host?threads=3").cores() == 3);
+  CHECK(context.Select("host").cores() ==
+        static_cast<std::int64_t>(runtime::AllowedProcessors().size()));
+  CHECK(RefusalOf(context, "host?thread=3") ==
+        "host has no option 'thread'; did you mean 'threads'?");
+  CHECK(RefusalOf(context, "host?colour=3") ==
+        "host has no option 'colour'; it has threads, pin and isa");
+  CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
+  CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
+  CHECK(RefusalOf(context, "host[1]") == "there is no host[1]; there is 1 host device");
+  CHECK(RefusalOf(context, "host?isa=pentium").find("x86-64-v3, x86-64-v4 and native") !=
+        std::string::npos);
+  CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
+  CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]; there are 64 debug devices");
+}
+
+TEST_CASE("host: a list selects the first that is there and reports why others are not") {
+  Context context;
+  CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
+  CHECK(RefusalOf(context, "cuda,host[7]") ==
+        "none of the devices 'cuda,host[7]' is there:\n"
+        "  cuda: there is no kind of device 'cuda'; there are debug and host\n"
+        "  host[7]: there is no host[7]; there is 1 host device");
+  CHECK(RefusalOf(context, " ").find("is empty") != std::string::npos);
+}
+
+TEST_CASE("host: a lower instruction set hides features") {
+#if defined(__x86_64__)
+  Context context;
+  if (!RefusalOf(context, "host?isa=x86-64-v3").empty()) return;
+  const std::uint64_t v3 = context.Select("host?isa=x86-64-v3").facts().features;
+  CHECK((v3 >> KDL_FEATURE_BIT_X86_AVX2 & 1) == 1);
+  CHECK((v3 >> KDL_FEATURE_BIT_X86_AVX512F & 1) == 0);
+  CHECK((v3 & ~context.Select("host").facts().features) == 0);
+#endif
+}
+
+TEST_CASE("pool: all tasks run, on no more workers than asked for") {
+  for (int workers : {1, 2, 4}) {
+    runtime::WorkerPool pool(workers, false);
+    for (int limit = 1; limit <= 5; ++limit) {
+      for (int tasks : {0, 1, 7, 1000}) {
+        std::atomic<int> next = 0;
+        std::atomic<int> highest = 0;
+        std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
+        pool.Run(limit, [&](int worker) {
+          int seen = highest;
+          while (worker > seen && !highest.compare_exchange_weak(seen, worker)) {
+          }
+          for (int task = next++; task < tasks; task = next++) {
+            ++runs[static_cast<std::size_t>(task)];
+          }
+        });
+        CHECK(highest < std::min(workers, limit));
+        for (const std::atomic<int>& count : runs) REQUIRE(count == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("pool: threads help with long work") {
+  runtime::WorkerPool pool(3, false);
+  std::atomic<int> inside = 0;
+  // Returns only when all three workers are in at once.
+  pool.Run(3, [&](int) {
+    ++inside;
+    while (inside < 3) std::this_thread::yield();
+  });
+  CHECK(inside == 3);
+}
+
+TEST_CASE("pool: sleeping threads wake up, and several callers take turns") {
+  runtime::WorkerPool pool(2, true);
+  std::atomic<int> total = 0;
+  const auto call = [&] {
+    for (int round = 0; round < 20; ++round) {
+      std::atomic<int> next = 0;
+      pool.Run(2, [&](int) {
+        while (next++ < 10) ++total;
+      });
+      // Longer than idle threads spin.
+      if (round % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+  };
+  std::thread first(call);
+  std::thread second(call);
+  first.join();
+  second.join();
+  CHECK(total == 400);
+}
+
+}  // namespace
+}  // namespace kdl

@@ -1,0 +1,120 @@
+// The runtime's texts: device specs, traps, prints.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/spec.h"
+#include "core/trap.h"
+
+namespace kdl::runtime {
+namespace {
+
+std::string MessageOf(const Error& error) { return kdl_error_message(error.get()); }
+
+TEST_CASE("specs: parts and shortest spelling") {
+  struct Case {
+    const char* text;
+    const char* canonical;
+  };
+  for (const Case& c : {Case{"host", "host"}, Case{"host[0]", "host"}, Case{"debug[3]", "debug[3]"},
+                        Case{"host?threads=4", "host?threads=4"},
+                        Case{"debug[1]?threads=2&seed=9", "debug[1]?seed=9&threads=2"},
+                        Case{"cluster-riscv64?file=a/b.yaml", "cluster-riscv64?file=a/b.yaml"}}) {
+    DeviceSpec spec;
+    REQUIRE_MESSAGE(ParseDeviceSpec(c.text, &spec) == nullptr, c.text);
+    CHECK(CanonicalSpec(spec) == c.canonical);
+  }
+}
+
+TEST_CASE("specs: what is wrong is named") {
+  DeviceSpec spec;
+  for (const char* text : {"", "[1]", "?threads=1", "ho st", "host]"}) {
+    CHECK_MESSAGE(MessageOf(ParseDeviceSpec(text, &spec)).find("has no kind") != std::string::npos,
+                  text);
+  }
+  CHECK(MessageOf(ParseDeviceSpec("host[x]", &spec)) ==
+        "device spec 'host[x]': '[x]' is not an ordinal such as [0]");
+  CHECK(MessageOf(ParseDeviceSpec("host[-1]", &spec)).find("not an ordinal") != std::string::npos);
+  CHECK(MessageOf(ParseDeviceSpec("host[1", &spec)).find("not an ordinal") != std::string::npos);
+  CHECK(MessageOf(ParseDeviceSpec("host?threads", &spec)) ==
+        "device spec 'host?threads': 'threads' is not key=value");
+  CHECK(MessageOf(ParseDeviceSpec("host?threads=", &spec)).find("not key=value") !=
+        std::string::npos);
+  CHECK(MessageOf(ParseDeviceSpec("host?a=1&a=2", &spec)) ==
+        "device spec 'host?a=1&a=2': a is given twice");
+}
+
+TEST_CASE("text: splitting and near words") {
+  CHECK(Split("", ',').empty());
+  CHECK(Split(" a , b,c ", ',') == std::vector<std::string_view>{"a", "b", "c"});
+  CHECK(JoinWords({"a"}) == "a");
+  CHECK(JoinWords({"a", "b", "c"}) == "a, b and c");
+  CHECK(NearestWord("sofmax", {"matmul", "softmax"}) == "softmax");
+  CHECK(NearestWord("conv2d", {"matmul", "softmax"}) == "");
+  std::int64_t value = 0;
+  CHECK(ParseInteger("-12", &value));
+  CHECK(value == -12);
+  for (const char* text : {"", "1x", " 1", "99999999999999999999"}) {
+    CHECK_FALSE_MESSAGE(ParseInteger(text, &value), text);
+  }
+}
+
+TEST_CASE("traps: every code has words, filled in from the trap and its location") {
+  static constexpr kdl_location kLocations[] = {{"k.kdl", "x[i]", 3, 4, 0, 1}};
+  kdl_variant variant = {};
+  variant.locations = kLocations;
+  variant.location_count = 1;
+  const kdl_kernel kernel = {"k", &variant, 1, 0};
+  const auto message = [&](std::int32_t code, std::int32_t location = 0) {
+    return TrapMessage(kernel, variant, {code, location, 7, 5});
+  };
+  CHECK(message(KDL_TRAP_INDEX) ==
+        "k.kdl:3:4: error: index 7 is outside dimension 1 of size 5 in 'x[i]'");
+  CHECK(message(KDL_TRAP_DIVISION) == "k.kdl:3:4: error: division by zero in 'x[i]'");
+#define KDL_TRAP_CODE(ID, code, text)                                  \
+  CHECK_MESSAGE(message(code).starts_with("k.kdl:3:4: error: "), #ID); \
+  CHECK_MESSAGE(message(code).find('{') == std::string::npos, #ID);
+#include "kdl/abi.def"
+  // A kernel that says nonsense still gets an answer.
+  CHECK(message(99).find("trap code 99") != std::string::npos);
+  CHECK(message(KDL_TRAP_INDEX, 1).find("unknown place 1") != std::string::npos);
+  CHECK(message(KDL_TRAP_INDEX, -1).find("unknown place -1") != std::string::npos);
+}
+
+template <class T>
+kdl_tensor View(T* data, std::uint8_t element, std::int64_t rows, std::int64_t columns) {
+  kdl_tensor view = {};
+  view.data = data;
+  view.rank = 2;
+  view.element = element;
+  view.element_bits = sizeof(T) * 8;
+  view.size[0] = rows;
+  view.size[1] = columns;
+  view.stride[0] = columns;
+  view.stride[1] = 1;
+  return view;
+}
+
+TEST_CASE("prints: values of every kind") {
+  float floats[] = {1, -0.0f, 0.1f, INFINITY};
+  std::uint16_t halves[] = {0x3c00, 0x8001, 0x7bff, 0xfc00};
+  std::uint16_t brains[] = {0x3f80, 0xc2f7};
+  std::uint8_t bytes[] = {0, 255};
+  std::int8_t signs[] = {-128, 127};
+  bool bools[] = {true, false};
+  const auto print = [](kdl_tensor value) { return FormatPrint("{}", &value, 1); };
+  CHECK(print(View(floats, KDL_F32, 2, 2)) == "[[1, -0], [0.1, inf]]");
+  CHECK(print(View(halves, KDL_F16, 1, 4)) == "[[1, -5.9604645e-08, 65504, -inf]]");
+  CHECK(print(View(brains, KDL_BF16, 2, 1)) == "[[1], [-123.5]]");
+  CHECK(print(View(bytes, KDL_U8, 1, 2)) == "[[0, 255]]");
+  CHECK(print(View(signs, KDL_I8, 1, 2)) == "[[-128, 127]]");
+  CHECK(print(View(bools, KDL_BOOL, 1, 2)) == "[[true, false]]");
+  CHECK(print(View(bytes, KDL_U8, 0, 2)) == "[]");
+  // Holes beyond the values and values beyond the holes.
+  const kdl_tensor one = View(bytes, KDL_U8, 1, 1);
+  CHECK(FormatPrint("a {} b {} c", &one, 1) == "a [[0]] b {} c");
+  CHECK(FormatPrint("none", &one, 1) == "none");
+}
+
+}  // namespace
+}  // namespace kdl::runtime
