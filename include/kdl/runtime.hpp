@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kdl/scalar.hpp"
 #include "kdl/values.hpp"
 
 namespace kdl {

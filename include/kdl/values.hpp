@@ -211,8 +211,7 @@ class Tensor {
     if (array_.view.element == element && std::ranges::equal(needed, found)) return;
     throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter ") + declared + " is " +
                                                 Describe(array_.view.element, found) +
-                                                "; the other parameters make it " +
-                                                Describe(element, needed));
+                                                "; here it must be " + Describe(element, needed));
   }
 
   // The elements for the host; T is the element kind's type. Wait for what writes them first.

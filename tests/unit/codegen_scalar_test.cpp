@@ -1,0 +1,177 @@
+#include "kdl/scalar.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <set>
+
+#include "codegen_case.h"
+
+// The operators of generated programs against ir/eval.h.
+
+namespace kdl::codegen {
+
+namespace {
+
+using ir::OpKind;
+
+template <Scalar scalar>
+struct CppType;
+#define KDL_TYPE(scalar, type)     \
+  template <>                      \
+  struct CppType<Scalar::scalar> { \
+    using Type = type;             \
+  };
+KDL_TYPE(Bool, bool)
+KDL_TYPE(I8, int8_t)
+KDL_TYPE(I16, int16_t)
+KDL_TYPE(I32, int32_t)
+KDL_TYPE(I64, int64_t)
+KDL_TYPE(U8, uint8_t)
+KDL_TYPE(U16, uint16_t)
+KDL_TYPE(U32, uint32_t)
+KDL_TYPE(U64, uint64_t)
+KDL_TYPE(F16, kdl::F16)
+KDL_TYPE(BF16, kdl::Bf16)
+KDL_TYPE(F32, float)
+KDL_TYPE(F64, double)
+#undef KDL_TYPE
+
+template <class T>
+T From(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <class T>
+uint64_t Bits(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+std::set<std::string>& Covered() {
+  static std::set<std::string> covered;
+  return covered;
+}
+
+template <class Apply>
+void Try(OpKind kind, Scalar operand, Scalar result, const Apply& apply) {
+  if (!ir::FindEval(kind, operand, result)) return;
+  Case c{kind, operand, result, ir::Info(kind).operands.size()};
+  Covered().insert(c.name());
+  std::vector<std::vector<uint64_t>> columns = PointsOf(c);
+  std::vector<uint64_t> expected = Expected(c, columns);
+  int wrong = 0;
+  for (size_t n = 0; n < expected.size(); ++n) {
+    uint64_t got = apply([&](size_t i) { return columns[i][n]; });
+    if (SameValue(result, got, expected[n])) continue;
+    MESSAGE(
+        fmt::format("{} {:#x}: {:#x}, expected {:#x}", c.name(), columns[0][n], got, expected[n]));
+    if (++wrong == 5) break;
+  }
+  CHECK_MESSAGE(wrong == 0, c.name());
+}
+
+template <Scalar scalar, class T = typename CppType<scalar>::Type>
+void TryArithmetic() {
+  auto binary = [](OpKind kind, auto op) {
+    Try(kind, scalar, scalar, [&](auto x) { return Bits<T>(op(From<T>(x(0)), From<T>(x(1)))); });
+  };
+  auto unary = [](OpKind kind, auto op) {
+    Try(kind, scalar, scalar, [&](auto x) { return Bits<T>(op(From<T>(x(0)))); });
+  };
+  if constexpr (std::is_integral_v<T>) {
+    binary(OpKind::And, [](T a, T b) { return And(a, b); });
+    binary(OpKind::Or, [](T a, T b) { return Or(a, b); });
+    binary(OpKind::Xor, [](T a, T b) { return Xor(a, b); });
+    unary(OpKind::Not, [](T a) { return Not(a); });
+  }
+  if constexpr (Integer<T> || std::floating_point<T>) {
+    binary(OpKind::Add, [](T a, T b) { return Add(a, b); });
+    binary(OpKind::Sub, [](T a, T b) { return Sub(a, b); });
+    binary(OpKind::Mul, [](T a, T b) { return Mul(a, b); });
+    binary(OpKind::Div, [](T a, T b) { return Div(a, b); });
+    binary(OpKind::Min, [](T a, T b) { return Min(a, b); });
+    binary(OpKind::Max, [](T a, T b) { return Max(a, b); });
+    unary(OpKind::Neg, [](T a) { return Neg(a); });
+    unary(OpKind::Abs, [](T a) { return Abs(a); });
+  }
+  if constexpr (Integer<T>) {
+    binary(OpKind::Rem, [](T a, T b) { return Rem(a, b); });
+    binary(OpKind::Shl, [](T a, T b) { return Shl(a, b); });
+    binary(OpKind::Shr, [](T a, T b) { return Shr(a, b); });
+  }
+  if constexpr (std::floating_point<T>) {
+    unary(OpKind::Floor, [](T a) { return Floor(a); });
+    unary(OpKind::Ceil, [](T a) { return Ceil(a); });
+    unary(OpKind::Round, [](T a) { return Round(a); });
+    unary(OpKind::Sqrt, [](T a) { return Sqrt(a); });
+    Try(OpKind::Fma, scalar, scalar,
+        [](auto x) { return Bits<T>(Fma(From<T>(x(0)), From<T>(x(1)), From<T>(x(2)))); });
+  }
+}
+
+template <Scalar from, Scalar to>
+void TryCast() {
+  using F = typename CppType<from>::Type;
+  using T = typename CppType<to>::Type;
+  if constexpr (from != to) {
+    Try(OpKind::Cast, from, to, [](auto x) { return Bits<T>(As<T>(From<F>(x(0)))); });
+  }
+}
+
+template <Scalar from>
+void TryCasts() {
+#define KDL_SCALAR(name, spelling, bits, group) TryCast<from, Scalar::name>();
+#include "support/scalars.def"
+}
+
+}  // namespace
+
+TEST_CASE("scalars of programs compute what eval.h says") {
+  Covered().clear();
+#define KDL_SCALAR(name, spelling, bits, group) \
+  TryArithmetic<Scalar::name>();                \
+  TryCasts<Scalar::name>();
+#include "support/scalars.def"
+  Try(OpKind::ToBits, Scalar::F32, Scalar::I32,
+      [](auto x) { return Bits(ToBits(From<float>(x(0)))); });
+  Try(OpKind::ToBits, Scalar::F64, Scalar::I64,
+      [](auto x) { return Bits(ToBits(From<double>(x(0)))); });
+  Try(OpKind::FromBits, Scalar::I32, Scalar::F32,
+      [](auto x) { return Bits(FromBits(From<int32_t>(x(0)))); });
+  Try(OpKind::FromBits, Scalar::I64, Scalar::F64,
+      [](auto x) { return Bits(FromBits(From<int64_t>(x(0)))); });
+
+  for (const Case& c : AllCases()) {
+    bool is_plain_cpp = Compares(c.kind) || c.kind == OpKind::Select ||
+                        c.kind == OpKind::Broadcast || c.kind == OpKind::Snapshot;
+    bool through_f32 = IsNarrowFloat(c.operand) && !Converts(c.kind);
+    bool logical = c.operand == Scalar::Bool && (c.kind == OpKind::Min || c.kind == OpKind::Max);
+    if (is_plain_cpp || through_f32 || logical) continue;
+    CHECK_MESSAGE(Covered().contains(c.name()), c.name());
+  }
+}
+
+TEST_CASE("a division by zero throws what the program says of it") {
+  CHECK_THROWS_WITH_AS(Div(1, 0, "m.kdl:1:2: error: division by zero in 'a / b'"),
+                       "m.kdl:1:2: error: division by zero in 'a / b'", Error);
+  CHECK_THROWS_AS(Rem(int64_t{1}, 0), Error);
+}
+
+TEST_CASE("steps end below hi, also where the next one leaves 64 bits") {
+  auto count = [](int64_t lo, int64_t hi, int64_t step) {
+    int64_t n = 0;
+    for (const int64_t i : Steps(lo, hi, step)) n += i >= lo && i < hi ? 1 : 1000;
+    return n;
+  };
+  CHECK(count(0, 10, 3) == 4);
+  CHECK(count(5, 5, 1) == 0);
+  CHECK(count(7, -7, 1) == 0);
+  CHECK(count(INT64_MAX - 5, INT64_MAX, 4) == 2);
+  CHECK(count(INT64_MIN, INT64_MAX, INT64_MAX) == 3);
+}
+
+}  // namespace kdl::codegen
