@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "support/arena.h"
-#include "support/check.h"
-#include "support/diagnostics.h"
-#include "support/names.h"
-#include "support/source.h"
-#include "syntax/antlr.h"
-#include "syntax/ast.h"
+#include "support/arena.h"        // IWYU pragma: export
+#include "support/check.h"        // IWYU pragma: export
+#include "support/diagnostics.h"  // IWYU pragma: export
+#include "support/names.h"        // IWYU pragma: export
+#include "support/source.h"       // IWYU pragma: export
+#include "syntax/antlr.h"         // IWYU pragma: export
+#include "syntax/ast.h"           // IWYU pragma: export
 
 namespace kdl::syntax {
 

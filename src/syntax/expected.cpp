@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace kdl::syntax {
@@ -105,11 +105,12 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
   if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
   // Signs before words: more often it is they that are missing.
-  std::vector<ssize_t> types = rest.toList();
-  std::stable_partition(types.begin(), types.end(), [](ssize_t t) { return t > P::POP; });
-  for (ssize_t type : types) {
-    std::string word = Quoted(parser, static_cast<size_t>(type));
-    if (words.empty() || words.back() != word) words.push_back(std::move(word));
+  for (bool signs : {true, false}) {
+    for (ssize_t type : rest.toList()) {
+      if ((type > P::POP) != signs) continue;
+      std::string word = Quoted(parser, static_cast<size_t>(type));
+      if (words.empty() || words.back() != word) words.push_back(std::move(word));
+    }
   }
   if (operators && words.empty()) words.emplace_back("an operator");
   if (end && words.empty()) words.emplace_back("the end of the file");

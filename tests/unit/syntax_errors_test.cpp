@@ -56,9 +56,11 @@ std::string Mutate(std::string text, Random& random) {
       case 2:
         text[at] = static_cast<char>(random.Below(256));
         break;
-      case 3:
-        text.insert(at, text.substr(random.Below(text.size()), random.Below(40)));
+      case 3: {
+        size_t from = random.Below(text.size());
+        text.insert(at, text.substr(from, random.Below(40)));
         break;
+      }
       default:
         text.resize(at);
         break;
