@@ -1,0 +1,231 @@
+#include "driver/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "support/check.h"
+
+namespace kdl::driver {
+
+namespace {
+
+using interp::EventId;
+using interp::TensorId;
+
+struct ElementRow {
+  std::string_view spelling;
+  uint8_t code;
+};
+
+constexpr ElementRow kElements[] = {
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) {#spelling, code},
+#include "kdl/abi.def"
+};
+
+FailureKind KindOf(kdl_code code) {
+  bool of_user = code == KDL_ERROR_INVALID_ARGUMENT || code == KDL_ERROR_TRAP;
+  return of_user ? FailureKind::User : FailureKind::Environment;
+}
+
+bool SameTypes(const ir::Function& a, const ir::Function& b) {
+  auto same = [](const ir::Param& p, const ir::Param& q) {
+    ir::Type left = p.value->type();
+    ir::Type right = q.value->type();
+    return left->kind == right->kind && left->scalar == right->scalar &&
+           left->dims.size() == right->dims.size();
+  };
+  return std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(), same);
+}
+
+}  // namespace
+
+uint8_t ElementCode(Scalar scalar) {
+  const auto* row = std::find_if(std::begin(kElements), std::end(kElements),
+                                 [&](const auto& r) { return r.spelling == Spelling(scalar); });
+  KDL_CHECK(row != std::end(kElements), "{} has no element code", Spelling(scalar));
+  return row->code;
+}
+
+Status StatusOf(kdl_error* error) {
+  if (error == nullptr) return {};
+  Failure failure{kdl_error_message(error), KindOf(kdl_error_code(error))};
+  kdl_error_free(error);
+  return failure;
+}
+
+Executor::Executor(kdl_context* context, const ir::Module& module,
+                   std::map<Name, kdl_device*> devices)
+    : context_(context), module_(module), devices_(std::move(devices)) {}
+
+Executor::~Executor() {
+  for (kdl_event* event : events_) kdl_event_free(event);
+  for (kdl_array& array : tensors_) kdl_array_free(&array);
+}
+
+TensorId Executor::Add(const kdl_array& array) {
+  tensors_.push_back(array);
+  return TensorId(static_cast<uint32_t>(tensors_.size() - 1));
+}
+
+EventId Executor::AddEvent(kdl_event* event) {
+  events_.push_back(event);
+  return EventId(static_cast<uint32_t>(events_.size() - 1));
+}
+
+Status Executor::Run(const ir::Function& program, const interp::ProgramArguments& arguments) {
+  Status walked = interp::RunProgram(module_, program, arguments, *this);
+  Status worked = Wait();
+  return worked.ok() ? walked : worked;
+}
+
+/// What fails early fails everything behind it with the same cause, so the first event that failed
+/// tells it.
+Status Executor::Wait() {
+  Status first;
+  for (kdl_event* event : events_) {
+    Status status = StatusOf(kdl_event_wait(event, -1));
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+Result<kdl_device*> Executor::DeviceOf(Name name) const {
+  auto found = devices_.find(name);
+  if (found == devices_.end()) {
+    return Failure{fmt::format("device '{0}' is a promise that nothing has bound; give --device "
+                               "{0}=SPEC, for example --device {0}=host",
+                               name.text()),
+                   FailureKind::User};
+  }
+  return found->second;
+}
+
+Result<kdl_queue*> Executor::QueueOf(Name device, int64_t index) {
+  Result<kdl_device*> found = DeviceOf(device);
+  if (!found.ok()) return found.failure();
+  kdl_queue* queue = nullptr;
+  auto number = static_cast<int32_t>(std::clamp<int64_t>(index, INT32_MIN, INT32_MAX));
+  Status status = StatusOf(kdl_device_queue(*found, number, &queue));
+  if (!status.ok()) return status.failure();
+  return queue;
+}
+
+std::vector<kdl_event*> Executor::Events(const std::vector<EventId>& events) const {
+  std::vector<kdl_event*> found;
+  for (EventId event : events) {
+    if (event.valid()) found.push_back(events_[event.value]);
+  }
+  return found;
+}
+
+Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& after) {
+  std::vector<kdl_event*> events = Events(after);
+  if (events.empty()) return EventId();
+  kdl_event* done = nullptr;
+  auto nothing = [](void*) -> kdl_error* { return nullptr; };
+  Status status = StatusOf(kdl_host_call(queue, nothing, nullptr, nullptr, events.data(),
+                                         static_cast<int32_t>(events.size()), &done));
+  if (!status.ok()) return status.failure();
+  return AddEvent(done);
+}
+
+Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
+  Result<kdl_device*> device = DeviceOf(request.device);
+  if (!device.ok()) return device.failure();
+  kdl_array made = {};
+  Status status = StatusOf(kdl_array_allocate(
+      *device, ElementCode(request.scalar), static_cast<int32_t>(request.sizes.size()),
+      request.sizes.data(), request.name.str().c_str(), &made));
+  if (!status.ok()) return status.failure();
+  return Add(made);
+}
+
+/// The runtime keeps the memory until the last operation that uses it has ended.
+Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
+  KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program freed twice", tensor.value);
+  kdl_array_free(&tensors_[tensor.value]);
+  return {};
+}
+
+Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest& request) {
+  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  if (!queue.ok()) return queue.failure();
+  const kdl_array from = array(request.tensor);
+  kdl_device* device = *DeviceOf(request.device);
+  if (kdl_buffer_device(from.buffer) == device) {
+    Result<EventId> event = Join(*queue, request.after);
+    if (!event.ok()) return event.failure();
+    kdl_buffer_retain(from.buffer);
+    return interp::TransferResult{Add(from), *event};
+  }
+  kdl_array to = {};
+  Status status = StatusOf(kdl_array_allocate(device, from.view.element, from.view.rank,
+                                              from.view.size, kdl_buffer_name(from.buffer), &to));
+  if (!status.ok()) return status.failure();
+  TensorId moved = Add(to);
+  std::vector<kdl_event*> after = Events(request.after);
+  kdl_event* done = nullptr;
+  status = StatusOf(kdl_copy(*queue, &to, &from, request.cause.str().c_str(), after.data(),
+                             static_cast<int32_t>(after.size()), &done));
+  if (!status.ok()) return status.failure();
+  return interp::TransferResult{moved, AddEvent(done)};
+}
+
+/// `module.kernel<constants>`. Type bindings are constants too, but are written only where the
+/// arguments' types do not tell which kernel is meant.
+std::string Executor::RuntimeNameOf(const interp::LaunchRequest& request) const {
+  const ir::Function* kernel = module_.FindFunction(request.kernel);
+  KDL_CHECK(kernel, "launch of '{}', which the module lacks", request.kernel.text());
+  std::string constants = request.constants.str();
+  bool is_ambiguous = std::any_of(
+      module_.functions().begin(), module_.functions().end(), [&](const ir::Function* other) {
+        return other != kernel && other->kind == ir::FunctionKind::Kernel &&
+               other->base_name() == kernel->base_name() && SameTypes(*kernel, *other);
+      });
+  if (is_ambiguous) {
+    for (const ir::TypeBinding& binding : kernel->bindings) {
+      constants += fmt::format("{}{}={}", constants.empty() ? "" : ", ", binding.name.text(),
+                               Spelling(binding.scalar));
+    }
+  }
+  std::string name(kernel->base_name());
+  if (!module_.name.empty()) name = fmt::format("{}.{}", module_.name.text(), name);
+  return constants.empty() ? name : fmt::format("{}<{}>", name, constants);
+}
+
+Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
+  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  if (!queue.ok()) return queue.failure();
+  const kdl_function* function = nullptr;
+  Status status =
+      StatusOf(kdl_context_find_kernel(context_, RuntimeNameOf(request).c_str(), &function));
+  if (!status.ok()) return status.failure();
+  std::vector<kdl_arg> args;
+  for (const interp::LaunchArgument& argument : request.arguments) {
+    kdl_arg arg = {};
+    if (argument.tensor.valid()) {
+      arg.array = &array(argument.tensor);
+    } else {
+      arg.bits = argument.bits;
+      arg.element = ElementCode(argument.scalar);
+    }
+    args.push_back(arg);
+  }
+  std::vector<kdl_event*> after = Events(request.after);
+  // The value that stands for `auto` is not one that a program may compute.
+  int64_t core_num =
+      request.core_num ? std::max(*request.core_num, KDL_CORES_AUTO + 1) : KDL_CORES_AUTO;
+  kdl_event* done = nullptr;
+  status = StatusOf(kdl_launch_kernel(*queue, function, core_num, args.data(),
+                                      static_cast<int32_t>(args.size()), nullptr, after.data(),
+                                      static_cast<int32_t>(after.size()), &done));
+  if (!status.ok()) return status.failure();
+  return AddEvent(done);
+}
+
+}  // namespace kdl::driver

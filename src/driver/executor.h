@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "interp/program_host.h"
+#include "interp/run.h"
+#include "ir/module.h"
+#include "kdl/runtime.h"
+#include "support/result.h"
+#include "support/scalar.h"
+
+namespace kdl::driver {
+
+/// The runtime's code of an element type: KDL_F32 and so on.
+uint8_t ElementCode(Scalar scalar);
+
+/// Takes the error: success for null. Who has to act follows from its code: the user for wrong
+/// arguments and traps, else the environment.
+Status StatusOf(kdl_error* error);
+
+/// Runs programs over the runtime: what they ask for becomes calls of the C interface, the same
+/// ones that the printed orchestration makes. The kernels are those that the context knows under
+/// the module's name.
+class Executor final : public interp::ProgramHost {
+ public:
+  /// `devices`: what the names of the module's devices stand for. Context, devices and module
+  /// outlive the executor.
+  Executor(kdl_context* context, const ir::Module& module, std::map<Name, kdl_device*> devices);
+  ~Executor() override;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// A tensor of the caller, for the program's parameters; the array's reference is taken.
+  interp::TensorId Add(const kdl_array& array);
+  /// A tensor whose life has not ended.
+  const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
+
+  /// Walks the program and waits for all that it has started. Gives the failure of the earliest
+  /// operation, in the order of the program, that failed.
+  Status Run(const ir::Function& program, const interp::ProgramArguments& arguments);
+
+  Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
+  Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
+  Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
+  Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
+
+ private:
+  Result<kdl_device*> DeviceOf(Name name) const;
+  Result<kdl_queue*> QueueOf(Name device, int64_t index);
+  std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
+  interp::EventId AddEvent(kdl_event* event);
+  /// An event behind all of `after`.
+  Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
+  std::string RuntimeNameOf(const interp::LaunchRequest& request) const;
+  Status Wait();
+
+  kdl_context* context_;
+  const ir::Module& module_;
+  std::map<Name, kdl_device*> devices_;
+  std::vector<kdl_array> tensors_;  ///< by id; without a buffer once freed
+  std::vector<kdl_event*> events_;  ///< by id, in the order of the program
+};
+
+}  // namespace kdl::driver

@@ -1,0 +1,176 @@
+#include "tools/reference_device.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/executor.h"
+#include "interp/run.h"
+#include "ir/module.h"
+#include "ir/parser.h"
+#include "kdl/device_plugin.h"
+#include "support/diagnostics.h"
+#include "support/names.h"
+#include "support/render.h"
+#include "support/source.h"
+
+namespace kdl::tools {
+
+namespace {
+
+constexpr int64_t kMostCores = 1 << 20;
+
+struct ReferenceDevice {
+  int64_t seed = 1;
+  int64_t cores = 4;
+};
+
+/// An image's KIR, read. Launches only read it.
+struct LoadedModule {
+  Names names;
+  ir::Context context{names};
+  SourceManager sources;
+  DiagnosticEngine diagnostics;
+  std::unique_ptr<ir::Module> module;
+};
+
+kdl_error* Fail(kdl_code code, const std::string& message) {
+  return kdl_error_create(code, message.c_str());
+}
+
+bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && *value >= least &&
+         *value <= most;
+}
+
+kdl_error* Open(void*, int64_t ordinal, const kdl_option* options, int32_t count, void** device) {
+  if (ordinal != 0) {
+    return Fail(KDL_ERROR_NOT_FOUND,
+                fmt::format("there is no reference[{}]; there is 1 reference device", ordinal));
+  }
+  ReferenceDevice made;
+  for (int32_t i = 0; i < count; ++i) {
+    std::string_view key = options[i].key;
+    if (key != "seed" && key != "cores") {
+      return Fail(KDL_ERROR_INVALID_ARGUMENT,
+                  fmt::format("reference has no option '{}'; it has seed and cores", key));
+    }
+    bool is_seed = key == "seed";
+    int64_t least = is_seed ? 0 : 1;
+    int64_t most = is_seed ? INT64_MAX : kMostCores;
+    if (!ReadNumber(options[i].value, least, most, is_seed ? &made.seed : &made.cores)) {
+      return Fail(KDL_ERROR_INVALID_ARGUMENT, fmt::format("{}={} is no integer from {} to {}", key,
+                                                          options[i].value, least, most));
+    }
+  }
+  *device = new ReferenceDevice(made);
+  return nullptr;
+}
+
+void Close(void* device) { delete static_cast<ReferenceDevice*>(device); }
+
+void Facts(void* device, kdl_device_facts* facts) {
+  *facts = {};
+  facts->cores = static_cast<const ReferenceDevice*>(device)->cores;
+  facts->exact = 1;
+  facts->host_visible = 1;
+  facts->functional = 1;
+  facts->image_kind = "reference";
+  facts->arch = "";
+}
+
+kdl_error* Load(void*, const kdl_image* image, void** module) {
+  auto loaded = std::make_unique<LoadedModule>();
+  std::string text(static_cast<const char*>(image->payload),
+                   static_cast<size_t>(image->payload_bytes));
+  FileId file = loaded->sources.Add(fmt::format("{}.kir", image->module), std::move(text));
+  loaded->module = ir::Parse(loaded->sources, file, loaded->context, loaded->diagnostics);
+  if (!loaded->module) {
+    return Fail(
+        KDL_ERROR_INVALID_ARGUMENT,
+        fmt::format("the reference image of module '{}' is no KIR: {}", image->module,
+                    RenderText(*loaded->diagnostics.all().front(), loaded->sources, false)));
+  }
+  *module = loaded.release();
+  return nullptr;
+}
+
+void Unload(void*, void* module) { delete static_cast<LoadedModule*>(module); }
+
+std::optional<Scalar> ScalarOfElement(uint8_t element) {
+  for (int s = 0; s <= static_cast<int>(Scalar::F64); ++s) {
+    if (driver::ElementCode(static_cast<Scalar>(s)) == element) return static_cast<Scalar>(s);
+  }
+  return std::nullopt;
+}
+
+interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
+  interp::KernelArguments arguments;
+  const kdl_tensor* tensor = request.args->tensors;
+  const uint64_t* scalar = request.args->scalars;
+  for (int32_t p = 0; p < request.variant->param_count; ++p) {
+    if (request.variant->params[p].is_tensor == 0) {
+      arguments.scalars.push_back(*scalar++);
+      continue;
+    }
+    // The runtime has checked the element kind against the parameter's, which the compiler wrote.
+    arguments.tensors.push_back({tensor->data,
+                                 *ScalarOfElement(tensor->element),
+                                 {tensor->size, tensor->size + tensor->rank},
+                                 {tensor->stride, tensor->stride + tensor->rank}});
+    ++tensor;
+  }
+  for (int32_t d = 0; d < request.variant->dim_count; ++d) {
+    arguments.constants[request.variant->dims[d]] = request.args->dims[d];
+  }
+  return arguments;
+}
+
+kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& request) {
+  auto& loaded = *static_cast<LoadedModule*>(request.module);
+  std::string_view symbol = request.variant->symbol;
+  const ir::Function* kernel = nullptr;
+  for (const ir::Function* function : loaded.module->functions()) {
+    if (function->name.text() == symbol) kernel = function;
+  }
+  if (!kernel) {
+    return Fail(KDL_ERROR_NOT_FOUND,
+                fmt::format("the reference image of module '{}' has no kernel '{}'",
+                            request.image->module, symbol));
+  }
+  Result<std::optional<interp::Trap>> run =
+      interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
+                        {static_cast<uint64_t>(device.seed)});
+  if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
+  return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  done.call(done.context, RunLaunch(*static_cast<const ReferenceDevice*>(device), *request));
+}
+
+}  // namespace
+
+Status AddReferenceDevice(kdl_context* context) {
+  static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
+                                          .version = KDL_PLUGIN_VERSION,
+                                          .kind = "reference",
+                                          .memory = nullptr,
+                                          .open = Open,
+                                          .close = Close,
+                                          .facts = Facts,
+                                          .load = Load,
+                                          .unload = Unload,
+                                          .launch = Launch};
+  return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, nullptr));
+}
+
+}  // namespace kdl::tools
