@@ -9,11 +9,17 @@ using ir::EdgeKind;
 using ir::OpKind;
 using ir::Value;
 
-/// The index of dimension `d`, as arithmetic.
+/// The same access with every operand as i64, in which indices are computed.
+ElementAccess Widened(Expander& e, ElementAccess access) {
+  for (Value*& operand : access.index) operand = e.b.Cast(operand, kdl::Scalar::I64);
+  return access;
+}
+
+/// The index of one dimension, as arithmetic.
 Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim& dim) {
   Value* sum = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
-    Value* part = access.index[term.operand];
+    Value* part = e.b.Cast(access.index[term.operand], kdl::Scalar::I64);
     if (!IsConstant(term.coefficient, 1)) part = e.b.Binary(OpKind::Mul, part, e.b.SizeValue(term.coefficient));
     sum = sum ? e.b.Binary(OpKind::Add, sum, part) : part;
   }
@@ -58,7 +64,8 @@ Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) {
 
 }  // namespace
 
-Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) {
+Value* ExpandLoad(Expander& e, const ElementAccess& narrow, kdl::Scalar scalar) {
+  ElementAccess access = Widened(e, narrow);
   bool has_else = access.op->attr<AttrKey::Edge>() == EdgeKind::Else;
   if (!has_else && !access.mask) return PlainLoad(e, access, scalar);
   Value* condition = access.mask;
@@ -72,7 +79,8 @@ Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) 
       [&] { return Values{access.otherwise ? access.otherwise : e.b.Bits(scalar, 0)}; })[0];
 }
 
-void ExpandStore(Expander& e, const ElementAccess& access, Value* value) {
+void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
+  ElementAccess access = Widened(e, narrow);
   auto store = [&]() -> Values {
     CheckAll(e, access);
     e.b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {}, ProvenAttrs(access.op));
