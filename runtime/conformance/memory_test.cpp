@@ -3,6 +3,8 @@
 
 #include "conformance/conformance.h"
 
+extern "C" kdl_error* kdl_conformance_fill_from_c(kdl_device* device, float value, float* result);
+
 namespace kdl::conformance {
 namespace {
 
@@ -219,6 +221,12 @@ CONFORMANCE_TEST(FillsOfEveryElementSize) {
   bench.queue.Fill(large, 7).Wait();
   CHECK(bench.device.statistics().fills == fills + 1);
   CHECK(Bench::Download<std::int32_t>(large) == std::vector<std::int32_t>(33000, 7));
+}
+
+CONFORMANCE_TEST(FillsFromC) {
+  float result = 0;
+  Check(kdl_conformance_fill_from_c(bench.device.get(), 0.75f, &result));
+  CHECK(result == 0.75f);
 }
 
 CONFORMANCE_TEST(MapsSeeAndChange) {

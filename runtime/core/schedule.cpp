@@ -71,7 +71,7 @@ Ref<Event> Scheduler::Enqueue(Queue& queue, Ref<Operation> operation,
     if (state == State::kFailed && op.failure_ == nullptr) op.failure_ = cause;
     if (state != State::kPending) continue;
     ++op.waits_;
-    event.timeline().waiters_.push_back({event.value(), operation});
+    event.timeline().waiters_.emplace(event.value(), operation);
   }
   Ref<Event> event;
   if (wants_event) event = MakeRef<Event>(queue.timeline_, op.value_);
@@ -159,17 +159,18 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
 }
 
 void Scheduler::WakeWaiters(Timeline& timeline) {
-  std::erase_if(timeline.waiters_, [&](const Timeline::Waiter& waiter) {
+  while (!timeline.waiters_.empty()) {
+    const auto first = timeline.waiters_.begin();
     FailurePtr cause;
-    const State state = Poll(timeline, waiter.value, &cause);
-    if (state == State::kPending) return false;
-    Operation& operation = *waiter.operation;
-    if (operation.finished_) return true;
-    --operation.waits_;
-    if (state == State::kFailed && operation.failure_ == nullptr) operation.failure_ = cause;
-    MakeReady(*operation.queue_);
-    return true;
-  });
+    const State state = Poll(timeline, first->first, &cause);
+    if (state == State::kPending) return;
+    const Ref<Operation> operation = std::move(first->second);
+    timeline.waiters_.erase(first);
+    if (operation->finished_) continue;
+    --operation->waits_;
+    if (state == State::kFailed && operation->failure_ == nullptr) operation->failure_ = cause;
+    MakeReady(*operation->queue_);
+  }
 }
 
 Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,

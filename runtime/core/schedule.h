@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -70,16 +71,11 @@ class Timeline : public Counted {
     std::uint64_t last;
     FailurePtr cause;
   };
-  struct Waiter {
-    std::uint64_t value;
-    Ref<Operation> operation;
-  };
-
   std::shared_ptr<Scheduler> scheduler_;
   std::uint64_t value_;
-  std::vector<FailedSpan> failed_;  // at or below value_, ascending
-  FailurePtr broken_;               // everything above value_ has failed
-  std::vector<Waiter> waiters_;
+  std::vector<FailedSpan> failed_;                        // at or below value_, ascending
+  FailurePtr broken_;                                     // everything above value_ has failed
+  std::multimap<std::uint64_t, Ref<Operation>> waiters_;  // by the value that they wait for
 };
 
 // One launch, copy, fill or host call.

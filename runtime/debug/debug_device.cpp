@@ -83,7 +83,7 @@ class DebugHooks final : public CoreHooks {
   std::int64_t workspace_bytes_;
   std::uint64_t factor_ = 1;
   std::uint64_t offset_ = 0;
-  std::atomic<int> delays_left_{128};
+  std::atomic<int> delays_left_{24};
   std::atomic<std::int64_t> poison_left_{std::int64_t{256} << 20};
 };
 
