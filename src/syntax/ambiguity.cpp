@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "support/diagnostics.h"
+#include "support/source.h"
 #include "syntax/antlr.h"
 #include "syntax/tokens.h"
 

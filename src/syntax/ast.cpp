@@ -1,6 +1,8 @@
 #include "syntax/ast.h"
 
 #include <array>
+#include <cstddef>
+#include <string_view>
 
 namespace kdl::syntax {
 

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include "syntax/builder.h"
 #include "syntax/diagnostics.h"

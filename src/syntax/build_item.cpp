@@ -1,6 +1,9 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "syntax/builder.h"
 #include "syntax/diagnostics.h"

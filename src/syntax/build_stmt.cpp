@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "syntax/builder.h"
 #include "syntax/diagnostics.h"
@@ -39,6 +40,7 @@ AssignOp BuildAssignOp(Builder& builder, AssignMode mode, P::AssignOpContext* no
   const Mode& takes = ModeOf(mode);
   if (std::find(takes.ops.begin(), takes.ops.end(), op) == takes.ops.end()) {
     std::vector<std::string_view> spellings;
+    spellings.reserve(takes.ops.size());
     for (AssignOp taken : takes.ops) spellings.push_back(Spelling(taken));
     builder.diagnostics
         .Report(diag::BadAssignOp, span, Spelling(op), takes.words,

@@ -1,5 +1,7 @@
 #include "syntax/builder.h"
 
+#include <cstddef>
+
 #include "syntax/diagnostics.h"
 #include "syntax/parse.h"
 #include "syntax/tokens.h"

@@ -1,6 +1,9 @@
 #include "syntax/byte_stream.h"
 
+#include <sys/types.h>
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 namespace kdl::syntax {
 

@@ -1,8 +1,11 @@
 #include "syntax/check_text.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "support/diagnostics.h"
+#include "support/source.h"
 #include "syntax/diagnostics.h"
 #include "syntax/parse.h"
 

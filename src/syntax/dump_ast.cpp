@@ -2,13 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "syntax/ast.h"
 
 namespace kdl::syntax {
 
 namespace {
+
+// By AssignMode and FunctionKind.
+constexpr std::string_view kAssignWords[] = {"assign", "atomic", "reduce-into"};
+constexpr std::string_view kFunctionWords[] = {"fn", "kernel", "program"};
 
 std::string Escaped(std::string_view text) {
   std::string out = "\"";
@@ -289,8 +297,8 @@ class Dumper {
     Dump(stmt.value);
   }
   void Dump(const AssignStmt& stmt) {
-    constexpr std::string_view kModes[] = {"assign", "atomic", "reduce-into"};
-    Begin(stmt, fmt::format("{} {}", kModes[static_cast<size_t>(stmt.mode)], Spelling(stmt.op)));
+    Begin(stmt,
+          fmt::format("{} {}", kAssignWords[static_cast<size_t>(stmt.mode)], Spelling(stmt.op)));
     Dump(stmt.target);
     Dump(stmt.value);
     Dump(stmt.condition, "where");
@@ -387,8 +395,7 @@ class Dumper {
     if (!item.doc.empty()) Leaf("", "doc " + Escaped(item.doc));
   }
   void Dump(const FunctionItem& item) {
-    constexpr std::string_view kWords[] = {"fn", "kernel", "program"};
-    Begin(item, fmt::format("{} {}", kWords[static_cast<size_t>(item.function_kind)],
+    Begin(item, fmt::format("{} {}", kFunctionWords[static_cast<size_t>(item.function_kind)],
                             item.name.name.text()));
     for (const GenericParam& generic : item.generics) {
       Open("", fmt::format("generic {}:{}", generic.name.name.text(), Joined(generic.kinds)));

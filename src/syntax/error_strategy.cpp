@@ -1,11 +1,15 @@
 #include "syntax/error_strategy.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <utility>
 
+#include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
 #include "syntax/expected.h"
 #include "syntax/syntax_error.h"
+#include "syntax/tokens.h"
 
 namespace kdl::syntax {
 

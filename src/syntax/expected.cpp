@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sys/types.h>
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "syntax/antlr.h"
 
 namespace kdl::syntax {
 

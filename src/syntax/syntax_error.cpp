@@ -3,16 +3,24 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "support/diagnostics.h"
 #include "support/near_names.h"
+#include "support/source.h"
+#include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
 #include "syntax/expected.h"
+#include "syntax/tokens.h"
 
 namespace kdl::syntax {
 
 namespace {
+
+constexpr std::array<std::string_view, 8> kItemWords = {"import",  "const", "export", "kernel",
+                                                        "program", "fn",    "device", "test"};
 
 /// The parts of an error that its advice looks at.
 class Advisor {
@@ -93,9 +101,7 @@ class Advisor {
   }
 
   std::string NearItemWord() const {
-    constexpr std::array<std::string_view, 8> kWords = {"import",  "const", "export", "kernel",
-                                                        "program", "fn",    "device", "test"};
-    std::string_view near = NearestName(Text(error_.token), kWords);
+    std::string_view near = NearestName(Text(error_.token), kItemWords);
     return near.empty() ? std::string() : fmt::format("did you mean '{}'?", near);
   }
 

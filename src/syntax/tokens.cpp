@@ -2,10 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "support/diagnostics.h"
+#include "support/source.h"
+#include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
 #include "syntax/parse.h"
 
