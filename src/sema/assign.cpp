@@ -91,29 +91,28 @@ Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
   if (const auto* name = syntax::DynAs<syntax::NameExpr>(assign.target)) {
     return CheckVariable(state, assign, *name);
   }
-  if (const auto* index = syntax::DynAs<syntax::IndexExpr>(assign.target)) {
-    return CheckElement(state, assign, *index);
-  }
-  state.diagnostics.Report(diag::NotAssignable, assign.target->span, Quote(state, assign.target),
-                           "no variable");
-  return Type{};
+  return CheckElement(state, assign, syntax::As<syntax::IndexExpr>(assign.target));
 }
 
 /// What `op=` asks of both sides beyond one type; empty where the type is that.
 std::string_view Wanted(AssignOp op, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (op) {
-    case AssignOp::Set: return "";
+    case AssignOp::Set:
+      return "";
     case AssignOp::Add:
     case AssignOp::Sub:
     case AssignOp::Mul:
     case AssignOp::Div:
     case AssignOp::Max:
-    case AssignOp::Min: return is_bool ? "integers or floats" : "";
-    case AssignOp::Rem: return is_bool || IsFloat(scalar) ? "integers" : "";
+    case AssignOp::Min:
+      return is_bool ? "integers or floats" : "";
+    case AssignOp::Rem:
+      return is_bool || IsFloat(scalar) ? "integers" : "";
     case AssignOp::BitAnd:
     case AssignOp::BitOr:
-    case AssignOp::BitXor: return IsFloat(scalar) ? "integers or bools" : "";
+    case AssignOp::BitXor:
+      return IsFloat(scalar) ? "integers or bools" : "";
   }
   return "";
 }
@@ -124,7 +123,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
   std::string reduced = fmt::format("sum({} over {})", Quote(state, assign.value), Joined(missing));
   if (is_store) {
     state.diagnostics
-        .Report(diag::StoreLacksDimension, assign.value->span, Listed(missing),
+        .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),
                 Quote(state, assign.target))
         .Help(fmt::format("reduce over it, for example {}, or index '{}' by it", reduced,
                           TargetName(assign)));
@@ -132,7 +131,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
   }
   const Entity* variable = state.fn.exprs[assign.target].entity;
   state.diagnostics
-      .Report(diag::RangeNotInVariable, assign.value->span, Listed(missing), TargetName(assign),
+      .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing), TargetName(assign),
               ToString(target))
       .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
       .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));

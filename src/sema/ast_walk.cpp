@@ -48,8 +48,10 @@ void ForEachChild(const Expr* expr, const Visit& visit) {
     case ExprKind::BoolLit:
     case ExprKind::StringLit:
     case ExprKind::AutoLit:
-    case ExprKind::Name: return;
-    case ExprKind::Unary: return visit(As<syntax::UnaryExpr>(expr).operand);
+    case ExprKind::Name:
+      return;
+    case ExprKind::Unary:
+      return visit(As<syntax::UnaryExpr>(expr).operand);
     case ExprKind::Binary: {
       const auto& binary = As<syntax::BinaryExpr>(expr);
       visit(binary.lhs);
@@ -61,15 +63,24 @@ void ForEachChild(const Expr* expr, const Visit& visit) {
       visit(choice.then_value);
       return visit(choice.else_value);
     }
-    case ExprKind::Cast: return visit(As<syntax::CastExpr>(expr).operand);
-    case ExprKind::Call: return VisitCall(As<syntax::CallExpr>(expr), visit);
-    case ExprKind::Reduce: return VisitReduce(As<syntax::ReduceExpr>(expr), visit);
-    case ExprKind::Index: return VisitIndex(As<syntax::IndexExpr>(expr), visit);
-    case ExprKind::Field: return visit(As<syntax::FieldExpr>(expr).base);
-    case ExprKind::Tuple: return VisitAll(As<syntax::TupleExpr>(expr).elements, visit);
-    case ExprKind::List: return VisitAll(As<syntax::ListExpr>(expr).elements, visit);
-    case ExprKind::Type: return VisitAll(As<syntax::TypeExpr>(expr).type->dims, visit);
-    case ExprKind::Move: return visit(As<syntax::MoveExpr>(expr).operand);
+    case ExprKind::Cast:
+      return visit(As<syntax::CastExpr>(expr).operand);
+    case ExprKind::Call:
+      return VisitCall(As<syntax::CallExpr>(expr), visit);
+    case ExprKind::Reduce:
+      return VisitReduce(As<syntax::ReduceExpr>(expr), visit);
+    case ExprKind::Index:
+      return VisitIndex(As<syntax::IndexExpr>(expr), visit);
+    case ExprKind::Field:
+      return visit(As<syntax::FieldExpr>(expr).base);
+    case ExprKind::Tuple:
+      return VisitAll(As<syntax::TupleExpr>(expr).elements, visit);
+    case ExprKind::List:
+      return VisitAll(As<syntax::ListExpr>(expr).elements, visit);
+    case ExprKind::Type:
+      return VisitAll(As<syntax::TypeExpr>(expr).type->dims, visit);
+    case ExprKind::Move:
+      return visit(As<syntax::MoveExpr>(expr).operand);
   }
 }
 

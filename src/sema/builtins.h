@@ -10,25 +10,25 @@ namespace kdl::sema {
 
 /// How irgen makes a builtin; builtins.def says which each has.
 enum class Lowering : uint8_t {
-  Op,        ///< the elementwise KIR op whose spelling is `target`
-  Math,      ///< a fn of the standard library, `target` + `_f32` or `_f64`; f16 and bf16 through f32
-  Clamp,     ///< clamp(x, lo, hi): min(max(x, lo), hi)
-  CeilDiv,   ///< ceil_div(a, b): (a + b - 1) / b
-  Iota,      ///< the absolute indices of a range
-  CoreId,    ///< a name, not a call
-  CoreNum,   ///< a name, not a call
+  Op,       ///< the elementwise KIR op whose spelling is `target`
+  Math,     ///< a fn of the standard library, `target` + `_f32` or `_f64`; f16 and bf16 through f32
+  Clamp,    ///< clamp(x, lo, hi): min(max(x, lo), hi)
+  CeilDiv,  ///< ceil_div(a, b): (a + b - 1) / b
+  Iota,     ///< the absolute indices of a range
+  CoreId,   ///< a name, not a call
+  CoreNum,  ///< a name, not a call
 };
 
 /// What the operands may be; they have one scalar type.
 enum class Operands : uint8_t {
-  Numbers,   ///< integers and floats
-  Signed,    ///< signed integers and floats
+  Numbers,  ///< integers and floats
+  Signed,   ///< signed integers and floats
   Floats,
   Wide,      ///< f32 and f64
   WideInts,  ///< i32 and i64
   Integers,
-  Range,     ///< one range
-  None,      ///< no operands: a name
+  Range,  ///< one range
+  None,   ///< no operands: a name
 };
 
 enum class BuiltinKind : uint8_t {

@@ -40,8 +40,9 @@ std::vector<const Expr*> CheckArgs(FunctionState& state, const CallExpr& call) {
 
 bool CheckCount(FunctionState& state, const CallExpr& call, size_t wanted) {
   if (call.args.size() == wanted) return true;
-  Diagnostic& report = state.diagnostics.Report(diag::ArgumentCount, call.span,
-                                                call.callee.name.text(), wanted, call.args.size());
+  Diagnostic& report =
+      state.diagnostics.Report(diag::ArgumentCount, call.span, call.callee.name.text(),
+                               Counted(wanted, "argument"), call.args.size());
   std::optional<ReduceKind> reduction = FindReduction(call.callee.name.text());
   if (reduction && call.args.size() == 1) {
     report.Help(fmt::format("to reduce over a range, name it: {}({} over k)",
@@ -76,8 +77,7 @@ bool BindElementary(FunctionState& state, const CallExpr& call, const Builtin& b
     ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, builtin.spelling);
     return false;
   }
-  std::string name =
-      fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
+  std::string name = fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
   const Entity* entity = LibraryFunction(state.module, name);
   if (entity == nullptr) {
     std::string what = fmt::format("{}({})", builtin.spelling, Spelling(scalar));
@@ -102,8 +102,8 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
     return type;
   }
   bool wide = state.contract != nullptr;
-  Scalar scalar = wants_float ? (wide ? Scalar::F64 : Scalar::F32)
-                              : (wide ? Scalar::I64 : Scalar::I32);
+  Scalar scalar =
+      wants_float ? (wide ? Scalar::F64 : Scalar::F32) : (wide ? Scalar::I64 : Scalar::I32);
   for (const Expr* arg : args) {
     if (!Coerce(state, arg, scalar)) return Type{};
   }
@@ -166,7 +166,7 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
         return choice.generic == param.type->name.name;
       });
       if (literals && known != choices.end()) continue;
-      Scalar scalar = !literals ? type.scalar
+      Scalar scalar = !literals                             ? type.scalar
                       : type.kind == TypeKind::FloatLiteral ? Scalar::F32
                                                             : Scalar::I32;
       choices.push_back({param.type->name.name, scalar, args[i]->span});
@@ -212,8 +212,7 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   for (const Expr* arg : args) {
     if (state.fn.exprs[arg].type.is_error()) return Type{};
   }
-  CheckedFunction* callee =
-      Choose(state, group, ChooseKinds(state, call, group, args), call.span);
+  CheckedFunction* callee = Choose(state, group, ChooseKinds(state, call, group, args), call.span);
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
@@ -227,12 +226,14 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   } else if (name == "copy" || name == "swap" || name == "random") {
     ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, name);
   } else if (FindReduction(name) || IsLaterReduction(name)) {
+    CheckArgs(state, call);
     state.diagnostics.Report(diag::MissingOver, call.span, name)
         .Help(fmt::format("name the ranges: {}({} over k)", name,
                           call.args.empty() ? "…" : Quote(state, call.args[0].value)));
   } else if (name == "old") {
     state.diagnostics.Report(diag::OldWithoutIndex, call.span);
   } else {
+    CheckArgs(state, call);
     ReportUnknown(state, name, call.callee.span);
   }
   return Type{};
@@ -253,10 +254,7 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (builtin != nullptr && builtin->operands != Operands::None) {
     return CheckBuiltinCall(state, call, *builtin, info);
   }
-  if (entity == nullptr) {
-    CheckArgs(state, call);
-    return ReportUnknownCall(state, call);
-  }
+  if (entity == nullptr) return ReportUnknownCall(state, call);
   if (IsFaulty(*entity)) return Type{};
   Diagnostic& report = state.diagnostics.Report(diag::NotCallable, call.callee.span,
                                                 call.callee.name.text(), Describe(entity->kind));

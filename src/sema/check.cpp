@@ -33,9 +33,12 @@ EntityKind KindOf(const Item& item) {
   if (item.kind == ItemKind::Const) return EntityKind::Const;
   if (item.kind == ItemKind::Device) return EntityKind::Device;
   switch (syntax::As<FunctionItem>(&item).function_kind) {
-    case FunctionKind::Fn: return EntityKind::Fn;
-    case FunctionKind::Kernel: return EntityKind::Kernel;
-    case FunctionKind::Program: return EntityKind::Program;
+    case FunctionKind::Fn:
+      return EntityKind::Fn;
+    case FunctionKind::Kernel:
+      return EntityKind::Kernel;
+    case FunctionKind::Program:
+      return EntityKind::Program;
   }
   KDL_UNREACHABLE("function kind");
 }
@@ -123,7 +126,7 @@ void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> 
 }
 
 void CheckBodies(ModuleState& module, FunctionGroup& group) {
-  if (std::exchange(group.bodies_done, true)) return;
+  if (std::exchange(group.bodies_done, true) || group.is_opaque) return;
   for (size_t i = 0; i < group.instances.size(); ++i) {
     DoingScope doing(fmt::format("checking '{}'", group.instances[i]->InstanceName()));
     FunctionState state = Open(module, group, i);

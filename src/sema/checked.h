@@ -48,9 +48,9 @@ struct IndexDim {
 };
 /// `base[…]`, read or assigned.
 struct IndexInfo {
-  const Entity* base = nullptr;  ///< a tensor; in contracts also an Auxiliary
-  bool old = false;              ///< `old(base)[…]`
-  std::vector<IndexDim> dims;    ///< one for each dimension of the base
+  const Entity* base = nullptr;             ///< a tensor; in contracts also an Auxiliary
+  bool old = false;                         ///< `old(base)[…]`
+  std::vector<IndexDim> dims;               ///< one for each dimension of the base
   const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
 };
 

@@ -18,15 +18,16 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   std::string text = ToString(literal);
   if (literal.is_float && !IsFloat(scalar)) {
     state.diagnostics.Report(diag::FloatLiteralForInteger, expr->span, text, Spelling(scalar))
-        .Help(fmt::format("write '{}', or convert the other side to a float with `as`",
+        .Help(fmt::format("convert the other side to a float with `as`; '{}' would truncate",
                           AsHint(state, expr, scalar)));
     return;
   }
   Diagnostic& report =
       state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
   if (IsFloat(scalar)) {
-    report.Help(literal.is_float ? "write `inf` where infinity is meant"
-                                 : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
+    report.Help(literal.is_float
+                    ? "write `inf` where infinity is meant"
+                    : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
   } else if (Info(scalar).bits < 64) {
     report.Help("use i64");
   }
@@ -35,7 +36,8 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
 /// The literal operands below an expression that takes its type from its context.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
   switch (expr->kind) {
-    case ExprKind::Unary: return visit(As<syntax::UnaryExpr>(expr).operand);
+    case ExprKind::Unary:
+      return visit(As<syntax::UnaryExpr>(expr).operand);
     case ExprKind::Binary:
       visit(As<syntax::BinaryExpr>(expr).lhs);
       return visit(As<syntax::BinaryExpr>(expr).rhs);
@@ -45,7 +47,8 @@ void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visi
     case ExprKind::Call:
       for (const syntax::Arg& arg : As<syntax::CallExpr>(expr).args) visit(arg.value);
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -61,8 +64,8 @@ bool IsParenthesized(std::string_view text) {
 }
 
 bool NeedsParentheses(const Expr* expr, std::string_view text) {
-  bool loose = expr->kind == ExprKind::Unary || expr->kind == ExprKind::Binary ||
-               expr->kind == ExprKind::If;
+  bool loose =
+      expr->kind == ExprKind::Unary || expr->kind == ExprKind::Binary || expr->kind == ExprKind::If;
   return loose && !IsParenthesized(text);
 }
 
@@ -75,9 +78,8 @@ bool IsWider(Scalar a, Scalar b) {
 void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std::string_view what) {
   Scalar left = state.fn.exprs[a].type.scalar;
   Scalar right = state.fn.exprs[b].type.scalar;
-  Diagnostic& report =
-      state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left), Quote(state, b),
-                               Spelling(right), what);
+  Diagnostic& report = state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left),
+                                                Quote(state, b), Spelling(right), what);
   bool has_bool = left == Scalar::Bool || right == Scalar::Bool;
   bool to_left = (left == Scalar::Bool) == (right == Scalar::Bool) ? IsWider(left, right)
                                                                    : right == Scalar::Bool;

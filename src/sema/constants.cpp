@@ -26,7 +26,8 @@ std::optional<Literal> BoolValue(FunctionState& state, const syntax::Expr* expr)
 }
 
 /// The value of the item, its entity's type set.
-std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& item, Entity& entity) {
+std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& item,
+                                Entity& entity) {
   std::optional<Scalar> scalar;
   if (item.type != nullptr) {
     scalar = DeclaredScalar(state, *item.type);

@@ -71,8 +71,9 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   for (const Entity* entity : free) {
     if (Contains(left, entity) || entity->type.is_error()) continue;
     state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())
-        .Help(fmt::format("reduce over it, for example sum(… over {}), or index the left side by it",
-                          entity->name.text()));
+        .Help(
+            fmt::format("reduce over it, for example sum(… over {}), or index the left side by it",
+                        entity->name.text()));
   }
 }
 
@@ -100,16 +101,11 @@ Definition CheckDefinition(FunctionState& state, const Equation& equation) {
       }
     }
   }
-  const auto* name = syntax::DynAs<NameExpr>(base);
-  if (name == nullptr) {
-    state.diagnostics.Report(diag::DefinitionName, equation.lhs->span, Quote(state, equation.lhs));
-    definition.ok = false;
-    return definition;
-  }
-  definition.name = {{name->span}, name->name};
-  const Entity* known = state.scopes.Find(name->name);
+  const auto& name = syntax::As<NameExpr>(base);
+  definition.name = {{name.span}, name.name};
+  const Entity* known = state.scopes.Find(name.name);
   if (known != nullptr && known->type.is_tensor() && known->kind == EntityKind::TensorParam) {
-    state.diagnostics.Report(diag::ParameterDefined, equation.lhs->span, name->name.text())
+    state.diagnostics.Report(diag::ParameterDefined, equation.lhs->span, name.name.text())
         .Help("write `~` to compare it");
     definition.ok = false;
   }
@@ -201,10 +197,6 @@ void CheckRequirement(FunctionState& state, const Expr* condition) {
   state.fn.requirements.push_back({condition, Copy(guard.contract().free)});
 }
 
-bool HasContract(const syntax::FunctionItem& item) {
-  return !item.requirements.empty() || !item.ensures.empty();
-}
-
 }  // namespace
 
 const Entity* DeclareFree(FunctionState& state, Name name, Span span) {
@@ -249,25 +241,16 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
       ConstantDifference(state.module.sizes, entity->range.domain, size);
   if (difference && *difference == 0) return;
   state.diagnostics
-      .Report(diag::ExtentsDiffer, span, entity->name.text(), ToString(size),
-              ToString(entity->range.domain))
+      .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
+              SizeText(entity->range.domain))
       .Note(contract.bound_at[entity],
-            fmt::format("here it walks {}", ToString(entity->range.domain)))
+            fmt::format("here it walks {}", SizeText(entity->range.domain)))
       .Help("use another name for the other dimension");
 }
 
 void CheckContracts(FunctionState& state) {
   const syntax::FunctionItem& item = *state.fn.item;
-  if (!HasContract(item)) return;
-  Span first = !item.requirements.empty() ? item.requirements[0]->span : item.ensures[0].span;
-  if (item.function_kind == syntax::FunctionKind::Program) {
-    ReportUnsupported(state.diagnostics, Feature::ProgramContracts, first);
-    return;
-  }
-  if (item.function_kind == syntax::FunctionKind::Fn) {
-    state.diagnostics.Report(diag::ContractOfFn, first);
-    return;
-  }
+  if (item.requirements.empty() && item.ensures.empty()) return;
   ScopeGuard scope(state.scopes);
   for (const Expr* requirement : item.requirements) CheckRequirement(state, requirement);
   for (const Equation& equation : item.ensures) {

@@ -79,9 +79,9 @@ std::string EntityLine(const Entity& entity, const SourceManager& sources) {
 std::string Launch(const LaunchInfo& launch) {
   std::string text = fmt::format("  launches {}", launch.kernel->InstanceName());
   for (size_t i = 0; i < launch.dims.size(); ++i) {
-    text += fmt::format("{}{} = {}", i == 0 ? ": " : ", ",
-                        launch.kernel->dims[i].entity->name.text(),
-                        launch.dims[i] != nullptr ? ToString(launch.dims[i]) : "?");
+    text +=
+        fmt::format("{}{} = {}", i == 0 ? ": " : ", ", launch.kernel->dims[i].entity->name.text(),
+                    launch.dims[i] != nullptr ? ToString(launch.dims[i]) : "?");
   }
   for (const GenericBinding& binding : launch.generics) {
     text += fmt::format("; {} = {}", binding.generic->name.text(),

@@ -9,7 +9,8 @@ namespace kdl::sema {
 std::string_view Describe(EntityKind kind) {
   switch (kind) {
 #define KDL_KIND(name, text) \
-  case EntityKind::name: return text;
+  case EntityKind::name:     \
+    return text;
     KDL_ENTITIES(KDL_KIND)
 #undef KDL_KIND
   }
@@ -18,14 +19,21 @@ std::string_view Describe(EntityKind kind) {
 
 std::string ToString(const Type& type) {
   switch (type.kind) {
-    case TypeKind::Error: return "an error";
-    case TypeKind::Void: return "no value";
-    case TypeKind::IntLiteral: return "an integer literal";
-    case TypeKind::FloatLiteral: return "a float literal";
-    case TypeKind::Range: return "a range";
-    case TypeKind::String: return "a text";
+    case TypeKind::Error:
+      return "an error";
+    case TypeKind::Void:
+      return "no value";
+    case TypeKind::IntLiteral:
+      return "an integer literal";
+    case TypeKind::FloatLiteral:
+      return "a float literal";
+    case TypeKind::Range:
+      return "a range";
+    case TypeKind::String:
+      return "a text";
     case TypeKind::Value:
-    case TypeKind::Tensor: break;
+    case TypeKind::Tensor:
+      break;
   }
   std::string inner;
   for (const Entity* range : type.ranges) {

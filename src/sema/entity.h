@@ -36,15 +36,15 @@ enum class TypeKind : uint8_t {
   FloatLiteral,  ///< never a final type
   Value,         ///< a scalar where `ranges` is empty, else a tile
   Tensor,
-  Range,   ///< of a Range entity
+  Range,  ///< of a Range entity
   String,
 };
 
 struct Type {
   TypeKind kind = TypeKind::Error;
-  Scalar scalar = Scalar::I32;         ///< Value, Tensor
-  std::vector<const Entity*> ranges;   ///< Value: each once, ascending by Entity::number
-  std::vector<Size> dims;              ///< Tensor: outermost first
+  Scalar scalar = Scalar::I32;        ///< Value, Tensor
+  std::vector<const Entity*> ranges;  ///< Value: each once, ascending by Entity::number
+  std::vector<Size> dims;             ///< Tensor: outermost first
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
@@ -57,15 +57,16 @@ struct Type {
 /// `f32`, `f32[i, j]`, `i32 literal`: as a message shows it.
 std::string ToString(const Type& type);
 
-/// What a Range walks. `domain` is there where it is a whole dimension 0..domain; else `lo` and `hi`
-/// bound it (lo null: 0), or `parent` is split. In a contract only `domain` is there.
+/// What a Range walks. `domain` is there where it is a whole dimension 0..domain; else `lo` and
+/// `hi` bound it (lo null: 0), or `parent` is split. In a contract only `domain` is there.
 struct RangeFacts {
   Size extent = nullptr;  ///< of a block: made of constants and integer parameters
   Size domain = nullptr;
   const syntax::Expr* lo = nullptr;
   const syntax::Expr* hi = nullptr;
   const Entity* parent = nullptr;
-  bool whole = false;      ///< `range d in D`: one block is all; a domain above `extent` (from `max`) is a launch error
+  /// `range d in D max m`: one block is all; a domain above `extent` is a launch error.
+  bool whole = false;
 };
 
 enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias };
@@ -93,15 +94,15 @@ struct Entity {
   /// The value as a size: of a SizeName and IntGeneric its symbol, of an integer Const its value, of
   /// a Let whose value is a size that size.
   Size size = nullptr;
-  RangeFacts range;                      ///< Range
-  const syntax::Expr* lo = nullptr;      ///< ScalarBinder, as hi
+  RangeFacts range;                  ///< Range
+  const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
   const syntax::Expr* hi = nullptr;
-  const syntax::Expr* step = nullptr;    ///< ScalarBinder; may be null: 1
-  uint32_t param = 0;                    ///< TensorParam, ScalarParam: which
-  const Entity* on = nullptr;            ///< TensorParam, LocalTensor: a Device; may be null
-  bool in_spmd = false;                  ///< Range, ScalarBinder: a binder of `spmd for`
+  const syntax::Expr* step = nullptr;  ///< ScalarBinder; may be null: 1
+  uint32_t param = 0;                  ///< TensorParam, ScalarParam: which
+  const Entity* on = nullptr;          ///< TensorParam, LocalTensor: a Device; may be null
+  bool in_spmd = false;                ///< Range, ScalarBinder: a binder of `spmd for`
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
-  DeviceSpec device;                     ///< Device
+  DeviceSpec device;                               ///< Device
 };
 
 }  // namespace kdl::sema

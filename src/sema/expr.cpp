@@ -97,8 +97,10 @@ Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& inf
   info.entity = entity;
   info.size = entity->size;
   switch (entity->kind) {
-    case EntityKind::Const: return CheckConstName(state, &name, info, entity);
-    case EntityKind::IntGeneric: return LiteralType(false);
+    case EntityKind::Const:
+      return CheckConstName(state, &name, info, entity);
+    case EntityKind::IntGeneric:
+      return LiteralType(false);
     case EntityKind::Range:
       return entity->type.is_error() ? Type{} : CheckRangeName(state, entity);
     case EntityKind::ScalarParam:
@@ -109,7 +111,8 @@ Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& inf
     case EntityKind::Var:
     case EntityKind::ScalarBinder:
     case EntityKind::LocalTensor:
-    case EntityKind::Auxiliary: return entity->type;
+    case EntityKind::Auxiliary:
+      return entity->type;
     case EntityKind::TypeGeneric:
     case EntityKind::Device:
     case EntityKind::Fn:
@@ -138,8 +141,9 @@ Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& 
     return RecordLiteral(state, &unary, info, Negate(literal->second));
   }
   if (type.is_value() && type.scalar == Scalar::Bool) {
-    state.diagnostics.Report(diag::BadOperand, unary.span, Spelling(unary.op),
-                             "an integer or a float", Spelling(type.scalar))
+    state.diagnostics
+        .Report(diag::BadOperand, unary.span, Spelling(unary.op), "an integer or a float",
+                Spelling(type.scalar))
         .Help("`!` negates a bool");
     return Type{};
   }
@@ -157,21 +161,28 @@ OperatorGroup GroupOf(BinaryOp op) {
     case BinaryOp::Mul:
     case BinaryOp::Div:
     case BinaryOp::Add:
-    case BinaryOp::Sub: return OperatorGroup::Arithmetic;
-    case BinaryOp::Rem: return OperatorGroup::Remainder;
+    case BinaryOp::Sub:
+      return OperatorGroup::Arithmetic;
+    case BinaryOp::Rem:
+      return OperatorGroup::Remainder;
     case BinaryOp::Shl:
-    case BinaryOp::Shr: return OperatorGroup::Shift;
+    case BinaryOp::Shr:
+      return OperatorGroup::Shift;
     case BinaryOp::BitAnd:
     case BinaryOp::BitXor:
-    case BinaryOp::BitOr: return OperatorGroup::Bits;
+    case BinaryOp::BitOr:
+      return OperatorGroup::Bits;
     case BinaryOp::Eq:
-    case BinaryOp::Ne: return OperatorGroup::Equality;
+    case BinaryOp::Ne:
+      return OperatorGroup::Equality;
     case BinaryOp::Lt:
     case BinaryOp::Le:
     case BinaryOp::Gt:
-    case BinaryOp::Ge: return OperatorGroup::Order;
+    case BinaryOp::Ge:
+      return OperatorGroup::Order;
     case BinaryOp::And:
-    case BinaryOp::Or: return OperatorGroup::Logic;
+    case BinaryOp::Or:
+      return OperatorGroup::Logic;
   }
   return OperatorGroup::Arithmetic;
 }
@@ -181,24 +192,35 @@ std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
     case OperatorGroup::Arithmetic:
-    case OperatorGroup::Order: return is_bool ? "integers or floats" : "";
+    case OperatorGroup::Order:
+      return is_bool ? "integers or floats" : "";
     case OperatorGroup::Remainder:
-    case OperatorGroup::Shift: return is_bool || IsFloat(scalar) ? "integers" : "";
-    case OperatorGroup::Bits: return IsFloat(scalar) ? "integers or bools" : "";
-    case OperatorGroup::Logic: return is_bool ? "" : "bools";
-    case OperatorGroup::Equality: return "";
+    case OperatorGroup::Shift:
+      return is_bool || IsFloat(scalar) ? "integers" : "";
+    case OperatorGroup::Bits:
+      return IsFloat(scalar) ? "integers or bools" : "";
+    case OperatorGroup::Logic:
+      return is_bool ? "" : "bools";
+    case OperatorGroup::Equality:
+      return "";
   }
   return "";
 }
 
 std::optional<SizeKind> SizeKindOf(BinaryOp op) {
   switch (op) {
-    case BinaryOp::Add: return SizeKind::Add;
-    case BinaryOp::Sub: return SizeKind::Sub;
-    case BinaryOp::Mul: return SizeKind::Mul;
-    case BinaryOp::Div: return SizeKind::FloorDiv;
-    case BinaryOp::Rem: return SizeKind::Mod;
-    default: return std::nullopt;
+    case BinaryOp::Add:
+      return SizeKind::Add;
+    case BinaryOp::Sub:
+      return SizeKind::Sub;
+    case BinaryOp::Mul:
+      return SizeKind::Mul;
+    case BinaryOp::Div:
+      return SizeKind::FloorDiv;
+    case BinaryOp::Rem:
+      return SizeKind::Mod;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -370,7 +392,8 @@ Type CheckUnsupported(FunctionState& state, const Expr* expr) {
     case ExprKind::Move:
       ReportUnsupported(state.diagnostics, Feature::Moves, expr->span);
       return Type{};
-    default: KDL_UNREACHABLE("expression kind {}", static_cast<int>(expr->kind));
+    default:
+      KDL_UNREACHABLE("expression kind {}", static_cast<int>(expr->kind));
   }
 }
 
@@ -391,16 +414,26 @@ Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& info) {
     case ExprKind::AutoLit:
       state.diagnostics.Report(diag::AutoAsValue, expr->span);
       return Type{};
-    case ExprKind::Name: return CheckName(state, As<syntax::NameExpr>(expr), info);
-    case ExprKind::Unary: return CheckUnary(state, As<syntax::UnaryExpr>(expr), info);
-    case ExprKind::Binary: return CheckBinary(state, As<syntax::BinaryExpr>(expr), info);
-    case ExprKind::If: return CheckIf(state, As<syntax::IfExpr>(expr));
-    case ExprKind::Cast: return CheckCast(state, As<syntax::CastExpr>(expr));
-    case ExprKind::Call: return CheckCall(state, As<syntax::CallExpr>(expr), info);
-    case ExprKind::Reduce: return CheckReduce(state, As<syntax::ReduceExpr>(expr), info);
-    case ExprKind::Index: return CheckIndex(state, As<syntax::IndexExpr>(expr), info, false);
-    case ExprKind::Field: return CheckField(state, As<syntax::FieldExpr>(expr), info);
-    default: return CheckUnsupported(state, expr);
+    case ExprKind::Name:
+      return CheckName(state, As<syntax::NameExpr>(expr), info);
+    case ExprKind::Unary:
+      return CheckUnary(state, As<syntax::UnaryExpr>(expr), info);
+    case ExprKind::Binary:
+      return CheckBinary(state, As<syntax::BinaryExpr>(expr), info);
+    case ExprKind::If:
+      return CheckIf(state, As<syntax::IfExpr>(expr));
+    case ExprKind::Cast:
+      return CheckCast(state, As<syntax::CastExpr>(expr));
+    case ExprKind::Call:
+      return CheckCall(state, As<syntax::CallExpr>(expr), info);
+    case ExprKind::Reduce:
+      return CheckReduce(state, As<syntax::ReduceExpr>(expr), info);
+    case ExprKind::Index:
+      return CheckIndex(state, As<syntax::IndexExpr>(expr), info, false);
+    case ExprKind::Field:
+      return CheckField(state, As<syntax::FieldExpr>(expr), info);
+    default:
+      return CheckUnsupported(state, expr);
   }
 }
 
@@ -431,7 +464,9 @@ Type CheckValue(FunctionState& state, const Expr* expr) {
     case TypeKind::Void:
       state.diagnostics.Report(diag::NoResult, expr->span, text);
       break;
-    default: state.diagnostics.Report(diag::TextAsValue, expr->span); break;
+    default:
+      state.diagnostics.Report(diag::TextAsValue, expr->span);
+      break;
   }
   state.fn.exprs[expr].type = Type{};
   return Type{};
@@ -451,13 +486,14 @@ Type CheckInteger(FunctionState& state, const Expr* expr, std::string_view what)
   }
   bool is_float = type.kind == TypeKind::FloatLiteral;
   if (is_float || !IsInteger(type.scalar)) {
-    state.diagnostics.Report(diag::NotAnInteger, expr->span, what,
-                             is_float ? ToString(type) : std::string(Spelling(type.scalar)))
+    state.diagnostics
+        .Report(diag::NotAnInteger, expr->span, what,
+                is_float ? ToString(type) : std::string(Spelling(type.scalar)))
         .Help(fmt::format("write '{}'", AsHint(state, expr, Scalar::I64)));
     return Type{};
   }
   if (!type.ranges.empty()) {
-    state.diagnostics.Report(diag::TileForScalar, expr->span, what, Listed(type.ranges));
+    state.diagnostics.Report(diag::TileForScalar, expr->span, what, RangesText(type.ranges));
     return Type{};
   }
   return type;
@@ -472,7 +508,7 @@ Type CheckCondition(FunctionState& state, const Expr* expr, std::string_view wha
     return Type{};
   }
   if (scalar && !type.ranges.empty()) {
-    state.diagnostics.Report(diag::TileForScalar, expr->span, what, Listed(type.ranges))
+    state.diagnostics.Report(diag::TileForScalar, expr->span, what, RangesText(type.ranges))
         .Help("choose element by element with `if c then a else b`");
     return Type{};
   }

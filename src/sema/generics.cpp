@@ -9,6 +9,7 @@
 #include "sema/constants.h"
 #include "sema/groups.h"
 #include "sema/resolve.h"
+#include "support/near_names.h"
 
 namespace kdl::sema {
 
@@ -44,8 +45,8 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
     kinds.push_back(*scalar);
   }
   if (generic.default_value != nullptr) {
-    module.diagnostics.Report(diag::TypeDefault, generic.default_value->span,
-                              generic.name.name.text())
+    module.diagnostics
+        .Report(diag::TypeDefault, generic.default_value->span, generic.name.name.text())
         .Help("every kind of it is made; -D restricts them");
   }
   if (!generic.choices.empty()) {
@@ -155,8 +156,7 @@ std::string KindList(const FunctionItem& item, Name name) {
   return text;
 }
 
-std::vector<std::vector<Scalar>> KindCombinations(ModuleState& module,
-                                                  const FunctionGroup& group) {
+std::vector<std::vector<Scalar>> KindCombinations(ModuleState& module, const FunctionGroup& group) {
   std::vector<std::vector<Scalar>> combinations(1);
   for (const GenericParam& generic : group.item->generics) {
     if (IsIntGeneric(generic)) continue;

@@ -7,6 +7,7 @@
 #include "sema/generics.h"
 #include "sema/resolve.h"
 #include "sema/signature.h"
+#include "support/near_names.h"
 
 namespace kdl::sema {
 
@@ -60,9 +61,8 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
     if (!scalar) return std::nullopt;
     return KindChoice{generic.name.name, *scalar, arg.span};
   }
-  Diagnostic& report =
-      state.diagnostics.Report(diag::UnknownGeneric, arg.name.span,
-                               callee.item->name.name.text(), arg.name.name.text());
+  Diagnostic& report = state.diagnostics.Report(
+      diag::UnknownGeneric, arg.name.span, callee.item->name.name.text(), arg.name.name.text());
   std::vector<std::string_view> names;
   for (const syntax::GenericParam& generic : callee.item->generics) {
     names.push_back(generic.name.name.text());
@@ -84,16 +84,16 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
       state.diagnostics
           .Report(diag::KindConflict, choice.span, generic.text(), callee.item->name.name.text(),
                   Spelling(first->scalar), Spelling(choice.scalar))
-          .Note(first->span, fmt::format("'{}' is {} here", generic.text(), Spelling(first->scalar)));
+          .Note(first->span,
+                fmt::format("'{}' is {} here", generic.text(), Spelling(first->scalar)));
       return nullptr;
     }
     if (first == nullptr) first = &choice;
   }
   if (first == nullptr) {
-    state.diagnostics
-        .Report(diag::KindUnknown, at, generic.text(), callee.item->name.name.text())
-        .Help(fmt::format("name it: {}<{} = f32>(…)", callee.item->name.name.text(),
-                          generic.text()));
+    state.diagnostics.Report(diag::KindUnknown, at, generic.text(), callee.item->name.name.text())
+        .Help(
+            fmt::format("name it: {}<{} = f32>(…)", callee.item->name.name.text(), generic.text()));
   }
   return first;
 }
@@ -127,8 +127,8 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
         .Report(diag::NoSuchKind, choice->span, callee.item->name.name.text(),
                 choice->generic.text(), Spelling(choice->scalar),
                 KindList(*callee.item, choice->generic))
-        .Note(callee.item->name.span, fmt::format("'{}' is declared here",
-                                                  callee.item->name.name.text()));
+        .Note(callee.item->name.span,
+              fmt::format("'{}' is declared here", callee.item->name.name.text()));
     return nullptr;
   }
   return nullptr;

@@ -51,10 +51,12 @@ Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   Type type = CheckValue(state, expr);
   state.range_values -= with_ranges ? 1 : 0;
   if (type.is_error()) return {};
-  bool is_integer = type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
+  bool is_integer =
+      type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
   if (!is_integer) {
-    state.diagnostics.Report(diag::NotAnInteger, expr->span, "an index",
-                             type.is_value() ? std::string(Spelling(type.scalar)) : ToString(type))
+    state.diagnostics
+        .Report(diag::NotAnInteger, expr->span, "an index",
+                type.is_value() ? std::string(Spelling(type.scalar)) : ToString(type))
         .Help(fmt::format("write '{}'", AsHint(state, expr, Scalar::I64)));
     return {};
   }
@@ -121,8 +123,9 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   if (lhs.terms.empty()) return Scale(state, std::move(rhs), lhs.offset);
   if (HasRange(lhs) && HasRange(rhs)) {
     state.diagnostics.Report(diag::IndexNotAffine, binary.span, Quote(state, &binary))
-        .Help("multiply a range by a size or a number; a tile of indices, such as one made with "
-              "iota, gathers");
+        .Help(
+            "multiply a range by a size or a number; a tile of indices, such as one made with "
+            "iota, gathers");
     return {};
   }
   return ValueTerm(state, &binary, true);
@@ -149,7 +152,8 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
     if (unary->op == syntax::UnaryOp::Neg && MentionsRange(state, expr)) {
       Affine operand = CheckAffine(state, unary->operand);
-      return operand.ok ? Scale(state, std::move(operand), state.module.sizes.Constant(-1)) : operand;
+      return operand.ok ? Scale(state, std::move(operand), state.module.sizes.Constant(-1))
+                        : operand;
     }
   }
   const auto* binary = syntax::DynAs<BinaryExpr>(expr);
@@ -165,10 +169,13 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
       }
       return Sum(state, std::move(lhs), rhs);
     }
-    case BinaryOp::Mul: return CheckProduct(state, *binary);
+    case BinaryOp::Mul:
+      return CheckProduct(state, *binary);
     case BinaryOp::Div:
-    case BinaryOp::Rem: return CheckQuotient(state, *binary);
-    default: return ValueTerm(state, expr, false);
+    case BinaryOp::Rem:
+      return CheckQuotient(state, *binary);
+    default:
+      return ValueTerm(state, expr, false);
   }
 }
 
@@ -179,8 +186,8 @@ void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base
   std::optional<int64_t> beyond = ConstantDifference(state.module.sizes, index.offset, size);
   bool below = IsConstant(index.offset) && index.offset->value < 0;
   if (!below && !(beyond && *beyond >= 0)) return;
-  state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset),
-                           base.name.text(), dim, ToString(size));
+  state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset), base.name.text(),
+                           dim, ToString(size));
 }
 
 struct Base {
@@ -223,8 +230,8 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   if (entity->type.is_value() && named) {
     ReportUnsupported(state.diagnostics, Feature::Reindex, index.span);
   } else if (entity->type.is_value() && !entity->type.ranges.empty()) {
-    state.diagnostics.Report(diag::TileIndexed, index.span, entity->name.text(),
-                             Joined(entity->type.ranges))
+    state.diagnostics
+        .Report(diag::TileIndexed, index.span, entity->name.text(), RangesText(entity->type.ranges))
         .Help(fmt::format("write '{}' alone: its elements are matched by the names of its ranges",
                           entity->name.text()));
   } else {
@@ -255,29 +262,30 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
   Type value = CheckValue(state, otherwise);
   if (value.is_error() || type.is_error()) return type;
   if (!Fits(state, otherwise, type.scalar)) {
-    state.diagnostics.Report(diag::ElseType, otherwise->span, Spelling(value.scalar),
-                             Spelling(type.scalar))
+    state.diagnostics
+        .Report(diag::ElseType, otherwise->span, Spelling(value.scalar), Spelling(type.scalar))
         .Help(fmt::format("write '{}'", AsHint(state, otherwise, type.scalar)));
     return type;
   }
   std::vector<const Entity*> missing = Missing(value.ranges, type.ranges);
   if (!missing.empty()) {
-    state.diagnostics.Report(diag::ElseRanges, otherwise->span, Listed(missing));
+    state.diagnostics.Report(diag::ElseRanges, otherwise->span, RangesText(missing));
   }
   return type;
 }
 
-void CheckStored(FunctionState& state, const syntax::IndexExpr& index, const IndexInfo& access) {
-  if (index.otherwise != nullptr) {
-    state.diagnostics.Report(diag::ElseInStore, index.otherwise->span)
-        .Help("elements outside are not written: leave it out");
-  }
+/// Elements that a store names twice are written in no order.
+void CheckStored(FunctionState& state, const IndexInfo& access) {
   for (const IndexDim& dim : access.dims) {
     for (const IndexTerm& term : dim.terms) {
       bool gathers = term.value != nullptr && !state.fn.exprs[term.value].type.ranges.empty();
       if (gathers) ReportUnsupported(state.diagnostics, Feature::Scatter, dim.span);
     }
   }
+}
+
+std::string Indices(size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "index" : "indices");
 }
 
 }  // namespace
@@ -304,9 +312,9 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
   if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
     state.diagnostics
         .Report(diag::IndexCount, index.span, base.entity->name.text(),
-                base.entity->type.dims.size(), index.indices.size())
-        .Note(base.entity->span, fmt::format("'{}' is {}", base.entity->name.text(),
-                                             ToString(base.entity->type)));
+                Indices(base.entity->type.dims.size()), index.indices.size())
+        .Note(base.entity->span,
+              fmt::format("'{}' is {}", base.entity->name.text(), ToString(base.entity->type)));
     ok = false;
   }
   if (ok) {
@@ -321,7 +329,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     }
     info.index = access;
     info.entity = base.entity;
-    if (stored) CheckStored(state, index, *access);
+    if (stored) CheckStored(state, *access);
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
     if (on_host) ReportUnsupported(state.diagnostics, Feature::HostAccess, index.span);
   } else {

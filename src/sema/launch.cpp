@@ -35,8 +35,8 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
   if (type.is_error()) return nullptr;
   const Entity* entity = state.fn.exprs[arg].entity;
   if (type.is_tensor() && entity != nullptr) return entity;
-  state.diagnostics.Report(diag::NotATensorArgument, arg->span, Quote(state, arg),
-                           param.name.name.text())
+  state.diagnostics
+      .Report(diag::NotATensorArgument, arg->span, Quote(state, arg), param.name.name.text())
       .Note(param.span, "the parameter");
   return nullptr;
 }
@@ -51,8 +51,8 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
   Args args;
   if (call.args.size() != params.size()) {
     state.diagnostics
-        .Report(diag::ArgumentCount, call.span, call.callee.name.text(), params.size(),
-                call.args.size())
+        .Report(diag::ArgumentCount, call.span, call.callee.name.text(),
+                Counted(params.size(), "argument"), call.args.size())
         .Note(group.item->name.span, "declared here");
     args.ok = false;
   }
@@ -78,9 +78,11 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
 CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
                                 const FunctionGroup& group) {
   std::vector<KindChoice> choices;
+  size_t errors = state.diagnostics.error_count();
   for (const syntax::Arg& generic : call.generics) {
     if (auto choice = NamedKind(state, group, generic)) choices.push_back(*choice);
   }
+  if (state.diagnostics.error_count() != errors) return nullptr;
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Type& type = state.fn.exprs[call.args[i].value].type;
     if (type.is_literal()) continue;
@@ -115,8 +117,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
       state.diagnostics
           .Report(diag::TensorType, arg->span, args.tensors[i]->name.text(), ToString(type),
                   param.name.text(), kernel.entity->name.text(), ToString(param.type))
-          .Note(args.tensors[i]->span, fmt::format("'{}' is declared here",
-                                                   args.tensors[i]->name.text()))
+          .Note(args.tensors[i]->span,
+                fmt::format("'{}' is declared here", args.tensors[i]->name.text()))
           .Note(param.span, fmt::format("'{}' is declared here", param.name.text()));
     }
   }
@@ -144,7 +146,8 @@ void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunct
           .Note(tensor->span, "declared here")
           .Help("declare it `out` or `inout`");
     }
-    for (size_t j = 0; writes && j < args.tensors.size(); ++j) {
+    bool may_write = writes && DirectionOf(state, *tensor) != Direction::In;
+    for (size_t j = 0; may_write && j < args.tensors.size(); ++j) {
       bool other_first = j < i && kernel.params[j].direction != Direction::In;
       if (j == i || args.tensors[j] != tensor || other_first) continue;
       state.diagnostics
@@ -152,14 +155,15 @@ void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunct
                   kernel.params[j].entity->name.text())
           .Note(call.args[j].value->span, "the other one");
     }
-    bool undefined = tensor->kind == EntityKind::LocalTensor ||
-                     DirectionOf(state, *tensor) == Direction::Out;
+    bool undefined =
+        tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
     bool first_pass = undefined && state.loop_depth_of[tensor] == state.loop_depth;
     if (direction != Direction::Out && first_pass && !state.written.contains(tensor)) {
       state.diagnostics
           .Report(diag::ReadBeforeWrite, span, tensor->name.text(), kernel.entity->name.text())
           .Note(tensor->span, "declared here, with undefined elements")
           .Help("launch what writes it before this");
+      state.written.insert(tensor);
     }
   }
   for (size_t i = 0; i < args.tensors.size(); ++i) {
@@ -244,7 +248,8 @@ void BindEquations(SizeTable& sizes, const CheckedFunction& kernel, Binding& bin
     progress = false;
     for (const WhereInfo& where : kernel.where) {
       if (where.op != syntax::BinaryOp::Eq) continue;
-      for (auto [name, other] : {std::pair(where.lhs, where.rhs), std::pair(where.rhs, where.lhs)}) {
+      for (auto [name, other] :
+           {std::pair(where.lhs, where.rhs), std::pair(where.rhs, where.lhs)}) {
         if (name->kind != SizeKind::Symbol || binding.contains(name->symbol)) continue;
         Size value = Translate(sizes, other, binding);
         if (value == nullptr) continue;
@@ -255,21 +260,31 @@ void BindEquations(SizeTable& sizes, const CheckedFunction& kernel, Binding& bin
   }
 }
 
+bool Mentions(Size size, Name symbol) {
+  if (size->kind == SizeKind::Constant) return false;
+  if (size->kind == SizeKind::Symbol) return size->symbol == symbol;
+  return Mentions(size->lhs, symbol) || Mentions(size->rhs, symbol);
+}
+
 void ReportMismatch(FunctionState& state, const CallExpr& call, const LaunchInfo& launch,
                     const std::map<Name, Origin>& origins, const DimCheck& check) {
   const Entity& param = *launch.kernel->params[check.param].entity;
   Size declared = param.type.dims[check.dim];
   const Expr* arg = call.args[check.param].value;
+  std::string wanted = SizeText(declared);
+  if (SizeText(check.formal) != wanted) wanted += fmt::format(" = {}", SizeText(check.formal));
   Diagnostic& report = state.diagnostics.Report(
-      diag::SizeMismatch, arg->span, check.dim, Quote(state, arg), ToString(check.actual),
-      param.name.text(), ToString(declared), ToString(check.formal));
-  if (declared->kind != SizeKind::Symbol) return;
-  auto origin = origins.find(declared->symbol);
-  if (origin == origins.end()) return;
-  const Expr* first = call.args[origin->second.arg].value;
-  report.Note(first->span,
-              fmt::format("{} is {} here: dimension {} of '{}'", ToString(declared),
-                          ToString(check.formal), origin->second.dim, Quote(state, first)));
+      diag::SizeMismatch, arg->span, check.dim, Quote(state, arg), SizeText(check.actual),
+      param.name.text(), launch.kernel->entity->name.text(), wanted);
+  for (const auto& [symbol, origin] : origins) {
+    if (!Mentions(declared, symbol)) continue;
+    const Entity& first = *launch.kernel->params[origin.arg].entity;
+    report.Note(
+        call.args[origin.arg].value->span,
+        fmt::format("{} is dimension {} of '{}', which is {}", symbol.text(), origin.dim,
+                    first.name.text(),
+                    SizeText(state.fn.exprs[call.args[origin.arg].value].type.dims[origin.dim])));
+  }
 }
 
 /// Dimensions that are not the same size: an error where they cannot be equal, else checked at
@@ -297,8 +312,7 @@ void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunc
   for (const IntGenericInfo& info : kernel.generics) {
     if (info.is_auto || !info.values.empty() || binding.contains(info.entity->name)) continue;
     std::string_view name = info.entity->name.text();
-    state.diagnostics
-        .Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
+    state.diagnostics.Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
         .Note(info.entity->span, "declared here")
         .Help(fmt::format("write {}<{} = …>(…), or give it with -D {}=…",
                           kernel.entity->name.text(), name, name));
@@ -309,8 +323,7 @@ const Expr* CheckConfig(FunctionState& state, const LaunchStmt& stmt) {
   const Expr* core_num = nullptr;
   for (const syntax::Arg& arg : stmt.config) {
     if (arg.name.name.text() != "core_num") {
-      state.diagnostics.Report(diag::UnknownConfig, arg.span)
-          .Help("write `spmd(core_num = 8) …`");
+      state.diagnostics.Report(diag::UnknownConfig, arg.span).Help("write `spmd(core_num = 8) …`");
       CheckExpr(state, arg.value);
       continue;
     }
@@ -384,7 +397,9 @@ void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
   if (!CheckArgTypes(state, call, *launch->kernel, args)) return;
   CheckEffects(state, call, *launch->kernel, args);
   Binding binding;
+  size_t errors = state.diagnostics.error_count();
   BindGenerics(state, call, *launch, binding);
+  if (state.diagnostics.error_count() != errors) return;
   std::map<Name, Origin> origins = BindSizes(state, call, *launch, binding);
   BindEquations(state.module.sizes, *launch->kernel, binding);
   CheckAllGiven(state, call, *launch->kernel, binding);

@@ -86,30 +86,44 @@ Constant FloatConstant(Scalar scalar, Float value) {
 
 constexpr uint64_t QuietNan(Scalar scalar) {
   switch (scalar) {
-    case Scalar::F16: return 0x7e00;
-    case Scalar::BF16: return 0x7fc0;
-    case Scalar::F32: return 0x7fc00000;
-    default: return 0x7ff8000000000000;
+    case Scalar::F16:
+      return 0x7e00;
+    case Scalar::BF16:
+      return 0x7fc0;
+    case Scalar::F32:
+      return 0x7fc00000;
+    default:
+      return 0x7ff8000000000000;
   }
 }
 
 Constant RoundReal(double value, Scalar scalar) {
   switch (scalar) {
-    case Scalar::F16: return {scalar, F16FromF64(value)};
-    case Scalar::BF16: return {scalar, Bf16FromF64(value)};
-    case Scalar::F32: return FloatConstant<uint32_t>(scalar, static_cast<float>(value));
-    case Scalar::F64: return FloatConstant<uint64_t>(scalar, value);
-    default: KDL_UNREACHABLE("{} is no float", Spelling(scalar));
+    case Scalar::F16:
+      return {scalar, F16FromF64(value)};
+    case Scalar::BF16:
+      return {scalar, Bf16FromF64(value)};
+    case Scalar::F32:
+      return FloatConstant<uint32_t>(scalar, static_cast<float>(value));
+    case Scalar::F64:
+      return FloatConstant<uint64_t>(scalar, value);
+    default:
+      KDL_UNREACHABLE("{} is no float", Spelling(scalar));
   }
 }
 
 double ValueOf(const Constant& constant) {
   switch (constant.scalar) {
-    case Scalar::F16: return F64FromF16(static_cast<uint16_t>(constant.bits));
-    case Scalar::BF16: return F64FromBf16(static_cast<uint16_t>(constant.bits));
-    case Scalar::F32: return std::bit_cast<float>(static_cast<uint32_t>(constant.bits));
-    case Scalar::F64: return std::bit_cast<double>(constant.bits);
-    default: KDL_UNREACHABLE("{} is no float", Spelling(constant.scalar));
+    case Scalar::F16:
+      return F64FromF16(static_cast<uint16_t>(constant.bits));
+    case Scalar::BF16:
+      return F64FromBf16(static_cast<uint16_t>(constant.bits));
+    case Scalar::F32:
+      return std::bit_cast<float>(static_cast<uint32_t>(constant.bits));
+    case Scalar::F64:
+      return std::bit_cast<double>(constant.bits);
+    default:
+      KDL_UNREACHABLE("{} is no float", Spelling(constant.scalar));
   }
 }
 
@@ -165,27 +179,43 @@ __int128 Product(__int128 a, __int128 b) {
 
 std::optional<__int128> FoldIntegers(BinaryOp op, __int128 a, __int128 b) {
   switch (op) {
-    case BinaryOp::Add: return a + b;
-    case BinaryOp::Sub: return a - b;
-    case BinaryOp::Mul: return Product(a, b);
-    case BinaryOp::Div: return FloorQuotient(a, b);
-    case BinaryOp::Rem: return a - b * FloorQuotient(a, b);
-    case BinaryOp::Shl: return Product(a, static_cast<__int128>(1) << static_cast<int>(b));
-    case BinaryOp::Shr: return FloorQuotient(a, static_cast<__int128>(1) << static_cast<int>(b));
-    case BinaryOp::BitAnd: return a & b;
-    case BinaryOp::BitOr: return a | b;
-    case BinaryOp::BitXor: return a ^ b;
-    default: return std::nullopt;
+    case BinaryOp::Add:
+      return a + b;
+    case BinaryOp::Sub:
+      return a - b;
+    case BinaryOp::Mul:
+      return Product(a, b);
+    case BinaryOp::Div:
+      return FloorQuotient(a, b);
+    case BinaryOp::Rem:
+      return a - b * FloorQuotient(a, b);
+    case BinaryOp::Shl:
+      return Product(a, static_cast<__int128>(1) << static_cast<int>(b));
+    case BinaryOp::Shr:
+      return FloorQuotient(a, static_cast<__int128>(1) << static_cast<int>(b));
+    case BinaryOp::BitAnd:
+      return a & b;
+    case BinaryOp::BitOr:
+      return a | b;
+    case BinaryOp::BitXor:
+      return a ^ b;
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> FoldReals(BinaryOp op, double a, double b) {
   switch (op) {
-    case BinaryOp::Add: return a + b;
-    case BinaryOp::Sub: return a - b;
-    case BinaryOp::Mul: return a * b;
-    case BinaryOp::Div: return a / b;
-    default: return std::nullopt;
+    case BinaryOp::Add:
+      return a + b;
+    case BinaryOp::Sub:
+      return a - b;
+    case BinaryOp::Mul:
+      return a * b;
+    case BinaryOp::Div:
+      return a / b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -247,7 +277,8 @@ std::optional<Constant> ToConstant(const Literal& literal, Scalar scalar) {
   if (!IsFloat(scalar)) {
     return literal.is_float ? std::nullopt : IntegerToInteger(literal.integer, scalar);
   }
-  return literal.is_float ? FloatToConstant(literal, scalar) : IntegerToFloat(literal.integer, scalar);
+  return literal.is_float ? FloatToConstant(literal, scalar)
+                          : IntegerToFloat(literal.integer, scalar);
 }
 
 std::optional<int64_t> ToInt64(const Literal& literal) {

@@ -23,15 +23,23 @@ using syntax::FunctionKind;
 
 /// A block's size: known when code is made, and above 0. Null, reported, where it is not.
 Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view what) {
-  Size size = CheckSize(state, expr, what);
-  if (size == nullptr) return nullptr;
-  if (!IsStatic(state, size)) {
+  bool at_run_time = AnyOf(expr, [&](const Expr* inner) {
+    const auto* name = syntax::DynAs<syntax::NameExpr>(inner);
+    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+    if (entity == nullptr || IsFaulty(*entity)) return false;
+    return entity->kind != EntityKind::Const && entity->kind != EntityKind::IntGeneric;
+  });
+  if (at_run_time) {
     state.diagnostics.Report(diag::BlockSizeNotStatic, expr->span, what, Quote(state, expr))
-        .Help("use a number or an integer parameter, for example `BN: int = auto`");
+        .Help("take an integer parameter, for example `BN: int = auto`");
     return nullptr;
   }
-  if (IsConstant(size) && size->value <= 0) {
-    state.diagnostics.Report(diag::BlockSizeNotPositive, expr->span, what, size->value);
+  Size size = CheckSize(state, expr, what);
+  if (size == nullptr) return nullptr;
+  SizeTable& sizes = state.module.sizes;
+  std::optional<int64_t> value = ConstantDifference(sizes, size, sizes.Constant(0));
+  if (value && *value <= 0) {
+    state.diagnostics.Report(diag::BlockSizeNotPositive, expr->span, what, *value);
     return nullptr;
   }
   return size;
@@ -125,7 +133,8 @@ Entity* BindScalar(FunctionState& state, const Binder& binder) {
     ok = !CheckInteger(state, extent.step, "a step").is_error() && ok;
     Size step = state.fn.exprs[extent.step].size;
     if (ok && step != nullptr && IsConstant(step) && step->value <= 0) {
-      state.diagnostics.Report(diag::BlockSizeNotPositive, extent.step->span, "a step", step->value);
+      state.diagnostics.Report(diag::BlockSizeNotPositive, extent.step->span, "a step",
+                               step->value);
       ok = false;
     }
   }
@@ -212,18 +221,23 @@ std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bo
 void CheckFor(FunctionState& state, const ForStmt& loop) {
   ScopeGuard scope(state.scopes);
   bool is_spmd = loop.is_spmd && MayHoldSpmd(state, loop);
+  bool has_binders = is_spmd || !loop.is_spmd || state.kind() == FunctionKind::Kernel;
   if (loop.domain != nullptr && CheckExpr(state, loop.domain).kind != TypeKind::Error) {
     state.diagnostics.Report(diag::NotADomain, loop.domain->span, Quote(state, loop.domain))
         .Help("give each binder its own extent: `for i in M by BM, j in N by BN`");
   }
-  std::vector<const Entity*> entities = BindAll(state, loop, is_spmd);
-  state.fn.stmts[&loop].entities = std::move(entities);
+  if (has_binders) {
+    state.fn.stmts[&loop].entities = BindAll(state, loop, is_spmd);
+  } else {
+    for (const Binder& binder : loop.binders) DeclareFaulty(state, binder.name);
+  }
   int divergent = BoundsDependOnCore(state, loop) ? 1 : 0;
+  size_t around = state.spmd_depth;
   state.divergent += divergent;
   ++state.loop_depth;
-  if (is_spmd) state.spmd_depth = state.scopes.depth();
+  if (loop.is_spmd && around == 0) state.spmd_depth = state.scopes.depth();
   CheckBlock(state, *loop.body);
-  if (is_spmd) state.spmd_depth = 0;
+  state.spmd_depth = around;
   --state.loop_depth;
   state.divergent -= divergent;
 }

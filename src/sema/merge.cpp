@@ -78,9 +78,8 @@ void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
     uint32_t file = report->span.valid() ? report->span.file.value + 1 : 0;
     return std::tuple(file, report->span.begin, report->span.end);
   };
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {
-    return key(a) < key(b);
-  });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const Diagnostic* a, const Diagnostic* b) { return key(a) < key(b); });
   for (const Diagnostic* report : sorted) Copy(*report, into);
 }
 

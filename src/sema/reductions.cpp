@@ -11,6 +11,7 @@
 #include "sema/contract.h"
 #include "sema/expr.h"
 #include "sema/resolve.h"
+#include "support/near_names.h"
 
 namespace kdl::sema {
 
@@ -77,10 +78,8 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
                     const std::vector<const Entity*>& ranges) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (Contains(type.ranges, ranges[i])) continue;
-    std::string has = type.ranges.empty() ? std::string("no range")
-                                          : fmt::format("the ranges {}", Listed(type.ranges));
     state.diagnostics.Report(diag::OperandLacksRange, reduce.over[i].span, reduce.op.name.text(),
-                             ranges[i]->name.text(), has);
+                             ranges[i]->name.text(), RangesText(type.ranges));
     return false;
   }
   return true;
@@ -91,8 +90,8 @@ bool IsUnsupported(FunctionState& state, const ReduceExpr& reduce) {
   bool own = reduce.combine != nullptr || op == "reduce" || op == "scan";
   bool scans = reduce.reversed || reduce.exclusive ||
                std::find(kScans.begin(), kScans.end(), op) != kScans.end();
-  bool later = std::find(kLaterReductions.begin(), kLaterReductions.end(), op) !=
-               kLaterReductions.end();
+  bool later =
+      std::find(kLaterReductions.begin(), kLaterReductions.end(), op) != kLaterReductions.end();
   if (own) {
     ReportUnsupported(state.diagnostics, Feature::UserReductions, reduce.span);
   } else if (scans) {
@@ -118,8 +117,8 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   }
   const ReductionRow& row = RowOf(*kind);
   if (reduce.operands.size() != row.operands) {
-    state.diagnostics.Report(diag::ReductionOperands, reduce.span, op, row.operands,
-                             reduce.operands.size());
+    state.diagnostics.Report(diag::ReductionOperands, reduce.span, op,
+                             Counted(row.operands, "operand"), reduce.operands.size());
     return nullptr;
   }
   return &row;
@@ -134,9 +133,9 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
   Type type = Unify(state, reduce.operands, reduce.span, row->spelling);
   if (type.is_error()) return type;
   if ((type.scalar == Scalar::Bool) == row->of_bools) return type;
-  Diagnostic& report = state.diagnostics.Report(
-      diag::BadOperand, reduce.span, row->spelling,
-      row->of_bools ? "bools" : "integers or floats", Spelling(type.scalar));
+  Diagnostic& report = state.diagnostics.Report(diag::BadOperand, reduce.span, row->spelling,
+                                                row->of_bools ? "bools" : "integers or floats",
+                                                Spelling(type.scalar));
   report.Help(row->of_bools ? "compare the operand, for example with `!= 0`"
                             : fmt::format("write '{}' to count, or use any and all",
                                           AsHint(state, reduce.operands[0], Scalar::I32)));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sema/builtins.h"
+#include "support/near_names.h"
 
 namespace kdl::sema {
 
@@ -37,8 +38,10 @@ bool IsSupported(Scalar scalar) {
     case Scalar::F16:
     case Scalar::BF16:
     case Scalar::F32:
-    case Scalar::F64: return true;
-    default: return false;
+    case Scalar::F64:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -85,8 +88,10 @@ bool IsFaulty(const Entity& entity) {
     case EntityKind::ScalarBinder:
     case EntityKind::LocalTensor:
     case EntityKind::Auxiliary:
-    case EntityKind::Const: return entity.type.is_error();
-    default: return false;
+    case EntityKind::Const:
+      return entity.type.is_error();
+    default:
+      return false;
   }
 }
 
@@ -162,6 +167,21 @@ std::string Listed(const std::vector<const Entity*>& entities) {
   return text;
 }
 
+std::string RangesText(const std::vector<const Entity*>& ranges) {
+  if (ranges.empty()) return "no range";
+  return fmt::format("the range{} {}", ranges.size() == 1 ? "" : "s", Listed(ranges));
+}
+
+std::string Counted(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string SizeText(Size size) {
+  std::string text = ToString(size);
+  bool wrapped = text.starts_with('(') && text.ends_with(')');
+  return wrapped ? text.substr(1, text.size() - 2) : text;
+}
+
 std::string Joined(const std::vector<const Entity*>& entities) {
   std::string text;
   for (const Entity* entity : entities) {
@@ -176,9 +196,8 @@ void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>&
   for (const syntax::Attribute& attribute : attributes) {
     std::string_view name = attribute.name.name.text();
     if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
-    Diagnostic& report =
-        state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name);
-    std::string_view nearest = NearestName(name, {kKnown.begin(), kKnown.end()});
+    Diagnostic& report = state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name);
+    std::string_view nearest = NearestName(name, kKnown);
     report.Help(nearest.empty()
                     ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
                     : fmt::format("did you mean '@{}'?", nearest));

@@ -38,8 +38,15 @@ std::vector<const Entity*> Missing(const std::vector<const Entity*>& a,
                                    const std::vector<const Entity*>& b);
 /// `'i' and 'j'`.
 std::string Listed(const std::vector<const Entity*>& entities);
+/// `the range 'i'`, `the ranges 'i' and 'j'`, `no range`.
+std::string RangesText(const std::vector<const Entity*>& ranges);
 /// `i, j`.
 std::string Joined(const std::vector<const Entity*>& entities);
+
+/// `1 argument`, `3 arguments`.
+std::string Counted(size_t count, std::string_view what);
+/// A size, without the parentheses around the whole of it.
+std::string SizeText(Size size);
 
 void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes);
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -18,7 +17,8 @@ class Scopes {
   explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
 
   const Entity* Find(Name name) const;
-  void Add(const Entity* entity) { scopes_.back()[entity->name] = entity; }
+  /// The first meaning that a name gets in a scope stays.
+  void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
   /// To the scope inside `depth` others.
   void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
   void Enter() { scopes_.emplace_back(); }
@@ -43,8 +43,5 @@ class ScopeGuard {
  private:
   Scopes& scopes_;
 };
-
-/// The candidate that the misspelt name most probably stands for, or nothing.
-std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace kdl::sema

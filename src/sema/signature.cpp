@@ -130,15 +130,14 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool pipe = param.direction == Direction::Push || param.direction == Direction::Pop;
   if (!param.type->elements.empty()) {
     ReportUnsupported(state.diagnostics, Feature::Tuples, param.type->span);
-  } else if (pipe && is_fn) {
-    ReportUnsupported(state.diagnostics, Feature::PipeFunctions, param.span);
   } else if (pipe) {
-    state.diagnostics.Report(diag::PipeParameter, param.span, Spelling(param.direction));
+    ReportUnsupported(state.diagnostics, Feature::PipeFunctions, param.span);
   } else if (is_fn && !param.type->dims.empty()) {
     ReportUnsupported(state.diagnostics, Feature::TileFunctions, param.type->span);
   } else if (param.type->dims.empty() && param.direction != Direction::In) {
-    state.diagnostics.Report(diag::ScalarDirection, param.span, param.name.name.text(),
-                             Spelling(param.direction))
+    state.diagnostics
+        .Report(diag::ScalarDirection, param.span, param.name.name.text(),
+                Spelling(param.direction))
         .Help(fmt::format("make it a tensor of one element: {}[1]", param.type->name.name.text()));
   } else {
     return false;
@@ -152,7 +151,10 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
       Declare(state, tensor ? EntityKind::TensorParam : EntityKind::ScalarParam, param.name);
   entity->param = static_cast<uint32_t>(state.fn.params.size());
   state.fn.params.push_back({entity, param.direction});
-  if (IsRefused(state, param)) return;
+  if (IsRefused(state, param)) {
+    state.group.is_opaque |= state.kind() == FunctionKind::Fn;
+    return;
+  }
   std::optional<Scalar> scalar = ResolveScalar(state, param.type->name);
   Type type = ValueType(scalar.value_or(Scalar::F32));
   bool ok = scalar.has_value();
@@ -178,8 +180,10 @@ bool IsComparison(BinaryOp op) {
     case BinaryOp::Lt:
     case BinaryOp::Le:
     case BinaryOp::Gt:
-    case BinaryOp::Ge: return true;
-    default: return false;
+    case BinaryOp::Ge:
+      return true;
+    default:
+      return false;
   }
 }
 

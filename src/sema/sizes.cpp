@@ -17,6 +17,8 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
+constexpr std::string_view kDimension = "a dimension";
+
 Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what) {
   state.diagnostics.Report(diag::NotASize, expr->span, what, Quote(state, expr));
   return nullptr;
@@ -34,7 +36,8 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
   if (entity->size != nullptr) return entity->size;
   if (IsFaulty(*entity)) return nullptr;
-  if (entity->type.is_scalar() && IsInteger(entity->type.scalar)) {
+  bool is_integer = entity->type.is_scalar() && IsInteger(entity->type.scalar);
+  if (is_integer && what == kDimension) {
     ReportUnsupported(state.diagnostics, Feature::ScalarSizes, name.span);
     return nullptr;
   }
@@ -43,12 +46,18 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
 
 std::optional<SizeKind> KindOf(BinaryOp op) {
   switch (op) {
-    case BinaryOp::Add: return SizeKind::Add;
-    case BinaryOp::Sub: return SizeKind::Sub;
-    case BinaryOp::Mul: return SizeKind::Mul;
-    case BinaryOp::Div: return SizeKind::FloorDiv;
-    case BinaryOp::Rem: return SizeKind::Mod;
-    default: return std::nullopt;
+    case BinaryOp::Add:
+      return SizeKind::Add;
+    case BinaryOp::Sub:
+      return SizeKind::Sub;
+    case BinaryOp::Mul:
+      return SizeKind::Mul;
+    case BinaryOp::Div:
+      return SizeKind::FloorDiv;
+    case BinaryOp::Rem:
+      return SizeKind::Mod;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -98,7 +107,8 @@ void AddTerms(SizeTable& sizes, Linear& sum, Size size, uint64_t factor) {
       Size other = constant == size->lhs ? size->rhs : size->lhs;
       return AddTerms(sizes, sum, other, factor * static_cast<uint64_t>(constant->value));
     }
-    default: break;
+    default:
+      break;
   }
   sum[size] += factor;
 }
@@ -127,12 +137,13 @@ Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
       return SizeOfBinary(state, syntax::As<BinaryExpr>(expr), what);
     case syntax::ExprKind::Call:
       return SizeOfCeilDiv(state, syntax::As<syntax::CallExpr>(expr), what);
-    default: return ReportNoSize(state, expr, what);
+    default:
+      return ReportNoSize(state, expr, what);
   }
 }
 
 Size CheckDim(FunctionState& state, const Expr* expr) {
-  Size size = CheckSize(state, expr, "a dimension");
+  Size size = CheckSize(state, expr, kDimension);
   if (size == nullptr || !IsConstant(size) || size->value >= 0) return size;
   state.diagnostics.Report(diag::NegativeSize, expr->span, size->value);
   return nullptr;

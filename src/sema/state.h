@@ -19,6 +19,7 @@ struct FunctionGroup {
   bool from_library = false;
   bool signatures_done = false;
   bool bodies_done = false;
+  bool is_opaque = false;  ///< its parameters are not built yet: the body says nothing
   std::vector<CheckedFunction*> instances;
   std::vector<DiagnosticEngine*> reports;  ///< of the instances, in the same order
   /// fns called in the body, with the first place.
@@ -33,7 +34,7 @@ struct ModuleState {
   const CheckOptions& options;
   DiagnosticEngine& diagnostics;
 
-  Scope items = {};                 ///< of the user's module
+  Scope items = {};  ///< of the user's module
   Scope library_items = {};
   std::unordered_map<std::string_view, const Entity*> library_by_text = {};
   std::unordered_map<const Entity*, const syntax::ConstItem*> const_items = {};
@@ -47,7 +48,7 @@ struct ModuleState {
 /// What the index names of one equation or requirement are.
 struct ContractState {
   std::vector<Entity*> free = {};
-  std::vector<Entity*> over = {};  ///< those of reductions
+  std::vector<Entity*> over = {};                         ///< those of reductions
   std::unordered_map<const Entity*, Span> bound_at = {};  ///< what gave them their extents
   size_t depth = 0;                                       ///< scopes around the equation's own
 };
@@ -61,17 +62,17 @@ struct FunctionState {
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals = {};
   std::unordered_set<const Entity*> core_dependent = {};  ///< lets and vars that differ by core
-  std::unordered_set<const Entity*> written = {};         ///< local tensors that a launch may have written
+  std::unordered_set<const Entity*> written = {};  ///< local tensors that a launch may have written
   std::unordered_map<const Entity*, int> loop_depth_of = {};  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of = {};    ///< lets and vars: scopes around them
-  ContractState* contract = nullptr;  ///< null outside contracts
-  int range_values = 0;               ///< above 0: a range stands for its indices
+  ContractState* contract = nullptr;                          ///< null outside contracts
+  int range_values = 0;  ///< above 0: a range stands for its indices
   int loop_depth = 0;
-  int divergent = 0;                  ///< ifs and loops around that differ by core
-  int core_zero = 0;                  ///< ifs around that hold for core 0 only
-  size_t spmd_depth = 0;              ///< scopes around the body of `spmd for`; 0: outside
+  int divergent = 0;      ///< ifs and loops around that differ by core
+  int core_zero = 0;      ///< ifs around that hold for core 0 only
+  size_t spmd_depth = 0;  ///< scopes around the body of `spmd for`; 0: outside
   bool in_const = false;
-  bool in_signature = false;          ///< sizes are being bound
+  bool in_signature = false;  ///< sizes are being bound
 
   std::string_view Text(Span span) const { return module.sources.text(span); }
   syntax::FunctionKind kind() const {

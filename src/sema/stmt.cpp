@@ -45,9 +45,12 @@ const StmtRule& RuleOf(StmtKind kind) {
 
 std::string_view Describe(FunctionKind kind) {
   switch (kind) {
-    case FunctionKind::Fn: return "a fn";
-    case FunctionKind::Kernel: return "a kernel";
-    case FunctionKind::Program: return "a program";
+    case FunctionKind::Fn:
+      return "a fn";
+    case FunctionKind::Kernel:
+      return "a kernel";
+    case FunctionKind::Program:
+      return "a program";
   }
   KDL_UNREACHABLE("function kind {}", static_cast<int>(kind));
 }
@@ -67,18 +70,30 @@ void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
 
 Feature LaterFeature(const Stmt* stmt) {
   switch (stmt->kind) {
-    case StmtKind::Assert: return Feature::Assert;
-    case StmtKind::Print: return Feature::Print;
-    case StmtKind::While: return Feature::While;
-    case StmtKind::Break: return Feature::Break;
-    case StmtKind::Continue: return Feature::Continue;
-    case StmtKind::Domain: return Feature::Domains;
-    case StmtKind::Pipe: return Feature::Pipes;
-    case StmtKind::Stage: return Feature::Stages;
-    case StmtKind::View: return Feature::Views;
-    case StmtKind::Sync: return Feature::Sync;
-    case StmtKind::For: return Feature::FunctionLoops;
-    default: KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
+    case StmtKind::Assert:
+      return Feature::Assert;
+    case StmtKind::Print:
+      return Feature::Print;
+    case StmtKind::While:
+      return Feature::While;
+    case StmtKind::Break:
+      return Feature::Break;
+    case StmtKind::Continue:
+      return Feature::Continue;
+    case StmtKind::Domain:
+      return Feature::Domains;
+    case StmtKind::Pipe:
+      return Feature::Pipes;
+    case StmtKind::Stage:
+      return Feature::Stages;
+    case StmtKind::View:
+      return Feature::Views;
+    case StmtKind::Sync:
+      return Feature::Sync;
+    case StmtKind::For:
+      return Feature::FunctionLoops;
+    default:
+      KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
 }
 
@@ -193,7 +208,7 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   std::vector<const Entity*> missing = Missing(value.ranges, declared.ranges);
   if (missing.empty()) return true;
   state.diagnostics
-      .Report(diag::RangeNotInVariable, let.value->span, Listed(missing), let.name.name.text(),
+      .Report(diag::RangeNotInVariable, let.value->span, RangesText(missing), let.name.name.text(),
               ToString(declared))
       .Help(fmt::format("declare '{}' with it, or reduce over it: sum({} over {})",
                         let.name.name.text(), Quote(state, let.value), Joined(missing)));
@@ -216,8 +231,9 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     type = declared.value_or(Type{});
   }
   if (let.value == nullptr) {
+    std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())
-        .Help(fmt::format("write `{} {}… = 0;`", let.is_var ? "var" : "let", let.name.name.text()));
+        .Help(fmt::format("write `let {}: {} = …;`", let.name.name.text(), type_text));
   }
   Entity* entity = Declare(state, let.is_var ? EntityKind::Var : EntityKind::Let, let.name);
   entity->type = std::move(type);
@@ -294,16 +310,26 @@ void CheckStmt(FunctionState& state, const Stmt* stmt) {
   CheckAttributes(state, stmt->attributes);
   if (!MayStand(state, stmt)) return;
   switch (stmt->kind) {
-    case StmtKind::Let: return CheckLet(state, As<LetStmt>(stmt));
-    case StmtKind::Assign: return CheckAssign(state, As<syntax::AssignStmt>(stmt));
-    case StmtKind::Call: return CheckCallStmt(state, As<syntax::CallStmt>(stmt));
-    case StmtKind::Launch: return CheckLaunch(state, As<syntax::LaunchStmt>(stmt));
-    case StmtKind::Block: return CheckBlock(state, As<syntax::BlockStmt>(stmt));
-    case StmtKind::If: return CheckIf(state, As<syntax::IfStmt>(stmt));
-    case StmtKind::For: return CheckFor(state, As<syntax::ForStmt>(stmt));
-    case StmtKind::Return: return CheckReturn(state, As<syntax::ReturnStmt>(stmt));
-    case StmtKind::Range: return CheckRange(state, As<syntax::RangeStmt>(stmt));
-    default: KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
+    case StmtKind::Let:
+      return CheckLet(state, As<LetStmt>(stmt));
+    case StmtKind::Assign:
+      return CheckAssign(state, As<syntax::AssignStmt>(stmt));
+    case StmtKind::Call:
+      return CheckCallStmt(state, As<syntax::CallStmt>(stmt));
+    case StmtKind::Launch:
+      return CheckLaunch(state, As<syntax::LaunchStmt>(stmt));
+    case StmtKind::Block:
+      return CheckBlock(state, As<syntax::BlockStmt>(stmt));
+    case StmtKind::If:
+      return CheckIf(state, As<syntax::IfStmt>(stmt));
+    case StmtKind::For:
+      return CheckFor(state, As<syntax::ForStmt>(stmt));
+    case StmtKind::Return:
+      return CheckReturn(state, As<syntax::ReturnStmt>(stmt));
+    case StmtKind::Range:
+      return CheckRange(state, As<syntax::RangeStmt>(stmt));
+    default:
+      KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
 }
 

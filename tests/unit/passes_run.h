@@ -120,10 +120,15 @@ inline Outcome RunOn(const TestKernel& test, const Dims& dims, int64_t core_num,
   return outcome;
 }
 
+struct LoweringRuns {
+  int ended = 0;
+  int trapped = 0;
+};
+
 /// Applies the passes of the lowering one by one; after each, the kernel must do what it did before,
 /// to the bit and to the trap, for all these sizes, numbers of cores and drawn inputs.
-inline void CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
-                          std::span<const PassKind> pipeline = kLoweringPipeline) {
+inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
+                                  std::span<const PassKind> pipeline = kLoweringPipeline) {
   struct Run {
     Dims dims;
     int64_t core_num;
@@ -136,7 +141,11 @@ inline void CheckLowering(const std::string& text, const std::vector<Dims>& shap
     uint64_t seed = runs.size();
     for (int64_t cores : {1, 3, 1000}) runs.push_back({dims, cores, ++seed, {}});
   }
-  for (Run& run : runs) run.expected = RunOn(test, run.dims, run.core_num, run.seed);
+  LoweringRuns counts;
+  for (Run& run : runs) {
+    run.expected = RunOn(test, run.dims, run.core_num, run.seed);
+    ++(run.expected.trap.empty() ? counts.ended : counts.trapped);
+  }
   for (PassKind kind : pipeline) {
     test.Apply(kind);
     for (const Run& run : runs) {
@@ -151,9 +160,10 @@ inline void CheckLowering(const std::string& text, const std::vector<Dims>& shap
     }
   }
   bool lowered = !pipeline.empty() && pipeline.size() == kLoweringPipeline.size();
-  if (!lowered) return;
+  if (!lowered) return counts;
   std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
   REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
+  return counts;
 }
 
 }  // namespace kdl::passes
