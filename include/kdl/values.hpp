@@ -209,7 +209,7 @@ class Tensor {
     const std::span<const std::int64_t> found(array_.view.size,
                                               static_cast<std::size_t>(array_.view.rank));
     if (array_.view.element == element && std::ranges::equal(needed, found)) return;
-    throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter ") + declared + " is " +
+    throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + declared + "' is " +
                                                 Describe(array_.view.element, found) +
                                                 "; here it must be " + Describe(element, needed));
   }
@@ -245,7 +245,17 @@ class Argument {
     __builtin_memcpy(&arg_.bits, &value, sizeof value);
   }
 
+  explicit Argument(const kdl_arg& arg) : arg_(arg) {}
+
   const kdl_arg& get() const { return arg_; }
+
+  // A scalar of this type; get().element says which it is.
+  template <class T>
+  T As() const {
+    T value;
+    __builtin_memcpy(&value, &arg_.bits, sizeof value);
+    return value;
+  }
 
  private:
   kdl_arg arg_;

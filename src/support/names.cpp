@@ -10,4 +10,13 @@ Name Names::Intern(std::string_view text) {
   return Name(stored);
 }
 
+std::string CIdentifier(std::string_view text) {
+  std::string identifier;
+  for (char c : text) {
+    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    identifier += allowed ? c : '_';
+  }
+  return identifier;
+}
+
 }  // namespace kdl

@@ -39,6 +39,9 @@ class Names {
   std::unordered_map<std::string_view, std::unique_ptr<std::string>> table_;
 };
 
+/// The text with `_` for each byte that no C identifier has.
+std::string CIdentifier(std::string_view text);
+
 }  // namespace kdl
 
 template <>

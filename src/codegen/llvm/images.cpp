@@ -247,12 +247,7 @@ class ImageBuilder {
 }  // namespace
 
 std::string ImagesSymbol(std::string_view module_name) {
-  std::string symbol = "kdl_images_";
-  for (char c : module_name) {
-    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    symbol += allowed ? c : '_';
-  }
-  return symbol;
+  return "kdl_images_" + CIdentifier(module_name);
 }
 
 std::string CompileImages(const Backend& backend, std::string_view module_name,

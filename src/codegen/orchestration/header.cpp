@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/orchestration.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+/// The doc of the source, the types, then a line for each parameter.
+void Describe(Writer& writer, std::string_view prefix, const FaceFunction& function) {
+  writer.Doc(prefix, function.doc);
+  if (!function.note.empty()) writer.Line(fmt::format("{} {}", prefix, function.note));
+  for (const FaceParam& param : function.params) {
+    writer.Line(fmt::format("{}   {}: {}", prefix, param.name, param.declared));
+  }
+}
+
+std::string SpecComment(const FaceDevice& device) {
+  return device.spec.empty() ? "a promise: the caller binds it" : device.spec;
+}
+
+void PrintC(Writer& writer, const ModuleFace& face) {
+  writer.Line("#ifdef __cplusplus");
+  writer.Line("extern \"C\" {");
+  writer.Line("#endif");
+  writer.Line();
+  writer.Line(
+      "// The compiled kernels: kdl_context_register_all, or Context::Register, makes them known.");
+  writer.Line(fmt::format("extern const kdl_image* const {}[];", face.images));
+  if (!face.programs.empty() && !face.devices.empty()) {
+    writer.Line();
+    writer.Line(
+        "// Where programs run, as device specs. NULL, for a field or the whole: what stands "
+        "behind it.");
+    writer.Line(fmt::format("typedef struct {}_devices {{", face.name_space));
+    for (const FaceDevice& device : face.devices) {
+      writer.Line(fmt::format("  const char* {};  // {}", device.name, SpecComment(device)));
+    }
+    writer.Line(fmt::format("}} {}_devices;", face.name_space));
+  }
+  for (const FaceFunction& program : face.programs) {
+    writer.Line();
+    Describe(writer, "///", program);
+    writer.Line("/// Returns when all is done.");
+    DeclareCProgram(writer, face, program, ");");
+  }
+  for (const FaceFunction& kernel : face.kernels) {
+    writer.Line();
+    Describe(writer, "///", kernel);
+    writer.Line("/// Launches the kernel and does not wait; see kdl_launch_kernel for the rest.");
+    DeclareCKernel(writer, kernel, ");");
+  }
+  writer.Line();
+  writer.Line("#ifdef __cplusplus");
+  writer.Line("}  // extern \"C\"");
+}
+
+void PrintCpp(Writer& writer, const ModuleFace& face) {
+  writer.Line();
+  writer.Line("#include \"kdl/runtime.hpp\"");
+  writer.Line();
+  writer.Line(fmt::format("namespace {} {{", face.name_space));
+  if (!face.programs.empty() && !face.devices.empty()) {
+    writer.Line();
+    writer.Line("// Where programs run, as device specs: `{." + face.devices[0].name +
+                " = \"debug\"}` moves one.");
+    writer.Line("struct Devices {");
+    for (const FaceDevice& device : face.devices) {
+      std::string comment = device.spec.empty() ? "  // " + SpecComment(device) : "";
+      writer.Line(
+          fmt::format("  const char* {} = {};{}", device.name, Quoted(device.spec), comment));
+    }
+    writer.Line("};");
+  }
+  for (const FaceFunction& program : face.programs) {
+    writer.Line();
+    Describe(writer, "///", program);
+    writer.Line("/// Returns when all is done; throws kdl::Error.");
+    DeclareProgram(writer, face, program, Defaults::Given, ");");
+  }
+  for (const FaceFunction& kernel : face.kernels) {
+    writer.Line();
+    Describe(writer, "///", kernel);
+    writer.Line(
+        "/// Launches the kernel and does not wait. KDL_CORES_AUTO: as many cores as the device "
+        "holds.");
+    DeclareKernel(writer, kernel, Defaults::Given, ");");
+  }
+  writer.Line();
+  writer.Line(fmt::format("}}  // namespace {}", face.name_space));
+  writer.Line("#endif");
+}
+
+}  // namespace
+
+std::string PrintHeader(const ir::Module& module) {
+  ModuleFace face = MakeFace(module);
+  Writer writer;
+  writer.Line(fmt::format("// {}.kdl for C11 and, in namespace {}, for C++20. Written by kernelc.",
+                          face.module_name, face.name_space));
+  writer.Line("#pragma once");
+  writer.Line();
+  writer.Line("#include <stdbool.h>");
+  writer.Line("#include <stdint.h>");
+  writer.Line();
+  writer.Line("#include \"kdl/runtime.h\"");
+  writer.Line();
+  PrintC(writer, face);
+  PrintCpp(writer, face);
+  return writer.Take();
+}
+
+}  // namespace kdl::codegen

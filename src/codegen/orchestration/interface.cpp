@@ -1,0 +1,239 @@
+#include "codegen/orchestration/interface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/orchestration/cpp_names.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+struct ScalarNames {
+  Scalar scalar;
+  std::string_view cpp;
+  std::string_view c;
+};
+
+constexpr ScalarNames kScalarNames[] = {
+    {Scalar::Bool, "bool", "bool"},
+    {Scalar::I8, "std::int8_t", "int8_t"},
+    {Scalar::I16, "std::int16_t", "int16_t"},
+    {Scalar::I32, "std::int32_t", "int32_t"},
+    {Scalar::I64, "std::int64_t", "int64_t"},
+    {Scalar::U8, "std::uint8_t", "uint8_t"},
+    {Scalar::U16, "std::uint16_t", "uint16_t"},
+    {Scalar::U32, "std::uint32_t", "uint32_t"},
+    {Scalar::U64, "std::uint64_t", "uint64_t"},
+    {Scalar::F16, "kdl::F16", "uint16_t"},
+    {Scalar::BF16, "kdl::Bf16", "uint16_t"},
+    {Scalar::F32, "float", "float"},
+    {Scalar::F64, "double", "double"},
+};
+
+const ScalarNames& NamesOf(Scalar scalar) {
+  const ScalarNames& names = kScalarNames[static_cast<size_t>(scalar)];
+  KDL_CHECK(names.scalar == scalar, "the names of {}", Spelling(scalar));
+  return names;
+}
+
+Scalar ScalarOf(const ir::Function& function, size_t param) {
+  return function.params[param].value->type()->scalar;
+}
+
+/// The element type of a parameter as the source has it: the generic that it follows in all variants, else its name.
+std::string TypeText(const std::vector<const ir::Function*>& variants, size_t param) {
+  const ir::Function& first = *variants[0];
+  bool same = std::all_of(variants.begin(), variants.end(), [&](const ir::Function* f) {
+    return ScalarOf(*f, param) == ScalarOf(first, param);
+  });
+  for (size_t b = 0; b < first.bindings.size() && !same; ++b) {
+    bool follows = std::all_of(variants.begin(), variants.end(), [&](const ir::Function* f) {
+      return f->bindings[b].scalar == ScalarOf(*f, param);
+    });
+    if (follows) return first.bindings[b].name.str();
+  }
+  return std::string(Spelling(ScalarOf(first, param)));
+}
+
+std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_t param) {
+  static constexpr std::string_view kDirections[] = {"in ", "out ", "inout "};
+  const ir::Param& first = variants[0]->params[param];
+  ir::Type type = first.value->type();
+  std::string text = TypeText(variants, param);
+  if (type->kind != ir::TypeKind::Tensor) return text;
+  std::string sizes;
+  for (Size dim : type->dims) sizes += (sizes.empty() ? "" : ", ") + ToString(dim);
+  return fmt::format("{}{}[{}]", kDirections[static_cast<size_t>(first.direction)], text, sizes);
+}
+
+std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
+  std::vector<FaceParam> params;
+  CppNames names;
+  for (size_t p = 0; p < variants[0]->params.size(); ++p) {
+    FaceParam face;
+    face.param = &variants[0]->params[p];
+    face.name = names.Pick(face.param->value->name().text());
+    face.declared = DeclaredText(variants, p);
+    face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
+    face.any_scalar = !face.is_tensor && face.declared != Spelling(ScalarOf(*variants[0], p));
+    params.push_back(std::move(face));
+  }
+  return params;
+}
+
+/// "T is f16, bf16 or f32."
+std::string TypesNote(const std::vector<const ir::Function*>& variants) {
+  std::string note;
+  for (size_t b = 0; b < variants[0]->bindings.size(); ++b) {
+    std::vector<std::string_view> kinds;
+    for (const ir::Function* variant : variants) {
+      std::string_view kind = Spelling(variant->bindings[b].scalar);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    }
+    if (kinds.size() < 2) continue;
+    std::string text(kinds[0]);
+    for (size_t k = 1; k < kinds.size(); ++k) {
+      text += fmt::format("{}{}", k + 1 == kinds.size() ? " or " : ", ", kinds[k]);
+    }
+    note += fmt::format("{}{} is {}.", note.empty() ? "" : " ",
+                        variants[0]->bindings[b].name.text(), text);
+  }
+  return note;
+}
+
+FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string_view name) {
+  auto found = std::find_if(functions.begin(), functions.end(),
+                            [&](const FaceFunction& f) { return f.source_name == name; });
+  return found == functions.end() ? nullptr : &*found;
+}
+
+void Complete(FaceFunction& function, CppNames& names, const std::string& prefix) {
+  function.name = names.Pick(function.source_name);
+  function.c_name = prefix + "_" + function.source_name;
+  function.doc = function.functions[0]->doc;
+  function.note = TypesNote(function.functions);
+  function.params = ParamsOf(function.functions);
+}
+
+std::string NamespaceOf(std::string_view module_name) {
+  std::string name = CIdentifier(module_name);
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "m" + name;
+  return CppNames().Pick(name);
+}
+
+}  // namespace
+
+std::string CppType(Scalar scalar) { return std::string(NamesOf(scalar).cpp); }
+
+std::string FaceParam::CppType() const {
+  if (is_tensor) return "const kdl::Tensor&";
+  if (any_scalar) return "const kdl::Argument&";
+  return codegen::CppType(param->value->type()->scalar);
+}
+
+std::string FaceParam::CType() const {
+  if (is_tensor) return "const kdl_array*";
+  if (any_scalar) return "kdl_arg";
+  return std::string(NamesOf(param->value->type()->scalar).c);
+}
+
+ModuleFace MakeFace(const ir::Module& module) {
+  ModuleFace face;
+  face.module_name = module.name.str();
+  face.name_space = NamespaceOf(face.module_name);
+  face.images = "kdl_images_" + CIdentifier(face.module_name);
+  for (const ir::Function* function : module.functions()) {
+    if (!function->exported || function->kind == ir::FunctionKind::Fn) continue;
+    auto& list = function->kind == ir::FunctionKind::Kernel ? face.kernels : face.programs;
+    FaceFunction* known = FindBySourceName(list, function->base_name());
+    if (!known) {
+      known = &list.emplace_back();
+      known->source_name = std::string(function->base_name());
+    }
+    known->functions.push_back(function);
+  }
+  CppNames names;
+  names.Pick("Devices");
+  for (FaceFunction& program : face.programs) Complete(program, names, face.name_space);
+  for (FaceFunction& kernel : face.kernels) Complete(kernel, names, face.name_space);
+  CppNames device_names;
+  for (const ir::Device& device : module.devices) {
+    face.devices.push_back({device.name.str(), device_names.Pick(device.name.text()), device.spec});
+  }
+  return face;
+}
+
+FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
+  FaceFunction only = face;
+  only.functions = {face.functions[index]};
+  only.name = CIdentifier(only.functions[0]->name.text());
+  only.params = ParamsOf(only.functions);
+  return only;
+}
+
+OwnNames NamesBeside(const std::vector<FaceParam>& params) {
+  CppNames names;
+  for (const FaceParam& param : params) names.Pick(param.name);
+  OwnNames own;
+  own.context = names.Pick("context");
+  own.devices = names.Pick("devices");
+  own.queue = names.Pick("queue");
+  own.core_num = names.Pick("core_num");
+  own.after = names.Pick("after");
+  own.after_count = names.Pick("after_count");
+  own.done = names.Pick("done");
+  own.args = names.Pick("args");
+  own.function = names.Pick("function");
+  own.error = names.Pick("error");
+  return own;
+}
+
+void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults,
+                   std::string_view tail) {
+  OwnNames own = NamesBeside(kernel.params);
+  std::vector<std::string> items = {"const kdl::Queue& " + own.queue,
+                                    "std::int64_t " + own.core_num};
+  for (const FaceParam& param : kernel.params) items.push_back(param.CppType() + " " + param.name);
+  items.push_back("const kdl::Queue::After& " + own.after +
+                  (defaults == Defaults::Given ? " = {}" : ""));
+  writer.List("kdl::Event " + kernel.name + "(", items, tail);
+}
+
+void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
+                    Defaults defaults, std::string_view tail) {
+  OwnNames own = NamesBeside(program.params);
+  std::vector<std::string> items = {"const kdl::Context& " + own.context};
+  for (const FaceParam& param : program.params) items.push_back(param.CppType() + " " + param.name);
+  if (!face.devices.empty()) {
+    items.push_back("const Devices& " + own.devices + (defaults == Defaults::Given ? " = {}" : ""));
+  }
+  writer.List("void " + program.name + "(", items, tail);
+}
+
+void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view tail) {
+  OwnNames own = NamesBeside(kernel.params);
+  std::vector<std::string> items = {"kdl_context* " + own.context, "kdl_queue* " + own.queue,
+                                    "int64_t " + own.core_num};
+  for (const FaceParam& param : kernel.params) items.push_back(param.CType() + " " + param.name);
+  items.push_back("kdl_event* const* " + own.after);
+  items.push_back("int32_t " + own.after_count);
+  items.push_back("kdl_event** " + own.done);
+  writer.List("kdl_error* " + kernel.c_name + "(", items, tail);
+}
+
+void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
+                     std::string_view tail) {
+  OwnNames own = NamesBeside(program.params);
+  std::vector<std::string> items = {"kdl_context* " + own.context};
+  for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
+  if (!face.devices.empty()) {
+    items.push_back(fmt::format("const {}_devices* {}", face.name_space, own.devices));
+  }
+  writer.List("kdl_error* " + program.c_name + "(", items, tail);
+}
+
+}  // namespace kdl::codegen

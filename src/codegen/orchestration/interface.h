@@ -1,0 +1,91 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
+
+namespace kdl::codegen {
+
+/// A parameter as C and C++ see it.
+struct FaceParam {
+  const ir::Param* param = nullptr;
+  std::string name;      ///< an identifier in C++
+  std::string declared;  ///< as in the source: "in T[M, K]", "f32"
+  bool is_tensor = false;
+  bool any_scalar = false;  ///< a scalar whose type depends on the variant
+
+  std::string CppType() const;
+  std::string CType() const;
+};
+
+/// An exported kernel, all its variants together, or an exported program.
+struct FaceFunction {
+  std::string source_name;
+  std::string name;  ///< in its C++ namespace
+  std::string c_name;
+  std::string doc;
+  std::string note;  ///< what the doc cannot say: the types that T stands for
+  std::vector<const ir::Function*> functions;
+  std::vector<FaceParam> params;
+};
+
+struct FaceDevice {
+  std::string source_name;
+  std::string name;  ///< in C++
+  std::string spec;  ///< empty: a promise
+};
+
+/// What NAME.h declares.
+struct ModuleFace {
+  std::string module_name;  ///< as the runtime knows it
+  std::string name_space;   ///< of C++, and the prefix of C names
+  std::string images;       ///< the symbol of the images
+  std::vector<FaceDevice> devices;
+  std::vector<FaceFunction> kernels;
+  std::vector<FaceFunction> programs;
+};
+
+ModuleFace MakeFace(const ir::Module& module);
+
+/// One of the functions behind a face, under a name of its own.
+FaceFunction OnlyFunction(const FaceFunction& face, size_t index);
+
+/// `std::int64_t`, `kdl::F16` …
+std::string CppType(Scalar scalar);
+
+/// The C++ and C declarations of a function, up to their closing parenthesis. Defaults belong into the header only.
+enum class Defaults : uint8_t { Given, Absent };
+void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults,
+                   std::string_view tail);
+void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
+                    Defaults defaults, std::string_view tail);
+void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view tail);
+void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
+                     std::string_view tail);
+
+/// Names of parameters and locals of generated functions, clear of the user's parameters.
+struct OwnNames {
+  std::string context;
+  std::string devices;
+  std::string queue;
+  std::string core_num;
+  std::string after;
+  std::string after_count;
+  std::string done;
+  std::string args;
+  std::string function;
+  std::string error;
+};
+OwnNames NamesBeside(const std::vector<FaceParam>& params);
+
+// launchers.cpp
+void PrintLaunchers(Writer& writer, const ModuleFace& face);
+void PrintCFunctions(Writer& writer, const ModuleFace& face);
+
+// program.cpp
+void PrintProgram(Writer& writer, const ir::Module& module, const ModuleFace& face,
+                  const FaceFunction& program);
+
+}  // namespace kdl::codegen

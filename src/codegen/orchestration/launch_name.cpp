@@ -1,0 +1,57 @@
+#include "codegen/orchestration/launch_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+bool SameElements(const ir::Function& a, const ir::Function& b) {
+  return std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
+                    [](const ir::Param& x, const ir::Param& y) {
+                      return x.value->type()->scalar == y.value->type()->scalar;
+                    });
+}
+
+/// Whether the types of the arguments leave open which of the kernels is meant.
+bool NeedsTypes(const ir::Module& module, const ir::Function& kernel) {
+  auto bound_alike = [](const ir::TypeBinding& a, const ir::TypeBinding& b) {
+    return a.scalar == b.scalar;
+  };
+  return std::any_of(
+      module.functions().begin(), module.functions().end(), [&](const ir::Function* other) {
+        return other->kind == ir::FunctionKind::Kernel &&
+               other->base_name() == kernel.base_name() && SameElements(*other, kernel) &&
+               !std::equal(other->bindings.begin(), other->bindings.end(), kernel.bindings.begin(),
+                           kernel.bindings.end(), bound_alike);
+      });
+}
+
+}  // namespace
+
+std::string LaunchName(const ir::Module& module, const ir::Op* launch) {
+  Name callee = launch->attr<ir::AttrKey::Callee>();
+  const ir::Function* kernel = module.FindFunction(callee);
+  KDL_CHECK(kernel, "a launch of '{}'", callee.text());
+  std::string constants;
+  if (NeedsTypes(module, *kernel)) {
+    for (const ir::TypeBinding& binding : kernel->bindings) {
+      constants += fmt::format("{}{}={}", constants.empty() ? "" : ", ", binding.name.text(),
+                               Spelling(binding.scalar));
+    }
+  }
+  if (launch->HasAttr(ir::AttrKey::Constants)) {
+    std::string_view named = launch->attr<ir::AttrKey::Constants>().text();
+    constants += fmt::format("{}{}", constants.empty() || named.empty() ? "" : ", ", named);
+  }
+  std::string name = fmt::format("{}.{}", module.name.text(), kernel->base_name());
+  return constants.empty() ? name : fmt::format("{}<{}>", name, constants);
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include "codegen/orchestration/interface.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
+  return Quoted(face.module_name + "." + kernel.source_name);
+}
+
+/// A parameter of a C function as an argument of the C++ one.
+std::string Forwarded(const FaceParam& param) {
+  if (param.is_tensor) return fmt::format("kdl::Tensor::Share(*{})", param.name);
+  if (param.any_scalar) return fmt::format("kdl::Argument({})", param.name);
+  Scalar scalar = param.param->value->type()->scalar;
+  return IsNarrowFloat(scalar) ? fmt::format("{}{{{}}}", CppType(scalar), param.name) : param.name;
+}
+
+/// A parameter of a C function as a kdl_arg.
+std::string AsArg(const FaceParam& param) {
+  if (param.is_tensor) return fmt::format("{{{}, 0, 0, {{}}}}", param.name);
+  if (param.any_scalar) return param.name;
+  return fmt::format("kdl::Argument({}).get()", Forwarded(param));
+}
+
+void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& kernel) {
+  OwnNames own = NamesBeside(kernel.params);
+  DeclareCKernel(writer, kernel, ") {");
+  writer.Indent();
+  if (!kernel.params.empty()) {
+    std::vector<std::string> args;
+    for (const FaceParam& param : kernel.params) args.push_back(AsArg(param));
+    writer.List(fmt::format("const kdl_arg {}[] = {{", own.args), args, "};");
+  }
+  writer.Line(fmt::format("const kdl_function* {} = nullptr;", own.function));
+  writer.Line(fmt::format("kdl_error* {} = kdl_context_find_kernel({}, {}, &{});", own.error,
+                          own.context, KernelName(face, kernel), own.function));
+  writer.Line(fmt::format("if ({0} != nullptr) return {0};", own.error));
+  writer.List(
+      "return kdl_launch_kernel(",
+      {own.queue, own.function, own.core_num, kernel.params.empty() ? "nullptr" : own.args,
+       std::to_string(kernel.params.size()), "nullptr", own.after, own.after_count, own.done},
+      ");");
+  writer.Outdent();
+  writer.Line("}");
+}
+
+void PrintCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program) {
+  OwnNames own = NamesBeside(program.params);
+  std::vector<std::string> args = {fmt::format("kdl::Context::Borrow({})", own.context)};
+  for (const FaceParam& param : program.params) args.push_back(Forwarded(param));
+  if (!face.devices.empty()) args.push_back(fmt::format("WithDefaults({})", own.devices));
+  DeclareCProgram(writer, face, program, ") {");
+  writer.Indent();
+  writer.Line("return kdl::Try([&] {");
+  writer.Indent();
+  writer.List(fmt::format("{}::{}(", face.name_space, program.name), args, ");");
+  writer.Outdent();
+  writer.Line("});");
+  writer.Outdent();
+  writer.Line("}");
+}
+
+void PrintDefaults(Writer& writer, const ModuleFace& face) {
+  writer.Line();
+  writer.Line("namespace {");
+  writer.Line();
+  writer.Line(
+      fmt::format("{0}::Devices WithDefaults(const {0}_devices* given) {{", face.name_space));
+  writer.Indent();
+  writer.Line(fmt::format("{}::Devices devices;", face.name_space));
+  writer.Line("if (given == nullptr) return devices;");
+  for (const FaceDevice& device : face.devices) {
+    writer.Line(fmt::format("if (given->{0} != nullptr) devices.{0} = given->{0};", device.name));
+  }
+  writer.Line("return devices;");
+  writer.Outdent();
+  writer.Line("}");
+  writer.Line();
+  writer.Line("}  // namespace");
+}
+
+}  // namespace
+
+void PrintLaunchers(Writer& writer, const ModuleFace& face) {
+  for (const FaceFunction& kernel : face.kernels) {
+    OwnNames own = NamesBeside(kernel.params);
+    std::vector<std::string> args;
+    for (const FaceParam& param : kernel.params) args.push_back(param.name);
+    std::vector<std::string> items = {KernelName(face, kernel), own.core_num};
+    AddBraced(items, args);
+    items.push_back(own.after);
+    writer.Line();
+    DeclareKernel(writer, kernel, Defaults::Absent, ") {");
+    writer.Indent();
+    writer.List(fmt::format("return {}.Launch(", own.queue), items, ");");
+    writer.Outdent();
+    writer.Line("}");
+  }
+}
+
+void PrintCFunctions(Writer& writer, const ModuleFace& face) {
+  if (!face.programs.empty() && !face.devices.empty()) PrintDefaults(writer, face);
+  for (const FaceFunction& program : face.programs) {
+    writer.Line();
+    PrintCProgram(writer, face, program);
+  }
+  for (const FaceFunction& kernel : face.kernels) {
+    writer.Line();
+    PrintCKernel(writer, face, kernel);
+  }
+}
+
+}  // namespace kdl::codegen

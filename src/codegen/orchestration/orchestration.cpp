@@ -1,0 +1,31 @@
+#include "codegen/orchestration/orchestration.h"
+
+#include <fmt/format.h>
+
+#include "codegen/orchestration/interface.h"
+
+namespace kdl::codegen {
+
+std::string PrintOrchestration(const ir::Module& module) {
+  ModuleFace face = MakeFace(module);
+  Writer writer;
+  writer.Line(
+      fmt::format("// {}.kdl as C++: what `kernelc run` does, step by step. Written by kernelc.",
+                  face.module_name));
+  writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
+  writer.Line();
+  writer.Line("#include \"kdl/runtime.hpp\"");
+  writer.Line();
+  writer.Line(fmt::format("namespace {} {{", face.name_space));
+  for (const FaceFunction& program : face.programs) {
+    writer.Line();
+    PrintProgram(writer, module, face, program);
+  }
+  PrintLaunchers(writer, face);
+  writer.Line();
+  writer.Line(fmt::format("}}  // namespace {}", face.name_space));
+  PrintCFunctions(writer, face);
+  return writer.Take();
+}
+
+}  // namespace kdl::codegen

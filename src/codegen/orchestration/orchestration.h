@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "ir/module.h"
+
+namespace kdl::codegen {
+
+// Both read the module after the module pipeline: constants bound, devices resolved, launches ordered. Kernels may
+// still be tiles; only their signatures matter.
+
+/// NAME.h: C11, and C++20 over it.
+std::string PrintHeader(const ir::Module& module);
+
+/// NAME.orch.cpp: what NAME.h declares.
+std::string PrintOrchestration(const ir::Module& module);
+
+}  // namespace kdl::codegen
