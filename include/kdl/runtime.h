@@ -77,7 +77,7 @@ typedef struct kdl_device_facts {
   int32_t exact;          /* 1: results equal the reference interpreter's to the bit */
   int32_t host_visible;   /* 1: its memory is the host's memory */
   int32_t functional;     /* 1: an emulation, its times say nothing of a device */
-  int32_t reserved0;      /* 0 */
+  int32_t checks_order;   /* 1: unordered uses of one buffer in its context are errors */
   uint64_t features;      /* feature bits of abi.def that it has */
   const char* image_kind; /* the kind of image that it runs; lives as long as the context */
   const char* arch;       /* "x86-64" */

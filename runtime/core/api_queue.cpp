@@ -103,14 +103,12 @@ Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* con
 
 kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
   if (event == nullptr) return nullptr;
-  Timeline& timeline = Unwrap(event)->timeline();
-  return timeline.scheduler().Wait(timeline, Unwrap(event)->value(), timeout_ns).release();
+  return Unwrap(event)->timeline().scheduler().Wait(*Unwrap(event), timeout_ns).release();
 }
 
 int32_t kdl_event_is_done(const kdl_event* event) {
   if (event == nullptr) return 1;
-  Timeline& timeline = Unwrap(event)->timeline();
-  return timeline.scheduler().IsDone(timeline, Unwrap(event)->value()) ? 1 : 0;
+  return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0;
 }
 
 void kdl_event_retain(kdl_event* event) {

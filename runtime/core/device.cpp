@@ -24,6 +24,7 @@ Error Device::Open(const kdl_device_ops& ops, void* kind_context, const DeviceSp
   opened->arch_ = opened->facts_.arch;
   opened->facts_.image_kind = opened->image_kind_.c_str();
   opened->facts_.arch = opened->arch_.c_str();
+  if (opened->facts_.checks_order != 0) services.scheduler->CheckOrders();
   *device = std::move(opened);
   return nullptr;
 }
@@ -174,6 +175,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   }
   const std::lock_guard lock(map_mutex_);
   if (mapped_ != 0) return Invalid("map of ", Describe(*this), ", which is mapped already");
+  KDL_RETURN_IF_ERROR(device_->scheduler().CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
   if (device_->works_in_host_memory()) {
     mapped_ = access;
     *data = memory_.handle;
@@ -197,11 +199,24 @@ Error Buffer::Map(kdl_map_access access, void** data) {
 Error Buffer::Unmap() {
   const std::lock_guard lock(map_mutex_);
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
-  Error error;
-  if (staging_ != nullptr && (mapped_ & KDL_MAP_WRITE) != 0) error = Transfer(false);
+  const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;
+  // Again: whatever has started since the map touched the buffer while it was the host's.
+  Error error = device_->scheduler().CheckHostAccess(*this, writes);
+  if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);
   FreeAligned(std::exchange(staging_, nullptr));
   mapped_ = 0;
   return error;
+}
+
+kdl_tensor WholeOf(const Buffer& buffer) {
+  kdl_tensor view = {};
+  view.data = buffer.memory().address;
+  view.rank = 1;
+  view.element = KDL_U8;
+  view.element_bits = 8;
+  view.size[0] = buffer.bytes();
+  view.stride[0] = 1;
+  return view;
 }
 
 std::string Describe(const Buffer& buffer) {

@@ -88,6 +88,9 @@ class Buffer : public Counted {
   std::int64_t bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
 
+  // What touched it; guarded by the scheduler's mutex.
+  AccessLog& access_log() { return access_log_; }
+
   Error Map(kdl_map_access access, void** data);
   Error Unmap();
 
@@ -100,10 +103,14 @@ class Buffer : public Counted {
   std::int64_t bytes_;
   std::string name_;
   bool owned_ = false;
+  AccessLog access_log_;
   std::mutex map_mutex_;  // guards the rest
   int mapped_ = 0;        // the access; 0: not mapped
   void* staging_ = nullptr;
 };
+
+// All of a buffer, as bytes.
+kdl_tensor WholeOf(const Buffer& buffer);
 
 // "x on debug[1]", "a buffer of 16 bytes on host" where it has no name.
 std::string Describe(const Buffer& buffer);

@@ -52,6 +52,23 @@ class LaunchOperation final : public Operation {
     workspace_ = {};
   }
 
+  std::string Describe() const override {
+    return Concat("launch of '", request_.kernel->name, "'");
+  }
+
+  std::vector<Access> Accesses() const override {
+    std::vector<Access> accesses;
+    for (std::int32_t p = 0; p < request_.variant->param_count; ++p) {
+      const kdl_param_desc& param = request_.variant->params[p];
+      if (param.is_tensor == 0) continue;
+      const std::size_t tensor = accesses.size();
+      accesses.push_back(
+          {binding_.buffers[tensor].get(), binding_.tensors[tensor], param.direction != KDL_IN});
+    }
+    if (workspace_) accesses.push_back({workspace_.get(), WholeOf(*workspace_), true});
+    return accesses;
+  }
+
  private:
   Device& device_;
   Binding binding_;
@@ -62,8 +79,14 @@ class LaunchOperation final : public Operation {
 
 class CopyOperation final : public Operation {
  public:
-  CopyOperation(Ref<Buffer> to, Ref<Buffer> from, const kdl_region& region, const char* cause)
-      : to_(std::move(to)), from_(std::move(from)), region_(region), cause_(cause) {}
+  // The arrays have elements.
+  CopyOperation(const kdl_array& to, const kdl_array& from, const char* cause)
+      : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
+        from_(Ref<Buffer>::Share(Unwrap(from.buffer))),
+        to_view_(to.view),
+        from_view_(from.view),
+        region_(RegionOf(to.view, OffsetInBuffer(to), from.view, OffsetInBuffer(from))),
+        cause_(cause) {}
 
   void Start() override {
     Device& to = to_->device();
@@ -91,13 +114,19 @@ class CopyOperation final : public Operation {
     from_ = {};
   }
 
+  std::string Describe() const override { return Concat("copy '", cause_, "'"); }
+
+  std::vector<Access> Accesses() const override {
+    return {{from_.get(), from_view_, false}, {to_.get(), to_view_, true}};
+  }
+
  private:
   // Between two memories that only their devices reach: through the host's.
   void StartStaged(std::int64_t bytes) {
     staging_ = AllocateAligned(bytes);
     if (staging_ == nullptr) {
-      Finish(Fail(KDL_ERROR_OUT_OF_MEMORY, "copy from ", Describe(*from_), " to ", Describe(*to_),
-                  ": the host has no ", bytes, " bytes to stage it"));
+      Finish(Fail(KDL_ERROR_OUT_OF_MEMORY, "copy from ", runtime::Describe(*from_), " to ",
+                  runtime::Describe(*to_), ": the host has no ", bytes, " bytes to stage it"));
       return;
     }
     staged_to_host_ = WithDenseTo(region_);
@@ -120,6 +149,8 @@ class CopyOperation final : public Operation {
 
   Ref<Buffer> to_;
   Ref<Buffer> from_;
+  kdl_tensor to_view_;
+  kdl_tensor from_view_;
   kdl_region region_;
   std::string cause_;
   void* staging_ = nullptr;
@@ -129,22 +160,31 @@ class CopyOperation final : public Operation {
 
 class FillOperation final : public Operation {
  public:
-  FillOperation(Ref<Buffer> to, const kdl_region& region, std::uint64_t bits, std::int32_t bytes)
-      : to_(std::move(to)), region_(region), bits_(bits), bytes_(bytes) {}
+  // The array has elements.
+  FillOperation(const kdl_array& to, std::uint64_t bits)
+      : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
+        view_(to.view),
+        region_(RegionOf(to.view, OffsetInBuffer(to), to.view, OffsetInBuffer(to))),
+        bits_(bits) {}
 
   void Start() override {
     Device& device = to_->device();
     device.counters().CountFill();
-    device.memory_ops().fill(device.state(), to_->memory(), &region_, bits_, bytes_, Completion());
+    device.memory_ops().fill(device.state(), to_->memory(), &region_, bits_,
+                             static_cast<std::int32_t>(ElementBytes(view_)), Completion());
   }
 
   void Drop() override { to_ = {}; }
 
+  std::string Describe() const override { return Concat("fill of ", runtime::Describe(*to_)); }
+
+  std::vector<Access> Accesses() const override { return {{to_.get(), view_, true}}; }
+
  private:
   Ref<Buffer> to_;
+  kdl_tensor view_;
   kdl_region region_;
   std::uint64_t bits_;
-  std::int32_t bytes_;
 };
 
 // Also stands for copies and fills of nothing, which only keep their place in the order.
@@ -157,6 +197,10 @@ class HostCallOperation final : public Operation {
   void Drop() override {
     if (release_ != nullptr) release_(user_);
   }
+
+  std::string Describe() const override { return "a host call"; }
+  std::vector<Access> Accesses() const override { return {}; }
+  bool is_host_call() const override { return true; }
 
  private:
   kdl_host_fn call_;
@@ -202,10 +246,7 @@ Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,
     return Invalid("copy from ", Describe(*source), " to ", Describe(*target),
                    ": source and target share memory");
   }
-  const kdl_region region = RegionOf(to.view, OffsetInBuffer(to), from.view, OffsetInBuffer(from));
-  *operation =
-      Ref<Operation>::Take(new CopyOperation(Ref<Buffer>::Share(target), Ref<Buffer>::Share(source),
-                                             region, cause == nullptr ? "copy" : cause));
+  *operation = Ref<Operation>::Take(new CopyOperation(to, from, cause == nullptr ? "copy" : cause));
   return nullptr;
 }
 
@@ -215,11 +256,7 @@ Error MakeFill(const kdl_array& to, std::uint64_t bits, Ref<Operation>* operatio
     *operation = MakeHostCall(nullptr, nullptr, nullptr);
     return nullptr;
   }
-  const std::int64_t offset = OffsetInBuffer(to);
-  const kdl_region region = RegionOf(to.view, offset, to.view, offset);
-  *operation =
-      Ref<Operation>::Take(new FillOperation(Ref<Buffer>::Share(Unwrap(to.buffer)), region, bits,
-                                             static_cast<std::int32_t>(ElementBytes(to.view))));
+  *operation = Ref<Operation>::Take(new FillOperation(to, bits));
   return nullptr;
 }
 

@@ -15,13 +15,16 @@ FailurePtr MakeFailure(const Error& error) {
   return failure;
 }
 
-Event::Event(Ref<Timeline> timeline, std::uint64_t value)
-    : timeline_(std::move(timeline)), value_(value) {}
+Event::Event(Ref<Timeline> timeline, std::uint64_t value, std::shared_ptr<ClockCell> cell)
+    : timeline_(std::move(timeline)), value_(value), cell_(std::move(cell)) {}
 
 Event::~Event() = default;
 
 Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value)
-    : scheduler_(std::move(scheduler)), value_(value) {}
+    : scheduler_(std::move(scheduler)), value_(value) {
+  const std::lock_guard lock(scheduler_->mutex_);
+  id_ = ++scheduler_->timelines_;
+}
 
 Timeline::~Timeline() = default;
 
@@ -63,9 +66,15 @@ Ref<Event> Scheduler::Enqueue(Queue& queue, Ref<Operation> operation,
   } else if (queue.failed_ != nullptr && !queue.failed_->reported) {
     op.failure_ = queue.failed_;
   }
+  if (host_order_ != nullptr) {
+    op.order_ = std::make_unique<OrderNote>();
+    op.order_->host = host_order_->clock();
+    op.order_->is_host_call = op.is_host_call();
+  }
   for (kdl_event* handle : after) {
     if (handle == nullptr) continue;
     const Event& event = *Unwrap(handle);
+    if (op.order_ != nullptr) op.order_->after.push_back(Ref<Event>::Share(Unwrap(handle)));
     FailurePtr cause;
     const State state = Poll(event.timeline(), event.value(), &cause);
     if (state == State::kFailed && op.failure_ == nullptr) op.failure_ = cause;
@@ -74,7 +83,10 @@ Ref<Event> Scheduler::Enqueue(Queue& queue, Ref<Operation> operation,
     event.timeline().waiters_.emplace(event.value(), operation);
   }
   Ref<Event> event;
-  if (wants_event) event = MakeRef<Event>(queue.timeline_, op.value_);
+  if (wants_event) {
+    event = MakeRef<Event>(queue.timeline_, op.value_,
+                           op.order_ == nullptr ? nullptr : op.order_->cell);
+  }
   queue.operations_.push_back(std::move(operation));
   MakeReady(queue);
   Drain(lock);
@@ -112,7 +124,11 @@ void Scheduler::Drain(Lock& lock) {
 void Scheduler::RunOne(Lock& lock) {
   const Ref<Operation> operation = std::move(ready_.front());
   ready_.pop_front();
-  const FailurePtr failure = operation->failure_;
+  FailurePtr failure = operation->failure_;
+  if (operation->order_ != nullptr) {
+    const FailurePtr race = CheckOrder(*operation);
+    if (failure == nullptr) failure = race;
+  }
   lock.unlock();
   if (failure == nullptr) {
     operation->Start();
@@ -128,6 +144,7 @@ void Scheduler::Finish(Operation& operation, FailurePtr failure) {
   Lock lock(mutex_);
   Queue& queue = *operation.queue_;
   operation.finished_ = true;
+  if (operation.order_ != nullptr && operation.order_->is_host_call) LearnFromHostCall(operation);
   finished = std::move(queue.operations_.front());
   queue.operations_.pop_front();
   queue.busy_ = false;
@@ -188,17 +205,30 @@ Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,
   return State::kFailed;
 }
 
-Error Scheduler::Wait(Timeline& timeline, std::uint64_t value, std::int64_t timeout_ns) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+Error Scheduler::Wait(const Event& event, std::int64_t timeout_ns) {
   Lock lock(mutex_);
+  return WaitLocked(lock, event.timeline(), event.value(), event.cell_.get(), timeout_ns);
+}
+
+Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
+                            const ClockCell* cell, std::int64_t timeout_ns) {
+  using SteadyClock = std::chrono::steady_clock;
+  const SteadyClock::time_point start = SteadyClock::now();
+  const auto is_late = [&] {
+    return timeout_ns >= 0 && SteadyClock::now() - start >= std::chrono::nanoseconds(timeout_ns);
+  };
   for (;;) {
     FailurePtr cause;
     const State state = Poll(timeline, value, &cause);
+    if (state != State::kPending) Learn(timeline, value, cell);
     if (state == State::kDone) return nullptr;
     if (state == State::kFailed) {
       cause->reported = true;
       return cause->ToError();
+    }
+    if (is_late()) {
+      return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
+                  " nanoseconds");
     }
     if (!ready_.empty()) {
       // Inside an operation of this thread the loop around it runs the rest.
@@ -216,31 +246,23 @@ Error Scheduler::Wait(Timeline& timeline, std::uint64_t value, std::int64_t time
       changed_.wait_until(lock, start + std::chrono::nanoseconds(timeout_ns));
     }
     --waiting_;
-    if (timeout_ns >= 0 && Clock::now() - start >= std::chrono::nanoseconds(timeout_ns) &&
-        Poll(timeline, value, &cause) == State::kPending) {
-      return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
-                  " nanoseconds");
-    }
   }
 }
 
 Error Scheduler::WaitForQueue(Queue& queue) {
-  std::uint64_t last = 0;
-  {
-    const Lock lock(mutex_);
-    last = queue.last_value_;
-  }
-  Error error = Wait(*queue.timeline_, last, -1);
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
+  Error error = WaitLocked(lock, *queue.timeline_, queue.last_value_, nullptr, -1);
   if (error != nullptr || queue.failed_ == nullptr || queue.failed_->reported) return error;
   queue.failed_->reported = true;
   return queue.failed_->ToError();
 }
 
-bool Scheduler::IsDone(Timeline& timeline, std::uint64_t value) {
+bool Scheduler::IsDone(const Event& event) {
   const Lock lock(mutex_);
   FailurePtr cause;
-  return Poll(timeline, value, &cause) != State::kPending;
+  if (Poll(event.timeline(), event.value(), &cause) == State::kPending) return false;
+  Learn(event.timeline(), event.value(), event.cell_.get());
+  return true;
 }
 
 Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
@@ -252,6 +274,12 @@ Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
   if (timeline.broken_ != nullptr) {
     return Invalid("signal of ", value,
                    " on a timeline that has failed: ", timeline.broken_->message);
+  }
+  if (host_order_ != nullptr) {
+    constexpr std::size_t kMostSignals = 1000;
+    if (timeline.signals_.size() == kMostSignals)
+      timeline.signals_.erase(timeline.signals_.begin());
+    timeline.signals_[value] = host_order_->clock();
   }
   Advance(timeline, value, nullptr);
   if (waiting_ > 0) changed_.notify_all();

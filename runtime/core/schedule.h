@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/order.h"
 #include "core/ref.h"
 #include "kdl/device_plugin.h"
 
@@ -45,15 +46,19 @@ FailurePtr MakeFailure(const Error& error);
 // A point on a timeline.
 class Event : public Counted {
  public:
-  Event(Ref<Timeline> timeline, std::uint64_t value);
+  // `cell` is the operation's that the event stands for, where orders are checked.
+  Event(Ref<Timeline> timeline, std::uint64_t value, std::shared_ptr<ClockCell> cell = nullptr);
   ~Event() override;
 
   Timeline& timeline() const { return *timeline_; }
   std::uint64_t value() const { return value_; }
 
  private:
+  friend class Scheduler;
+
   Ref<Timeline> timeline_;
   std::uint64_t value_;
+  std::shared_ptr<ClockCell> cell_;
 };
 
 // A counter that only rises.
@@ -72,9 +77,13 @@ class Timeline : public Counted {
     FailurePtr cause;
   };
   std::shared_ptr<Scheduler> scheduler_;
+  std::uint64_t id_;  // of the scheduler's timelines, from 1
   std::uint64_t value_;
-  std::vector<FailedSpan> failed_;                        // at or below value_, ascending
-  FailurePtr broken_;                                     // everything above value_ has failed
+  Clock clock_;  // of the last operation started, where it is a queue's
+  std::map<std::uint64_t, Clock>
+      signals_;                     // what was known at each signal, where it is the caller's
+  std::vector<FailedSpan> failed_;  // at or below value_, ascending
+  FailurePtr broken_;               // everything above value_ has failed
   std::multimap<std::uint64_t, Ref<Operation>> waiters_;  // by the value that they wait for
 };
 
@@ -86,6 +95,11 @@ class Operation : public Counted {
   // Lets go of what the work needed. Called once, after the work or instead of it, and before the
   // operation's event completes.
   virtual void Drop() = 0;
+  // For checks of order: "launch of 'matmul'", and the memory that it touches.
+  virtual std::string Describe() const = 0;
+  virtual std::vector<Access> Accesses() const = 0;
+  // Whether the caller's code runs in it, which then sees what came before and may touch buffers.
+  virtual bool is_host_call() const { return false; }
 
   // Ends the operation; from any thread.
   void Finish(Error error);
@@ -99,7 +113,8 @@ class Operation : public Counted {
   std::uint64_t value_ = 0;  // on the queue's timeline
   int waits_ = 0;            // events that are still pending
   bool finished_ = false;
-  FailurePtr failure_;  // why it will not run
+  FailurePtr failure_;                // why it will not run
+  std::unique_ptr<OrderNote> order_;  // where orders are checked
 };
 
 // Operations of one device, in order.
@@ -135,14 +150,19 @@ class Scheduler {
                      bool wants_event);
 
   // Gives the event's failure, or a timeout; a negative timeout is none.
-  Error Wait(Timeline& timeline, std::uint64_t value, std::int64_t timeout_ns);
+  Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForQueue(Queue& queue);
-  bool IsDone(Timeline& timeline, std::uint64_t value);
+  bool IsDone(const Event& event);
 
   Error Signal(Timeline& timeline, std::uint64_t value);
   // Fails what lies above the counter. The first cause stays.
   void Break(Timeline& timeline, FailurePtr cause);
   std::uint64_t Value(const Timeline& timeline);
+
+  // From now on, operations that touch the same memory without order fail.
+  void CheckOrders();
+  // The host maps a buffer, or has written to one that it had mapped.
+  Error CheckHostAccess(Buffer& buffer, bool writes);
 
   // Fails what has not started and waits for the rest. Nothing may be enqueued from now on.
   void Shutdown();
@@ -150,10 +170,19 @@ class Scheduler {
  private:
   friend class Operation;
   friend class Queue;
+  friend class Timeline;
   using Lock = std::unique_lock<std::mutex>;
   enum class State { kPending, kDone, kFailed };
 
   void Finish(Operation& operation, FailurePtr failure);
+  Error WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
+                   std::int64_t timeout_ns);
+  void Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell);
+  Clock ClockOf(const Timeline& timeline, std::uint64_t value, const ClockCell* cell) const;
+  // Computes the clock of an operation that starts. Gives a failure where it races.
+  FailurePtr CheckOrder(Operation& operation);
+  // What a host call did, the host did: what comes after the call comes after that.
+  void LearnFromHostCall(Operation& operation);
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
   void Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure);
   void WakeWaiters(Timeline& timeline);
@@ -169,6 +198,8 @@ class Scheduler {
   std::vector<std::thread::id> draining_;  // threads that will run what is ready
   std::vector<Queue*> queues_;
   FailurePtr closed_;
+  std::uint64_t timelines_ = 0;
+  std::unique_ptr<HostOrder> host_order_;  // null: orders are not checked
 };
 
 }  // namespace kdl::runtime

@@ -120,7 +120,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .exact = IsExact(features) ? 1 : 0,
             .host_visible = 0,
             .functional = 1,
-            .reserved0 = 0,
+            .checks_order = 1,
             .features = features,
             .image_kind = "host",
             .arch = ProcessorArch().data()};

@@ -64,7 +64,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .exact = IsExact(host.options.features) ? 1 : 0,
             .host_visible = 1,
             .functional = 0,
-            .reserved0 = 0,
+            .checks_order = 0,
             .features = host.options.features,
             .image_kind = "host",
             .arch = ProcessorArch().data()};

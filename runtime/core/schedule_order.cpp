@@ -1,0 +1,73 @@
+// The scheduler's part in checks of order: what is known when, and where it is compared.
+#include "core/device.h"
+#include "core/schedule.h"
+
+namespace kdl::runtime {
+
+void Scheduler::CheckOrders() {
+  const Lock lock(mutex_);
+  if (host_order_ == nullptr) host_order_ = std::make_unique<HostOrder>();
+}
+
+// What had completed when the timeline reached `value`.
+Clock Scheduler::ClockOf(const Timeline& timeline, std::uint64_t value,
+                         const ClockCell* cell) const {
+  if (cell != nullptr) return cell->clock;
+  const auto signal = timeline.signals_.lower_bound(value);
+  return signal != timeline.signals_.end() ? signal->second : timeline.clock_;
+}
+
+void Scheduler::Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell) {
+  if (host_order_ == nullptr) return;
+  host_order_->Learn(ClockOf(timeline, value, cell), {timeline.id_, value});
+}
+
+FailurePtr Scheduler::CheckOrder(Operation& operation) {
+  OrderNote& note = *operation.order_;
+  Timeline& timeline = *operation.queue_->timeline_;
+  Clock& clock = note.cell->clock;
+  clock = note.host;
+  Join(&clock, timeline.clock_);
+  if (operation.value_ > 1) Join(&clock, {{timeline.id_, operation.value_ - 1}});
+  for (const Ref<Event>& event : note.after) {
+    FailurePtr unused;
+    if (Poll(event->timeline(), event->value(), &unused) == State::kPending) continue;
+    Join(&clock, ClockOf(event->timeline(), event->value(), event->cell_.get()));
+    Join(&clock, {{event->timeline().id_, event->value()}});
+  }
+  note.after.clear();
+  timeline.clock_ = clock;
+  if (operation.failure_ != nullptr) return nullptr;
+  const TimelinePoint point = {timeline.id_, operation.value_};
+  const std::string who = operation.Describe();
+  const std::vector<Access> accesses = operation.Accesses();
+  for (const Access& access : accesses) {
+    const std::string conflict = access.buffer->access_log().FindConflict(access, clock);
+    if (conflict.empty()) continue;
+    return MakeFailure(Invalid(who, access.writes ? " writes " : " reads ",
+                               Describe(*access.buffer), ", and ", conflict,
+                               ", with nothing that orders the one after the other; let one wait "
+                               "for the other's event"));
+  }
+  for (const Access& access : accesses) {
+    access.buffer->access_log().Add(access, clock, point, who);
+  }
+  if (note.is_host_call) host_order_->Learn(clock, point);
+  return nullptr;
+}
+
+void Scheduler::LearnFromHostCall(Operation& operation) {
+  Join(&operation.order_->cell->clock, host_order_->clock());
+  Join(&operation.queue_->timeline_->clock_, host_order_->clock());
+}
+
+Error Scheduler::CheckHostAccess(Buffer& buffer, bool writes) {
+  const Lock lock(mutex_);
+  if (host_order_ == nullptr || buffer.bytes() == 0) return nullptr;
+  const std::string conflict = host_order_->Touch(buffer, writes);
+  if (conflict.empty()) return nullptr;
+  return Invalid("the host ", writes ? "writes " : "reads ", Describe(buffer), ", and ", conflict,
+                 "; the host must wait for its event first");
+}
+
+}  // namespace kdl::runtime
