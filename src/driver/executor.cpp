@@ -53,7 +53,9 @@ uint8_t ElementCode(Scalar scalar) {
 
 Status StatusOf(kdl_error* error) {
   if (error == nullptr) return {};
-  Failure failure{kdl_error_message(error), KindOf(kdl_error_code(error))};
+  kdl_code code = kdl_error_code(error);
+  KDL_CHECK(code != KDL_ERROR_INTERNAL, "{}", kdl_error_message(error));
+  Failure failure{kdl_error_message(error), KindOf(code)};
   kdl_error_free(error);
   return failure;
 }

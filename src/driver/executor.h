@@ -18,7 +18,7 @@ namespace kdl::driver {
 uint8_t ElementCode(Scalar scalar);
 
 /// Takes the error: success for null. Who has to act follows from its code: the user for wrong
-/// arguments and traps, else the environment.
+/// arguments and traps, else the environment; a fault of generated code ends the process as ours.
 Status StatusOf(kdl_error* error);
 
 /// Runs programs over the runtime: what they ask for becomes calls of the C interface, the same
