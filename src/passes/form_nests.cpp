@@ -89,8 +89,10 @@ struct Group {
   }
 };
 
-/// Outermost first: so that the innermost loop walks the last dimension of what is written, else of what is read.
+/// Outermost first: so that the innermost loop walks the last dimension of what is written, else of what is read. Where an
+/// element may trap, in the order of the axes: the first that traps is then the same one.
 AxisList LoopOrder(const Group& group) {
+  if (std::any_of(group.members.begin(), group.members.end(), MayTrap)) return group.axes;
   const Op* anchor = nullptr;
   for (const Op* op : group.members) {
     if (IsMemory(op) && (!anchor || (op->kind() == OpKind::Store && anchor->kind() == OpKind::Load))) anchor = op;

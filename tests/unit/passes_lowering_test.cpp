@@ -283,6 +283,51 @@ kernel @gather dims(%M, %N) (%t: tensor<i32,[M]> in, %x: tensor<f32,[N]> in, %y:
                 {{{"M", 9}, {"N", 10}}, {{"M", 9}, {"N", 3}}, {{"M", 9}, {"N", 0}}});
 }
 
+TEST_CASE("an access that walks memory across the axes traps first where the axes say") {
+  CheckLowering(R"(
+kernel @across dims(%M, %N) (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[M,N]> inout) {
+  axis i = M by 4
+  axis j = N by 8
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %a = load %x[2*%j, %i + 1] {edge = guard, text = "x[2*j, i + 1]"} : tile<f32; i j>
+    store %a to %y[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                kTwoDims);
+}
+
+TEST_CASE("a tile that took the place of a carried one is not written over while it is needed") {
+  CheckLowering(R"(
+kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout) {
+  axis i = M by 8
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %half = const 0.5 : f32
+  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+    %a = load %x[%i] {edge = clip} : tile<f32; i>
+    %b = neg %a : tile<f32; i>
+    %p, %q = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b) {
+      %r = loop %m in %0 .. %n step %1 carry(%s = %p1) {
+        %s1 = add %s, %half : tile<f32; i>
+        yield %s1
+      } : tile<f32; i>
+      %t = mul %q1, %half : tile<f32; i>
+      yield %t, %r
+    } : tile<f32; i>, tile<f32; i>
+    store %p to %y[%i, 0] {edge = clip}
+    store %q to %y[%i, 1] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                {{{"M", 5}, {"N", 0}}, {{"M", 5}, {"N", 1}}, {{"M", 9}, {"N", 4}}});
+}
+
 TEST_CASE("elements outside have a value, masks keep elements out") {
   CheckLowering(R"(
 kernel @stencil dims(%M, %N) (%x: tensor<f32,[M,N]> in, %m: tensor<bool,[M,N]> in, %y: tensor<f32,[M,N]> inout) {

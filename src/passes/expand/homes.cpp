@@ -27,6 +27,18 @@ bool ComesAfter(const Op* later, const Op* op) {
   return false;
 }
 
+/// Whether no tile that stands in `buffer` is looked at behind `op` in its block. Uses outside that block are those of the
+/// loop or branch around, which come before it or see what it yields.
+bool IsFreeBehind(const Expander& e, const Value* buffer, const Op* op) {
+  return std::none_of(e.homes.begin(), e.homes.end(), [&](const auto& entry) {
+    const auto& [tile, home] = entry;
+    if (home.buffer != buffer) return false;
+    return std::any_of(tile->uses().begin(), tile->uses().end(), [&](const ir::Use& use) {
+      return ComesAfter(AncestorIn(op->block(), use.user), op);
+    });
+  });
+}
+
 /// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
 bool Disturbs(const Expander& e, const Op* def, const Home& home) {
   if (def->kind() == OpKind::Nest) return false;
@@ -47,10 +59,10 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
     target = parent->result(use.operand);
   } else if (parent->kind() == OpKind::Loop) {
     target = use.user->block()->param(use.operand + 1);
-    if (!DiesAt(target, def)) return std::nullopt;
   }
   auto home = target ? e.homes.find(target) : e.homes.end();
-  bool usable = home != e.homes.end() && !Disturbs(e, def, home->second);
+  bool usable = home != e.homes.end() && IsFreeBehind(e, home->second.buffer, def) &&
+                !Disturbs(e, def, home->second);
   return usable ? std::optional(home->second) : std::nullopt;
 }
 
