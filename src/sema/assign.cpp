@@ -185,8 +185,8 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   if (!missing.empty()) return ReportMissingRanges(state, assign, target, missing);
   MarkInPlace(state, assign);
   const Entity* variable = state.fn.exprs[assign.target].entity;
-  if (variable != nullptr && (state.divergent > 0 || DependsOnCore(state, assign.value))) {
-    state.core_dependent.insert(variable);
+  if (variable != nullptr && variable->kind == EntityKind::Var) {
+    RecordInfluence(state, variable, assign.value);
   }
 }
 

@@ -212,7 +212,10 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   for (const Expr* arg : args) {
     if (state.fn.exprs[arg].type.is_error()) return Type{};
   }
-  CheckedFunction* callee = Choose(state, group, ChooseKinds(state, call, group, args), call.span);
+  size_t errors = state.diagnostics.error_count();
+  std::vector<KindChoice> choices = ChooseKinds(state, call, group, args);
+  if (state.diagnostics.error_count() != errors) return Type{};
+  CheckedFunction* callee = Choose(state, group, choices, call.span);
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;

@@ -157,11 +157,34 @@ void CheckRecursion(FunctionGroup& group, std::unordered_set<FunctionGroup*>& do
   done.insert(&group);
 }
 
+size_t ErrorsIn(const FunctionGroup& group) {
+  size_t errors = 0;
+  for (const DiagnosticEngine* report : group.reports) errors += report->error_count();
+  return errors;
+}
+
+bool HasStopped(ModuleState& module, const FunctionGroup& next) {
+  if (!module.has_stopped && module.errors_in_functions > kMaxErrors) {
+    module.has_stopped = true;
+    module.diagnostics.Report(diag::TooManyErrors, next.item->name.span, kMaxErrors);
+  }
+  return module.has_stopped;
+}
+
 void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
   for (auto& [item, entity] : items.consts) EvaluateConst(module, module.items, entity);
   for (auto& [item, entity] : items.devices) CheckDevice(module, *item, *entity);
-  for (FunctionGroup* group : items.functions) DeclareSignatures(module, *group);
-  for (FunctionGroup* group : items.functions) CheckBodies(module, *group);
+  for (FunctionGroup* group : items.functions) {
+    if (HasStopped(module, *group)) break;
+    DeclareSignatures(module, *group);
+    module.errors_in_functions += ErrorsIn(*group);
+  }
+  for (FunctionGroup* group : items.functions) {
+    if (HasStopped(module, *group)) break;
+    size_t before = ErrorsIn(*group);
+    CheckBodies(module, *group);
+    module.errors_in_functions += ErrorsIn(*group) - before;
+  }
   for (size_t i = 0; i < module.pending_bodies.size(); ++i) {
     CheckBodies(module, *module.pending_bodies[i]);
   }

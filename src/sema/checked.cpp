@@ -19,7 +19,7 @@ const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
 }
 
 std::string CheckedFunction::InstanceName() const {
-  std::string name = item->name.name.str();
+  std::string name = fmt::format("{}{}", from_library ? "std." : "", item->name.name.text());
   for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
   return name;
 }

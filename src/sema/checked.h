@@ -189,7 +189,7 @@ struct CheckedFunction {
 
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
-  /// The name, then `.f32` for each type generic: one of a kind in the module.
+  /// The name, then `.f32` for each type generic; of a library fn after `std.`. One of a kind.
   std::string InstanceName() const;
 };
 

@@ -29,7 +29,7 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
                     ? "write `inf` where infinity is meant"
                     : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
   } else if (Info(scalar).bits < 64) {
-    report.Help("use i64");
+    report.Help("i64 holds it: declare the variable i64, or write the other side `… as i64`");
   }
 }
 
@@ -104,12 +104,29 @@ std::string AsHint(const FunctionState& state, const Expr* expr, Scalar scalar) 
   return fmt::format("{}{}{} as {}", wrap ? "(" : "", text, wrap ? ")" : "", Spelling(scalar));
 }
 
+bool Floors(const FunctionState& state, const Expr* expr) {
+  auto literal = state.literals.find(expr);
+  if (literal != state.literals.end()) return literal->second.floored;
+  bool floors = false;
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
+  if (binary != nullptr && binary->op == syntax::BinaryOp::Div) floors = true;
+  ForEachTyped(expr, [&](const Expr* child) { floors = floors || Floors(state, child); });
+  return floors;
+}
+
 bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
   ExprInfo& info = state.fn.exprs[expr];
   if (!info.type.is_literal()) return info.type.is_error() || info.type.scalar == scalar;
   bool is_float = info.type.kind == TypeKind::FloatLiteral;
   info.type.kind = TypeKind::Error;
   auto literal = state.literals.find(expr);
+  if (!is_float && IsFloat(scalar) && Floors(state, expr)) {
+    state.diagnostics
+        .Report(diag::FlooredForFloat, expr->span, Quote(state, expr), Spelling(scalar))
+        .Help(fmt::format("write the numbers with a point, as 1.0, or '{}' if that is meant",
+                          AsHint(state, expr, scalar)));
+    return false;
+  }
   if (scalar == Scalar::Bool) {
     state.diagnostics.Report(diag::LiteralForBool, expr->span, state.Text(expr->span))
         .Help("write `true`, `false` or a comparison");

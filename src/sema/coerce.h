@@ -11,6 +11,10 @@ namespace kdl::sema {
 /// Gives an expression of literals its type, down to its leaves. Reports what does not fit.
 bool Coerce(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
+/// Whether an integer division in an expression of literals may leave a rest: as floats it would
+/// not be what it is as integers.
+bool Floors(const FunctionState& state, const syntax::Expr* expr);
+
 /// The type that a literal has without context: i32 or f32, in contracts i64 or f64. Other
 /// expressions stay as they are. The final type.
 Type Default(FunctionState& state, const syntax::Expr* expr);

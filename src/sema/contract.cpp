@@ -26,6 +26,7 @@ using syntax::NameExpr;
 class ContractGuard {
  public:
   explicit ContractGuard(FunctionState& state) : state_(state), scope_(state.scopes) {
+    contract_.errors_before = state.diagnostics.error_count();
     contract_.depth = state.scopes.depth() - 1;
     state_.contract = &contract_;
   }
@@ -47,13 +48,16 @@ Entity* NewIndex(FunctionState& state, const syntax::Ident& name) {
   return entity;
 }
 
-/// Every index name has an extent; false where one has none, reported.
+/// Every index name has an extent; false where one has none, reported unless another fault of the
+/// equation may be why.
 bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names) {
   bool ok = true;
+  bool says = state.diagnostics.error_count() == state.contract->errors_before;
   for (Entity* entity : names) {
     if (entity->range.domain != nullptr || entity->type.is_error()) continue;
     entity->type = Type{};
     ok = false;
+    if (!says) continue;
     state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
         .Help(fmt::format("index a tensor by it alone, as in a[{}], or correct the name",
                           entity->name.text()));

@@ -96,6 +96,11 @@ Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& inf
   if (entity == nullptr) return CheckBuiltinName(state, name, info);
   info.entity = entity;
   info.size = entity->size;
+  if (state.spmd_depth != 0 && state.core_dependent.contains(entity)) {
+    state.diagnostics.Report(diag::CoreDependentInSpmd, name.span, name.name.text())
+        .Note(entity->span, "declared here");
+    return Type{};
+  }
   switch (entity->kind) {
     case EntityKind::Const:
       return CheckConstName(state, &name, info, entity);
@@ -320,7 +325,9 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
   if (!info.type.is_literal()) return info.type;
   bool same_group = IsFloat(target) == (info.type.kind == TypeKind::FloatLiteral);
   auto literal = state.literals.find(operand);
-  if (literal != state.literals.end()) {
+  if (IsFloat(target) && !same_group && Floors(state, operand)) {
+    Coerce(state, operand, Scalar::I64);
+  } else if (literal != state.literals.end()) {
     if (ToConstant(literal->second, target)) {
       Coerce(state, operand, target);
     } else if (!literal->second.is_float) {

@@ -269,7 +269,10 @@ Folded Fold(BinaryOp op, const Literal& a, const Literal& b) {
   std::optional<__int128> value = FoldIntegers(op, a.integer, b.integer);
   if (!value) return {};
   if (*value < kMin || *value > kMax) return {std::nullopt, FoldFailure::TooLarge};
-  return {Literal::Int(*value), std::nullopt};
+  Literal literal = Literal::Int(*value);
+  bool has_rest = op == BinaryOp::Div && a.integer % b.integer != 0;
+  literal.floored = has_rest || a.floored || b.floored;
+  return {literal, std::nullopt};
 }
 
 std::optional<Constant> ToConstant(const Literal& literal, Scalar scalar) {

@@ -16,6 +16,7 @@ struct Literal {
   bool is_float = false;
   __int128 integer = 0;
   double real = 0;
+  bool floored = false;   ///< an integer division in it left a rest
   bool negative = false;  ///< of `text`
   std::string_view text;  ///< the decimal digits; empty: `real` is the value
 

@@ -169,9 +169,15 @@ bool UsesEarlier(FunctionState& state, const Extent& extent,
   return (extent.lo != nullptr && AnyOf(extent.lo, is_earlier)) || AnyOf(extent.hi, is_earlier);
 }
 
-bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
+/// The word `spmd`.
+Span Head(const ForStmt& loop) {
   Span head = loop.span;
   head.end = head.begin + 4;
+  return head;
+}
+
+bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
+  Span head = Head(loop);
   if (state.kind() != FunctionKind::Kernel) {
     state.diagnostics.Report(diag::Misplaced, head, "`spmd for`", "a program")
         .Help("a kernel deals blocks to cores; a program launches it with `spmd`");
@@ -183,19 +189,20 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
     return false;
   }
   if (state.divergent > 0) {
-    state.diagnostics.Report(diag::DivergentSpmd, head);
+    ReportDivergent(state, head);
     return false;
   }
   return true;
 }
 
-bool BoundsDependOnCore(FunctionState& state, const ForStmt& loop) {
+std::vector<const Expr*> BoundsOf(const ForStmt& loop) {
+  std::vector<const Expr*> bounds;
   for (const Binder& binder : loop.binders) {
     for (const Expr* expr : {binder.extent.lo, binder.extent.hi, binder.extent.step}) {
-      if (expr != nullptr && DependsOnCore(state, expr)) return true;
+      if (expr != nullptr) bounds.push_back(expr);
     }
   }
-  return false;
+  return bounds;
 }
 
 std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bool is_spmd) {
@@ -218,6 +225,11 @@ std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bo
 
 }  // namespace
 
+void ReportDivergent(FunctionState& state, Span head) {
+  state.diagnostics.Report(diag::DivergentSpmd, head)
+      .Help("a condition or bound around it may use sizes, parameters and core_num, not core_id");
+}
+
 void CheckFor(FunctionState& state, const ForStmt& loop) {
   ScopeGuard scope(state.scopes);
   bool is_spmd = loop.is_spmd && MayHoldSpmd(state, loop);
@@ -231,8 +243,16 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   } else {
     for (const Binder& binder : loop.binders) DeclareFaulty(state, binder.name);
   }
-  int divergent = BoundsDependOnCore(state, loop) ? 1 : 0;
+  std::vector<const Expr*> bounds = BoundsOf(loop);
+  int divergent = 0;
+  for (const Expr* bound : bounds) divergent |= DependsOnCore(state, bound) ? 1 : 0;
+  if (is_spmd) {
+    for (const Expr* condition : state.conditions)
+      state.uniform.emplace_back(condition, Head(loop));
+  }
   size_t around = state.spmd_depth;
+  size_t conditions = state.conditions.size();
+  state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());
   state.divergent += divergent;
   ++state.loop_depth;
   if (loop.is_spmd && around == 0) state.spmd_depth = state.scopes.depth();
@@ -240,6 +260,7 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   state.spmd_depth = around;
   --state.loop_depth;
   state.divergent -= divergent;
+  state.conditions.resize(conditions);
 }
 
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range) {

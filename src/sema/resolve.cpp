@@ -97,8 +97,10 @@ bool IsFaulty(const Entity& entity) {
 
 void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
+  constexpr size_t kMostCandidates = 5000;
   std::vector<std::string_view> candidates = state.scopes.AllNames();
   for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
+  if (candidates.size() > kMostCandidates) return;
   std::string_view nearest = NearestName(name, candidates);
   if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
 }

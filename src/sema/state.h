@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "sema/checked.h"
@@ -43,6 +44,17 @@ struct ModuleState {
   std::unordered_set<const Entity*> const_failed = {};  ///< those that have no value
   std::unordered_map<const Entity*, FunctionGroup*> groups = {};
   std::vector<FunctionGroup*> pending_bodies = {};  ///< library fns that are used
+  size_t errors_in_functions = 0;
+  bool has_stopped = false;  ///< there were too many errors
+};
+
+/// A file with more errors than this is not checked to its end.
+inline constexpr size_t kMaxErrors = 200;
+
+/// What makes the value of a variable: `value`, or a condition around its assignment.
+struct Influence {
+  const Entity* variable = nullptr;
+  const syntax::Expr* value = nullptr;
 };
 
 /// What the index names of one equation or requirement are.
@@ -51,6 +63,7 @@ struct ContractState {
   std::vector<Entity*> over = {};                         ///< those of reductions
   std::unordered_map<const Entity*, Span> bound_at = {};  ///< what gave them their extents
   size_t depth = 0;                                       ///< scopes around the equation's own
+  size_t errors_before = 0;                               ///< those reported before the equation
 };
 
 /// Where in a function the walk is.
@@ -62,15 +75,20 @@ struct FunctionState {
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals = {};
   std::unordered_set<const Entity*> core_dependent = {};  ///< lets and vars that differ by core
+  std::vector<Influence> influences = {};                 ///< of a kernel's lets and vars
+  std::vector<const syntax::Expr*> conditions = {};       ///< conditions and bounds around
+  /// Each condition around a `spmd for`, with the place of that.
+  std::vector<std::pair<const syntax::Expr*, Span>> uniform = {};
   std::unordered_set<const Entity*> written = {};  ///< local tensors that a launch may have written
   std::unordered_map<const Entity*, int> loop_depth_of = {};  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of = {};    ///< lets and vars: scopes around them
   ContractState* contract = nullptr;                          ///< null outside contracts
   int range_values = 0;  ///< above 0: a range stands for its indices
   int loop_depth = 0;
-  int divergent = 0;      ///< ifs and loops around that differ by core
-  int core_zero = 0;      ///< ifs around that hold for core 0 only
-  size_t spmd_depth = 0;  ///< scopes around the body of `spmd for`; 0: outside
+  bool has_stopped = false;  ///< there were too many errors
+  int divergent = 0;         ///< ifs and loops around that differ by core
+  int core_zero = 0;         ///< ifs around that hold for core 0 only
+  size_t spmd_depth = 0;     ///< scopes around the body of `spmd for`; 0: outside
   bool in_const = false;
   bool in_signature = false;  ///< sizes are being bound
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
@@ -241,7 +242,7 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     entity->size = size;
   }
   state.depth_of[entity] = state.scopes.depth();
-  if (let.value != nullptr && DependsOnCore(state, let.value)) state.core_dependent.insert(entity);
+  if (let.value != nullptr) RecordInfluence(state, entity, let.value);
   state.fn.stmts[&let].entities = {entity};
 }
 
@@ -274,9 +275,11 @@ void CheckIf(FunctionState& state, const syntax::IfStmt& choice) {
   int core_zero = HoldsOnCoreZero(state, choice.condition) ? 1 : 0;
   state.divergent += divergent;
   state.core_zero += core_zero;
+  state.conditions.push_back(choice.condition);
   CheckBlock(state, *choice.then_block);
   state.core_zero -= core_zero;
   if (choice.else_stmt != nullptr) CheckStmt(state, choice.else_stmt);
+  state.conditions.pop_back();
   state.divergent -= divergent;
 }
 
@@ -306,7 +309,16 @@ void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
       .Help(fmt::format("write '{}'", AsHint(state, stmt.value, result.scalar)));
 }
 
+bool HasStopped(FunctionState& state, const Stmt* stmt) {
+  if (state.diagnostics.error_count() <= kMaxErrors) return false;
+  if (!std::exchange(state.has_stopped, true)) {
+    state.diagnostics.Report(diag::TooManyErrors, HeadOf(state, stmt), kMaxErrors);
+  }
+  return true;
+}
+
 void CheckStmt(FunctionState& state, const Stmt* stmt) {
+  if (HasStopped(state, stmt)) return;
   CheckAttributes(state, stmt->attributes);
   if (!MayStand(state, stmt)) return;
   switch (stmt->kind) {
@@ -365,6 +377,24 @@ void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool
   }
 }
 
+/// Loops carry values back to conditions that were checked before: what turned out to differ by
+/// core may stand in one around a `spmd for`.
+void CheckUniform(FunctionState& state) {
+  if (state.uniform.empty()) return;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Influence& influence : state.influences) {
+      if (state.core_dependent.contains(influence.variable)) continue;
+      if (!DependsOnCore(state, influence.value)) continue;
+      state.core_dependent.insert(influence.variable);
+      progress = true;
+    }
+  }
+  for (const auto& [condition, head] : state.uniform) {
+    if (DependsOnCore(state, condition)) ReportDivergent(state, head);
+  }
+}
+
 }  // namespace
 
 void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
@@ -375,10 +405,18 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
 void CheckBody(FunctionState& state) {
   CheckAttributes(state, state.fn.item->attributes);
   CheckBlock(state, *state.fn.item->body);
+  CheckUniform(state);
   if (state.kind() == FunctionKind::Fn) {
     CheckReturns(state);
     CheckEarlyReturn(state, *state.fn.item->body, true);
   }
+}
+
+void RecordInfluence(FunctionState& state, const Entity* variable, const Expr* value) {
+  if (state.kind() != FunctionKind::Kernel) return;
+  if (state.divergent > 0 || DependsOnCore(state, value)) state.core_dependent.insert(variable);
+  state.influences.push_back({variable, value});
+  for (const Expr* condition : state.conditions) state.influences.push_back({variable, condition});
 }
 
 bool DependsOnCore(FunctionState& state, const Expr* expr) {

@@ -13,6 +13,12 @@ void CheckBody(FunctionState& state);
 /// Whether what an expression is differs from core to core.
 bool DependsOnCore(FunctionState& state, const syntax::Expr* expr);
 
+/// Notes that the value of a variable comes from `value`, and from the conditions around.
+void RecordInfluence(FunctionState& state, const Entity* variable, const syntax::Expr* value);
+
+/// Reports a `spmd for` that not all cores may come to.
+void ReportDivergent(FunctionState& state, Span head);
+
 // The kinds that have files of their own.
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);

@@ -75,6 +75,7 @@ constexpr std::string_view kWork =
           std::int64_t n, const Devices& devices) {
   const kdl::Device host = context.Select(devices.host);
   const kdl::Device npu = context.Select(devices.npu);
+  const kdl::Drain running({host.queue(0), npu.queue(1)});
   const std::int64_t N = x.size(0);
   x.Expect("x: in f32[N]", kdl::f32, {N});
   new_.Expect("new: out f32[N]", kdl::f32, {N});
@@ -321,7 +322,34 @@ program @p dims(%N) {export} (%x: tensor<f32,[N]> in) {
         std::string::npos);
   CHECK(text.find("host.queue(3).Launch(\"m.k<B=32>\", KDL_CORES_AUTO, {x}, {e});\n") !=
         std::string::npos);
-  CHECK(text.find("  host.queue(0).Wait();\n  host.queue(3).Wait();\n}\n") != std::string::npos);
+  CHECK(text.find("  const kdl::Drain running({host.queue(0), host.queue(3)});\n") !=
+        std::string::npos);
+  CHECK(text.find("  running.Wait();\n}\n") != std::string::npos);
+}
+
+TEST_CASE("a device that stands for another has its spec") {
+  ir::ReadText read = Read(R"(module "m"
+device @npu = "cuda?arch=sm_90,@cpu"
+device @cpu = "host"
+device @twin = "@npu"
+device @dsp
+kernel @k dims(%N) (%x: tensor<f32,[N]> in) {
+  return
+}
+program @p dims(%N) {export} (%x: tensor<f32,[N]> in) {
+  %e = launch @k on @dsp queue 0 (%x) after() : event
+  return
+}
+)");
+  REQUIRE_MESSAGE(read.module, read.Errors());
+  std::string header = PrintHeader(*read.module);
+  CHECK(header.find("  const char* npu = \"cuda?arch=sm_90,host\";\n") != std::string::npos);
+  CHECK(header.find("  const char* twin = \"cuda?arch=sm_90,host\";\n") != std::string::npos);
+  CHECK(header.find("  const char* dsp = \"\";  // a promise: the caller binds it\n") !=
+        std::string::npos);
+  std::string text = PrintOrchestration(*read.module);
+  CHECK(text.find("context.Select(devices.dsp)") != std::string::npos);
+  CHECK(text.find("context.Select(devices.cpu)") == std::string::npos);
 }
 
 TEST_CASE("names stay clear of C++'s words and of each other") {

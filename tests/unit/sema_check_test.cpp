@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sema/dump_checked.h"
+#include "sema/state.h"
 #include "sema_text.h"
 #include "syntax_corpus.h"
 
@@ -27,16 +28,35 @@ TEST_CASE("matmul and softmax are right as the language page has them") {
   CHECK(ToString(matmul.Of("matmul.bf16", "c[i, j]").type) == "f64[i, j]");
   Checked softmax(syntax::kSoftmax);
   CHECK(softmax.Rendered() == "");
-  CHECK(softmax.Of("softmax", "exp(m - z)").callee->InstanceName() == "exp_f32");
+  CHECK(softmax.Of("softmax", "exp(m - z)").callee->InstanceName() == "std.exp_f32");
 }
 
 TEST_CASE("of the library only what is used is checked and comes along") {
   Checked one("fn f(x: f64) -> f64 { return exp(x); }");
   CHECK(one.Errors() == "");
   REQUIRE(one.module.functions.size() == 3);
-  CHECK(one.module.functions[1]->InstanceName() == "exp_f64");
-  CHECK(one.module.functions[2]->InstanceName() == "helper");
+  CHECK(one.module.functions[1]->InstanceName() == "std.exp_f64");
+  CHECK(one.module.functions[2]->InstanceName() == "std.helper");
   CHECK(one.module.functions[2]->from_library);
+}
+
+TEST_CASE("names of the library stay out of the way") {
+  Checked one(
+      "fn helper(x: f64) -> f64 { return exp(x); }\n"
+      "fn exp_f64(x: f64) -> f64 { return helper(x); }");
+  CHECK(one.Rendered() == "");
+  REQUIRE(one.module.functions.size() == 4);
+  CHECK(one.Of("helper", "exp(x)").callee->from_library);
+  CHECK_FALSE(one.Of("exp_f64", "helper(x)").callee->from_library);
+}
+
+TEST_CASE("literals that divide integers do not become floats") {
+  Checked one(
+      "const HALF = 1 / 2;\n"
+      "kernel k<B: int>(x: in f32[N], y: out f32[N]) { spmd for i in N by 4 {\n"
+      "y[i] = x[i] * (1 / 2);\ny[i] = x[i] * HALF;\ny[i] = x[i] + B / 2;\n"
+      "y[i] = x[i] * (4 / 2) + (1 / 2) as f32 + (B / 2) as f32;\n} }");
+  CHECK(one.Errors() == "3:16 E0319, 4:15 E0319, 5:15 E0319");
 }
 
 TEST_CASE("a mistake is reported once, not where it leads") {
@@ -50,7 +70,7 @@ TEST_CASE("many mistakes are reported in the order of the text") {
   Checked one(
       "kernel b(x: in f32[M]) { let t = a; }\nkernel c(x: in f33[M]) { let t = b2; }\n"
       "const C = missing;\n");
-  CHECK(one.Errors() == "1:34 E0302, 2:16 E0313, 2:34 E0302, 3:11 E0302");
+  CHECK(one.Errors() == "1:34 E0302, 2:16 E0314, 2:34 E0302, 3:11 E0302");
 }
 
 TEST_CASE("what not all kinds have says which do") {
@@ -192,6 +212,21 @@ TEST_CASE("a file of a thousand kernels is checked in one walk") {
   Checked one(text);
   CHECK(one.Errors() == "");
   CHECK(one.module.functions.size() == 1001);
+}
+
+TEST_CASE("a file with very many errors is not checked to its end") {
+  std::string kernels;
+  for (int i = 0; i < 5000; ++i) {
+    kernels += fmt::format("kernel k{}(x: in f32[N]) {{ let t = missing; }}\n", i);
+  }
+  Checked many_kernels(kernels);
+  CHECK(many_kernels.diagnostics.error_count() == kMaxErrors + 2);
+  CHECK(many_kernels.Errors().ends_with("202:8 E0309"));
+  std::string body = "kernel k(x: in f32[N]) {\n";
+  for (int i = 0; i < 5000; ++i) body += fmt::format("let t{} = missing{};\n", i, i);
+  Checked one_kernel(body + "}");
+  CHECK(one_kernel.diagnostics.error_count() == kMaxErrors + 2);
+  CHECK(one_kernel.Errors().ends_with("203:1 E0309"));
 }
 
 TEST_CASE("deep expressions are checked") {
