@@ -49,7 +49,7 @@ struct Function {
   Name name;  ///< `matmul.f32`: the source name, a dot, the type bindings
   Loc loc;
   bool exported = false;
-  std::string doc;
+  std::string doc;  ///< lines that end in \n
   std::vector<TypeBinding> bindings;
   std::vector<Generic> generics;
   std::vector<Name> dims;  ///< size names, in the order of their first use

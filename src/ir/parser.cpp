@@ -67,16 +67,11 @@ bool ModuleReader::Read() {
 
 bool ModuleReader::ReadItem() {
   std::string doc;
-  bool documented = false;
-  while (std::optional<std::string> line = cursor_.DocLine()) {
-    if (documented) doc += '\n';
-    doc += *line;
-    documented = true;
-  }
+  while (std::optional<std::string> line = cursor_.DocLine()) doc += *line + '\n';
   if (cursor_.TryWord("kernel")) return ReadFunction(FunctionKind::Kernel, std::move(doc));
   if (cursor_.TryWord("fn")) return ReadFunction(FunctionKind::Fn, std::move(doc));
   if (cursor_.TryWord("program")) return ReadFunction(FunctionKind::Program, std::move(doc));
-  if (documented && cursor_.AtEnd()) return true;
+  if (!doc.empty() && cursor_.AtEnd()) return true;
   if (cursor_.TryWord("device")) return ReadDevice();
   if (cursor_.TryWord("module")) {
     std::optional<std::string> name = cursor_.QuotedText("the module's name in quotes");

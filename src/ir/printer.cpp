@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -378,12 +379,10 @@ std::string AxisText(const Axis& axis, AxisId id, const FunctionNames& names) {
 
 std::string DocText(std::string_view doc) {
   std::string text;
-  for (bool more = !doc.empty(); more;) {
-    size_t end = doc.find('\n');
-    more = end != std::string_view::npos;
-    std::string_view line = doc.substr(0, end);
+  while (!doc.empty()) {
+    std::string_view line = doc.substr(0, doc.find('\n'));
     text += line.empty() ? "///\n" : fmt::format("/// {}\n", line);
-    if (more) doc.remove_prefix(end + 1);
+    doc.remove_prefix(std::min(line.size() + 1, doc.size()));
   }
   return text;
 }
