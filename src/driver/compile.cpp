@@ -118,7 +118,9 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   DoingScope doing(fmt::format("reading '{}'", c.sources.path(file)));
   PhaseTimer timer(c, kParse);
   c.module = ir::Parse(c.sources, file, c.context, c.diagnostics);
-  return c.module ? AfterIrgen(c) : PipelineEnd::Failed;
+  if (!c.module) return PipelineEnd::Failed;
+  if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
+  return AfterIrgen(c);
 }
 
 }  // namespace
@@ -137,6 +139,11 @@ PipelineEnd CompileToIr(Compilation& c) {
   c.files_read.push_back(path);
   FileId file = c.sources.Add(path, std::move(*text));
   return ending == ".kir" ? ReadIr(c, file) : CompileLanguage(c, file);
+}
+
+PipelineEnd RunModulePasses(Compilation& c) {
+  passes::PassContext context{*c.module, c.diagnostics, c.sources};
+  return passes::RunPipeline(passes::kModulePipeline, context, PassOptionsOf(c));
 }
 
 int Finish(const Compilation& c) {

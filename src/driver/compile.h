@@ -40,6 +40,9 @@ using passes::PipelineEnd;
 /// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or stopped earlier.
 PipelineEnd CompileToIr(Compilation& compilation);
 
+/// The passes that no target decides: `module` is then what the interpreter runs, but for open tiles.
+PipelineEnd RunModulePasses(Compilation& compilation);
+
 /// Standard output and error of a compile: what --print-after and --time-passes print, then the diagnostics. Gives the
 /// exit code.
 int Finish(const Compilation& compilation);

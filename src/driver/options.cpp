@@ -213,10 +213,16 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
                        "text or json");
   }
+  if (options.opt_level && (*options.opt_level < 0 || *options.opt_level > 3)) {
+    diagnostics.Report(diag::BadOptionValue, {}, "--opt-level", fmt::to_string(*options.opt_level),
+                       "0, 1, 2 or 3");
+  }
   if (options.jobs && (*options.jobs < 1 || *options.jobs > kMostJobs)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--jobs", fmt::to_string(*options.jobs),
                        fmt::format("1 to {}", kMostJobs));
   }
+  if (options.core_num && *options.core_num < 1)
+    diagnostics.Report(diag::BadCoreNum, {}, *options.core_num);
 }
 
 // -- Help -----------------------------------------------------------------------------------------
@@ -327,14 +333,14 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
   size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     diagnostics.Report(diag::NotAssignment, {}, option, text)
-        .Help(fmt::format("for example: {} {}", option, example));
+        .Help(fmt::format("for example: {}", example));
     return std::nullopt;
   }
   return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
 std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEngine& diagnostics) {
-  if (options.emit.empty()) return std::vector<Emit>();
+  if (options.emit.empty()) return std::vector{Emit::Header, Emit::Orch, Emit::Obj};
   std::vector<std::string_view> words;
   for (const EmitInfo& info : kEmits) words.push_back(info.word);
   std::vector<bool> wanted(std::size(kEmits), false);

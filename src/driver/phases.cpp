@@ -44,4 +44,16 @@ bool PrintsAfter(const Options& options, std::string_view phase) {
          std::find(asked.begin(), asked.end(), kAll) != asked.end();
 }
 
+passes::PassOptions PassOptionsOf(Compilation& compilation) {
+  passes::PassOptions pass_options;
+  for (const passes::PassInfo& pass : passes::kPasses) {
+    if (PrintsAfter(compilation.options, pass.name)) pass_options.print_after.push_back(pass.kind);
+  }
+  pass_options.stop_after = passes::PassFromName(compilation.options.stop_after);
+  pass_options.locs = compilation.options.locs;
+  pass_options.print = [&compilation](std::string_view text) { compilation.printed += text; };
+  pass_options.times = &compilation.times;
+  return pass_options;
+}
+
 }  // namespace kdl::driver

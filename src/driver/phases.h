@@ -17,6 +17,9 @@ bool CheckPassNames(Compilation& compilation);
 
 bool PrintsAfter(const Options& options, std::string_view phase);
 
+/// What the pass manager needs to know of the options.
+passes::PassOptions PassOptionsOf(Compilation& compilation);
+
 /// Adds the time from its making to its end to the compile's list.
 class PhaseTimer {
  public:

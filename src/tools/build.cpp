@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/compile.h"
+#include "driver/compile_target.h"
+#include "driver/devices.h"
 #include "driver/files.h"
-#include "ir/printer.h"
+#include "driver/outputs.h"
 #include "tools/commands.h"
 
 namespace kdl::tools {
@@ -16,36 +18,57 @@ using driver::Compilation;
 using driver::Emit;
 using driver::PipelineEnd;
 
-std::string PathOf(const driver::Options& options, const std::string& name) {
-  return options.output.empty() ? name : options.output + "/" + name;
+bool Wants(const Compilation& compilation, Emit emit) {
+  const auto& emits = compilation.emits;
+  return std::find(emits.begin(), emits.end(), emit) != emits.end();
 }
 
-/// KIR goes to standard output, where no folder is named.
-void EmitIr(Compilation& compilation, std::vector<driver::OutputFile>& files) {
-  std::string text = ir::Print(*compilation.module, {.locs = compilation.options.locs});
-  if (compilation.options.output.empty()) {
-    compilation.printed += text;
-  } else {
-    files.push_back(
-        {PathOf(compilation.options, driver::StemOf(compilation.options.files[0]) + ".kir"), text});
+/// Where only KIR is asked for, no target decides anything.
+bool NeedsTargets(const Compilation& compilation) {
+  return std::any_of(compilation.emits.begin(), compilation.emits.end(),
+                     [](Emit emit) { return emit != Emit::Ir && emit != Emit::Ast; }) ||
+         !compilation.options.stop_after.empty();
+}
+
+/// The files of the compile; none where it failed.
+std::vector<driver::OutputFile> Build(Compilation& c) {
+  std::vector<driver::OutputFile> files;
+  PipelineEnd end = driver::CompileToIr(c);
+  if (end == PipelineEnd::Done) end = driver::RunModulePasses(c);
+  const ir::Module* reached = c.module.get();
+  std::vector<driver::TargetCode> codes;
+  if (end == PipelineEnd::Done && NeedsTargets(c)) {
+    auto specs =
+        driver::ResolveSpecs(*c.module, c.options.files[0], "", false, c.options, c.diagnostics);
+    if (!specs) return files;
+    auto targets = driver::ParseTargets(
+        c.options.target.empty() ? driver::SpecsOf(*specs) : c.options.target, c.diagnostics);
+    if (!targets) return files;
+    codegen::CompileOptions what{
+        .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
+    for (targets::Target& target : *targets) {
+      end = driver::CompileForTarget(c, std::move(target), what, codes.emplace_back());
+      if (end == PipelineEnd::Stopped) reached = codes.back().module.get();
+      if (end != PipelineEnd::Done) break;
+    }
   }
+  if (end == PipelineEnd::Failed) return files;
+  if (end == PipelineEnd::Done && !codes.empty()) return driver::CollectOutputs(c, codes);
+  if (reached && Wants(c, Emit::Ir)) driver::CollectIr(c, *reached, files);
+  return files;
 }
 
 }  // namespace
 
 int RunBuild(const driver::Options& options) {
   Compilation compilation(options);
-  std::optional<std::vector<Emit>> emits = ParseEmits(options, compilation.diagnostics);
-  if (!emits) return driver::Finish(compilation);
-  compilation.emits = *emits;
-  PipelineEnd end = driver::CompileToIr(compilation);
-  std::vector<driver::OutputFile> files;
-  if (end != PipelineEnd::Failed && compilation.module) {
-    if (std::find(emits->begin(), emits->end(), Emit::Ir) != emits->end())
-      EmitIr(compilation, files);
+  auto emits = driver::ParseEmits(options, compilation.diagnostics);
+  if (emits) {
+    compilation.emits = std::move(*emits);
+    std::vector<driver::OutputFile> files = Build(compilation);
+    if (!compilation.diagnostics.has_errors())
+      driver::WriteOutputFiles(files, compilation.diagnostics);
   }
-  if (!compilation.diagnostics.has_errors())
-    driver::WriteOutputFiles(files, compilation.diagnostics);
   return driver::Finish(compilation);
 }
 

@@ -9,6 +9,7 @@
 #include "driver/options.h"
 #include "ir/diagnostics.h"
 #include "ir/op.h"
+#include "passes/diagnostics.h"
 #include "passes/pass_manager.h"
 #include "sema/builtins.h"
 #include "sema/diagnostics.h"
@@ -84,6 +85,7 @@ std::vector<DiagnosticRow> AllDiagnostics() {
   add(syntax::kDiagnosticRows);
   add(sema::kDiagnosticRows);
   add(ir::kDiagnosticRows);
+  add(passes::DiagnosticRows());
   add(driver::kDiagnosticRows);
   std::sort(all.begin(), all.end(),
             [](const DiagnosticRow& a, const DiagnosticRow& b) { return a.id < b.id; });

@@ -1,0 +1,292 @@
+#include "driver/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "driver/diagnostics.h"
+#include "driver/draw.h"
+#include "driver/npy.h"
+#include "driver/sizes.h"
+#include "support/near_names.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr std::string_view kRandom = "random";
+
+/// `random` and `random:SEED`; false where the seed is none.
+bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
+  argument.kind = ArgumentSpec::Kind::Random;
+  text.remove_prefix(kRandom.size());
+  if (text.empty()) return true;
+  text.remove_prefix(1);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), argument.seed);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// What kind of value the text is; its file is not read yet.
+ArgumentSpec Classify(Assignment assignment) {
+  ArgumentSpec argument;
+  argument.name = std::move(assignment.name);
+  argument.text = std::move(assignment.value);
+  argument.number = argument.text;
+  if (argument.text.starts_with('@')) {
+    argument.kind = ArgumentSpec::Kind::File;
+    argument.path = argument.text.substr(1);
+  } else if (argument.text == kRandom || argument.text.starts_with("random:")) {
+    if (!ReadRandom(argument.text, argument)) argument.kind = ArgumentSpec::Kind::Number;
+  } else if (argument.text == "iota") {
+    argument.kind = ArgumentSpec::Kind::Iota;
+  } else if (argument.text == "zeros" || argument.text == "ones") {
+    argument.number = argument.text == "zeros" ? "0" : "1";
+  }
+  return argument;
+}
+
+std::string ParameterNames(const ir::Function& program) {
+  std::vector<std::string_view> names;
+  for (const ir::Param& param : program.params) names.push_back(param.value->name().text());
+  return names.empty() ? "no parameters" : QuotedList(names);
+}
+
+/// `H + 2*P`: without the parentheses around the whole.
+std::string SourceText(Size size) {
+  std::string text = ToString(size);
+  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
+bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
+
+/// Binds the parameters of one program.
+class Binder {
+ public:
+  Binder(const ir::Function& program, const std::vector<ArgumentSpec>& arguments,
+         DiagnosticEngine& diagnostics)
+      : program_(program), arguments_(arguments), diagnostics_(diagnostics) {}
+
+  /// --arg and --out name parameters, each once, and such that have a use for them.
+  void CheckNames(const Options& options) {
+    std::set<std::string> given;
+    for (const ArgumentSpec& argument : arguments_) {
+      const ir::Param* param = Find(argument.name);
+      if (!param) {
+        ReportUnknown(argument.name);
+      } else if (!given.insert(argument.name).second) {
+        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name);
+      } else if (param->direction == ir::Direction::Out) {
+        diagnostics_.Report(diag::ArgumentForOut, {}, argument.name);
+      }
+    }
+    for (const std::string& text : options.out) {
+      if (auto out = SplitAssignment("--out", text, "--out y=@y.npy", diagnostics_))
+        AddOut(std::move(*out));
+    }
+  }
+
+  void CheckSizes(const SizeValues& values) {
+    for (Name dim : program_.dims) {
+      if (!values.contains(dim)) ReportUnbound(dim);
+    }
+  }
+
+  BoundProgram Bind(const SizeValues& values) {
+    BoundProgram bound;
+    for (Name dim : program_.dims) {
+      auto known = values.find(dim);
+      bound.dims.push_back(known == values.end() ? 0 : known->second.value);
+    }
+    for (size_t i = 0; i < program_.params.size(); ++i)
+      bound.arguments.push_back(BindOne(program_.params[i], i, values));
+    return bound;
+  }
+
+ private:
+  const ir::Param* Find(std::string_view name) const {
+    for (const ir::Param& param : program_.params) {
+      if (param.value->name().text() == name) return &param;
+    }
+    return nullptr;
+  }
+
+  void ReportUnknown(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const ir::Param& param : program_.params) names.push_back(param.value->name().text());
+    Diagnostic& report = diagnostics_.Report(diag::UnknownParameter, {}, program_.base_name(), name,
+                                             ParameterNames(program_));
+    std::string_view near = NearestName(name, names);
+    if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+  }
+
+  void AddOut(Assignment out) {
+    const ir::Param* param = Find(out.name);
+    if (!param) {
+      ReportUnknown(out.name);
+    } else if (param->direction == ir::Direction::In) {
+      diagnostics_.Report(diag::OutOfInput, {}, out.name);
+    } else if (!out.value.starts_with('@') || out.value.size() == 1) {
+      diagnostics_.Report(diag::OutNotFile, {}, out.name, out.value)
+          .Help(fmt::format("--out {}=@{}.npy", out.name, out.name));
+    } else if (!out_paths_.emplace(out.name, out.value.substr(1)).second) {
+      diagnostics_.Report(diag::ArgumentTwice, {}, out.name);
+    }
+  }
+
+  void ReportUnbound(Name dim) {
+    Diagnostic& report =
+        diagnostics_.Report(diag::SizeUnbound, {}, dim.text(), program_.base_name());
+    std::string help = fmt::format("give it with --set {}=64", dim.text());
+    for (const ir::Param& param : program_.params) {
+      bool bare = false;
+      for (Size size : param.value->type()->dims)
+        bare = bare || (size->kind == SizeKind::Symbol && size->symbol == dim);
+      if (!bare || param.direction == ir::Direction::Out) continue;
+      report.Help(fmt::format("{0}, or an array with --arg {1}=@{1}.npy", help,
+                              param.value->name().text()));
+      return;
+    }
+    report.Help(help);
+  }
+
+  BoundArgument BindOne(const ir::Param& param, size_t index, const SizeValues& values) {
+    BoundArgument bound;
+    bound.name = param.value->name().str();
+    bound.direction = param.direction;
+    bound.is_tensor = IsTensor(param);
+    bound.tensor.scalar = param.value->type()->scalar;
+    if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
+      bound.out_path = out->second;
+    for (Size size : param.value->type()->dims)
+      bound.tensor.shape.push_back(ValueOf(size, values).value_or(0));
+    std::optional<int64_t> count = CountOf(param, bound.tensor.shape, values);
+    if (!count) return bound;
+    const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
+    if (argument && argument->kind == ArgumentSpec::Kind::File) {
+      FromFile(param, *argument, bound);
+      return bound;
+    }
+    bound.tensor.bytes.resize(static_cast<size_t>(*count * Bytes(bound.tensor.scalar)));
+    if (param.direction == ir::Direction::Out) return bound;
+    if (!argument || argument->kind == ArgumentSpec::Kind::Random) {
+      bool seeded = argument && argument->text != kRandom;
+      uint64_t seed = seeded ? argument->seed : index + 1;
+      bound.source = fmt::format("random:{}", seed);
+      Draw(bound.tensor, seed);
+    } else {
+      Fill(param, *argument, bound);
+    }
+    return bound;
+  }
+
+  std::optional<int64_t> CountOf(const ir::Param& param, const std::vector<int64_t>& shape,
+                                 const SizeValues& values) {
+    std::string where;
+    for (const auto& [name, size] : values)
+      where += fmt::format("{}{} = {}", where.empty() ? "" : ", ", name.text(), size.value);
+    for (int64_t size : shape) {
+      if (size >= 0) continue;
+      diagnostics_.Report(diag::NegativeSize, {}, param.value->name().text(), ParameterType(param),
+                          where, size);
+      return std::nullopt;
+    }
+    std::optional<int64_t> count = ElementCount(param.value->type()->scalar, shape);
+    if (!count)
+      diagnostics_.Report(diag::SizeOverflow, {}, param.value->name().text(), ParameterType(param),
+                          where);
+    return count;
+  }
+
+  void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
+    bound.source = argument.text;
+    if (argument.file.scalar != bound.tensor.scalar) {
+      std::string found =
+          fmt::format("{} ({})", NumpyName(argument.file.scalar), Spelling(argument.file.scalar));
+      std::string wanted(NumpyName(bound.tensor.scalar));
+      diagnostics_
+          .Report(diag::NpyDtype, {}, argument.path, found, argument.name, ParameterType(param))
+          .Help(bound.tensor.scalar == Scalar::BF16
+                    ? "bf16 is stored as numpy dtype V2: `(x.view('uint32') >> "
+                      "16).astype('uint16').view('V2')` of a float32 x"
+                    : fmt::format("numpy.save('{}', x.astype(numpy.{}))", argument.path, wanted));
+      return;
+    }
+    bound.tensor = argument.file;
+  }
+
+  void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
+    HostTensor& tensor = bound.tensor;
+    auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
+    bound.source = argument.text;
+    bool iota = argument.kind == ArgumentSpec::Kind::Iota;
+    std::optional<uint64_t> bits = ParseElement(tensor.scalar, iota ? "0" : argument.number);
+    if (!bits) {
+      diagnostics_.Report(diag::BadArgument, {}, argument.text, argument.name, ParameterType(param))
+          .Help(IsTensor(param) ? "a number, @FILE.npy, random:SEED, zeros, ones or iota"
+                                : "a number, or random:SEED");
+      return;
+    }
+    for (int64_t n = 0; n < count; ++n) {
+      SetElementBits(tensor, n, iota ? NumberBits(tensor.scalar, n) : *bits);
+    }
+  }
+
+  const ir::Function& program_;
+  const std::vector<ArgumentSpec>& arguments_;
+  DiagnosticEngine& diagnostics_;
+  std::map<std::string, std::string> out_paths_;
+};
+
+}  // namespace
+
+std::string ParameterType(const ir::Param& param) {
+  std::string dims;
+  for (Size size : param.value->type()->dims)
+    dims += fmt::format("{}{}", dims.empty() ? "" : ", ", SourceText(size));
+  std::string_view scalar = Spelling(param.value->type()->scalar);
+  return IsTensor(param) ? fmt::format("{}[{}]", scalar, dims) : std::string(scalar);
+}
+
+const ArgumentSpec* FindArgument(const std::vector<ArgumentSpec>& arguments,
+                                 std::string_view name) {
+  for (const ArgumentSpec& argument : arguments) {
+    if (argument.name == name) return &argument;
+  }
+  return nullptr;
+}
+
+std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
+                                                       DiagnosticEngine& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  std::vector<ArgumentSpec> arguments;
+  for (const std::string& text : options.arg) {
+    auto assignment = SplitAssignment("--arg", text, "--arg x=@x.npy", diagnostics);
+    if (!assignment) continue;
+    arguments.push_back(Classify(std::move(*assignment)));
+    if (arguments.back().kind != ArgumentSpec::Kind::File) continue;
+    if (auto tensor = ReadNpy(arguments.back().path, diagnostics))
+      arguments.back().file = std::move(*tensor);
+  }
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return arguments;
+}
+
+std::optional<BoundProgram> BindProgram(const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  Binder binder(program, arguments, diagnostics);
+  binder.CheckNames(options);
+  std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
+  if (values) binder.CheckSizes(*values);
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  BoundProgram bound = binder.Bind(*values);
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return bound;
+}
+
+}  // namespace kdl::driver

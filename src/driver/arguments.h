@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/host_tensor.h"
+#include "driver/options.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// What `--arg NAME=VALUE` says.
+struct ArgumentSpec {
+  enum class Kind : uint8_t { File, Random, Iota, Number };
+  std::string name;
+  std::string text;  ///< the value as written
+  Kind kind = Kind::Number;
+  std::string number;  ///< of Number: `zeros` is 0, `ones` is 1
+  uint64_t seed = 0;   ///< of Random
+  std::string path;    ///< of File
+  HostTensor file;     ///< of File: what it holds
+};
+
+/// Reads every --arg, its file with it.
+std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
+                                                       DiagnosticEngine& diagnostics);
+
+const ArgumentSpec* FindArgument(const std::vector<ArgumentSpec>& arguments, std::string_view name);
+
+/// A parameter of the program with its value: what it holds before the run, later what it holds after it.
+struct BoundArgument {
+  std::string name;
+  ir::Direction direction = ir::Direction::In;
+  HostTensor tensor;  ///< without dimensions: a scalar
+  bool is_tensor = false;
+  std::string source;    ///< `@x.npy`, `random:1`, `1e-05`; empty for `out`
+  std::string out_path;  ///< where --out wants it
+};
+
+/// A program and everything that it is called with.
+struct BoundProgram {
+  std::vector<int64_t> dims;  ///< in the order of Function::dims
+  std::vector<BoundArgument> arguments;
+};
+
+/// Binds sizes by the files' shapes and --set, then makes every argument: those without --arg are drawn, parameter n
+/// (from 1) with seed n. Reports whatever does not fit.
+std::optional<BoundProgram> BindProgram(const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics);
+
+/// `f32[M, K]`, `f32`: a parameter's type as the source has it.
+std::string ParameterType(const ir::Param& param);
+
+}  // namespace kdl::driver

@@ -1,0 +1,117 @@
+#include "driver/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "driver/diagnostics.h"
+#include "support/check.h"
+#include "support/near_names.h"
+#include "targets/targets.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr std::string_view kHost = "host";
+
+ir::Device* Find(ir::Module& module, std::string_view name) {
+  for (ir::Device& device : module.devices) {
+    if (device.name.text() == name) return &device;
+  }
+  return nullptr;
+}
+
+/// --device NAME=SPEC, one after the other.
+bool Rebind(ir::Module& module, const std::string& file, const Options& options,
+            DiagnosticEngine& diagnostics) {
+  std::vector<std::string_view> names;
+  for (const ir::Device& device : module.devices) names.push_back(device.name.text());
+  bool all = true;
+  for (const std::string& text : options.device) {
+    auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
+    ir::Device* device = assignment ? Find(module, assignment->name) : nullptr;
+    if (device) {
+      device->spec = assignment->value;
+      continue;
+    }
+    all = false;
+    if (!assignment) continue;
+    Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, assignment->name);
+    std::string_view near = NearestName(assignment->name, names);
+    if (!near.empty()) {
+      report.Help(fmt::format("did you mean '{}'?", near));
+    } else if (names.empty()) {
+      report.Help(
+          fmt::format("to run on another device than the host: --target {}", assignment->value));
+    } else {
+      report.Help(fmt::format("it declares {}", QuotedList(names)));
+    }
+  }
+  return all;
+}
+
+/// `@cpu` is the device `cpu` itself.
+std::string Followed(ir::Module& module, const ir::Device& device) {
+  const ir::Device* at = &device;
+  for (size_t steps = 0; at && at->spec.starts_with('@') && steps <= module.devices.size();
+       ++steps) {
+    at = Find(module, std::string_view(at->spec).substr(1));
+  }
+  return at ? at->spec : std::string();
+}
+
+}  // namespace
+
+std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
+                                        const std::string& under_test, bool needs_all,
+                                        const Options& options, DiagnosticEngine& diagnostics) {
+  for (ir::Device& device : module.devices) {
+    if (!under_test.empty()) device.spec = under_test;
+  }
+  if (!Rebind(module, file, options, diagnostics)) return std::nullopt;
+  if (module.devices.empty()) {
+    std::string spec = under_test.empty() ? std::string(kHost) : under_test;
+    module.devices.push_back({module.context().names.Intern(kHost), spec});
+  }
+  DeviceSpecs specs;
+  for (const ir::Device& device : module.devices) {
+    std::string spec = Followed(module, device);
+    if (spec.empty() && needs_all) {
+      diagnostics.Report(diag::UnboundDevice, {}, device.name.text(), file)
+          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`",
+                            device.name.text()));
+      return std::nullopt;
+    }
+    specs[device.name.str()] = spec;
+  }
+  return specs;
+}
+
+std::vector<std::string> SpecsOf(const DeviceSpecs& specs) {
+  std::vector<std::string> all;
+  for (const auto& [name, spec] : specs) {
+    for (std::string_view one : SplitList(spec)) {
+      if (!one.empty() && std::find(all.begin(), all.end(), one) == all.end())
+        all.emplace_back(one);
+    }
+  }
+  return all;
+}
+
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
+  DeviceSpecs stripped;
+  for (const auto& [name, spec] : specs) {
+    std::string list;
+    for (std::string_view one : SplitList(spec)) {
+      Result<targets::Target> target = targets::ParseTarget(one);
+      KDL_CHECK(target.ok(), "'{}' is no target", one);
+      list += (list.empty() ? "" : ",") + target->device;
+    }
+    stripped[name] = list;
+  }
+  return stripped;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/options.h"
+#include "driver/run_program.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// Gives every device of the module its spec: --device NAME=SPEC, else `under_test` where that is not empty, else what
+/// the file says. A module without devices gets one, `host`, with the spec `under_test` or `host`. A promise that nothing
+/// binds is an error where `needs_all`.
+std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
+                                        const std::string& under_test, bool needs_all,
+                                        const Options& options, DiagnosticEngine& diagnostics);
+
+/// All specs, each once; the parts of lists one by one.
+std::vector<std::string> SpecsOf(const DeviceSpecs& specs);
+
+/// The specs as the runtime reads them: without the keys that only the compiler does. They are known to be targets.
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs);
+
+}  // namespace kdl::driver

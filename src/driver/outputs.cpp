@@ -1,0 +1,147 @@
+#include "driver/outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/orchestration/orchestration.h"
+#include "driver/diagnostics.h"
+#include "driver/toolchain.h"
+#include "ir/printer.h"
+#include "support/io.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// Collects the files of one compile.
+class Collector {
+ public:
+  Collector(Compilation& c, const std::vector<TargetCode>& codes)
+      : c_(c), codes_(codes), name_(c.module->name.str()) {}
+
+  std::vector<OutputFile> Run() {
+    size_t errors_before = c_.diagnostics.error_count();
+    for (Emit emit : c_.emits) Add(emit);
+    if (c_.diagnostics.error_count() != errors_before) return {};
+    return std::move(files_);
+  }
+
+ private:
+  void Add(Emit emit) {
+    switch (emit) {
+      case Emit::Header:
+        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module));
+        break;
+      case Emit::Orch:
+        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module));
+        break;
+      case Emit::Ast:
+        break;  // printed when it was parsed
+      case Emit::Ir:
+        CollectIr(c_, *c_.module, files_);
+        break;
+      case Emit::Obj:
+        AddObjects();
+        break;
+      case Emit::Llvm:
+        for (const TargetCode& code : codes_)
+          AddFile(fmt::format("{}.{}.ll", name_, FileTag(code, codes_)), code.compiled.llvm_ir);
+        break;
+      case Emit::Asm:
+        for (const TargetCode& code : codes_)
+          AddFile(fmt::format("{}.{}.s", name_, FileTag(code, codes_)), code.compiled.assembly);
+        break;
+      case Emit::Shared:
+        AddLinked(name_ + ".so", LinkShared, false);
+        break;
+      case Emit::Deps:
+        AddDeps();
+        break;
+    }
+  }
+
+  void AddFile(const std::string& name, std::string bytes, bool executable = false) {
+    std::string folder = c_.options.output.empty() ? "" : c_.options.output + "/";
+    files_.push_back({folder + name, std::move(bytes), executable});
+  }
+
+  void AddObjects() {
+    AddFile(name_ + ".host.o", CompileHostObject(c_, codes_));
+    for (const TargetCode& code : codes_)
+      AddFile(fmt::format("{}.{}.o", name_, FileTag(code, codes_)), code.compiled.object);
+  }
+
+  using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
+  void AddLinked(const std::string& name, Linker link, bool executable) {
+    Result<TemporaryFolder> folder = TemporaryFolder::Make();
+    if (!folder.ok()) {
+      c_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
+      return;
+    }
+    std::vector<std::string> objects = WriteObjects(c_, codes_, folder->path());
+    std::string linked = folder->path() + "/linked";
+    if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
+    Result<std::string> bytes = ReadFile(linked);
+    if (bytes.ok()) {
+      AddFile(name, std::move(*bytes), executable);
+    } else {
+      c_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
+    }
+  }
+
+  /// `out: in` for make and ninja; the files before it in the list are what depends.
+  void AddDeps() {
+    std::string outputs;
+    for (const OutputFile& file : files_)
+      outputs += fmt::format("{}{}", outputs.empty() ? "" : " ", Escaped(file.path));
+    std::string inputs;
+    for (const std::string& file : c_.files_read) inputs += " " + Escaped(file);
+    AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
+  }
+
+  static std::string Escaped(std::string_view path) {
+    std::string text;
+    for (char ch : path) {
+      if (ch == ' ' || ch == '#' || ch == '\\') text += '\\';
+      text += ch == '$' ? "$$" : std::string(1, ch);
+    }
+    return text;
+  }
+
+  Compilation& c_;
+  const std::vector<TargetCode>& codes_;
+  std::string name_;
+  std::vector<OutputFile> files_;
+};
+
+}  // namespace
+
+std::vector<std::string> WriteObjects(Compilation& c, const std::vector<TargetCode>& codes,
+                                      const std::string& folder) {
+  std::vector<OutputFile> files = {{folder + "/host.o", CompileHostObject(c, codes)}};
+  for (const TargetCode& code : codes) {
+    files.push_back({fmt::format("{}/{}.o", folder, FileTag(code, codes)), code.compiled.object});
+  }
+  if (!WriteOutputFiles(files, c.diagnostics)) return {};
+  std::vector<std::string> paths;
+  for (const OutputFile& file : files) paths.push_back(file.path);
+  return paths;
+}
+
+std::vector<OutputFile> CollectOutputs(Compilation& c, const std::vector<TargetCode>& codes) {
+  return Collector(c, codes).Run();
+}
+
+void CollectIr(Compilation& c, const ir::Module& module, std::vector<OutputFile>& files) {
+  std::string text = ir::Print(module, {.locs = c.options.locs});
+  if (c.options.output.empty()) {
+    c.printed += text;
+  } else {
+    files.push_back(
+        {fmt::format("{}/{}.kir", c.options.output, module.name.text()), std::move(text)});
+  }
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,228 @@
+#include "driver/run_program.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/summary.h"
+#include "ir/views.h"
+#include "support/result.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr const char* kReference = "reference";
+
+/// `FILE:12:9: error: TEXT`, as the runtime tells of traps.
+struct PlacedMessage {
+  std::string file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  std::string text;
+};
+std::optional<PlacedMessage> ReadPlace(std::string_view message) {
+  constexpr std::string_view kError = ": error: ";
+  size_t error = message.find(kError);
+  if (error == std::string_view::npos) return std::nullopt;
+  std::string_view place = message.substr(0, error);
+  PlacedMessage placed;
+  placed.text = message.substr(error + kError.size());
+  uint32_t* numbers[] = {&placed.column, &placed.line};
+  for (uint32_t* number : numbers) {
+    size_t colon = place.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    auto [end, failed] =
+        std::from_chars(place.data() + colon + 1, place.data() + place.size(), *number);
+    if (failed != std::errc() || end != place.data() + place.size()) return std::nullopt;
+    place = place.substr(0, colon);
+  }
+  placed.file = place;
+  return placed;
+}
+
+/// The place in the sources: as much of them as the message quotes. Invalid where they do not hold it.
+Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
+  size_t quote = placed.text.rfind('\'');
+  size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
+                                                         : placed.text.rfind('\'', quote - 1);
+  if (open != std::string::npos) {
+    std::string_view quoted = std::string_view(placed.text).substr(open + 1, quote - open - 1);
+    Span span = sources.FindSpan(placed.file, placed.line, placed.column,
+                                 static_cast<uint32_t>(quoted.size()));
+    if (span.valid() && sources.text(span) == quoted) return span;
+  }
+  return sources.FindSpan(placed.file, placed.line, placed.column, 1);
+}
+
+void Report(const Failure& failure, const SourceManager& sources, DiagnosticEngine& diagnostics) {
+  if (failure.kind != FailureKind::User) {
+    diagnostics.Report(diag::MachineFailed, {}, failure.message);
+    return;
+  }
+  std::optional<PlacedMessage> placed = ReadPlace(failure.message);
+  Span span = placed ? SpanOf(*placed, sources) : Span();
+  if (span.valid()) {
+    diagnostics.Report(diag::Trapped, span, placed->text);
+  } else {
+    diagnostics.Report(placed ? diag::Trapped : diag::RunFailed, {}, failure.message);
+  }
+}
+
+/// The name of the device that first reads or writes a parameter of the program; the module's first where none does.
+Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::Value* param) {
+  Name device = module.devices.empty() ? Name() : module.devices[0].name;
+  bool found = false;
+  ir::Walk(program.body, [&](ir::Op* op) {
+    auto launch = ir::DynAs<ir::LaunchOp>(op);
+    if (found || !launch) return;
+    for (const ir::Value* argument : launch->arguments()) found = found || argument == param;
+    if (found) device = op->attr<ir::AttrKey::Device>();
+  });
+  return device;
+}
+
+/// One run: its devices, its tensors on them, their way in and out.
+class Run {
+ public:
+  Run(const RunPlace& place, const ir::Function& program) : place_(place), program_(program) {}
+
+  Status Do(BoundProgram& bound) {
+    if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
+    Executor executor(place_.context, place_.module, devices_);
+    if (Status placed = MoveIn(executor, bound); !placed.ok()) return placed;
+    if (Status ran = executor.Run(program_, arguments_); !ran.ok()) return ran;
+    return MoveOut(executor, bound);
+  }
+
+ private:
+  Status SelectDevices() {
+    for (const ir::Device& device : place_.module.devices) {
+      auto spec = place_.specs.find(device.name.str());
+      if (spec == place_.specs.end() || spec->second.empty()) continue;
+      Status selected =
+          StatusOf(kdl_select_device(place_.context, spec->second.c_str(), &devices_[device.name]));
+      if (!selected.ok()) return selected;
+    }
+    return {};
+  }
+
+  Status MoveIn(Executor& executor, const BoundProgram& bound) {
+    for (size_t i = 0; i < bound.dims.size(); ++i)
+      arguments_.constants.emplace(program_.dims[i].str(), bound.dims[i]);
+    for (size_t i = 0; i < bound.arguments.size(); ++i) {
+      const BoundArgument& argument = bound.arguments[i];
+      if (!argument.is_tensor) {
+        arguments_.scalars.push_back(ElementBits(argument.tensor, 0));
+        continue;
+      }
+      kdl_device* device = devices_.at(DeviceOf(place_.module, program_, program_.params[i].value));
+      kdl_array array{};
+      Status made =
+          StatusOf(kdl_array_allocate(device, ElementCode(argument.tensor.scalar),
+                                      static_cast<int32_t>(argument.tensor.shape.size()),
+                                      argument.tensor.shape.data(), argument.name.c_str(), &array));
+      if (!made.ok()) return made;
+      interp::TensorId id = executor.Add(array);
+      arguments_.tensors.push_back({id, argument.tensor.scalar, argument.tensor.shape});
+      if (argument.direction == ir::Direction::Out) continue;
+      Status written = Mapped(array, KDL_MAP_WRITE, [&](void* data) {
+        std::memcpy(data, argument.tensor.bytes.data(), argument.tensor.bytes.size());
+      });
+      if (!written.ok()) return written;
+    }
+    return {};
+  }
+
+  Status MoveOut(const Executor& executor, BoundProgram& bound) {
+    size_t tensor = 0;
+    for (BoundArgument& argument : bound.arguments) {
+      if (!argument.is_tensor) continue;
+      const kdl_array& array = executor.array(arguments_.tensors[tensor++].id);
+      if (argument.direction == ir::Direction::In) continue;
+      Status read = Mapped(array, KDL_MAP_READ, [&](void* data) {
+        std::memcpy(argument.tensor.bytes.data(), data, argument.tensor.bytes.size());
+      });
+      if (!read.ok()) return read;
+    }
+    return {};
+  }
+
+  template <class Use>
+  static Status Mapped(const kdl_array& array, kdl_map_access access, Use&& use) {
+    if (kdl_buffer_bytes(array.buffer) == 0) return {};
+    void* data = nullptr;
+    Status mapped = StatusOf(kdl_buffer_map(array.buffer, access, &data));
+    if (!mapped.ok()) return mapped;
+    use(data);
+    return StatusOf(kdl_buffer_unmap(array.buffer));
+  }
+
+  const RunPlace& place_;
+  const ir::Function& program_;
+  std::map<Name, kdl_device*> devices_;
+  interp::ProgramArguments arguments_;
+};
+
+}  // namespace
+
+bool RunOnce(const RunPlace& place, const ir::Function& program, BoundProgram& bound,
+             DiagnosticEngine& diagnostics) {
+  Status ran = Run(place, program).Do(bound);
+  if (!ran.ok()) Report(ran.failure(), place.sources, diagnostics);
+  return ran.ok();
+}
+
+bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
+                           const BoundProgram& before, const BoundProgram& after,
+                           DiagnosticEngine& diagnostics) {
+  RunPlace reference = place;
+  for (auto& [name, spec] : reference.specs) spec = kReference;
+  BoundProgram expected = before;
+  if (!RunOnce(reference, program, expected, diagnostics)) return false;
+  bool equal = true;
+  for (size_t i = 0; i < after.arguments.size(); ++i) {
+    const BoundArgument& argument = after.arguments[i];
+    if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
+    std::string difference =
+        Difference(argument.tensor, expected.arguments[i].tensor, argument.name);
+    if (difference.empty()) continue;
+    equal = false;
+    diagnostics.Report(diag::CheckFailed, {}, argument.name, difference);
+  }
+  return equal;
+}
+
+std::string StatisticsText(const RunPlace& place) {
+  std::string text;
+  std::map<kdl_device*, bool> seen;
+  for (const auto& [name, spec] : place.specs) {
+    kdl_device* device = nullptr;
+    if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
+      continue;
+    if (std::exchange(seen[device], true)) continue;
+    kdl_statistics counts{};
+    kdl_device_get_statistics(device, &counts);
+    text += fmt::format("{}: {} launches, {} copies, {} bytes copied, {} bytes allocated\n",
+                        kdl_device_uri(device), counts.launches, counts.copies, counts.bytes_copied,
+                        counts.bytes_allocated);
+  }
+  std::vector<kdl_transfer> transfers(
+      static_cast<size_t>(kdl_context_get_transfers(place.context, nullptr, 0)));
+  kdl_context_get_transfers(place.context, transfers.data(),
+                            static_cast<int64_t>(transfers.size()));
+  for (const kdl_transfer& one : transfers) {
+    text += fmt::format("{} -> {}: {}: {}, {} bytes\n", one.from, one.to, one.tensor, one.cause,
+                        one.bytes);
+  }
+  return text;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/arguments.h"
+#include "driver/options.h"
+#include "ir/module.h"
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// What is to run: the program or kernel that the options name, else the only exported program, else the only program,
+/// else the only kernel. One that is made for several element types is picked by the dtypes of the files. Null after an
+/// error.
+ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
+                             const std::vector<ArgumentSpec>& arguments, const Options& options,
+                             DiagnosticEngine& diagnostics);
+
+/// Gives open `int` generics of a kernel the values that the data says: sizes of the files, --set. False after an error.
+bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
+                  const Options& options, DiagnosticEngine& diagnostics);
+
+}  // namespace kdl::driver

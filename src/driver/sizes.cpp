@@ -1,0 +1,147 @@
+#include "driver/sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+#include "driver/diagnostics.h"
+#include "driver/npy.h"
+#include "support/near_names.h"
+#include "support/size.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// The names that --set may give: sizes, and constants that nothing has bound yet.
+std::vector<std::string_view> Settable(const ir::Function& function) {
+  std::vector<std::string_view> names;
+  for (Name dim : function.dims) names.push_back(dim.text());
+  for (const ir::Generic& generic : function.generics) {
+    if (generic.values.empty() && !generic.is_auto) names.push_back(generic.name.text());
+  }
+  return names;
+}
+
+class SizeBinder {
+ public:
+  SizeBinder(const ir::Function& function, DiagnosticEngine& diagnostics)
+      : function_(function), diagnostics_(diagnostics) {}
+
+  void Set(const Assignment& assignment) {
+    std::vector<std::string_view> names = Settable(function_);
+    if (std::find(names.begin(), names.end(), assignment.name) == names.end())
+      return ReportUnknown(assignment.name, names);
+    const std::string& text = assignment.value;
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+      diagnostics_.Report(diag::BadSize, {}, text, assignment.name);
+      return;
+    }
+    Bind(NameOf(assignment.name), {value, "--set"});
+  }
+
+  /// The parts of a file's shape that stand alone in the parameter's type.
+  void BindShape(const ir::Param& param, const ArgumentSpec& argument) {
+    const std::vector<Size>& dims = param.value->type()->dims;
+    const std::vector<int64_t>& shape = argument.file.shape;
+    if (dims.size() != shape.size()) return ReportRank(param, argument);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i]->kind != SizeKind::Symbol) continue;
+      Bind(dims[i]->symbol, {shape[i], fmt::format("dimension {} of '{}'", i, argument.path)});
+    }
+  }
+
+  /// The other parts, once all names are bound.
+  void CheckShape(const ir::Param& param, const ArgumentSpec& argument) {
+    const std::vector<Size>& dims = param.value->type()->dims;
+    const std::vector<int64_t>& shape = argument.file.shape;
+    for (size_t i = 0; i < dims.size() && dims.size() == shape.size(); ++i) {
+      std::optional<int64_t> needed = ValueOf(dims[i], values_);
+      if (dims[i]->kind == SizeKind::Symbol || !needed || *needed == shape[i]) continue;
+      Diagnostic& report =
+          diagnostics_.Report(diag::DimensionConflict, {}, argument.path, shape[i],
+                              static_cast<int64_t>(i), argument.name, ParameterType(param));
+      if (!IsConstant(dims[i]))
+        report.Help(fmt::format("{} is {} here", ToString(dims[i]), *needed));
+    }
+  }
+
+  SizeValues Take() { return std::move(values_); }
+
+ private:
+  Name NameOf(std::string_view text) const {
+    for (Name dim : function_.dims) {
+      if (dim.text() == text) return dim;
+    }
+    for (const ir::Generic& generic : function_.generics) {
+      if (generic.name.text() == text) return generic.name;
+    }
+    return {};
+  }
+
+  void Bind(Name name, KnownSize size) {
+    auto [known, is_new] = values_.try_emplace(name, size);
+    if (is_new || known->second.value == size.value) return;
+    diagnostics_.Report(diag::SizeConflict, {}, name.text(), known->second.value,
+                        known->second.source, size.value, size.source);
+  }
+
+  void ReportUnknown(const std::string& name, const std::vector<std::string_view>& names) {
+    Diagnostic& report = diagnostics_.Report(
+        diag::UnknownSize, {}, function_.base_name(), name,
+        names.empty() ? std::string("no size that can be set") : QuotedList(names));
+    std::string_view near = NearestName(name, names);
+    if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+  }
+
+  void ReportRank(const ir::Param& param, const ArgumentSpec& argument) {
+    diagnostics_.Report(diag::NpyRank, {}, argument.path,
+                        fmt::format("the shape {}", ShapeText(argument.file.shape)), argument.name,
+                        ParameterType(param));
+  }
+
+  const ir::Function& function_;
+  DiagnosticEngine& diagnostics_;
+  SizeValues values_;
+};
+
+}  // namespace
+
+std::optional<int64_t> ValueOf(Size size, const SizeValues& values) {
+  return Evaluate(size, [&](Name name) -> std::optional<int64_t> {
+    auto known = values.find(name);
+    return known == values.end() ? std::nullopt : std::optional(known->second.value);
+  });
+}
+
+std::optional<SizeValues> BindSizes(const ir::Function& function,
+                                    const std::vector<ArgumentSpec>& arguments,
+                                    const Options& options, DiagnosticEngine& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  SizeBinder binder(function, diagnostics);
+  for (const std::string& text : options.set) {
+    if (auto assignment = SplitAssignment("--set", text, "--set M=512", diagnostics))
+      binder.Set(*assignment);
+  }
+  auto each_file = [&](auto&& visit) {
+    for (const ir::Param& param : function.params) {
+      const ArgumentSpec* argument = FindArgument(arguments, param.value->name().text());
+      if (argument && argument->kind == ArgumentSpec::Kind::File) visit(param, *argument);
+    }
+  };
+  each_file([&](const ir::Param& param, const ArgumentSpec& argument) {
+    binder.BindShape(param, argument);
+  });
+  each_file([&](const ir::Param& param, const ArgumentSpec& argument) {
+    binder.CheckShape(param, argument);
+  });
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return binder.Take();
+}
+
+}  // namespace kdl::driver

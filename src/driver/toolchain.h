@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// Links objects into a shared object with lld. Reports a linker that is missing or fails.
+bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
+                DiagnosticEngine& diagnostics);
+
+}  // namespace kdl::driver

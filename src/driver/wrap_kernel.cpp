@@ -1,0 +1,83 @@
+#include "driver/wrap_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// The type with the generics that have one value replaced by it.
+ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) {
+  if (type->kind != ir::TypeKind::Tensor) return type;
+  std::vector<Size> dims;
+  for (Size dim : type->dims) {
+    dims.push_back(types.sizes().Substitute(dim, [&](Name name) -> Size {
+      for (const ir::Generic& generic : kernel.generics) {
+        if (generic.name == name && generic.values.size() == 1)
+          return types.sizes().Constant(generic.values[0]);
+      }
+      return nullptr;
+    }));
+  }
+  return types.Tensor(type->scalar, std::move(dims));
+}
+
+}  // namespace
+
+ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel) {
+  Names& names = module.context().names;
+  ir::Function* program = module.AddFunction(
+      ir::FunctionKind::Program, names.Intern(fmt::format("{}.run", kernel.name.text())));
+  program->loc = kernel.loc;
+  program->exported = kernel.exported;
+  program->bindings = kernel.bindings;
+  program->dims = kernel.dims;
+  ir::Builder builder(module, program->body);
+  builder.set_loc(kernel.loc);
+  for (Name dim : kernel.dims)
+    builder.AddParam(program->body, module.types().ScalarOf(Scalar::I64), dim);
+  std::vector<ir::Value*> arguments;
+  for (const ir::Param& param : kernel.params) {
+    ir::Type type = Bound(param.value->type(), kernel, module.types());
+    arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
+    program->params.push_back({arguments.back(), param.direction});
+  }
+  builder.Create(ir::OpKind::Launch, {{}, arguments, {}}, {module.types().Event()},
+                 {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
+                  ir::MakeAttr<ir::AttrKey::Device>(Name()), ir::MakeAttr<ir::AttrKey::Queue>(0)});
+  builder.Create(ir::OpKind::Return, {{}}, {});
+  return program;
+}
+
+void SetCoreNum(ir::Module& module, ir::Function& program, int64_t core_num) {
+  ir::Walk(program.body, [&](ir::Op* op) {
+    auto launch = ir::DynAs<ir::LaunchOp>(op);
+    if (!launch || launch->cores()) return;
+    ir::Builder builder(module);
+    builder.SetInsertionPoint(op);
+    builder.set_loc(op->loc());
+    ir::Value* cores[] = {builder.I64(core_num)};
+    op->SetSegment(ir::LaunchOp::at_cores, cores);
+  });
+}
+
+void KeepOnly(ir::Module& module, const ir::Function& program) {
+  std::set<Name> launched;
+  ir::Walk(program.body, [&](ir::Op* op) {
+    if (op->kind() == ir::OpKind::Launch) launched.insert(op->attr<ir::AttrKey::Callee>());
+  });
+  std::erase_if(module.functions(), [&](const ir::Function* function) {
+    bool other_program = function->kind == ir::FunctionKind::Program && function != &program;
+    return other_program ||
+           (function->kind == ir::FunctionKind::Kernel && !launched.contains(function->name));
+  });
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,131 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/arguments.h"
+#include "driver/compile.h"
+#include "driver/compile_target.h"
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/files.h"
+#include "driver/npy.h"
+#include "driver/outputs.h"
+#include "driver/run_program.h"
+#include "driver/select.h"
+#include "driver/summary.h"
+#include "driver/toolchain.h"
+#include "driver/wrap_kernel.h"
+#include "support/io.h"
+#include "tools/commands.h"
+#include "tools/reference_device.h"
+
+namespace kdl::tools {
+
+namespace {
+
+using driver::Compilation;
+using driver::PipelineEnd;
+
+/// The program to run, alone in the module with what it launches. Null after a report.
+ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments) {
+  ir::Function* chosen =
+      driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
+  if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
+    if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
+    chosen = driver::WrapKernel(*c.module, *chosen);
+  }
+  if (!chosen) return nullptr;
+  if (c.options.core_num) driver::SetCoreNum(*c.module, *chosen, *c.options.core_num);
+  driver::KeepOnly(*c.module, *chosen);
+  return chosen;
+}
+
+/// The spec that --target gives; empty: none.
+std::optional<std::string> DeviceUnderTest(Compilation& c) {
+  const std::vector<std::string>& given = c.options.target;
+  if (given.size() < 2) return given.empty() ? std::string() : given[0];
+  c.diagnostics.Report(driver::diag::SeveralTargets, {}, given[0], given[1]);
+  return std::nullopt;
+}
+
+/// A runtime that knows the program's kernels. Null after a report.
+driver::Context Load(Compilation& c, const std::vector<driver::TargetCode>& codes) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  kdl_context* made = nullptr;
+  Status status =
+      folder.ok() ? driver::StatusOf(kdl_context_create(&made)) : Status(folder.failure());
+  driver::Context context(made);
+  if (status.ok()) status = AddReferenceDevice(context.get());
+  if (status.ok()) {
+    std::vector<std::string> objects = driver::WriteObjects(c, codes, folder->path());
+    std::string shared = folder->path() + "/kernels.so";
+    if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
+    status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
+  }
+  if (status.ok()) return context;
+  c.diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);
+  return nullptr;
+}
+
+/// Everything up to code that the runtime can load; the module's passes have run.
+std::optional<std::vector<driver::TargetCode>> CompileAll(Compilation& c,
+                                                          const driver::DeviceSpecs& specs) {
+  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
+  if (!targets || driver::RunModulePasses(c) != PipelineEnd::Done) return std::nullopt;
+  std::vector<driver::TargetCode> codes;
+  for (targets::Target& target : *targets) {
+    PipelineEnd end = driver::CompileForTarget(c, std::move(target), {}, codes.emplace_back());
+    if (end != PipelineEnd::Done) return std::nullopt;
+  }
+  return codes;
+}
+
+void WriteOutputs(const driver::BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  std::vector<driver::OutputFile> files;
+  for (const driver::BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty())
+      files.push_back({argument.out_path, driver::FormatNpy(argument.tensor)});
+  }
+  driver::WriteOutputFiles(files, diagnostics);
+}
+
+void Execute(Compilation& c, const driver::RunPlace& place, const ir::Function& program,
+             driver::BoundProgram bound) {
+  driver::BoundProgram before = bound;
+  if (!driver::RunOnce(place, program, bound, c.diagnostics)) return;
+  if (c.options.verbose) c.printed += driver::StatisticsText(place);
+  bool checked = !c.options.check ||
+                 driver::CheckAgainstReference(place, program, before, bound, c.diagnostics);
+  if (checked) WriteOutputs(bound, c.diagnostics);
+  c.printed += driver::Summary(bound);
+  if (checked && c.options.check) c.printed += "check: equal to the reference, bit for bit\n";
+}
+
+void Run(Compilation& c) {
+  auto arguments = driver::ReadArguments(c.options, c.diagnostics);
+  std::optional<std::string> under_test = DeviceUnderTest(c);
+  if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return;
+  ir::Function* program = ChooseProgram(c, *arguments);
+  auto bound =
+      program ? driver::BindProgram(*program, *arguments, c.options, c.diagnostics) : std::nullopt;
+  if (!bound) return;
+  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
+                                    c.diagnostics);
+  auto codes = specs ? CompileAll(c, *specs) : std::nullopt;
+  driver::Context context = codes ? Load(c, *codes) : nullptr;
+  if (!context) return;
+  driver::RunPlace place{context.get(), *c.module, driver::RuntimeSpecs(*specs), c.sources};
+  Execute(c, place, *program, std::move(*bound));
+}
+
+}  // namespace
+
+int RunRun(const driver::Options& options) {
+  Compilation compilation(options);
+  Run(compilation);
+  return driver::Finish(compilation);
+}
+
+}  // namespace kdl::tools
