@@ -61,6 +61,7 @@ class ModuleGen {
 
   void GenerateBody(const sema::CheckedFunction& checked);
   void DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen);
+  static void DropUnused(const ir::Block* block);
   static std::string SpecText(const sema::DeviceSpec& spec);
 
   const sema::CheckedModule& checked_;
@@ -128,6 +129,18 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   if (function.kind == ir::FunctionKind::Fn) function.results.push_back(module_.types().ScalarOf(checked.result.scalar));
   GenBlock(gen, *checked.item->body);
   if (function.kind != ir::FunctionKind::Fn) gen.builder.Create(ir::OpKind::Return, {{}}, {});
+  DropUnused(function.body);
+}
+
+/// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
+void ModuleGen::DropUnused(const ir::Block* block) {
+  for (ir::Op* op = block->last(); op;) {
+    ir::Op* before = op->prev();
+    for (const ir::Block* region : op->regions()) DropUnused(region);
+    bool unused = op->info().has(ir::kPure) && !op->results().empty() && op->result()->uses().empty();
+    if (unused) ir::Erase(op);
+    op = before;
+  }
 }
 
 }  // namespace
