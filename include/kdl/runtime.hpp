@@ -88,7 +88,9 @@ class Queue {
   std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause,
                                     const After& after = {}) const {
     const kdl_array& source = from.array();
-    if (kdl_buffer_device(source.buffer) == device_) return {from, Event()};
+    if (kdl_buffer_device(source.buffer) == device_) {
+      return {from, after.empty() ? Event() : Call([] {}, after)};
+    }
     kdl_array array = {};
     Check(kdl_array_allocate(device_, source.view.element, source.view.rank, source.view.size,
                              kdl_buffer_name(source.buffer), &array));
@@ -139,6 +141,25 @@ class Queue {
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
   kdl_queue* queue_ = nullptr;
+};
+
+// Waits for queues: Wait throws what failed; at the end of its life, which an exception may bring,
+// it waits in any case, so that no operation outlives the memory that it works on.
+class Drain {
+ public:
+  explicit Drain(std::vector<Queue> queues) : queues_(std::move(queues)) {}
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+  ~Drain() {
+    for (const Queue& queue : queues_) kdl_error_free(kdl_queue_wait(queue.get()));
+  }
+
+  void Wait() const {
+    for (const Queue& queue : queues_) queue.Wait();
+  }
+
+ private:
+  std::vector<Queue> queues_;
 };
 
 // Devices and kernels; outlives everything that comes from it.

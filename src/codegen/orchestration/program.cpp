@@ -76,9 +76,10 @@ class ProgramPrinter {
     DeclareProgram(writer_, face_, program_, Defaults::Absent, ") {");
     writer_.Indent();
     PrintDevices();
+    PrintDrain();
     PrintSizes();
     PrintBlock(function_.body);
-    for (const auto& [device, queue] : queues_) writer_.Line(QueueText(device, queue) + ".Wait();");
+    if (!queues_.empty()) writer_.Line(drain_ + ".Wait();");
     writer_.Outdent();
     writer_.Line("}");
   }
@@ -99,6 +100,15 @@ class ProgramPrinter {
       writer_.Line(fmt::format("const kdl::Device {} = {}.Select({}.{});", devices_[device],
                                own_.context, own_.devices, row->name));
     });
+  }
+
+  /// What a statement throws ends the program, but not before what runs has ended.
+  void PrintDrain() {
+    if (queues_.empty()) return;
+    drain_ = names_.Pick("running");
+    std::vector<std::string> queues;
+    for (const auto& [device, queue] : queues_) queues.push_back(QueueText(device, queue));
+    writer_.List(fmt::format("const kdl::Drain {}({{", drain_), queues, "});");
   }
 
   void UseQueue(Name device, int64_t queue) {
@@ -393,6 +403,7 @@ class ProgramPrinter {
   std::unordered_map<kdl::Name, std::string> dims_;
   std::unordered_map<kdl::Name, std::string> devices_;
   std::vector<std::pair<kdl::Name, int64_t>> queues_;
+  std::string drain_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };
 
