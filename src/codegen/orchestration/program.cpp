@@ -48,6 +48,8 @@ class Needs {
   void Mark(const Op* op) {
     if (!needed_.insert(op).second) return;
     for (const Value* operand : op->operands()) {
+      if (op->kind() == OpKind::Free && operand != op->operand(0))
+        continue;  // the runtime's memory waits by itself
       ++uses_[operand];
       if (operand->def() && operand->def()->info().has(ir::kPure)) Mark(operand->def());
     }
