@@ -3,6 +3,8 @@
 # README, whose output must be the one printed there. Ends with the digits' accuracy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Debian's own Python, which has the packages that install.sh names, before any other.
+export PATH=/usr/bin:$PATH
 
 tests/install.sh samples
 

@@ -87,8 +87,17 @@ class Instantiation {
     });
   }
 
+  static bool HasAll(const Function& kernel, const std::vector<Binding>& bindings) {
+    return std::all_of(bindings.begin(), bindings.end(), [&](const Binding& binding) {
+      return std::any_of(kernel.generics.begin(), kernel.generics.end(), [&](const Generic& generic) {
+        return generic.name == binding.generic && generic.values == std::vector<int64_t>{binding.value};
+      });
+    });
+  }
+
   /// The kernel with these constants; made once.
   Function* Variant(Function& kernel, const std::vector<Binding>& bindings, ir::Loc loc) {
+    if (HasAll(kernel, bindings)) return &kernel;
     std::string name = kernel.name.str();
     for (const Binding& binding : bindings) name += fmt::format(".{}{}", binding.generic.text(), binding.value);
     Name interned = names().Intern(name);

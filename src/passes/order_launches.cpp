@@ -42,7 +42,7 @@ class Ordering {
       }
     }
     for (Op* op : *block) {
-      if (op->kind() == ir::OpKind::Alloc) End(op, block, states[op->result()]);
+      if (op->kind() == ir::OpKind::Alloc && !IsFreed(op)) End(op, block, states[op->result()]);
     }
   }
 
@@ -73,6 +73,12 @@ class Ordering {
     ir::Walk(region, [&](Op* op) {
       for (const Value* operand : op->operands()) states.erase(operand);
     });
+  }
+
+  /// KIR text may have been through this pass.
+  static bool IsFreed(const Op* alloc) {
+    const auto& uses = alloc->result()->uses();
+    return std::any_of(uses.begin(), uses.end(), [](const ir::Use& use) { return use.user->kind() == ir::OpKind::Free; });
   }
 
   /// Frees a tensor behind the last op of its block that uses it, itself or inside.

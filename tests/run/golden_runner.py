@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""kernelc test itself: that it fails where it should, mends what --update may mend, and nothing else."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PASSING = "//! args: build --emit ir --stop-after=irgen\nconst N = 4;\n//=== stdout\n//| module \"t\"\n"
+problems = []
+
+
+def test(folder, *options):
+    """(exit code, output) of `kernelc test` on the folder."""
+    done = subprocess.run(["kernelc", "test", str(folder), *options], capture_output=True, text=True,
+                          timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(what, folder, text, code, *parts, options=()):
+    """Writes the golden file, runs it, and looks for the exit code and for parts of the output."""
+    file = folder / "t.kdl"
+    file.write_text(text)
+    got, output = test(folder, *options)
+    for part in parts:
+        if part not in output:
+            problems.append(f"{what}: the output lacks {part!r}:\n{output}")
+    if got != code:
+        problems.append(f"{what}: exit code {got}, expected {code}:\n{output}")
+    return file.read_text()
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
+        folder = pathlib.Path(scratch)
+        expect("a passing file", folder, PASSING, 0, "1 passed, 0 failed\n")
+        expect("other output", folder, PASSING.replace("//| module", "//| modul"), 1,
+               "-//| modul \"t\"\n+//| module \"t\"\n", f"rerun: kernelc test {folder}/t.kdl",
+               "0 passed, 1 failed\n")
+        expect("missing output", folder, PASSING.split("//===")[0], 1, "+//=== stdout\n")
+        expect("an error that is not there", folder,
+               PASSING.replace("//===", "//~ 1: error: no [E0000]\n//==="), 1, "-//~ 1: error: no [E0000]")
+        expect("an error that is not expected", folder, "//! args: build\nconst N = ;\n", 1,
+               "exited with code 1, expected exit code 0")
+        expect("another exit code", folder, PASSING.replace("const", "//! exit: 1\nconst"), 1,
+               "exited with code 0, expected exit code 1")
+        expect("a directive that does not exist", folder, PASSING.replace("args", "arg"), 1, "'//! arg:")
+        expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")
+        expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "u"])
+
+        wrong = PASSING.replace("//| module", "//| modul")
+        mended = expect("an update", folder, wrong, 0, "updated: ", options=["--update"])
+        if mended != PASSING:
+            problems.append(f"an update wrote\n{mended}")
+        kept = expect("an update with the wrong exit code", folder, wrong.replace("args: build", "args: biuld"), 1,
+                      "exited with code 2", options=["--update"])
+        if "biuld" not in kept or "//| modul " not in kept:
+            problems.append(f"a failing update wrote\n{kept}")
+        annotated = expect("an update of errors", folder,
+                           "//! args: build\n//! exit: 1\nconst N = ;\nconst M = ;\n", 0, options=["--update"])
+        if annotated.count("//~ ") != 2 or "//===" in annotated:
+            problems.append(f"an update of errors wrote\n{annotated}")
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

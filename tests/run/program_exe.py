@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Programs of `--emit exe`: they take the arguments of `kernelc run` and give the same output, bit for bit."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+RUNS = [
+    ("saxpy", "--set N=1003 --arg a=2.5 --check"),
+    ("saxpy", "--set N=7 --target debug -v"),
+    ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --check"),
+    ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
+]
+WRONG = [
+    ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
+    ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
+    ("--emit ir", 2, "saxpy: error: 'saxpy' has no option '--emit'"),
+    ("--set N=3 --target nothing", 1, "nothing"),
+]
+
+
+def output(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="exe-") as scratch:
+        folder = pathlib.Path(scratch)
+        for name in sorted({name for name, _ in RUNS}):
+            subprocess.run(["kernelc", "build", str(SAMPLES / name / f"{name}.kdl"), "--emit", "exe",
+                            "-o", str(folder)], check=True, timeout=300)
+        for name, options in RUNS:
+            made = output([f"./{name}", *options.split()], folder)
+            walked = output(["kernelc", "run", str(SAMPLES / name / f"{name}.kdl"), *options.split()], folder)
+            if made != walked or made[0] != 0:
+                problems.append(f"{name} {options}:\n{made}\nkernelc run:\n{walked}")
+        for options, code, message in WRONG:
+            made = output(["./saxpy", *options.split()], folder)
+            if made[0] != code or message not in made[2]:
+                problems.append(f"saxpy {options}: {made}, expected {code} and {message!r}")
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

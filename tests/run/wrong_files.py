@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Inputs that a golden file cannot hold: each is one located, numbered error; nothing crashes, no file is left.
+
+Every case is (name, command line, the file's bytes, exit code, what standard error holds).
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+KERNEL = b"""export kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by B { y[i] = 3.0 * x[i]; }
+}
+"""
+RUN = "run scale.kdl --arg x=@x.npy --out y=@y.npy"
+
+
+def npy(descr="<f4", shape="(3,)", data=b"\0" * 12, fortran="False"):
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + data
+
+
+CASES = [
+    ("empty file", "build f.kdl --emit obj -o out", b"", 0, ""),
+    ("20 MB of text", "build f.kdl -o out", b"// line\n" * (20 << 17), 1, "longer than 16 MiB"),
+    ("a line of 10 MB", "build f.kdl -o out", b"const N = " + b"1 + " * (10 << 18), 1, "[E0"),
+    ("only NUL bytes", "build f.kdl -o out", b"\0" * 1000, 1, "[E0102]"),
+    ("UTF-16", "build f.kdl -o out", "const N = 4;".encode("utf-16"), 1, "[E010"),
+    ("invalid UTF-8", "build f.kdl -o out", b"const N = 4; // \xff\n", 1, "f.kdl:1:17: error: "),
+    ("300 nested brackets", "build f.kdl -o out", b"const N = " + b"(" * 300 + b"4" + b")" * 300 + b";\n", 1, "[E0105]"),
+    ("an unclosed brace", "build f.kdl -o out", KERNEL[:-3], 1, "error: "),
+    ("CRLF", "build f.kdl --emit obj -o out", KERNEL.replace(b"\n", b"\r\n"), 0, ""),
+    ("no permission", "build f.kdl -o out", None, 1, "cannot read 'f.kdl'"),
+    ("a device file", "build /dev/null -o out", b"", 1, "[E0915]"),
+    ("an output folder that is a file", "build f.kdl -o f.kdl", KERNEL, 1, "[E0916]"),
+    ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, the file has 11"),
+    ("an empty .npy", RUN, b"", 1, "'x.npy' is not a .npy file: it is empty"),
+    (".npy of doubles", RUN, npy("<f8", data=b"\0" * 24), 1, "numpy.save('x.npy', x.astype(numpy.float32))"),
+    (".npy with two dimensions", RUN, npy(shape="(3, 1)"), 1, "has the shape (3, 1)"),
+    (".npy of objects", RUN, npy("|O"), 1, "[E0944]"),
+    ("big-endian .npy", RUN, npy(">f4"), 1, "[E0945]"),
+    ("Fortran order", RUN, npy(shape="(3, 3)", data=b"\0" * 36, fortran="True"), 1, "[E0946]"),
+    (".npy of 2^63 bytes", RUN, npy(shape="(2305843009213693952,)"), 1, "[E0948]"),
+    ("a .npy that is text", RUN, KERNEL, 1, "[E0940]"),
+    ("sizes above the memory", "run scale.kdl --set N=4000000000000", KERNEL, 3, "no memory for 'x'"),
+    ("a sane .npy", RUN, npy(), 0, ""),
+]
+
+
+def run(case, folder):
+    """What is wrong with the outcome of a case, or None."""
+    name, line, data, code, message = case
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    file = folder / ("x.npy" if "x.npy" in line else "f.kdl")
+    file.write_bytes(data or KERNEL)
+    if data is None:
+        if os.geteuid() == 0:
+            return None  # root may read everything
+        file.chmod(0)
+    done = subprocess.run(["kernelc", *line.split()], cwd=folder, capture_output=True, text=True,
+                          errors="replace", timeout=300)
+    if done.returncode != code:
+        return f"{name}: exit code {done.returncode}, expected {code}\n{done.stderr[:2000]}"
+    if message not in done.stderr:
+        return f"{name}: standard error lacks {message!r}\n{done.stderr[:2000]}"
+    errors = sum(": error: " in row for row in done.stderr.splitlines())
+    if code and not 1 <= errors <= 20:
+        return f"{name}: {errors} errors\n{done.stderr[:2000]}"
+    left = {p.name for p in folder.rglob("*") if p.is_file()} - {"scale.kdl", file.name}
+    if code and left:
+        return f"{name}: failed and left {sorted(left)}"
+    return None
+
+
+def main():
+    problems = []
+    for case in CASES:
+        with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
+            problems.append(run(case, pathlib.Path(scratch)))
+    problems = [p for p in problems if p]
+    print("\n".join(problems) or f"{len(CASES)} cases are as they should be")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
