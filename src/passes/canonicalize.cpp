@@ -227,7 +227,8 @@ class Canonicalizer {
 
  private:
   void Replace(Op* op, Value* value) {
-    if (value->name().empty()) value->set_name(op->result()->name());
+    bool is_constant = value->def() && value->def()->kind() == OpKind::Const;
+    if (value->name().empty() && !is_constant) value->set_name(op->result()->name());
     op->result()->ReplaceAllUsesWith(value);
     ir::Erase(op);
     changed_ = true;

@@ -22,7 +22,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// lo .. hi in blocks of `extent`, of which make_blk's facts are computed.
+/// lo .. hi in blocks of `extent`: how many there are, and make_blk's facts for each.
 class BlockRange {
  public:
   BlockRange(ir::Builder& builder, Value* lo, Value* hi, int64_t extent)
@@ -34,34 +34,42 @@ class BlockRange {
 
   /// Blocks in the range; 0 where hi <= lo.
   Value* Count() {
-    Value* last = Binary(OpKind::Sub, Distance(hi_, lo_), Int(1));
-    Value* count = Binary(OpKind::Add, Binary(OpKind::Div, last, Int(extent_)), Int(1));
-    if (extent_ == 1) count = Distance(hi_, lo_);
+    Value* count = Distance(lo_, hi_);
+    if (extent_ != 1) {
+      Value* one = Int(1);
+      Value* last = builder_.Binary(OpKind::Sub, count, one);
+      Value* before_last = builder_.Binary(OpKind::Div, last, Int(extent_));
+      count = builder_.Binary(OpKind::Add, before_last, one);
+    }
+    count = AsI64(count);
     Value* runs = builder_.Binary(OpKind::Lt, lo_, hi_);
-    return builder_.Select(runs, AsI64(count), builder_.I64(0));
+    return builder_.Select(runs, count, builder_.I64(0));
   }
 
   /// Where block `index` starts.
   Value* Start(Value* index) {
-    Value* offset = extent_ == 1 ? index : Binary(OpKind::Mul, index, builder_.I64(extent_));
-    return Binary(OpKind::Add, lo_, offset);
+    Value* offset = index;
+    if (extent_ != 1) offset = builder_.Binary(OpKind::Mul, index, builder_.I64(extent_));
+    return builder_.Binary(OpKind::Add, lo_, offset);
   }
 
   /// The elements of the block at `start` that exist.
   Value* SizeAt(Value* start) {
-    return AsI64(Binary(OpKind::Min, Int(extent_), Distance(hi_, start)));
+    Value* rest = Distance(start, hi_);
+    return AsI64(builder_.Binary(OpKind::Min, rest, Int(extent_)));
   }
 
   Value* IndexOf(Value* start) {
-    return AsI64(Binary(OpKind::Div, Distance(start, lo_), Int(extent_)));
+    Value* offset = Distance(lo_, start);
+    return AsI64(builder_.Binary(OpKind::Div, offset, Int(extent_)));
   }
 
  private:
-  Value* Binary(OpKind kind, Value* a, Value* b) { return builder_.Binary(kind, a, b); }
   Value* Int(int64_t value) { return builder_.Int(scalar_, value); }
   Value* AsI64(Value* value) { return builder_.Cast(value, Scalar::I64); }
-  Value* Distance(Value* to, Value* from) {
-    return Binary(OpKind::Sub, builder_.Cast(to, scalar_), builder_.Cast(from, scalar_));
+  Value* Distance(Value* from, Value* to) {
+    Value* end = builder_.Cast(to, scalar_);
+    return builder_.Binary(OpKind::Sub, end, builder_.Cast(from, scalar_));
   }
 
   ir::Builder& builder_;
@@ -156,10 +164,13 @@ void Dealer::Spmd(Op* op) {
     if (b > 0) rest = builder_.Binary(OpKind::Div, rest, counts[b]);
   }
   for (size_t b = 0; b < binders.size(); ++b) {
-    bool is_blk = binders[b]->type()->kind == ir::TypeKind::Blk;
     Value* value = ranges[b].Start(numbers[b]);
-    SetName(value, binders[b], "start");
-    if (is_blk) value = MakeBlk(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
+    if (binders[b]->type()->kind == ir::TypeKind::Blk) {
+      SetName(value, binders[b], "start");
+      value = MakeBlk(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
+    } else {
+      value->set_name(binders[b]->name());
+    }
     binders[b]->ReplaceAllUsesWith(value);
   }
   MoveOps(op->region(), loop->region());
@@ -178,7 +189,8 @@ void Dealer::For(Op* op) {
   start->set_name(binder->name().empty()
                       ? Name()
                       : builder_.module().context().names.Intern(binder->name().str() + ".start"));
-  Value* blk = MakeBlk(start, range.SizeAt(start), range.IndexOf(start), binder);
+  Value* size = range.SizeAt(start);
+  Value* blk = MakeBlk(start, size, range.IndexOf(start), binder);
   binder->ReplaceAllUsesWith(blk);
   MoveOps(op->region(), loop->region());
   ir::Erase(op);
