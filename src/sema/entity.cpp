@@ -21,8 +21,6 @@ std::string ToString(const Type& type) {
   switch (type.kind) {
     case TypeKind::Error:
       return "an error";
-    case TypeKind::Void:
-      return "no value";
     case TypeKind::IntLiteral:
       return "an integer literal";
     case TypeKind::FloatLiteral:

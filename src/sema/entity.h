@@ -31,7 +31,6 @@ struct Entity;
 
 enum class TypeKind : uint8_t {
   Error,         ///< reported already: goes with everything, silently
-  Void,          ///< of a fn without result
   IntLiteral,    ///< never a final type
   FloatLiteral,  ///< never a final type
   Value,         ///< a scalar where `ranges` is empty, else a tile

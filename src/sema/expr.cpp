@@ -22,13 +22,17 @@ using syntax::Expr;
 using syntax::ExprKind;
 using syntax::UnaryOp;
 
+// Expressions nest deep: what is called for one kind keeps its locals out of the frames of the walk.
+#define KDL_OWN_FRAME [[gnu::noinline]]
+
 Type LiteralType(bool is_float) {
   Type type;
   type.kind = is_float ? TypeKind::FloatLiteral : TypeKind::IntLiteral;
   return type;
 }
 
-Type RecordLiteral(FunctionState& state, const Expr* expr, ExprInfo& info, const Literal& literal) {
+KDL_OWN_FRAME Type RecordLiteral(FunctionState& state, const Expr* expr, ExprInfo& info,
+                                 const Literal& literal) {
   state.literals[expr] = literal;
   std::optional<int64_t> integer = ToInt64(literal);
   info.size = integer ? state.module.sizes.Constant(*integer) : nullptr;
@@ -88,7 +92,7 @@ Type InContract(Type type) {
   return type;
 }
 
-Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
+KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
   const Entity* entity = state.scopes.Find(name.name);
   if (entity == nullptr && state.contract != nullptr && FindBuiltin(name.name.text()) == nullptr) {
     entity = DeclareFree(state, name.name, name.span);
@@ -130,7 +134,8 @@ Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& inf
   return Type{};
 }
 
-Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& info) {
+KDL_OWN_FRAME Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary,
+                              ExprInfo& info) {
   Type type = CheckValue(state, unary.operand);
   if (type.is_error()) return type;
   if (unary.op == UnaryOp::Not) {
@@ -241,8 +246,8 @@ Size SizeOf(FunctionState& state, const syntax::BinaryExpr& binary) {
 }
 
 /// Both operands are literals.
-Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
-                  const Type& type) {
+KDL_OWN_FRAME Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary,
+                                ExprInfo& info, const Type& type) {
   auto lhs = state.literals.find(binary.lhs);
   auto rhs = state.literals.find(binary.rhs);
   if (lhs == state.literals.end() || rhs == state.literals.end()) return type;
@@ -263,8 +268,8 @@ Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprIn
   return Type{};
 }
 
-Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::string_view wanted,
-                   Scalar found) {
+KDL_OWN_FRAME Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary,
+                                 std::string_view wanted, Scalar found) {
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
                                                 Spelling(binary.op), wanted, Spelling(found));
   if (binary.op == BinaryOp::Rem && IsFloat(found)) {
@@ -276,7 +281,8 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
   return Type{};
 }
 
-Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info) {
+KDL_OWN_FRAME Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary,
+                               ExprInfo& info) {
   CheckValue(state, binary.lhs);
   CheckValue(state, binary.rhs);
   std::array<const Expr*, 2> operands = {binary.lhs, binary.rhs};
@@ -307,7 +313,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   return type;
 }
 
-Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {
+KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {
   Type condition = CheckCondition(state, choice.condition, "the condition of `if`", false);
   CheckValue(state, choice.then_value);
   CheckValue(state, choice.else_value);
@@ -341,7 +347,7 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
   return Default(state, operand);
 }
 
-Type CheckCast(FunctionState& state, const syntax::CastExpr& cast) {
+KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast) {
   Type type = CheckValue(state, cast.operand);
   if (cast.type.name.text() == "tf32") {
     ReportUnsupported(state.diagnostics, Feature::Tf32, cast.type.span);
@@ -356,7 +362,8 @@ Type CheckCast(FunctionState& state, const syntax::CastExpr& cast) {
   return type.is_error() ? type : ValueType(*target, type.ranges);
 }
 
-Type CheckField(FunctionState& state, const syntax::FieldExpr& field, ExprInfo& info) {
+KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& field,
+                              ExprInfo& info) {
   if (!field.name) {
     ReportUnsupported(state.diagnostics, Feature::Tuples, field.span);
     return Type{};
@@ -385,7 +392,7 @@ Type CheckField(FunctionState& state, const syntax::FieldExpr& field, ExprInfo& 
   return ValueType(Scalar::I64);
 }
 
-Type CheckUnsupported(FunctionState& state, const Expr* expr) {
+KDL_OWN_FRAME Type CheckUnsupported(FunctionState& state, const Expr* expr) {
   switch (expr->kind) {
     case ExprKind::Tuple:
       ReportUnsupported(state.diagnostics, Feature::Tuples, expr->span);
@@ -404,7 +411,7 @@ Type CheckUnsupported(FunctionState& state, const Expr* expr) {
   }
 }
 
-Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& info) {
+KDL_OWN_FRAME Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& info) {
   switch (expr->kind) {
     case ExprKind::IntLit:
       return RecordLiteral(state, expr, info, FromAst(As<syntax::IntLit>(expr)));
@@ -455,9 +462,9 @@ Type CheckExpr(FunctionState& state, const Expr* expr) {
   return recorded.type;
 }
 
-Type CheckValue(FunctionState& state, const Expr* expr) {
-  Type type = CheckExpr(state, expr);
-  if (type.is_error() || type.is_value() || type.is_literal()) return type;
+namespace {
+
+KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const Type& type) {
   std::string text = Quote(state, expr);
   switch (type.kind) {
     case TypeKind::Range:
@@ -468,13 +475,18 @@ Type CheckValue(FunctionState& state, const Expr* expr) {
       state.diagnostics.Report(diag::TensorAsValue, expr->span, text, ToString(type))
           .Help(fmt::format("index it: {}[…]", text));
       break;
-    case TypeKind::Void:
-      state.diagnostics.Report(diag::NoResult, expr->span, text);
-      break;
     default:
       state.diagnostics.Report(diag::TextAsValue, expr->span);
       break;
   }
+}
+
+}  // namespace
+
+Type CheckValue(FunctionState& state, const Expr* expr) {
+  Type type = CheckExpr(state, expr);
+  if (type.is_error() || type.is_value() || type.is_literal()) return type;
+  ReportNoValue(state, expr, type);
   state.fn.exprs[expr].type = Type{};
   return Type{};
 }
