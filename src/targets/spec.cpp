@@ -4,6 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "support/result.h"
 
 namespace kdl::targets {
 

@@ -3,8 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "targets/host/host_target.h"
+#include "support/result.h"
+#include "targets/host/host_target.h"  // IWYU pragma: keep: targets.def
+#include "targets/spec.h"
 
 namespace kdl::targets {
 

@@ -1,5 +1,9 @@
 #include "codegen/llvm/abi.h"
 
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include "support/check.h"
 
 namespace kdl::codegen {
@@ -22,6 +26,7 @@ AbiTypes::AbiTypes(llvm::LLVMContext& context) {
 }
 
 Record::Record(llvm::StructType* type) : type_(type) {
+  fields_.reserve(type->getNumElements());
   for (llvm::Type* field : type->elements()) fields_.push_back(llvm::Constant::getNullValue(field));
 }
 
@@ -40,6 +45,7 @@ Record& Record::Set(unsigned field, int64_t value) {
 Record& Record::Set(unsigned field, const std::vector<int64_t>& values) {
   auto* array = llvm::cast<llvm::ArrayType>(type_->getElementType(field));
   std::vector<llvm::Constant*> elements;
+  elements.reserve(array->getNumElements());
   for (int64_t value : values) {
     elements.push_back(
         llvm::ConstantInt::get(array->getElementType(), static_cast<uint64_t>(value), true));

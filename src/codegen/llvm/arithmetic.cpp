@@ -1,6 +1,12 @@
 #include <llvm/IR/Intrinsics.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/attr.h"
+#include "ir/op.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 #include "support/scalar.h"
@@ -122,6 +128,7 @@ void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   ID id = Look(kIntrinsics, op);
   KDL_CHECK(id != kNone, "'{}' of {}", op->info().spelling, Spelling(OperandScalar(op)));
   std::vector<llvm::Value*> operands;
+  operands.reserve(op->operands().size());
   for (size_t i = 0; i < op->operands().size(); ++i) operands.push_back(Operand(emitter, op, i));
   SetComputed(emitter, op, emitter.builder.CreateIntrinsic(operands[0]->getType(), id, operands));
 }

@@ -5,8 +5,14 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "codegen/llvm/machine.h"
+#include "ir/target_facts.h"
 #include "support/check.h"
+#include "support/result.h"
 
 extern "C" {
 // Of libLLVM's X86 and AArch64: the only two that a TargetFacts names.

@@ -1,6 +1,10 @@
 #include <llvm/IR/Intrinsics.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/op.h"
 #include "support/check.h"
 #include "support/scalar.h"
 

@@ -4,10 +4,15 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <string>
+#include <utility>
+
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize.h"
+#include "ir/module.h"
 #include "support/check.h"
+#include "support/result.h"
 
 namespace kdl::codegen {
 
@@ -55,9 +60,11 @@ Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& 
   DoingScope doing(fmt::format("compiling module {} with LLVM", source.name.text()));
   Optimize(machine, *module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
-  if (options.assembly) {
-    auto copy = options.object ? llvm::CloneModule(*module) : std::move(module);
-    compiled.assembly = machine.Emit(*copy, FileType::Assembly);
+  // Emission changes the module: where both are wanted, the assembly takes a copy.
+  if (options.assembly && options.object) {
+    compiled.assembly = machine.Emit(*llvm::CloneModule(*module), FileType::Assembly);
+  } else if (options.assembly) {
+    compiled.assembly = machine.Emit(*module, FileType::Assembly);
   }
   if (options.object) compiled.object = machine.Emit(*module, FileType::Object);
   return compiled;

@@ -1,6 +1,13 @@
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/op.h"
+#include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
+#include "support/scalar.h"
 
 namespace kdl::codegen {
 

@@ -1,8 +1,11 @@
 #include "codegen/llvm/emitter.h"
 
 #include <array>
+#include <cstddef>
 
+#include "ir/op.h"
 #include "support/check.h"
+#include "support/scalar.h"
 
 namespace kdl::codegen {
 

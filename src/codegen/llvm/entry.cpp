@@ -1,5 +1,12 @@
+#include <cstddef>
+#include <cstdint>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "ir/type.h"
 #include "kdl/kernel_abi.h"
+#include "support/names.h"
+#include "support/scalar.h"
 
 // int32_t KERNEL(const kdl_args* args, kdl_core* core)
 

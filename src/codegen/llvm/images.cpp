@@ -4,13 +4,25 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "codegen/llvm/abi.h"
 #include "codegen/llvm/machine.h"
-#include "kdl/abi_hash.h"
+#include "ir/module.h"
+#include "ir/type.h"
+#include "kdl/abi_hash.h"  // IWYU pragma: keep: refuses a stale KDL_ABI_HASH
+#include "kdl/kernel_abi.h"
 #include "support/check.h"
+#include "support/names.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 namespace kdl::codegen {
 
@@ -165,6 +177,7 @@ class ImageBuilder {
   template <class Items, class Row>
   llvm::Constant* Table(llvm::Type* type, const Items& items, const Row& row) {
     std::vector<llvm::Constant*> rows;
+    rows.reserve(items.size());
     for (const auto& item : items) rows.push_back(row(item));
     return Array(type, rows);
   }

@@ -1,8 +1,15 @@
 #include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "ir/type.h"
 #include "kdl/kernel_abi.h"
+#include "support/names.h"
+#include "support/size.h"
 
 // int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): every tensor dimension that
 // is an expression over the sizes must have its value. Arithmetic that leaves 64 bits is a trap of

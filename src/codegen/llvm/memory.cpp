@@ -1,8 +1,23 @@
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/attr.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "ir/type.h"
+#include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
+#include "support/scalar.h"
+#include "support/size.h"
 
 namespace kdl::codegen {
 

@@ -7,6 +7,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <utility>
+
 #include "codegen/llvm/widen_half.h"
 
 namespace kdl::codegen {

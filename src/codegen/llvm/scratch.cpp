@@ -1,18 +1,22 @@
 #include "codegen/llvm/scratch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "ir/op.h"
+#include "ir/type.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kStackBytes = 4096;          // of all buffers of a kernel that go onto the stack
-constexpr int64_t kStackBufferBytes = 64 * 8;  // of one of them: 64 lanes
+constexpr int64_t kStackBytes = 4096;  // of all buffers of a kernel that go onto the stack
+constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // of one of them: 64 lanes
 
 int64_t BufferBytes(ir::Type type) {
   int64_t bytes = Bytes(type->scalar);

@@ -1,8 +1,11 @@
-#include <algorithm>
-
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "codegen/llvm/emitter.h"
+#include "ir/attr.h"
+#include "ir/op.h"
 #include "kdl/kernel_abi.h"
 
 namespace kdl::codegen {

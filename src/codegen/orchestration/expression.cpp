@@ -5,12 +5,22 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/writer.h"
+#include "ir/attr.h"
 #include "ir/op.h"
 #include "support/check.h"
+#include "support/names.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 namespace kdl::codegen {
 

@@ -20,9 +20,6 @@ std::string Definition(const ir::Op* op, const VariableName& variable);
 /// A size as an std::int64_t expression.
 std::string SizeExpression(Size size, const std::function<std::string(Name)>& dim);
 
-/// The type of a C++ variable for a scalar.
-std::string CppType(Scalar scalar);
-
 /// `"m.kdl:3:9: error: division by zero in 'a / b'"`: what a trap of the op says.
 std::string DivisionTrap(const ir::Op* op);
 

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/orchestration.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
 
 namespace kdl::codegen {
 

@@ -3,10 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "codegen/orchestration/cpp_names.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
+#include "ir/type.h"
 #include "support/check.h"
+#include "support/names.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 namespace kdl::codegen {
 

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
+#include "ir/attr.h"
+#include "ir/module.h"
 #include "ir/op.h"
 #include "support/check.h"
+#include "support/names.h"
 #include "support/scalar.h"
 
 namespace kdl::codegen {

@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/writer.h"
+#include "support/scalar.h"
 
 namespace kdl::codegen {
 
@@ -31,6 +36,7 @@ void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& ke
   writer.Indent();
   if (!kernel.params.empty()) {
     std::vector<std::string> args;
+    args.reserve(kernel.params.size());
     for (const FaceParam& param : kernel.params) args.push_back(AsArg(param));
     writer.List(fmt::format("const kdl_arg {}[] = {{", own.args), args, "};");
   }
@@ -88,6 +94,7 @@ void PrintLaunchers(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
     OwnNames own = NamesBeside(kernel.params);
     std::vector<std::string> args;
+    args.reserve(kernel.params.size());
     for (const FaceParam& param : kernel.params) args.push_back(param.name);
     std::vector<std::string> items = {KernelName(face, kernel), own.core_num};
     AddBraced(items, args);

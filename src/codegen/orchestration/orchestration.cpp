@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
 
 namespace kdl::codegen {
 

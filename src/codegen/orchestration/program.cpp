@@ -1,17 +1,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "codegen/orchestration/cpp_names.h"
 #include "codegen/orchestration/expression.h"
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/launch_name.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/attr.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "ir/type.h"
 #include "ir/views.h"
 #include "support/check.h"
+#include "support/names.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 // A program's body as C++. A scalar becomes a variable where the source names it, or where it is used more than once
 // or in another block; else it is written out where it is used.
@@ -109,6 +122,7 @@ class ProgramPrinter {
     if (queues_.empty()) return;
     drain_ = names_.Pick("running");
     std::vector<std::string> queues;
+    queues.reserve(queues_.size());
     for (const auto& [device, queue] : queues_) queues.push_back(QueueText(device, queue));
     writer_.List(fmt::format("const kdl::Drain {}({{", drain_), queues, "});");
   }
@@ -151,6 +165,7 @@ class ProgramPrinter {
 
   std::vector<std::string> SizeTexts(ir::Type type) const {
     std::vector<std::string> texts;
+    texts.reserve(type->dims.size());
     for (Size size : type->dims) {
       texts.push_back(SizeExpression(size, [this](Name dim) { return dims_.at(dim); }));
     }

@@ -2,8 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "kdl/kernel_abi.h"
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "ir/target_facts.h"
+#include "kdl/kernel_abi.h"  // IWYU pragma: keep: isa.def
+#include "support/result.h"
 #include "targets/host/tile_selector.h"
+#include "targets/spec.h"
+#include "targets/targets.h"
 
 namespace kdl::targets {
 

@@ -1,11 +1,21 @@
 #include "targets/host/tile_selector.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/attr.h"
+#include "ir/module.h"
 #include "ir/op.h"
+#include "ir/target_facts.h"
+#include "ir/type.h"
+#include "support/names.h"
 #include "support/scalar.h"
+#include "support/size.h"
 
 // The model. What a block's tiles take together should stay in a cache: in L2 where the kernel
 // contracts, since a contraction comes back to its operands, else in L1. Extents grow by powers of
@@ -81,6 +91,7 @@ class Selection {
       if (choice.role.runs() || choice.role.contracted) Grow(choice, CapsOf(choice.role).rest);
     }
     std::vector<int64_t> extents;
+    extents.reserve(choices_.size());
     for (const Choice& choice : choices_) extents.push_back(choice.extent);
     return extents;
   }
