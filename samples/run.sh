@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 export PATH=/usr/bin:$PATH
 
 tests/install.sh samples
+export PATH=$PWD/build/bin:/usr/bin:$PATH  # the Python of the packages, not another one
 
 start=$SECONDS
 cmake --preset release >/dev/null
@@ -16,5 +17,5 @@ echo "built build/bin/kernelc in $((SECONDS - start)) s"
 for sample in saxpy matmul softmax digits; do
   echo
   echo "samples/$sample"
-  PATH=$PWD/build/bin:$PATH python3 tests/readme.py "samples/$sample/README.md"
+  python3 tests/readme.py "samples/$sample/README.md"
 done

@@ -3,7 +3,8 @@
 
 Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder through
 links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
-where the next block is ```text, must end with it. Exits 1 at the first block that fails.
+where the next block is ```text, must end with it. Every ```kdl block is a whole file and must compile.
+Exits 1 at the first block that fails.
 """
 
 import pathlib
@@ -15,11 +16,14 @@ import tempfile
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def scripts(text):
-    """The ```sh blocks as (script, the ```text block that follows or None)."""
+def scripts(text, scratch):
+    """The ```sh and ```kdl blocks as (script, the ```text block that follows or None)."""
     blocks = BLOCK.findall(text)
     for n, (kind, body) in enumerate(blocks):
-        if kind == "sh":
+        if kind == "kdl":
+            (scratch / "example.kdl").write_text(body)
+            yield "kernelc build example.kdl -o example\n", None
+        elif kind == "sh":
             follows = blocks[n + 1] if n + 1 < len(blocks) else ("", "")
             yield body, follows[1] if follows[0] == "text" else None
 
@@ -29,7 +33,7 @@ def run(readme):
     with tempfile.TemporaryDirectory(prefix="readme-") as scratch:
         for entry in readme.parent.iterdir():
             (pathlib.Path(scratch) / entry.name).symlink_to(entry)
-        for script, expected in scripts(readme.read_text()):
+        for script, expected in scripts(readme.read_text(), pathlib.Path(scratch)):
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=600)

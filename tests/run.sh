@@ -7,5 +7,6 @@ cd "$(dirname "$0")/.."
 export PATH=/usr/bin:$PATH
 start=$SECONDS
 tests/install.sh tests
+export PATH=/usr/bin:$PATH  # the Python of the packages, not another one
 echo "install: $((SECONDS - start)) s"
 exec python3 tests/stages.py "$@"
