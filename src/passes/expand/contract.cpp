@@ -45,6 +45,11 @@ class Contraction {
 
  private:
   Value* Term(Value* operand) { return e_.b.Cast(ElementOf(e_, operand, position_), acc_); }
+  Value* AddTerm(Value* sum) {
+    Value* a = Term(view_.a());
+    Value* b = Term(view_.b());
+    return MultiplyAdd(e_, a, b, sum);
+  }
 
   /// In the place of `into` where nothing looks at it any more.
   Home HomeWithInto() {
@@ -66,8 +71,7 @@ class Contraction {
     order.insert(order.end(), over_.begin(), over_.end());
     order.insert(order.end(), inner_.begin(), inner_.end());
     MakeNest(e_, op_, order, position_, {}, [&](const Values&) -> Values {
-      Value* sum = MultiplyAdd(e_, Term(view_.a()), Term(view_.b()), LoadElement(e_, home, acc_, position_));
-      StoreElement(e_, sum, home, position_);
+      StoreElement(e_, AddTerm(LoadElement(e_, home, acc_, position_)), home, position_);
       return {};
     });
   }
@@ -85,7 +89,7 @@ class Contraction {
 
   Value* SumChain(Value* into) {
     return MakeNest(e_, op_, over_, position_, {into}, [&](const Values& carried) -> Values {
-      return {MultiplyAdd(e_, Term(view_.a()), Term(view_.b()), carried[0])};
+      return {AddTerm(carried[0])};
     })[0];
   }
 
@@ -93,7 +97,7 @@ class Contraction {
     Value* lanes = NewLanes(e_, acc_, into, e_.b.Bits(acc_, 0));
     MakeNest(e_, op_, over_, position_, {}, [&](const Values&) -> Values {
       UpdateLane(e_, lanes, acc_, position_.at(over_.back()), [&](Value* lane) {
-        return MultiplyAdd(e_, Term(view_.a()), Term(view_.b()), lane);
+        return AddTerm(lane);
       });
       return {};
     });
