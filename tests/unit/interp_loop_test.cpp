@@ -7,6 +7,7 @@
 
 #include "interp/machine.h"
 #include "interp_run.h"
+#include "ir/builder.h"
 
 namespace kdl::interp {
 
@@ -268,15 +269,29 @@ TEST_CASE("a tile belongs to its block") {
   %v = element %t at (%3) : f32)"),
                      {Argument(y)});
   CHECK(Contains(element.FaultAtEnd(), "takes index 3 of axis number 0, whose block is 0 + 2"));
-  SingleCore stale(InKernel(R"(
+}
+
+TEST_CASE("a tile of another block is a fault, where a pass has slipped past the verifier") {
+  TestModule test(InKernel(R"(
   %0 = const 0 : i64
   %2 = const 2 : i64
   %i = make_blk %0, %2, %0 : blk<i>
   %t = load %y[%i] {edge = proven} : tile<f32; i>
-  %i.1 = make_blk %2, %2, %0 : blk<i>
-  %u = add %t, %t : tile<f32; i>)"),
-                   {Argument(y)});
-  CHECK(Contains(stale.FaultAtEnd(),
+  %u = add %t, %t : tile<f32; i>)"));
+  ir::Op* add = test.function().body->last()->prev();
+  REQUIRE(add->kind() == ir::OpKind::Add);
+  ir::Op* blk = add->prev()->prev();
+  ir::Builder builder(*test.read.module, add->block(), add);
+  builder.Make(ir::OpKind::MakeBlk, {blk->operand(1), blk->operand(1), blk->operand(0)},
+               blk->result()->type());
+  Result<Image> image = Prepare(test.module(), test.function(), [](Name) { return std::nullopt; });
+  REQUIRE(image.ok());
+  Array<float> y({4});
+  Machine machine(*image, {});
+  machine.BindTensor(
+      0, {reinterpret_cast<std::byte*>(y.data.data()), Scalar::F32, {4}, {1}, TensorId()});
+  REQUIRE(machine.RunToEnd() == MachineState::Broken);
+  CHECK(Contains(machine.fault(),
                  "uses a tile made for block 0 + 2 of axis 0, but that block is now 2 + 2"));
 }
 
