@@ -268,6 +268,11 @@ TEST_CASE("nesting is bounded") {
                   "more than 256 levels deep");
 }
 
+TEST_CASE("a text above the limit is refused before it is read") {
+  CheckFirstError(std::string(kMaxTextBytes + 1, ' '),
+                  "the file has 67108865 bytes; at most 67108864 are read");
+}
+
 TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
   std::mt19937 random(7);
   std::string seeds[] = {std::string(kMatmul), std::string(kEverything)};
