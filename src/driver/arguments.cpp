@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -55,12 +58,6 @@ std::string ParameterNames(const ir::Function& program) {
   return names.empty() ? "no parameters" : QuotedList(names);
 }
 
-/// `H + 2*P`: without the parentheses around the whole.
-std::string SourceText(Size size) {
-  std::string text = ToString(size);
-  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
-}
-
 bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
 
 /// Binds the parameters of one program.
@@ -78,9 +75,11 @@ class Binder {
       if (!param) {
         ReportUnknown(argument.name);
       } else if (!given.insert(argument.name).second) {
-        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name);
+        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name).Help("leave one --arg away");
       } else if (param->direction == ir::Direction::Out) {
-        diagnostics_.Report(diag::ArgumentForOut, {}, argument.name);
+        diagnostics_.Report(diag::ArgumentForOut, {}, argument.name)
+            .Help(fmt::format("leave --arg {} away, or declare the parameter `inout`",
+                              argument.name));
       }
     }
     for (const std::string& text : options.out) {
@@ -93,6 +92,33 @@ class Binder {
     for (Name dim : program_.dims) {
       if (!values.contains(dim)) ReportUnbound(dim);
     }
+  }
+
+  /// The first parameter whose size is none, or more than there is memory, is reported.
+  bool CheckShapes(const SizeValues& values) {
+    int64_t most = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+    int64_t left = most;
+    for (const ir::Param& param : program_.params) {
+      std::string_view name = param.value->name().text();
+      std::vector<int64_t> shape = ShapeOf(param, values);
+      auto negative =
+          std::find_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+      if (negative != shape.end()) {
+        diagnostics_.Report(diag::NegativeSize, {}, name, ParameterType(param), Where(values),
+                            *negative);
+        return false;
+      }
+      std::optional<int64_t> count = ElementCount(param.value->type()->scalar, shape);
+      if (!count) {
+        diagnostics_.Report(diag::SizeOverflow, {}, name, ParameterType(param), Where(values));
+        return false;
+      }
+      left -= std::min(left, *count * Bytes(param.value->type()->scalar));
+      if (left > 0) continue;
+      diagnostics_.Report(diag::NoMemory, {}, name, ParameterType(param), Where(values), most);
+      return false;
+    }
+    return true;
   }
 
   BoundProgram Bind(const SizeValues& values) {
@@ -128,12 +154,13 @@ class Binder {
     if (!param) {
       ReportUnknown(out.name);
     } else if (param->direction == ir::Direction::In) {
-      diagnostics_.Report(diag::OutOfInput, {}, out.name);
+      diagnostics_.Report(diag::OutOfInput, {}, out.name)
+          .Help("--out takes the parameters that are `out` or `inout`");
     } else if (!out.value.starts_with('@') || out.value.size() == 1) {
       diagnostics_.Report(diag::OutNotFile, {}, out.name, out.value)
           .Help(fmt::format("--out {}=@{}.npy", out.name, out.name));
     } else if (!out_paths_.emplace(out.name, out.value.substr(1)).second) {
-      diagnostics_.Report(diag::ArgumentTwice, {}, out.name);
+      diagnostics_.Report(diag::ArgumentTwice, {}, out.name).Help("leave one --out away");
     }
   }
 
@@ -161,16 +188,14 @@ class Binder {
     bound.tensor.scalar = param.value->type()->scalar;
     if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
       bound.out_path = out->second;
-    for (Size size : param.value->type()->dims)
-      bound.tensor.shape.push_back(ValueOf(size, values).value_or(0));
-    std::optional<int64_t> count = CountOf(param, bound.tensor.shape, values);
-    if (!count) return bound;
+    bound.tensor.shape = ShapeOf(param, values);
     const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
     if (argument && argument->kind == ArgumentSpec::Kind::File) {
       FromFile(param, *argument, bound);
       return bound;
     }
-    bound.tensor.bytes.resize(static_cast<size_t>(*count * Bytes(bound.tensor.scalar)));
+    int64_t count = ElementCount(bound.tensor.scalar, bound.tensor.shape).value_or(0);
+    bound.tensor.bytes.resize(static_cast<size_t>(count * Bytes(bound.tensor.scalar)));
     if (param.direction == ir::Direction::Out) return bound;
     if (!argument || argument->kind == ArgumentSpec::Kind::Random) {
       bool seeded = argument && argument->text != kRandom;
@@ -183,22 +208,19 @@ class Binder {
     return bound;
   }
 
-  std::optional<int64_t> CountOf(const ir::Param& param, const std::vector<int64_t>& shape,
-                                 const SizeValues& values) {
-    std::string where;
-    for (const auto& [name, size] : values)
-      where += fmt::format("{}{} = {}", where.empty() ? "" : ", ", name.text(), size.value);
-    for (int64_t size : shape) {
-      if (size >= 0) continue;
-      diagnostics_.Report(diag::NegativeSize, {}, param.value->name().text(), ParameterType(param),
-                          where, size);
-      return std::nullopt;
+  static std::vector<int64_t> ShapeOf(const ir::Param& param, const SizeValues& values) {
+    std::vector<int64_t> shape;
+    for (Size size : param.value->type()->dims) shape.push_back(ValueOf(size, values).value_or(0));
+    return shape;
+  }
+
+  /// `M = 3, N = 4`.
+  static std::string Where(const SizeValues& values) {
+    std::string text;
+    for (const auto& [name, size] : values) {
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name.text(), size.value);
     }
-    std::optional<int64_t> count = ElementCount(param.value->type()->scalar, shape);
-    if (!count)
-      diagnostics_.Report(diag::SizeOverflow, {}, param.value->name().text(), ParameterType(param),
-                          where);
-    return count;
+    return text;
   }
 
   void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
@@ -243,6 +265,11 @@ class Binder {
 
 }  // namespace
 
+std::string SourceText(Size size) {
+  std::string text = ToString(size);
+  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
 std::string ParameterType(const ir::Param& param) {
   std::string dims;
   for (Size size : param.value->type()->dims)
@@ -283,7 +310,8 @@ std::optional<BoundProgram> BindProgram(const ir::Function& program,
   binder.CheckNames(options);
   std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
   if (values) binder.CheckSizes(*values);
-  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  if (diagnostics.error_count() != errors_before || !binder.CheckShapes(*values))
+    return std::nullopt;
   BoundProgram bound = binder.Bind(*values);
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return bound;

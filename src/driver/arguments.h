@@ -53,6 +53,9 @@ std::optional<BoundProgram> BindProgram(const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics);
 
+/// `H + 2*P`: a size as the source has it.
+std::string SourceText(Size size);
+
 /// `f32[M, K]`, `f32`: a parameter's type as the source has it.
 std::string ParameterType(const ir::Param& param);
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
+#include "driver/defines.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/phases.h"
@@ -61,17 +63,6 @@ std::vector<const syntax::Module*> ParseLibrary(Compilation& c, std::string_view
   return library;
 }
 
-/// -D NAME=VALUE,VALUE.
-bool ReadDefines(Compilation& c, sema::CheckOptions& options) {
-  for (const std::string& text : c.options.define) {
-    auto define = SplitAssignment("-D", text, "-D BM=64", c.diagnostics);
-    if (!define) return false;
-    std::vector<std::string_view> values = SplitList(define->value);
-    options.defines.push_back({define->name, {values.begin(), values.end()}});
-  }
-  return true;
-}
-
 PipelineEnd AfterIrgen(Compilation& c) {
   if (PrintsAfter(c.options, kIrgen)) {
     c.printed +=
@@ -91,8 +82,9 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   bool only_tree = wants_tree && c.emits.size() == 1;
   if (only_tree || c.options.stop_after == kParse) return PipelineEnd::Stopped;
 
-  sema::CheckOptions check_options;
-  if (!ReadDefines(c, check_options)) return PipelineEnd::Failed;
+  auto defines = ReadDefines(c.options, c.diagnostics);
+  if (!defines) return PipelineEnd::Failed;
+  sema::CheckOptions check_options{std::move(*defines)};
   std::vector<const syntax::Module*> library = ParseLibrary(c, c.sources.text(file));
   DoingScope doing(fmt::format("compiling '{}'", c.sources.path(file)));
   sema::CheckedModule checked;
@@ -119,6 +111,8 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   PhaseTimer timer(c, kParse);
   c.module = ir::Parse(c.sources, file, c.context, c.diagnostics);
   if (!c.module) return PipelineEnd::Failed;
+  auto defines = ReadDefines(c.options, c.diagnostics);
+  if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
   if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
   return AfterIrgen(c);
 }

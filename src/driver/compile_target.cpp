@@ -7,6 +7,7 @@
 #include "codegen/llvm/images.h"
 #include "driver/diagnostics.h"
 #include "driver/phases.h"
+#include "driver/wrap_kernel.h"
 #include "ir/builder.h"
 #include "ir/printer.h"
 #include "support/check.h"
@@ -24,12 +25,28 @@ std::unique_ptr<ir::Module> CopyModule(const ir::Module& module) {
   return copy;
 }
 
-void Report(const Failure& failure, std::string_view target, DiagnosticEngine& diagnostics) {
+void Report(const Failure& failure, DiagnosticEngine& diagnostics) {
   if (failure.kind == FailureKind::Environment) {
     diagnostics.Report(diag::MachineFailed, {}, failure.message);
   } else {
-    diagnostics.Report(diag::UnknownTarget, {}, target, failure.message);
+    diagnostics.Report(diag::UnknownTarget, {}, failure.message)
+        .Help("`kernelc targets` lists the targets");
   }
+}
+
+/// The module as text, with a program for each kernel where it has no program.
+std::string PrintWithPrograms(ir::Module& module) {
+  std::vector<ir::Function*> own = module.functions();
+  auto is_program = [](const ir::Function* f) { return f->kind == ir::FunctionKind::Program; };
+  if (std::none_of(own.begin(), own.end(), is_program)) {
+    for (const ir::Function* function : own) {
+      if (function->kind == ir::FunctionKind::Kernel)
+        WrapKernel(module, *function, module.devices[0].name);
+    }
+  }
+  std::string text = ir::Print(module, {.locs = true});
+  module.functions() = std::move(own);
+  return text;
 }
 
 bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
@@ -44,7 +61,7 @@ std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::
   for (const std::string& text : specs) {
     Result<targets::Target> target = targets::ParseTarget(text);
     if (!target.ok()) {
-      Report(target.failure(), text, diagnostics);
+      Report(target.failure(), diagnostics);
       return std::nullopt;
     }
     bool is_new = std::none_of(chosen.begin(), chosen.end(), [&](const targets::Target& t) {
@@ -53,6 +70,20 @@ std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::
     if (is_new) chosen.push_back(std::move(*target));
   }
   return chosen;
+}
+
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
+  DeviceSpecs stripped;
+  for (const auto& [name, spec] : specs) {
+    std::string list;
+    for (std::string_view one : SplitList(spec)) {
+      Result<targets::Target> target = targets::ParseTarget(one);
+      KDL_CHECK(target.ok(), "'{}' is no target", one);
+      list += (list.empty() ? "" : ",") + target->device;
+    }
+    stripped[name] = list;
+  }
+  return stripped;
 }
 
 PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
@@ -65,7 +96,7 @@ PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
   passes::PassOptions pass_options = PassOptionsOf(c);
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
-  code.tiled = ir::Print(*code.module, {.locs = true});
+  code.tiled = PrintWithPrograms(*code.module);
   end = passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
 
@@ -73,14 +104,14 @@ PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
   Result<codegen::Backend> backend =
       codegen::Backend::Create(code.target.facts, static_cast<int>(*c.options.opt_level));
   if (!backend.ok()) {
-    Report(backend.failure(), code.target.facts.cpu, c.diagnostics);
+    Report(backend.failure(), c.diagnostics);
     return PipelineEnd::Failed;
   }
   code.backend = std::move(*backend);
   Result<codegen::CompiledModule> compiled =
       codegen::CompileKernels(*code.backend, *code.module, what);
   if (!compiled.ok()) {
-    Report(compiled.failure(), code.target.facts.cpu, c.diagnostics);
+    Report(compiled.failure(), c.diagnostics);
     return PipelineEnd::Failed;
   }
   code.compiled = std::move(*compiled);

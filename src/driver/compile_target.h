@@ -18,6 +18,9 @@ namespace kdl::driver {
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
                                                          DiagnosticEngine& diagnostics);
 
+/// The specs as the runtime reads them: without the keys that only the compiler does. They are known to be targets.
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs);
+
 /// The kernels of a module for one target.
 struct TargetCode {
   targets::Target target;

@@ -6,9 +6,7 @@
 #include <string_view>
 
 #include "driver/diagnostics.h"
-#include "support/check.h"
 #include "support/near_names.h"
-#include "targets/targets.h"
 
 namespace kdl::driver {
 
@@ -98,20 +96,6 @@ std::vector<std::string> SpecsOf(const DeviceSpecs& specs) {
     }
   }
   return all;
-}
-
-DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
-  DeviceSpecs stripped;
-  for (const auto& [name, spec] : specs) {
-    std::string list;
-    for (std::string_view one : SplitList(spec)) {
-      Result<targets::Target> target = targets::ParseTarget(one);
-      KDL_CHECK(target.ok(), "'{}' is no target", one);
-      list += (list.empty() ? "" : ",") + target->device;
-    }
-    stripped[name] = list;
-  }
-  return stripped;
 }
 
 }  // namespace kdl::driver

@@ -21,7 +21,4 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
 /// All specs, each once; the parts of lists one by one.
 std::vector<std::string> SpecsOf(const DeviceSpecs& specs);
 
-/// The specs as the runtime reads them: without the keys that only the compiler does. They are known to be targets.
-DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs);
-
 }  // namespace kdl::driver

@@ -18,13 +18,15 @@ namespace po = boost::program_options;
 
 constexpr CommandInfo kCommands[] = {
 #define KDL_COMMAND(kind, name, words, most_files, summary, more) \
-  {Command::kind, name, words, most_files, summary, more},
+  {Command::kind, "kernelc " name, name, words,                   \
+   most_files,    summary,         more, 1u << static_cast<int>(Command::kind)},
 #include "driver/commands.def"
 };
 
 #define KDL_COMMAND(kind, ...) constexpr uint32_t k##kind = 1u << static_cast<int>(Command::kind);
 #include "driver/commands.def"
-constexpr uint32_t kAllCommands = (1u << std::size(kCommands)) - 1;
+constexpr uint32_t kAllCommands = ~0u;
+constexpr uint32_t kProgram = 1u << std::size(kCommands);
 
 constexpr OptionInfo kOptions[] = {
 #define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
@@ -46,10 +48,8 @@ constexpr EmitInfo kEmits[] = {
 #include "driver/emits.def"
 };
 
-const CommandInfo& Info(Command command) { return kCommands[static_cast<size_t>(command)]; }
-
-bool Takes(Command command, const OptionInfo& option) {
-  return (option.commands >> static_cast<int>(command) & 1) != 0;
+bool Takes(const CommandInfo& command, const OptionInfo& option) {
+  return (option.commands & command.bit) != 0;
 }
 
 /// `--opt-level`, `-O`: as the user would write it.
@@ -66,13 +66,14 @@ const OptionInfo* FindOption(std::string_view dashed) {
   return nullptr;
 }
 
-void ReportUnknown(Command command, std::string_view written, DiagnosticEngine& diagnostics) {
+void ReportUnknown(const CommandInfo& command, std::string_view written,
+                   DiagnosticEngine& diagnostics) {
   std::string_view word = written.substr(0, written.find('='));
-  Diagnostic& report = diagnostics.Report(diag::UnknownOption, {}, Info(command).name, word);
+  Diagnostic& report = diagnostics.Report(diag::UnknownOption, {}, command.invocation, word);
   if (const OptionInfo* elsewhere = FindOption(word)) {
     std::string commands;
     for (const CommandInfo& other : kCommands) {
-      if (Takes(other.kind, *elsewhere))
+      if (Takes(other, *elsewhere))
         commands += fmt::format("{}{}", commands.empty() ? "" : " and ", other.name);
     }
     report.Help(fmt::format("'{}' belongs to {}", Dashed(*elsewhere), commands));
@@ -84,9 +85,8 @@ void ReportUnknown(Command command, std::string_view written, DiagnosticEngine& 
   }
   std::vector<std::string_view> candidates(dashed.begin(), dashed.end());
   std::string_view near = NearestName(word, candidates);
-  report.Help(near.empty()
-                  ? fmt::format("`kernelc {} --help` lists its options", Info(command).name)
-                  : fmt::format("did you mean '{}'?", near));
+  report.Help(near.empty() ? fmt::format("`{} --help` lists its options", command.invocation)
+                           : fmt::format("did you mean '{}'?", near));
 }
 
 /// How an option's words become the value of its kind. Each reports what does not fit.
@@ -142,7 +142,7 @@ bool Set(Options& options, std::string_view key, std::string_view text,
   return false;
 }
 
-po::options_description Describe(Command command) {
+po::options_description Describe(const CommandInfo& command) {
   po::options_description all;
   for (const OptionInfo& option : kOptions) {
     if (!Takes(command, option)) continue;
@@ -159,12 +159,12 @@ po::options_description Describe(Command command) {
 }
 
 /// What Boost found wrong with the form of an option.
-void ReportSyntax(Command command, const po::error_with_option_name& error,
+void ReportSyntax(const CommandInfo& command, const po::error_with_option_name& error,
                   DiagnosticEngine& diagnostics) {
   std::string written = error.get_option_name();
   const OptionInfo* option = FindOption(written);
   if (option == nullptr) {
-    diagnostics.Report(diag::UnknownOption, {}, Info(command).name, written);
+    diagnostics.Report(diag::UnknownOption, {}, command.invocation, written);
   } else if (option->kind == OptionKind::Flag) {
     diagnostics.Report(diag::OptionTakesNoValue, {}, Dashed(*option));
   } else {
@@ -173,7 +173,8 @@ void ReportSyntax(Command command, const po::error_with_option_name& error,
 }
 
 /// The words, split into options and files; nothing where the form is wrong.
-std::optional<std::vector<po::option>> Split(Command command, const std::vector<std::string>& words,
+std::optional<std::vector<po::option>> Split(const CommandInfo& command,
+                                             const std::vector<std::string>& words,
                                              DiagnosticEngine& diagnostics) {
   po::options_description known = Describe(command);
   po::positional_options_description positions;
@@ -190,21 +191,20 @@ std::optional<std::vector<po::option>> Split(Command command, const std::vector<
   } catch (const po::error_with_option_name& error) {
     ReportSyntax(command, error, diagnostics);
   } catch (const po::error& error) {
-    diagnostics.Report(diag::UnknownOption, {}, Info(command).name, error.what());
+    diagnostics.Report(diag::UnknownOption, {}, command.invocation, error.what());
   }
   return std::nullopt;
 }
 
-void CheckFiles(const Options& options, DiagnosticEngine& diagnostics) {
-  const CommandInfo& info = Info(options.command);
+void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
   bool optional = info.words.empty() || info.words.front() == '[';
   if (options.files.size() > most) {
-    diagnostics.Report(diag::TooManyFiles, {}, info.name, options.files[most]);
+    diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {
     std::string_view what = info.most_files < 0 ? "a file or folder" : "a .kdl or .kir file";
-    diagnostics.Report(diag::FileMissing, {}, info.name, what)
-        .Help(fmt::format("kernelc {} {}", info.name, info.words));
+    diagnostics.Report(diag::FileMissing, {}, info.invocation, what)
+        .Help(fmt::format("{} {}", info.invocation, info.words));
   }
 }
 
@@ -222,7 +222,7 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
                        fmt::format("1 to {}", kMostJobs));
   }
   if (options.core_num && *options.core_num < 1)
-    diagnostics.Report(diag::BadCoreNum, {}, *options.core_num);
+    diagnostics.Report(diag::BadCoreNum, {}, *options.core_num).Help("--core-num 1, or more");
 }
 
 // -- Help -----------------------------------------------------------------------------------------
@@ -258,24 +258,29 @@ std::string Usage(const OptionInfo& option) {
 std::span<const CommandInfo> AllCommands() { return kCommands; }
 std::span<const OptionInfo> AllOptions() { return kOptions; }
 
-std::optional<Command> ParseCommand(std::string_view word, DiagnosticEngine& diagnostics) {
+CommandInfo ProgramCommand(std::string_view name) {
+  return {Command::Run, name,    name, "", 0, "runs the program that was compiled into it",
+          "",           kProgram};
+}
+
+const CommandInfo* ParseCommand(std::string_view word, DiagnosticEngine& diagnostics) {
   std::vector<std::string_view> names;
   for (const CommandInfo& info : kCommands) {
-    if (info.name == word) return info.kind;
+    if (info.name == word) return &info;
     names.push_back(info.name);
   }
   std::string_view near = NearestName(word, names);
   diagnostics.Report(diag::UnknownCommand, {}, word)
       .Help(near.empty() ? fmt::format("the commands are {}", QuotedList(names))
                          : fmt::format("did you mean 'kernelc {}'?", near));
-  return std::nullopt;
+  return nullptr;
 }
 
-std::optional<Options> ParseOptions(Command command, std::span<const std::string> words,
+std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const std::string> words,
                                     DiagnosticEngine& diagnostics) {
   size_t errors_before = diagnostics.error_count();
   Options options;
-  options.command = command;
+  options.command = command.kind;
   SetDefaults(options, diagnostics);
   auto split = Split(command, {words.begin(), words.end()}, diagnostics);
   if (!split) return std::nullopt;
@@ -292,7 +297,7 @@ std::optional<Options> ParseOptions(Command command, std::span<const std::string
     }
   }
   if (diagnostics.error_count() == errors_before) {
-    CheckFiles(options, diagnostics);
+    CheckFiles(command, options, diagnostics);
     CheckValues(options, diagnostics);
   }
   return diagnostics.error_count() == errors_before ? std::optional(std::move(options))
@@ -313,14 +318,13 @@ std::string HelpText() {
   return text;
 }
 
-std::string HelpText(Command command) {
-  const CommandInfo& info = Info(command);
-  std::string text = fmt::format("usage: kernelc {} {}{}[options]\n\n{}\n", info.name, info.words,
+std::string HelpText(const CommandInfo& info) {
+  std::string text = fmt::format("usage: {} {}{}[options]\n\n{}\n", info.invocation, info.words,
                                  info.words.empty() ? "" : " ", info.summary);
   if (!info.more.empty()) text += fmt::format("{}\n", info.more);
   text += "\n";
   for (const OptionInfo& option : kOptions) {
-    if (!Takes(command, option)) continue;
+    if (!Takes(info, option)) continue;
     std::string help(option.help);
     if (!option.default_value.empty()) help += fmt::format(" (default: {})", option.default_value);
     text += Columns(Usage(option), help);

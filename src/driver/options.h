@@ -18,11 +18,13 @@ enum class Command : uint8_t {
 
 struct CommandInfo {
   Command kind;
+  std::string_view invocation;  ///< `kernelc build`
   std::string_view name;
   std::string_view words;
   int most_files;
   std::string_view summary;
   std::string_view more;
+  uint32_t bit;  ///< in OptionInfo::commands
 };
 std::span<const CommandInfo> AllCommands();
 
@@ -39,7 +41,7 @@ struct OptionInfo {
   char short_name;
   std::string_view value;
   std::string_view default_value;
-  uint32_t commands;  ///< bit n: the command number n takes it
+  uint32_t commands;  ///< the bits of the commands that take it
   std::string_view help;
   std::string_view golden;
 };
@@ -60,16 +62,19 @@ struct Options {
 #include "driver/options.def"
 };
 
-/// The options of `kernelc COMMAND words…`. Usage errors are reported.
-std::optional<Options> ParseOptions(Command command, std::span<const std::string> words,
-                                    DiagnosticEngine& diagnostics);
+/// The command of this name. An unknown one is reported, with what it was probably meant to be; null then.
+const CommandInfo* ParseCommand(std::string_view word, DiagnosticEngine& diagnostics);
 
-/// The command of this name. An unknown one is reported, with what it was probably meant to be.
-std::optional<Command> ParseCommand(std::string_view word, DiagnosticEngine& diagnostics);
+/// What a program of `--emit exe` takes, which is called by this name: a part of `kernelc run`.
+CommandInfo ProgramCommand(std::string_view name);
+
+/// The options of a command line behind the command. Usage errors are reported.
+std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const std::string> words,
+                                    DiagnosticEngine& diagnostics);
 
 /// The text of `kernelc --help` and of `kernelc COMMAND --help`.
 std::string HelpText();
-std::string HelpText(Command command);
+std::string HelpText(const CommandInfo& command);
 
 struct Assignment {
   std::string name;

@@ -53,6 +53,9 @@ class Collector {
         for (const TargetCode& code : codes_)
           AddFile(fmt::format("{}.{}.s", name_, FileTag(code, codes_)), code.compiled.assembly);
         break;
+      case Emit::Exe:
+        AddLinked(name_, LinkProgram, true);
+        break;
       case Emit::Shared:
         AddLinked(name_ + ".so", LinkShared, false);
         break;

@@ -26,11 +26,14 @@ bool HasColour() {
 }  // namespace
 
 void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
-                      std::string_view format) {
+                      std::string_view format, std::string_view program) {
   bool colour = HasColour();
   std::string text;
   for (const std::unique_ptr<Diagnostic>& one : diagnostics.all()) {
-    text += format == "json" ? RenderJson(*one, sources) : RenderText(*one, sources, colour);
+    std::string rendered =
+        format == "json" ? RenderJson(*one, sources) : RenderText(*one, sources, colour);
+    if (rendered.starts_with(kCompilerName)) rendered.replace(0, kCompilerName.size(), program);
+    text += rendered;
   }
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

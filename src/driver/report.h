@@ -7,10 +7,13 @@
 
 namespace kdl::driver {
 
+inline constexpr std::string_view kCompilerName = "kernelc";
+
 /// Writes the diagnostics to standard error, as text or JSON. Colour follows the terminal and
 /// NO_COLOR.
+/// `program`: who speaks where there is no place in a source.
 void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
-                      std::string_view format);
+                      std::string_view format, std::string_view program = kCompilerName);
 
 /// Writes to standard output and says so where that fails (a full disk, a closed pipe): false.
 bool PrintOutput(std::string_view text);

@@ -11,6 +11,8 @@
 
 #include "driver/diagnostics.h"
 #include "driver/executor.h"
+#include "driver/files.h"
+#include "driver/npy.h"
 #include "driver/summary.h"
 #include "ir/views.h"
 #include "support/result.h"
@@ -20,6 +22,8 @@ namespace kdl::driver {
 namespace {
 
 constexpr const char* kReference = "reference";
+constexpr uint8_t kPoison =
+    0xAB;  ///< no other device fills memory with it: what a program leaves unwritten differs
 
 /// `FILE:12:9: error: TEXT`, as the runtime tells of traps.
 struct PlacedMessage {
@@ -92,7 +96,8 @@ Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::V
 /// One run: its devices, its tensors on them, their way in and out.
 class Run {
  public:
-  Run(const RunPlace& place, const ir::Function& program) : place_(place), program_(program) {}
+  Run(const RunPlace& place, const ir::Function& program, std::optional<uint8_t> poison)
+      : place_(place), program_(program), poison_(poison) {}
 
   Status Do(BoundProgram& bound) {
     if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
@@ -132,9 +137,12 @@ class Run {
       if (!made.ok()) return made;
       interp::TensorId id = executor.Add(array);
       arguments_.tensors.push_back({id, argument.tensor.scalar, argument.tensor.shape});
-      if (argument.direction == ir::Direction::Out) continue;
+      bool is_out = argument.direction == ir::Direction::Out;
+      if (is_out && !poison_) continue;
       Status written = Mapped(array, KDL_MAP_WRITE, [&](void* data) {
-        std::memcpy(data, argument.tensor.bytes.data(), argument.tensor.bytes.size());
+        size_t bytes = argument.tensor.bytes.size();
+        is_out ? std::memset(data, *poison_, bytes)
+               : std::memcpy(data, argument.tensor.bytes.data(), bytes);
       });
       if (!written.ok()) return written;
     }
@@ -167,26 +175,28 @@ class Run {
 
   const RunPlace& place_;
   const ir::Function& program_;
+  std::optional<uint8_t> poison_;
   std::map<Name, kdl_device*> devices_;
   interp::ProgramArguments arguments_;
 };
 
-}  // namespace
-
-bool RunOnce(const RunPlace& place, const ir::Function& program, BoundProgram& bound,
-             DiagnosticEngine& diagnostics) {
-  Status ran = Run(place, program).Do(bound);
+/// Runs the program; `bound` then holds what it wrote. `poison`: the bytes that `out` tensors hold before, else whatever
+/// is there.
+bool RunOnce(const RunPlace& place, const ir::Function& program, std::optional<uint8_t> poison,
+             BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  Status ran = Run(place, program, poison).Do(bound);
   if (!ran.ok()) Report(ran.failure(), place.sources, diagnostics);
   return ran.ok();
 }
 
+/// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
                            const BoundProgram& before, const BoundProgram& after,
                            DiagnosticEngine& diagnostics) {
   RunPlace reference = place;
   for (auto& [name, spec] : reference.specs) spec = kReference;
   BoundProgram expected = before;
-  if (!RunOnce(reference, program, expected, diagnostics)) return false;
+  if (!RunOnce(reference, program, kPoison, expected, diagnostics)) return false;
   bool equal = true;
   for (size_t i = 0; i < after.arguments.size(); ++i) {
     const BoundArgument& argument = after.arguments[i];
@@ -200,6 +210,7 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   return equal;
 }
 
+/// For each device its launches, copies and bytes, then each transfer with its cause.
 std::string StatisticsText(const RunPlace& place) {
   std::string text;
   std::map<kdl_device*, bool> seen;
@@ -222,6 +233,30 @@ std::string StatisticsText(const RunPlace& place) {
     text += fmt::format("{} -> {}: {}: {}, {} bytes\n", one.from, one.to, one.tensor, one.cause,
                         one.bytes);
   }
+  return text;
+}
+
+void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  std::vector<OutputFile> files;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty())
+      files.push_back({argument.out_path, FormatNpy(argument.tensor)});
+  }
+  WriteOutputFiles(files, diagnostics);
+}
+
+}  // namespace
+
+std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
+                         const Options& options, DiagnosticEngine& diagnostics) {
+  BoundProgram before = bound;
+  if (!RunOnce(place, program, std::nullopt, bound, diagnostics)) return {};
+  std::string text = options.verbose ? StatisticsText(place) : std::string();
+  bool checked =
+      !options.check || CheckAgainstReference(place, program, before, bound, diagnostics);
+  if (checked) WriteOutputs(bound, diagnostics);
+  text += Summary(bound);
+  if (checked && options.check) text += "check: equal to the reference, bit for bit\n";
   return text;
 }
 

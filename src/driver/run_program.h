@@ -5,6 +5,7 @@
 #include <string>
 
 #include "driver/arguments.h"
+#include "driver/options.h"
 #include "ir/module.h"
 #include "kdl/runtime.h"
 #include "support/diagnostics.h"
@@ -28,17 +29,10 @@ struct RunPlace {
   const SourceManager& sources;  ///< where traps are shown; may be without files
 };
 
-/// Runs the program once. `bound` then holds what it wrote. Reports what the runtime found; false then.
-bool RunOnce(const RunPlace& place, const ir::Function& program, BoundProgram& bound,
-             DiagnosticEngine& diagnostics);
-
-/// Runs the program on the reference device with the same arguments and compares what both wrote, bit for bit. `before`
-/// holds the arguments, `after` what the other run left. Reports every tensor that differs.
-bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
-                           const BoundProgram& before, const BoundProgram& after,
-                           DiagnosticEngine& diagnostics);
-
-/// The lines of -v: for each device its launches, copies and bytes, then each transfer's cause.
-std::string StatisticsText(const RunPlace& place);
+/// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
+/// of --check. That runs the program again with the same arguments on the reference device and compares what both wrote,
+/// bit for bit. Whatever goes wrong is reported, and then no file is written.
+std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
+                         const Options& options, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

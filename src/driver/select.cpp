@@ -154,7 +154,7 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics) {
   if (!options.program.empty() && !options.kernel.empty()) {
-    diagnostics.Report(diag::ProgramAndKernel, {});
+    diagnostics.Report(diag::ProgramAndKernel, {}).Help("leave one of them away");
     return nullptr;
   }
   std::vector<Function*> instances =

@@ -39,7 +39,8 @@ class SizeBinder {
     int64_t value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-      diagnostics_.Report(diag::BadSize, {}, text, assignment.name);
+      diagnostics_.Report(diag::BadSize, {}, text, assignment.name)
+          .Help(fmt::format("a size is a whole number, 0 or more: --set {}=512", assignment.name));
       return;
     }
     Bind(NameOf(assignment.name), {value, "--set"});
@@ -52,7 +53,8 @@ class SizeBinder {
     if (dims.size() != shape.size()) return ReportRank(param, argument);
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i]->kind != SizeKind::Symbol) continue;
-      Bind(dims[i]->symbol, {shape[i], fmt::format("dimension {} of '{}'", i, argument.path)});
+      Bind(dims[i]->symbol,
+           {shape[i], fmt::format("dimension {} of {} ({})", i, argument.name, argument.text)});
     }
   }
 
@@ -67,7 +69,7 @@ class SizeBinder {
           diagnostics_.Report(diag::DimensionConflict, {}, argument.path, shape[i],
                               static_cast<int64_t>(i), argument.name, ParameterType(param));
       if (!IsConstant(dims[i]))
-        report.Help(fmt::format("{} is {} here", ToString(dims[i]), *needed));
+        report.Help(fmt::format("{} is {} here", SourceText(dims[i]), *needed));
     }
   }
 

@@ -14,7 +14,7 @@
 
 namespace kdl::driver {
 
-/// A size's value and where it comes from: `dimension 0 of 'x.npy'`, `--set`.
+/// A size's value and where it comes from: `dimension 0 of x (@x.npy)`, `--set`.
 struct KnownSize {
   int64_t value = 0;
   std::string source;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -49,6 +50,24 @@ bool LinkShared(const std::vector<std::string>& objects, const std::string& outp
   std::vector<std::string> words = {linker, "-shared", "-z", "defs", "--build-id=none",
                                     "-o",   output};
   words.insert(words.end(), objects.begin(), objects.end());
+  return Run(std::move(words), diagnostics);
+}
+
+bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
+                 DiagnosticEngine& diagnostics) {
+  std::string compiler = Find({"c++", "g++", "clang++-19"}, "link a program", "g++", diagnostics);
+  if (compiler.empty()) return false;
+  std::error_code error;
+  fs::path libraries =
+      fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
+  std::vector<std::string> words = {compiler, "-o", output};
+  words.insert(words.end(), objects.begin(), objects.end());
+  words.push_back(fmt::format("-L{}", libraries.string()));
+  for (std::string_view rest = KDL_PROGRAM_LINK; !rest.empty();) {
+    std::string_view word = rest.substr(0, rest.find(' '));
+    words.emplace_back(word);
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  }
   return Run(std::move(words), diagnostics);
 }
 

@@ -11,4 +11,9 @@ namespace kdl::driver {
 bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics);
 
+/// Links objects, the program executor and the runtime into a program with the C++ compiler. The libraries lie beside
+/// kernelc, in ../lib.
+bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
+                 DiagnosticEngine& diagnostics);
+
 }  // namespace kdl::driver

@@ -31,7 +31,7 @@ ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) 
 
 }  // namespace
 
-ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel) {
+ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name device) {
   Names& names = module.context().names;
   ir::Function* program = module.AddFunction(
       ir::FunctionKind::Program, names.Intern(fmt::format("{}.run", kernel.name.text())));
@@ -51,7 +51,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel) {
   }
   builder.Create(ir::OpKind::Launch, {{}, arguments, {}}, {module.types().Event()},
                  {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
-                  ir::MakeAttr<ir::AttrKey::Device>(Name()), ir::MakeAttr<ir::AttrKey::Queue>(0)});
+                  ir::MakeAttr<ir::AttrKey::Device>(device), ir::MakeAttr<ir::AttrKey::Queue>(0)});
   builder.Create(ir::OpKind::Return, {{}}, {});
   return program;
 }

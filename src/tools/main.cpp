@@ -49,7 +49,7 @@ int Main(const std::vector<std::string>& words) {
   }
   if (words[0] == "--help" || words[0] == "-h") return Print(driver::HelpText());
   if (words[0] == "--version") return Print(fmt::format("kernelc {}\n", KDL_VERSION));
-  auto command = driver::ParseCommand(words[0], diagnostics);
+  const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
   if (!command) return UsageError(diagnostics, words);
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);

@@ -9,12 +9,9 @@
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/executor.h"
-#include "driver/files.h"
-#include "driver/npy.h"
 #include "driver/outputs.h"
 #include "driver/run_program.h"
 #include "driver/select.h"
-#include "driver/summary.h"
 #include "driver/toolchain.h"
 #include "driver/wrap_kernel.h"
 #include "support/io.h"
@@ -34,7 +31,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
       driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
-    chosen = driver::WrapKernel(*c.module, *chosen);
+    chosen = driver::WrapKernel(*c.module, *chosen, Name());
   }
   if (!chosen) return nullptr;
   if (c.options.core_num) driver::SetCoreNum(*c.module, *chosen, *c.options.core_num);
@@ -46,7 +43,8 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
 std::optional<std::string> DeviceUnderTest(Compilation& c) {
   const std::vector<std::string>& given = c.options.target;
   if (given.size() < 2) return given.empty() ? std::string() : given[0];
-  c.diagnostics.Report(driver::diag::SeveralTargets, {}, given[0], given[1]);
+  c.diagnostics.Report(driver::diag::SeveralTargets, {}, given[0], given[1])
+      .Help("leave one away, or bind declared devices one by one with --device");
   return std::nullopt;
 }
 
@@ -82,27 +80,6 @@ std::optional<std::vector<driver::TargetCode>> CompileAll(Compilation& c,
   return codes;
 }
 
-void WriteOutputs(const driver::BoundProgram& bound, DiagnosticEngine& diagnostics) {
-  std::vector<driver::OutputFile> files;
-  for (const driver::BoundArgument& argument : bound.arguments) {
-    if (!argument.out_path.empty())
-      files.push_back({argument.out_path, driver::FormatNpy(argument.tensor)});
-  }
-  driver::WriteOutputFiles(files, diagnostics);
-}
-
-void Execute(Compilation& c, const driver::RunPlace& place, const ir::Function& program,
-             driver::BoundProgram bound) {
-  driver::BoundProgram before = bound;
-  if (!driver::RunOnce(place, program, bound, c.diagnostics)) return;
-  if (c.options.verbose) c.printed += driver::StatisticsText(place);
-  bool checked = !c.options.check ||
-                 driver::CheckAgainstReference(place, program, before, bound, c.diagnostics);
-  if (checked) WriteOutputs(bound, c.diagnostics);
-  c.printed += driver::Summary(bound);
-  if (checked && c.options.check) c.printed += "check: equal to the reference, bit for bit\n";
-}
-
 void Run(Compilation& c) {
   auto arguments = driver::ReadArguments(c.options, c.diagnostics);
   std::optional<std::string> under_test = DeviceUnderTest(c);
@@ -117,7 +94,7 @@ void Run(Compilation& c) {
   driver::Context context = codes ? Load(c, *codes) : nullptr;
   if (!context) return;
   driver::RunPlace place{context.get(), *c.module, driver::RuntimeSpecs(*specs), c.sources};
-  Execute(c, place, *program, std::move(*bound));
+  c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ WRONG = [
     ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
     ("--emit ir", 2, "saxpy: error: 'saxpy' has no option '--emit'"),
-    ("--set N=3 --target nothing", 1, "nothing"),
+    ("--set N=3 --target nothing", 3, "there is no kind of device"),
 ]
 
 

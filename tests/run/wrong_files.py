@@ -55,7 +55,7 @@ def run(case, folder):
     name, line, data, code, message = case
     (folder / "scale.kdl").write_bytes(KERNEL)
     file = folder / ("x.npy" if "x.npy" in line else "f.kdl")
-    file.write_bytes(data or KERNEL)
+    file.write_bytes(KERNEL if data is None else data)
     if data is None:
         if os.geteuid() == 0:
             return None  # root may read everything

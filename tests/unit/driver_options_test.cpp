@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 Options Parsed(Command command, const Words& words) {
   DiagnosticEngine diagnostics;
-  auto options = ParseOptions(command, words, diagnostics);
+  auto options = ParseOptions(AllCommands()[static_cast<size_t>(command)], words, diagnostics);
   for (const auto& one : diagnostics.all()) FAIL(one->text);
   REQUIRE(options.has_value());
   return *options;
@@ -26,7 +26,8 @@ Options Parsed(Command command, const Words& words) {
 /// The id of the only error, and its help behind a space.
 std::string Refused(Command command, const Words& words) {
   DiagnosticEngine diagnostics;
-  CHECK_FALSE(ParseOptions(command, words, diagnostics).has_value());
+  CHECK_FALSE(
+      ParseOptions(AllCommands()[static_cast<size_t>(command)], words, diagnostics).has_value());
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(ExitCodeOf(diagnostics) == kExitUsage);
   return diagnostics.all()[0]->id + " " + diagnostics.all()[0]->help;

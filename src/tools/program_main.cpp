@@ -1,0 +1,115 @@
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/arguments.h"
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/options.h"
+#include "driver/report.h"
+#include "driver/run_program.h"
+#include "driver/select.h"
+#include "driver/wrap_kernel.h"
+#include "ir/module.h"
+#include "ir/parser.h"
+#include "support/diagnostics.h"
+#include "support/names.h"
+#include "support/source.h"
+#include "tools/reference_device.h"
+
+// The main function of a program of --emit exe. Its kernels are linked in; the program itself is the KIR in the reference
+// image, walked by the same executor as in `kernelc run`.
+
+extern "C" const kdl_image* const kdl_module_images[];
+
+namespace {
+
+using namespace kdl;
+
+/// What the images hold, read back.
+struct LoadedProgram {
+  SourceManager sources;
+  Names names;
+  ir::Context context{names};
+  std::unique_ptr<ir::Module> module;
+};
+
+std::string_view Payload() {
+  for (const kdl_image* const* image = kdl_module_images; *image; ++image) {
+    if (std::strcmp((*image)->kind, "reference") != 0) continue;
+    return {static_cast<const char*>((*image)->payload),
+            static_cast<size_t>((*image)->payload_bytes)};
+  }
+  return {};
+}
+
+bool Load(LoadedProgram& loaded, DiagnosticEngine& diagnostics) {
+  DiagnosticEngine found;
+  FileId file = loaded.sources.Add("program", std::string(Payload()));
+  loaded.module = ir::Parse(loaded.sources, file, loaded.context, found);
+  if (loaded.module) return true;
+  diagnostics.Report(driver::diag::BadImage, {},
+                     found.all().empty() ? "no KIR" : found.all()[0]->text);
+  return false;
+}
+
+/// A runtime with the kernels of this program. Null after a report.
+driver::Context MakeContext(DiagnosticEngine& diagnostics) {
+  kdl_context* made = nullptr;
+  Status status = driver::StatusOf(kdl_context_create(&made));
+  driver::Context context(made);
+  if (status.ok()) status = tools::AddReferenceDevice(context.get());
+  if (status.ok())
+    status = driver::StatusOf(kdl_context_register_all(context.get(), kdl_module_images));
+  if (status.ok()) return context;
+  diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);
+  return nullptr;
+}
+
+std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Options& options,
+                DiagnosticEngine& diagnostics) {
+  auto arguments = driver::ReadArguments(options, diagnostics);
+  if (!arguments || !Load(loaded, diagnostics)) return {};
+  ir::Module& module = *loaded.module;
+  ir::Function* program = driver::SelectFunction(module, name, *arguments, options, diagnostics);
+  if (program && options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
+  auto bound =
+      program ? driver::BindProgram(*program, *arguments, options, diagnostics) : std::nullopt;
+  if (!bound) return {};
+  std::string under_test = options.target.empty() ? std::string() : options.target.back();
+  auto specs = driver::ResolveSpecs(module, name, under_test, true, options, diagnostics);
+  driver::Context context = specs ? MakeContext(diagnostics) : nullptr;
+  if (!context) return {};
+  SourceManager no_sources;
+  driver::RunPlace place{context.get(), module, *specs, no_sources};
+  return driver::RunAndReport(place, *program, std::move(*bound), options, diagnostics);
+}
+
+int Finish(const std::string& name, const std::string& printed, const driver::Options& options,
+           const DiagnosticEngine& diagnostics) {
+  bool written = driver::PrintOutput(printed);
+  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format, name);
+  int code = driver::ExitCodeOf(diagnostics);
+  return code == driver::kExitDone && !written ? driver::kExitEnvironment : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string name = std::filesystem::path(argv[0]).filename().string();
+  DiagnosticEngine diagnostics;
+  auto options = driver::ParseOptions(driver::ProgramCommand(name),
+                                      std::vector<std::string>(argv + 1, argv + argc), diagnostics);
+  if (!options) return Finish(name, "", driver::Options{}, diagnostics);
+  if (options->help)
+    return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
+  LoadedProgram loaded;
+  std::string printed = Run(loaded, name, *options, diagnostics);
+  return Finish(name, printed, *options, diagnostics);
+}
