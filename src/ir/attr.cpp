@@ -16,7 +16,8 @@ struct EnumeratorRow {
 };
 
 constexpr std::array kEnumerators = {
-#define KDL_ATTR_ENUM(type, name, spelling) EnumeratorRow{#type, static_cast<int64_t>(type::name), spelling},
+#define KDL_ATTR_ENUM(type, name, spelling) \
+  EnumeratorRow{#type, static_cast<int64_t>(type::name), spelling},
 #include "ir/attr_enums.def"
 };
 
@@ -43,8 +44,9 @@ std::optional<AttrKey> AttrFromSpelling(std::string_view spelling) {
 
 AttrForm FormOf(AttrKey key) {
   static constexpr std::pair<std::string_view, AttrForm> kForms[] = {
-      {"int64_t", AttrForm::Integer}, {"BitPattern", AttrForm::BitPattern}, {"Name", AttrForm::Text},
-      {"Symbol", AttrForm::Symbol},   {"AxisList", AttrForm::Axes},         {"Access", AttrForm::Access},
+      {"int64_t", AttrForm::Integer}, {"BitPattern", AttrForm::BitPattern},
+      {"Name", AttrForm::Text},       {"Symbol", AttrForm::Symbol},
+      {"AxisList", AttrForm::Axes},   {"Access", AttrForm::Access},
       {"Size", AttrForm::Size},
   };
   for (const auto& [type, form] : kForms) {

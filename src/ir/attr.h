@@ -66,10 +66,10 @@ using Size = kdl::Size;
 #include "ir/attrs.def"
 }  // namespace attr_types
 
-#define KDL_ATTR(key, spelling, type)           \
-  template <>                                   \
-  struct AttrTraits<AttrKey::key> {             \
-    using Type = attr_types::Of##key;           \
+#define KDL_ATTR(key, spelling, type) \
+  template <>                         \
+  struct AttrTraits<AttrKey::key> {   \
+    using Type = attr_types::Of##key; \
   };
 #include "ir/attrs.def"
 

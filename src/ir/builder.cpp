@@ -13,10 +13,11 @@ Value* Mapped(const ValueMap& map, Value* value) {
 
 }  // namespace
 
-Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> results, std::vector<Attr> attrs) {
+Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> results,
+                    std::vector<Attr> attrs) {
   const OpInfo& info = Info(kind);
-  KDL_CHECK(operands.size() == info.operands.size(), "'{}' takes {} operand groups, got {}", info.spelling,
-            info.operands.size(), operands.size());
+  KDL_CHECK(operands.size() == info.operands.size(), "'{}' takes {} operand groups, got {}",
+            info.spelling, info.operands.size(), operands.size());
   Arena& arena = module_.arena();
   Op* op = arena.Make<Op>();
   op->kind_ = kind;
@@ -30,7 +31,8 @@ Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> res
     op->segment_ends_.push_back(static_cast<uint32_t>(op->operands_.size()));
   }
   for (Type type : results) {
-    op->results_.push_back(arena.Make<Value>(type, Name(), op, nullptr, static_cast<uint32_t>(op->results_.size())));
+    op->results_.push_back(
+        arena.Make<Value>(type, Name(), op, nullptr, static_cast<uint32_t>(op->results_.size())));
   }
   for (Attr& attr : attrs) op->SetAttr(std::move(attr));
   for (int i = 0; i < info.regions; ++i) {
@@ -43,14 +45,16 @@ Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> res
   return op;
 }
 
-Value* Builder::Make(OpKind kind, std::initializer_list<Value*> operands, Type result, std::vector<Attr> attrs) {
+Value* Builder::Make(OpKind kind, std::initializer_list<Value*> operands, Type result,
+                     std::vector<Attr> attrs) {
   Segments segments;
   for (Value* value : operands) segments.push_back({value});
   return Create(kind, segments, {result}, std::move(attrs))->result();
 }
 
 Value* Builder::Bits(Scalar scalar, uint64_t bits) {
-  return Make(OpKind::Const, {}, types().ScalarOf(scalar), {MakeAttr<AttrKey::Bits>(static_cast<int64_t>(bits))});
+  return Make(OpKind::Const, {}, types().ScalarOf(scalar),
+              {MakeAttr<AttrKey::Bits>(static_cast<int64_t>(bits))});
 }
 
 Value* Builder::Int(Scalar scalar, int64_t value) {
@@ -68,12 +72,14 @@ Value* Builder::Binary(OpKind kind, Value* a, Value* b) {
 }
 
 Value* Builder::Select(Value* condition, Value* a, Value* b) {
-  std::vector<AxisId> axes = UnionAxes(condition->type()->axes, UnionAxes(a->type()->axes, b->type()->axes));
+  std::vector<AxisId> axes =
+      UnionAxes(condition->type()->axes, UnionAxes(a->type()->axes, b->type()->axes));
   return Make(OpKind::Select, {condition, a, b}, types().Tile(a->type()->scalar, std::move(axes)));
 }
 
 Value* Builder::Fma(Value* a, Value* b, Value* c) {
-  std::vector<AxisId> axes = UnionAxes(a->type()->axes, UnionAxes(b->type()->axes, c->type()->axes));
+  std::vector<AxisId> axes =
+      UnionAxes(a->type()->axes, UnionAxes(b->type()->axes, c->type()->axes));
   return Make(OpKind::Fma, {a, b, c}, types().Tile(a->type()->scalar, std::move(axes)));
 }
 
@@ -91,17 +97,20 @@ Value* Builder::SizeValue(Size size) {
   if (size->kind == SizeKind::Constant) return I64(size->value);
   if (size->kind == SizeKind::Symbol) {
     Value* dim = block_->function()->FindDim(size->symbol);
-    KDL_CHECK(dim, "'{}' is no size name of {}", size->symbol.text(), block_->function()->name.text());
+    KDL_CHECK(dim, "'{}' is no size name of {}", size->symbol.text(),
+              block_->function()->name.text());
     return dim;
   }
-  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul, OpKind::Div, OpKind::Rem};
+  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul, OpKind::Div,
+                                    OpKind::Rem};
   OpKind kind = kOps[static_cast<int>(size->kind) - static_cast<int>(SizeKind::Add)];
   Value* lhs = SizeValue(size->lhs);
   return Binary(kind, lhs, SizeValue(size->rhs));
 }
 
 Value* Builder::AddParam(Block* block, Type type, Name name) {
-  Value* value = module_.arena().Make<Value>(type, name, nullptr, block, static_cast<uint32_t>(block->params_.size()));
+  Value* value = module_.arena().Make<Value>(type, name, nullptr, block,
+                                             static_cast<uint32_t>(block->params_.size()));
   block->params_.push_back(value);
   return value;
 }
@@ -125,7 +134,8 @@ Op* Clone(const Op* op, Builder& builder, ValueMap& map) {
   for (size_t r = 0; r < op->regions().size(); ++r) {
     const Block* from = op->region(r);
     Builder inner(builder.module(), copy->region(r));
-    for (Value* param : from->params()) map[param] = inner.AddParam(copy->region(r), param->type(), param->name());
+    for (Value* param : from->params())
+      map[param] = inner.AddParam(copy->region(r), param->type(), param->name());
     for (Op* nested : *from) Clone(nested, inner, map);
   }
   return copy;
@@ -145,7 +155,8 @@ Function* CloneFunction(const Function& function, Module& module, Name name) {
   copy->body = body;
   Builder builder(module, body);
   ValueMap map;
-  for (Value* param : function.body->params()) map[param] = builder.AddParam(body, param->type(), param->name());
+  for (Value* param : function.body->params())
+    map[param] = builder.AddParam(body, param->type(), param->name());
   for (Param& param : copy->params) param.value = map.at(param.value);
   for (Op* op : *function.body) Clone(op, builder, map);
   return copy;

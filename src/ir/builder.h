@@ -15,7 +15,8 @@ namespace kdl::ir {
 class Builder {
  public:
   explicit Builder(Module& module) : module_(module) {}
-  Builder(Module& module, Block* block, Op* before = nullptr) : module_(module), block_(block), before_(before) {}
+  Builder(Module& module, Block* block, Op* before = nullptr)
+      : module_(module), block_(block), before_(before) {}
 
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
@@ -31,9 +32,11 @@ class Builder {
 
   using Segments = std::vector<std::vector<Value*>>;
   /// The general form. `results` are the types of the results; regions are made empty, with `function` set.
-  Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results, std::vector<Attr> attrs = {});
+  Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results,
+             std::vector<Attr> attrs = {});
   /// An op of One operands and one result.
-  Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result, std::vector<Attr> attrs = {});
+  Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result,
+              std::vector<Attr> attrs = {});
 
   // Scalars and elementwise: the result's type follows from the operands.
   Value* Int(Scalar scalar, int64_t value);
@@ -46,7 +49,8 @@ class Builder {
   Value* Select(Value* condition, Value* a, Value* b);
   Value* Fma(Value* a, Value* b, Value* c);
   Value* Cast(Value* a, Scalar to);  ///< `a` itself where it is of that scalar
-  Value* Broadcast(Value* a, const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
+  Value* Broadcast(Value* a,
+                   const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
 
   /// A size as an i64, from the dims of the function around the insertion point and constants. Symbols must be dims.
   Value* SizeValue(Size size);

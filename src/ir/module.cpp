@@ -27,15 +27,20 @@ Function* Module::AddFunction(FunctionKind kind, Name function_name) {
 }
 
 Function* Module::FindFunction(Name function_name) const {
-  auto found = std::find_if(functions_.begin(), functions_.end(),
-                            [&](const Function* function) { return function->name == function_name; });
+  auto found = std::find_if(functions_.begin(), functions_.end(), [&](const Function* function) {
+    return function->name == function_name;
+  });
   return found == functions_.end() ? nullptr : *found;
 }
 
 Value* FindBlk(const Op* op, AxisId axis) {
-  auto is_blk = [&](Value* value) { return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis; };
-  for (Block* block = op->block(); block; block = block->parent() ? block->parent()->block() : nullptr) {
-    for (const Op* before = op->block() == block ? op->prev() : nullptr; before; before = before->prev()) {
+  auto is_blk = [&](Value* value) {
+    return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis;
+  };
+  for (Block* block = op->block(); block;
+       block = block->parent() ? block->parent()->block() : nullptr) {
+    for (const Op* before = op->block() == block ? op->prev() : nullptr; before;
+         before = before->prev()) {
       if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
     }
     for (Value* param : block->params()) {

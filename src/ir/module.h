@@ -16,8 +16,9 @@ namespace kdl::ir {
 struct Axis {
   Name name;
   Size extent = nullptr;  ///< most elements of a block; a constant once tiles are selected
-  Size domain = nullptr;  ///< set where the axis walks 0..domain whole; null where the bounds are run-time values
-  AxisId parent;          ///< set where the axis walks a block of another axis
+  Size domain =
+      nullptr;  ///< set where the axis walks 0..domain whole; null where the bounds are run-time values
+  AxisId parent;  ///< set where the axis walks a block of another axis
 };
 
 /// An `int` generic. `instantiate` leaves at most one value, `select-tiles` exactly one; it then stands in place of the

@@ -18,8 +18,15 @@ namespace {
 
 const std::vector<OpInfo>& Table() {
   static const std::vector<OpInfo> table = {
-#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning)                     \
-  OpInfo{OpKind::kind, spelling, {KDL_UNPAREN operands}, results, {KDL_UNPAREN attributes}, traits, regions, format, \
+#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) \
+  OpInfo{OpKind::kind,                                                                          \
+         spelling,                                                                              \
+         {KDL_UNPAREN operands},                                                                \
+         results,                                                                               \
+         {KDL_UNPAREN attributes},                                                              \
+         traits,                                                                                \
+         regions,                                                                               \
+         format,                                                                                \
          meaning},
 #include "ir/ops.def"
   };
@@ -57,8 +64,11 @@ void Value::ReplaceAllUsesWith(Value* other) {
 void Op::SetOperand(size_t i, Value* value) {
   auto number = static_cast<uint32_t>(i);
   std::vector<Use>& uses = operands_[i]->uses_;
-  auto mine = std::find_if(uses.rbegin(), uses.rend(), [&](const Use& use) { return use.user == this && use.operand == number; });
-  KDL_CHECK(mine != uses.rend(), "operand {} of '{}' is not among the uses of its value", i, info().spelling);
+  auto mine = std::find_if(uses.rbegin(), uses.rend(), [&](const Use& use) {
+    return use.user == this && use.operand == number;
+  });
+  KDL_CHECK(mine != uses.rend(), "operand {} of '{}' is not among the uses of its value", i,
+            info().spelling);
   uses.erase(std::next(mine).base());
   operands_[i] = value;
   value->uses_.push_back({this, number});
@@ -77,14 +87,17 @@ void Op::DropOperands() {
 }
 
 void Op::SetSegment(size_t spec, std::span<Value* const> values) {
-  std::vector<Value*> all(operands_.begin(), operands_.begin() + static_cast<ptrdiff_t>(SegmentBegin(spec)));
+  std::vector<Value*> all(operands_.begin(),
+                          operands_.begin() + static_cast<ptrdiff_t>(SegmentBegin(spec)));
   all.insert(all.end(), values.begin(), values.end());
   all.insert(all.end(), operands_.begin() + segment_ends_[spec], operands_.end());
   auto grown = static_cast<ptrdiff_t>(all.size()) - static_cast<ptrdiff_t>(operands_.size());
   DropOperands();
   operands_ = std::move(all);
-  for (size_t s = spec; s < segment_ends_.size(); ++s) segment_ends_[s] += static_cast<uint32_t>(grown);
-  for (size_t i = 0; i < operands_.size(); ++i) operands_[i]->uses_.push_back({this, static_cast<uint32_t>(i)});
+  for (size_t s = spec; s < segment_ends_.size(); ++s)
+    segment_ends_[s] += static_cast<uint32_t>(grown);
+  for (size_t i = 0; i < operands_.size(); ++i)
+    operands_[i]->uses_.push_back({this, static_cast<uint32_t>(i)});
 }
 
 const Attr* Op::FindAttr(AttrKey key) const {
@@ -102,7 +115,8 @@ const AttrValue& Op::Required(AttrKey key) const {
 
 void Op::SetAttr(Attr attr) {
   RemoveAttr(attr.key);
-  auto place = std::find_if(attrs_.begin(), attrs_.end(), [&](const Attr& other) { return other.key > attr.key; });
+  auto place = std::find_if(attrs_.begin(), attrs_.end(),
+                            [&](const Attr& other) { return other.key > attr.key; });
   attrs_.insert(place, std::move(attr));
 }
 
@@ -126,7 +140,8 @@ void Block::Remove(Op* op) {
 }
 
 void Block::EraseParam(size_t index) {
-  KDL_CHECK(params_[index]->uses().empty(), "block parameter '{}' erased while it is used", params_[index]->name().text());
+  KDL_CHECK(params_[index]->uses().empty(), "block parameter '{}' erased while it is used",
+            params_[index]->name().text());
   params_.erase(params_.begin() + static_cast<ptrdiff_t>(index));
   for (size_t i = index; i < params_.size(); ++i) params_[i]->index_ = static_cast<uint32_t>(i);
 }
@@ -136,7 +151,8 @@ void Erase(Op* op) {
     while (region->last()) Erase(region->last());
   }
   for (Value* result : op->results()) {
-    KDL_CHECK(result->uses().empty(), "'{}' erased while its result '{}' is used", op->info().spelling, result->name().text());
+    KDL_CHECK(result->uses().empty(), "'{}' erased while its result '{}' is used",
+              op->info().spelling, result->name().text());
   }
   op->DropOperands();
   op->operands_.clear();

@@ -17,7 +17,8 @@ class Block;
 struct Function;
 
 enum class OpKind : uint8_t {
-#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) kind,
+#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) \
+  kind,
 #include "ir/ops.def"
 };
 

@@ -10,11 +10,11 @@ namespace kdl::ir {
 
 /// What passes and code generators may know of a device at compile time. Data only; a folder of src/targets fills it.
 struct TargetFacts {
-  std::string kind;      ///< of the device spec: `host`
-  std::string arch;      ///< in file names and images: `x86-64`
-  std::string triple;    ///< LLVM's
-  std::string cpu;       ///< LLVM's: `x86-64-v3`
-  std::string features;  ///< LLVM's, comma-separated, may be empty
+  std::string kind;                ///< of the device spec: `host`
+  std::string arch;                ///< in file names and images: `x86-64`
+  std::string triple;              ///< LLVM's
+  std::string cpu;                 ///< LLVM's: `x86-64-v3`
+  std::string features;            ///< LLVM's, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
   int vector_registers = 16;

@@ -7,7 +7,8 @@
 namespace kdl::ir {
 
 Type TypeTable::Intern(TypeNode node) {
-  std::string key = fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
+  std::string key =
+      fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
   for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
   for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
   auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);

@@ -20,7 +20,7 @@ using kdl::Size;
 using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
-  Tile,    ///< a value on a core: one element for each point of its axes; without axes it is a scalar
+  Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
   Tensor,  ///< memory of a device, row-major, innermost stride 1
   Blk,     ///< the run-time facts of one block of an axis: start, size, index
   Buffer,  ///< loop level: per-core scratch, row-major, constant extents
@@ -30,8 +30,9 @@ enum class TypeKind : uint8_t {
 struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
-  std::vector<AxisId> axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
-  std::vector<Size> dims;    ///< Tensor, Buffer: outermost first
+  std::vector<AxisId>
+      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
+  std::vector<Size> dims;  ///< Tensor, Buffer: outermost first
 };
 /// Interned: equal means same pointer.
 using Type = const TypeNode*;

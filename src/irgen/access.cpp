@@ -41,11 +41,13 @@ AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
 
 std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_else, Span span) {
   ir::EdgeKind edge = has_else ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
-  return {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)), ir::MakeAttr<ir::AttrKey::Edge>(edge),
-          ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))};
+  return {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
+          ir::MakeAttr<ir::AttrKey::Edge>(edge), ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))};
 }
 
-std::vector<Value*> Optional(Value* value) { return value ? std::vector<Value*>{value} : std::vector<Value*>{}; }
+std::vector<Value*> Optional(Value* value) {
+  return value ? std::vector<Value*>{value} : std::vector<Value*>{};
+}
 
 }  // namespace
 
@@ -54,14 +56,17 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   Value* tensor = gen.values.at(index.base);
   AccessGen access = GenAccess(gen, index);
   Value* otherwise = nullptr;
-  if (index.otherwise) otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
+  if (index.otherwise)
+    otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
   std::vector<ir::AxisId> axes = access.axes;
   if (otherwise) axes = ir::UnionAxes(axes, otherwise->type()->axes);
   Value* mask = otherwise ? nullptr : gen.Mask();
   if (mask) axes = ir::UnionAxes(axes, mask->type()->axes);
   ir::Builder::Segments segments = {{tensor}, access.operands, Optional(otherwise), Optional(mask)};
   ir::Type type = gen.builder.types().Tile(tensor->type()->scalar, std::move(axes));
-  return gen.builder.Create(OpKind::Load, segments, {type}, AccessAttrs(gen, access, otherwise, expr.span))->result();
+  return gen.builder
+      .Create(OpKind::Load, segments, {type}, AccessAttrs(gen, access, otherwise, expr.span))
+      ->result();
 }
 
 void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask) {

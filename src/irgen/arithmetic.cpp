@@ -19,12 +19,12 @@ struct OpRow {
   OpKind kind;
 };
 constexpr OpRow kOps[] = {
-    {BinaryOp::Mul, OpKind::Mul},   {BinaryOp::Div, OpKind::Div},   {BinaryOp::Rem, OpKind::Rem},
-    {BinaryOp::Add, OpKind::Add},   {BinaryOp::Sub, OpKind::Sub},   {BinaryOp::Shl, OpKind::Shl},
-    {BinaryOp::Shr, OpKind::Shr},   {BinaryOp::BitAnd, OpKind::And}, {BinaryOp::BitXor, OpKind::Xor},
-    {BinaryOp::BitOr, OpKind::Or},  {BinaryOp::Eq, OpKind::Eq},     {BinaryOp::Ne, OpKind::Ne},
-    {BinaryOp::Lt, OpKind::Lt},     {BinaryOp::Le, OpKind::Le},     {BinaryOp::Gt, OpKind::Gt},
-    {BinaryOp::Ge, OpKind::Ge},     {BinaryOp::And, OpKind::And},   {BinaryOp::Or, OpKind::Or},
+    {BinaryOp::Mul, OpKind::Mul},  {BinaryOp::Div, OpKind::Div},    {BinaryOp::Rem, OpKind::Rem},
+    {BinaryOp::Add, OpKind::Add},  {BinaryOp::Sub, OpKind::Sub},    {BinaryOp::Shl, OpKind::Shl},
+    {BinaryOp::Shr, OpKind::Shr},  {BinaryOp::BitAnd, OpKind::And}, {BinaryOp::BitXor, OpKind::Xor},
+    {BinaryOp::BitOr, OpKind::Or}, {BinaryOp::Eq, OpKind::Eq},      {BinaryOp::Ne, OpKind::Ne},
+    {BinaryOp::Lt, OpKind::Lt},    {BinaryOp::Le, OpKind::Le},      {BinaryOp::Gt, OpKind::Gt},
+    {BinaryOp::Ge, OpKind::Ge},    {BinaryOp::And, OpKind::And},    {BinaryOp::Or, OpKind::Or},
 };
 
 OpKind KindOf(BinaryOp op) {
@@ -38,7 +38,8 @@ OpKind KindOf(BinaryOp op) {
 const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* expr) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   const sema::ExprInfo& info = gen.Info(expr);
-  bool is_product = binary && binary->op == BinaryOp::Mul && IsFloat(info.type.scalar) && !info.constant && !info.size;
+  bool is_product = binary && binary->op == BinaryOp::Mul && IsFloat(info.type.scalar) &&
+                    !info.constant && !info.size;
   return is_product ? binary : nullptr;
 }
 
@@ -50,7 +51,9 @@ struct Side {
   const syntax::Expr* expr = nullptr;
 };
 
-Value* ValueOf(FunctionGen& gen, const Side& side) { return side.value ? side.value : GenExpr(gen, side.expr); }
+Value* ValueOf(FunctionGen& gen, const Side& side) {
+  return side.value ? side.value : GenExpr(gen, side.expr);
+}
 
 Value* GenSum(FunctionGen& gen, const Side& lhs, const Side& rhs, bool minus) {
   if (const auto* product = lhs.expr ? AsProduct(gen, lhs.expr) : nullptr) {
@@ -71,7 +74,8 @@ Value* GenSum(FunctionGen& gen, const Side& lhs, const Side& rhs, bool minus) {
 /// Where an `if` expression around does not hold, the divisor must not trap.
 Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span) {
   if (IsFloat(a->type()->scalar)) return gen.builder.Binary(kind, a, b);
-  if (Value* mask = gen.Mask()) b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
+  if (Value* mask = gen.Mask())
+    b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
   Value* quotient = gen.builder.Binary(kind, a, b);
   quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
   return quotient;
@@ -100,10 +104,10 @@ struct UpdateRow {
   OpKind kind;
 };
 constexpr UpdateRow kUpdates[] = {
-    {syntax::AssignOp::Mul, OpKind::Mul},    {syntax::AssignOp::Div, OpKind::Div},
-    {syntax::AssignOp::Rem, OpKind::Rem},    {syntax::AssignOp::BitAnd, OpKind::And},
-    {syntax::AssignOp::BitOr, OpKind::Or},   {syntax::AssignOp::BitXor, OpKind::Xor},
-    {syntax::AssignOp::Max, OpKind::Max},    {syntax::AssignOp::Min, OpKind::Min},
+    {syntax::AssignOp::Mul, OpKind::Mul},  {syntax::AssignOp::Div, OpKind::Div},
+    {syntax::AssignOp::Rem, OpKind::Rem},  {syntax::AssignOp::BitAnd, OpKind::And},
+    {syntax::AssignOp::BitOr, OpKind::Or}, {syntax::AssignOp::BitXor, OpKind::Xor},
+    {syntax::AssignOp::Max, OpKind::Max},  {syntax::AssignOp::Min, OpKind::Min},
 };
 
 }  // namespace
@@ -119,10 +123,12 @@ Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   return Combine(gen, KindOf(binary.op), lhs, rhs, binary.span);
 }
 
-Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, Value* target, const syntax::Expr* value, Span span) {
+Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, Value* target, const syntax::Expr* value,
+                 Span span) {
   bool is_sum = op == syntax::AssignOp::Add || op == syntax::AssignOp::Sub;
   bool minus = op == syntax::AssignOp::Sub;
-  if (is_sum && IsFloat(target->type()->scalar)) return GenSum(gen, {target, nullptr}, {nullptr, value}, minus);
+  if (is_sum && IsFloat(target->type()->scalar))
+    return GenSum(gen, {target, nullptr}, {nullptr, value}, minus);
   Value* operand = GenExpr(gen, value);
   if (is_sum) return gen.builder.Binary(minus ? OpKind::Sub : OpKind::Add, target, operand);
   for (const UpdateRow& row : kUpdates) {

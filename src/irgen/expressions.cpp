@@ -82,7 +82,8 @@ bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   return traps;
 }
 
-Value* GenFnCall(FunctionGen& gen, const sema::CheckedFunction& callee, const std::vector<Value*>& wide) {
+Value* GenFnCall(FunctionGen& gen, const sema::CheckedFunction& callee,
+                 const std::vector<Value*>& wide) {
   std::vector<Value*> args;
   std::vector<ir::AxisId> axes;
   for (size_t i = 0; i < wide.size(); ++i) {
@@ -96,21 +97,25 @@ Value* GenFnCall(FunctionGen& gen, const sema::CheckedFunction& callee, const st
   if (!gen.guards.empty() && MayTrap(*fn, gen.module)) mask.push_back(gen.Mask());
   if (!mask.empty()) axes = ir::UnionAxes(axes, mask[0]->type()->axes);
   ir::Type type = gen.builder.types().Tile(callee.result.scalar, std::move(axes));
-  ir::Op* call = gen.builder.Create(OpKind::Call, {args, mask}, {type}, {ir::MakeAttr<ir::AttrKey::Callee>(name)});
+  ir::Op* call = gen.builder.Create(OpKind::Call, {args, mask}, {type},
+                                    {ir::MakeAttr<ir::AttrKey::Callee>(name)});
   return Widen(gen, call->result());
 }
 
 Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
   ir::Builder& b = gen.builder;
   switch (builtin.lowering) {
-    case sema::Lowering::Clamp: return b.Binary(OpKind::Min, b.Binary(OpKind::Max, args[0], args[1]), args[2]);
+    case sema::Lowering::Clamp:
+      return b.Binary(OpKind::Min, b.Binary(OpKind::Max, args[0], args[1]), args[2]);
     case sema::Lowering::CeilDiv: {
       Value* one = b.Int(args[1]->type()->scalar, 1);
       Value* divisor = args[1];
       if (Value* mask = gen.Mask()) divisor = b.Select(mask, divisor, one);
-      return b.Binary(OpKind::Div, b.Binary(OpKind::Sub, b.Binary(OpKind::Add, args[0], divisor), one), divisor);
+      return b.Binary(OpKind::Div,
+                      b.Binary(OpKind::Sub, b.Binary(OpKind::Add, args[0], divisor), one), divisor);
     }
-    default: break;
+    default:
+      break;
   }
   OpKind kind = *ir::OpFromSpelling(builtin.target);
   std::vector<ir::AxisId> axes;
@@ -122,7 +127,8 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
 }
 
 Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
-  if (info.builtin && info.builtin->lowering == sema::Lowering::Iota) return GenIota(gen, info.entity);
+  if (info.builtin && info.builtin->lowering == sema::Lowering::Iota)
+    return GenIota(gen, info.entity);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
   return info.callee ? GenFnCall(gen, *info.callee, args) : GenBuiltin(gen, *info.builtin, args);
@@ -142,16 +148,27 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
   if (info.constant) return GenConstant(gen, *info.constant);
   if (info.size) return gen.builder.Cast(GenSize(gen, info.size), info.type.scalar);
   switch (expr->kind) {
-    case syntax::ExprKind::Name: return GenName(gen, info);
-    case syntax::ExprKind::Field: return GenField(gen, info);
-    case syntax::ExprKind::Unary: return GenUnary(gen, syntax::As<syntax::UnaryExpr>(expr));
-    case syntax::ExprKind::Binary: return GenBinary(gen, syntax::As<syntax::BinaryExpr>(expr));
-    case syntax::ExprKind::If: return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));
-    case syntax::ExprKind::Cast: return GenCast(gen, syntax::As<syntax::CastExpr>(expr), info);
-    case syntax::ExprKind::Call: return GenCall(gen, syntax::As<syntax::CallExpr>(expr), info);
-    case syntax::ExprKind::Index: return Widen(gen, GenLoad(gen, syntax::As<syntax::IndexExpr>(expr)));
-    case syntax::ExprKind::Reduce: return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));
-    default: KDL_UNREACHABLE("an expression without meaning passed semantic analysis at {}", gen.sources.text(expr->span));
+    case syntax::ExprKind::Name:
+      return GenName(gen, info);
+    case syntax::ExprKind::Field:
+      return GenField(gen, info);
+    case syntax::ExprKind::Unary:
+      return GenUnary(gen, syntax::As<syntax::UnaryExpr>(expr));
+    case syntax::ExprKind::Binary:
+      return GenBinary(gen, syntax::As<syntax::BinaryExpr>(expr));
+    case syntax::ExprKind::If:
+      return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));
+    case syntax::ExprKind::Cast:
+      return GenCast(gen, syntax::As<syntax::CastExpr>(expr), info);
+    case syntax::ExprKind::Call:
+      return GenCall(gen, syntax::As<syntax::CallExpr>(expr), info);
+    case syntax::ExprKind::Index:
+      return Widen(gen, GenLoad(gen, syntax::As<syntax::IndexExpr>(expr)));
+    case syntax::ExprKind::Reduce:
+      return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));
+    default:
+      KDL_UNREACHABLE("an expression without meaning passed semantic analysis at {}",
+                      gen.sources.text(expr->span));
   }
 }
 

@@ -45,7 +45,9 @@ struct FunctionGen {
 /// Puts a location on the builder for the life of the object.
 class LocScope {
  public:
-  LocScope(FunctionGen& gen, Span span) : gen_(gen), outer_(gen.builder.loc()) { gen.builder.set_loc(gen.LocOf(span)); }
+  LocScope(FunctionGen& gen, Span span) : gen_(gen), outer_(gen.builder.loc()) {
+    gen.builder.set_loc(gen.LocOf(span));
+  }
   ~LocScope() { gen_.builder.set_loc(outer_); }
   LocScope(const LocScope&) = delete;
   LocScope& operator=(const LocScope&) = delete;
@@ -72,7 +74,8 @@ ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 /// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
 ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);
 /// `target + e`, `target - e` … of an assignment, by the same rule.
-ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target, const syntax::Expr* value, Span span);
+ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target,
+                     const syntax::Expr* value, Span span);
 
 // access.cpp
 ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);

@@ -15,19 +15,26 @@ namespace {
 
 ir::FunctionKind KindOf(syntax::FunctionKind kind) {
   switch (kind) {
-    case syntax::FunctionKind::Fn: return ir::FunctionKind::Fn;
-    case syntax::FunctionKind::Kernel: return ir::FunctionKind::Kernel;
-    case syntax::FunctionKind::Program: return ir::FunctionKind::Program;
+    case syntax::FunctionKind::Fn:
+      return ir::FunctionKind::Fn;
+    case syntax::FunctionKind::Kernel:
+      return ir::FunctionKind::Kernel;
+    case syntax::FunctionKind::Program:
+      return ir::FunctionKind::Program;
   }
   KDL_UNREACHABLE();
 }
 
 ir::Direction DirectionOf(syntax::Direction direction) {
   switch (direction) {
-    case syntax::Direction::In: return ir::Direction::In;
-    case syntax::Direction::Out: return ir::Direction::Out;
-    case syntax::Direction::InOut: return ir::Direction::InOut;
-    default: KDL_UNREACHABLE("a pipe's end is no parameter of a kernel or program");
+    case syntax::Direction::In:
+      return ir::Direction::In;
+    case syntax::Direction::Out:
+      return ir::Direction::Out;
+    case syntax::Direction::InOut:
+      return ir::Direction::InOut;
+    default:
+      KDL_UNREACHABLE("a pipe's end is no parameter of a kernel or program");
   }
 }
 
@@ -36,11 +43,13 @@ class ModuleGen {
  public:
   ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module)
       : checked_(checked), sources_(sources), module_(module) {
-    for (const sema::CheckedFunction* function : checked.functions) order_.emplace(function, order_.size());
+    for (const sema::CheckedFunction* function : checked.functions)
+      order_.emplace(function, order_.size());
   }
 
   void Run() {
-    for (const sema::Entity* device : checked_.devices) module_.devices.push_back({device->name, SpecText(device->device)});
+    for (const sema::Entity* device : checked_.devices)
+      module_.devices.push_back({device->name, SpecText(device->device)});
     for (const sema::CheckedFunction* function : checked_.functions) {
       if (!function->from_library) Generate(*function);
     }
@@ -54,7 +63,8 @@ class ModuleGen {
       if (info.callee) callees.push_back(info.callee);
     }
     // In the order of the module, so that the output does not depend on hashing.
-    std::sort(callees.begin(), callees.end(), [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
+    std::sort(callees.begin(), callees.end(),
+              [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
     for (const sema::CheckedFunction* callee : callees) Generate(*callee);
     GenerateBody(checked);
   }
@@ -74,14 +84,17 @@ class ModuleGen {
 /// The runtime's form of a device spec; select is a list.
 std::string ModuleGen::SpecText(const sema::DeviceSpec& spec) {
   switch (spec.form) {
-    case sema::DeviceForm::Promise: return "";
+    case sema::DeviceForm::Promise:
+      return "";
     case sema::DeviceForm::Fallback:
-    case sema::DeviceForm::Alias: return fmt::format("@{}", spec.of->name.text());
+    case sema::DeviceForm::Alias:
+      return fmt::format("@{}", spec.of->name.text());
     case sema::DeviceForm::Target: {
       std::string text = spec.target;
       if (spec.ordinal != 0) text += fmt::format("[{}]", spec.ordinal);
       for (size_t i = 0; i < spec.options.size(); ++i) {
-        text += fmt::format("{}{}={}", i == 0 ? '?' : '&', spec.options[i].key.text(), spec.options[i].value);
+        text += fmt::format("{}{}={}", i == 0 ? '?' : '&', spec.options[i].key.text(),
+                            spec.options[i].value);
       }
       return text;
     }
@@ -100,11 +113,13 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   ir::TypeTable& types = module_.types();
   for (const sema::DimInfo& dim : checked.dims) {
     gen.function.dims.push_back(dim.entity->name);
-    gen.values[dim.entity] = gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim.entity->name);
+    gen.values[dim.entity] =
+        gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim.entity->name);
   }
   for (const sema::ParamInfo& param : checked.params) {
     const sema::Type& type = param.entity->type;
-    ir::Type ir_type = type.is_tensor() ? types.Tensor(type.scalar, type.dims) : types.ScalarOf(type.scalar);
+    ir::Type ir_type =
+        type.is_tensor() ? types.Tensor(type.scalar, type.dims) : types.ScalarOf(type.scalar);
     ir::Value* value = gen.builder.AddParam(gen.function.body, ir_type, param.entity->name);
     gen.values[param.entity] = value;
     gen.function.params.push_back({value, DirectionOf(param.direction)});
@@ -115,7 +130,8 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   Name name = module_.context().names.Intern(checked.InstanceName());
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
   ir::Function& function = *module_.AddFunction(KindOf(checked.item->function_kind), name);
-  FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body), {}, {}, {}, {}};
+  FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body),
+                  {},      {},       {},      {}};
   function.loc = gen.LocOf(checked.item->name.span);
   function.exported = checked.item->exported;
   function.doc = checked.item->doc;
@@ -123,10 +139,12 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
     function.bindings.push_back({binding.generic->name, binding.scalar});
   }
   for (const sema::IntGenericInfo& generic : checked.generics) {
-    function.generics.push_back({generic.entity->name, generic.values, generic.is_auto, generic.choices});
+    function.generics.push_back(
+        {generic.entity->name, generic.values, generic.is_auto, generic.choices});
   }
   DeclareParams(checked, gen);
-  if (function.kind == ir::FunctionKind::Fn) function.results.push_back(module_.types().ScalarOf(checked.result.scalar));
+  if (function.kind == ir::FunctionKind::Fn)
+    function.results.push_back(module_.types().ScalarOf(checked.result.scalar));
   GenBlock(gen, *checked.item->body);
   if (function.kind != ir::FunctionKind::Fn) gen.builder.Create(ir::OpKind::Return, {{}}, {});
   DropUnused(function.body);
@@ -137,7 +155,8 @@ void ModuleGen::DropUnused(const ir::Block* block) {
   for (ir::Op* op = block->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Block* region : op->regions()) DropUnused(region);
-    bool unused = op->info().has(ir::kPure) && !op->results().empty() && op->result()->uses().empty();
+    bool unused =
+        op->info().has(ir::kPure) && !op->results().empty() && op->result()->uses().empty();
     if (unused) ir::Erase(op);
     op = before;
   }
@@ -145,8 +164,9 @@ void ModuleGen::DropUnused(const ir::Block* block) {
 
 }  // namespace
 
-std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked, const SourceManager& sources,
-                                     ir::Context& context, Name module_name) {
+std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
+                                     const SourceManager& sources, ir::Context& context,
+                                     Name module_name) {
   auto module = std::make_unique<ir::Module>(context);
   module->name = module_name;
   ModuleGen(checked, sources, *module).Run();

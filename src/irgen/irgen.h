@@ -10,7 +10,8 @@ namespace kdl::irgen {
 
 /// KIR of a checked module without errors: every fn that is called, every kernel instance, every program, in source
 /// order. Sizes of `checked` must come from `context.types.sizes()`. Int generics stay symbols.
-std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked, const SourceManager& sources,
-                                     ir::Context& context, Name module_name);
+std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
+                                     const SourceManager& sources, ir::Context& context,
+                                     Name module_name);
 
 }  // namespace kdl::irgen

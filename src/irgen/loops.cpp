@@ -23,7 +23,8 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, Vars& found)
   } else if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
     FindAssigned(gen, loop->body, found);
   } else if (const auto* assign = syntax::DynAs<syntax::AssignStmt>(stmt)) {
-    if (assign->target->kind == syntax::ExprKind::Name) found.push_back(gen.Info(assign->target).entity);
+    if (assign->target->kind == syntax::ExprKind::Name)
+      found.push_back(gen.Info(assign->target).entity);
   }
 }
 
@@ -49,7 +50,9 @@ std::vector<ir::Type> TypesOf(const std::vector<Value*>& values) {
   return types;
 }
 
-void Yield(FunctionGen& gen, const Vars& vars) { gen.builder.Create(OpKind::Yield, {Present(gen, vars)}, {}); }
+void Yield(FunctionGen& gen, const Vars& vars) {
+  gen.builder.Create(OpKind::Yield, {Present(gen, vars)}, {});
+}
 
 void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op) {
   for (size_t i = 0; i < vars.size(); ++i) {
@@ -59,7 +62,8 @@ void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op) {
 }
 
 /// Parameters for the carried vars, behind those that the region has; they are the vars' values from here on.
-void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars, const std::vector<Value*>& inits) {
+void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
+               const std::vector<Value*>& inits) {
   for (size_t i = 0; i < vars.size(); ++i) {
     gen.values[vars[i]] = gen.builder.AddParam(region, inits[i]->type(), vars[i]->name);
   }
@@ -80,7 +84,8 @@ Bounds BoundsOfRange(FunctionGen& gen, const sema::Entity* range) {
     return {lo, gen.builder.Binary(OpKind::Add, lo, size)};
   }
   if (facts.domain) {
-    return {gen.builder.I64(0), gen.builder.Make(OpKind::SizeOf, {}, i64, {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)})};
+    return {gen.builder.I64(0), gen.builder.Make(OpKind::SizeOf, {}, i64,
+                                                 {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)})};
   }
   return {facts.lo ? GenIndex(gen, facts.lo) : gen.builder.I64(0), GenIndex(gen, facts.hi)};
 }
@@ -107,7 +112,8 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }
-  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)});
+  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {},
+                                  {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)});
   for (const sema::Entity* binder : binders) AddBinder(gen, op->region(), binder);
   gen.builder.SetInsertionPoint(op->region());
   GenBlock(gen, *loop.body);
@@ -116,7 +122,8 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
 }
 
 /// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
-void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth, const Vars& vars) {
+void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
+                 const Vars& vars) {
   if (depth == binders.size()) return GenBlock(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
   Bounds bounds = BoundsOf(gen, binder);
@@ -126,7 +133,8 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
     op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits));
   } else {
     Value* step = binder->step ? GenIndex(gen, binder->step) : gen.builder.I64(1);
-    op = gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
+    op =
+        gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
   }
   AddBinder(gen, op->region(), binder);
   CarryInto(gen, op->region(), vars, inits);

@@ -40,7 +40,8 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
   Bind(gen, var, stored);
 }
 
-void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign, const syntax::IndexExpr& target) {
+void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
+                    const syntax::IndexExpr& target) {
   Value* value;
   if (assign.op == syntax::AssignOp::Set) {
     value = GenExpr(gen, assign.value);
@@ -52,8 +53,10 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign, const sy
 }
 
 void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
-  KDL_CHECK(assign.mode == syntax::AssignMode::Plain, "atomic and reduce statements pass semantic analysis only when they have meaning");
-  if (const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target)) return AssignElements(gen, assign, *target);
+  KDL_CHECK(assign.mode == syntax::AssignMode::Plain,
+            "atomic and reduce statements pass semantic analysis only when they have meaning");
+  if (const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target))
+    return AssignElements(gen, assign, *target);
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 
@@ -64,7 +67,8 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   Size extent = entity->range.extent;
   Value* size = gen.builder.Make(ir::OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
                                  {ir::MakeAttr<ir::AttrKey::Size>(extent)});
-  Value* blk = gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
+  Value* blk =
+      gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
   SetName(blk, entity->name);
   gen.blks[entity] = blk;
 }
@@ -81,15 +85,33 @@ void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
   for (const syntax::Stmt* stmt : block.stmts) {
     LocScope loc(gen, stmt->span);
     switch (stmt->kind) {
-      case syntax::StmtKind::Let: GenLet(gen, syntax::As<syntax::LetStmt>(stmt)); break;
-      case syntax::StmtKind::Assign: GenAssign(gen, syntax::As<syntax::AssignStmt>(stmt)); break;
-      case syntax::StmtKind::Block: GenBlock(gen, syntax::As<syntax::BlockStmt>(stmt)); break;
-      case syntax::StmtKind::If: GenIf(gen, syntax::As<syntax::IfStmt>(stmt)); break;
-      case syntax::StmtKind::For: GenFor(gen, syntax::As<syntax::ForStmt>(stmt)); break;
-      case syntax::StmtKind::Range: GenRange(gen, syntax::As<syntax::RangeStmt>(stmt)); break;
-      case syntax::StmtKind::Return: GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt)); break;
-      case syntax::StmtKind::Launch: GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt)); break;
-      default: KDL_UNREACHABLE("a statement without meaning passed semantic analysis: {}", gen.sources.text(stmt->span));
+      case syntax::StmtKind::Let:
+        GenLet(gen, syntax::As<syntax::LetStmt>(stmt));
+        break;
+      case syntax::StmtKind::Assign:
+        GenAssign(gen, syntax::As<syntax::AssignStmt>(stmt));
+        break;
+      case syntax::StmtKind::Block:
+        GenBlock(gen, syntax::As<syntax::BlockStmt>(stmt));
+        break;
+      case syntax::StmtKind::If:
+        GenIf(gen, syntax::As<syntax::IfStmt>(stmt));
+        break;
+      case syntax::StmtKind::For:
+        GenFor(gen, syntax::As<syntax::ForStmt>(stmt));
+        break;
+      case syntax::StmtKind::Range:
+        GenRange(gen, syntax::As<syntax::RangeStmt>(stmt));
+        break;
+      case syntax::StmtKind::Return:
+        GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
+        break;
+      case syntax::StmtKind::Launch:
+        GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt));
+        break;
+      default:
+        KDL_UNREACHABLE("a statement without meaning passed semantic analysis: {}",
+                        gen.sources.text(stmt->span));
     }
   }
 }

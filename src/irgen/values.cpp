@@ -5,7 +5,8 @@ namespace kdl::irgen {
 ir::Loc FunctionGen::LocOf(Span span) const {
   if (!span.valid()) return {};
   LineColumn at = sources.Locate(span);
-  return {module.context().names.Intern(sources.path(span.file)), at.line, at.column, span.end - span.begin};
+  return {module.context().names.Intern(sources.path(span.file)), at.line, at.column,
+          span.end - span.begin};
 }
 
 /// The source on one line: what a trap quotes.
@@ -36,7 +37,8 @@ ir::Value* FunctionGen::Mask() {
   ir::Value* outer = nullptr;
   for (Guard& guard : guards) {
     if (!guard.mask) {
-      guard.mask = guard.negated ? builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
+      guard.mask =
+          guard.negated ? builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
       if (outer) guard.mask = builder.Binary(ir::OpKind::And, outer, guard.mask);
     }
     outer = guard.mask;
@@ -51,7 +53,8 @@ ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
   // Widening is exact, so rounding back what was just widened gives the value itself.
   ir::Op* def = value->def();
-  bool widened = def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
+  bool widened =
+      def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
   return widened && IsNarrowFloat(scalar) ? def->operand(0) : gen.builder.Cast(value, scalar);
 }
 

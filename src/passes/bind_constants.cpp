@@ -16,7 +16,8 @@ class Binder {
     if (!size) return size;
     return types_.sizes().Substitute(size, [this](Name name) -> Size {
       for (const ir::Generic& generic : function_.generics) {
-        if (generic.name == name && generic.values.size() == 1) return types_.sizes().Constant(generic.values[0]);
+        if (generic.name == name && generic.values.size() == 1)
+          return types_.sizes().Constant(generic.values[0]);
       }
       return nullptr;
     });

@@ -41,10 +41,18 @@ class BoundsChecker {
     bool proven = true;
     for (size_t d = 0; d < access.dims.size(); ++d) {
       switch (Judge(view, access.dims[d], view.tensor->type()->dims[d])) {
-        case DimVerdict::Clip: clip = true; break;
-        case DimVerdict::Proven: break;
-        case DimVerdict::Unknown: proven = false; break;
-        case DimVerdict::Outside: proven = false; ReportOutside(view, d); break;
+        case DimVerdict::Clip:
+          clip = true;
+          break;
+        case DimVerdict::Proven:
+          break;
+        case DimVerdict::Unknown:
+          proven = false;
+          break;
+        case DimVerdict::Outside:
+          proven = false;
+          ReportOutside(view, d);
+          break;
       }
     }
     if (!proven) return;
@@ -67,10 +75,14 @@ class BoundsChecker {
     return below || above ? DimVerdict::Outside : DimVerdict::Unknown;
   }
 
-  Answer Ask(const Linear& form, const Op* op) { return IsNonNegative(form, op, function_, types_); }
+  Answer Ask(const Linear& form, const Op* op) {
+    return IsNonNegative(form, op, function_, types_);
+  }
 
   bool IsWholeRange(const AccessView& view, const ir::AccessDim& dim, Size size) {
-    if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0) || !IsConstant(dim.terms[0].coefficient, 1)) return false;
+    if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0) ||
+        !IsConstant(dim.terms[0].coefficient, 1))
+      return false;
     ir::Type type = view.index[dim.terms[0].operand]->type();
     return type->kind == ir::TypeKind::Blk && function_.axis(type->axes[0]).domain == size;
   }
@@ -95,9 +107,12 @@ class BoundsChecker {
       if (outer->kind() == ir::OpKind::If) return;
     }
     context_.diagnostics
-        .Report(diag::AlwaysOutside, context_.SpanOf(view.op->loc()), view.op->attr<AttrKey::Text>().text(), dim,
+        .Report(diag::AlwaysOutside, context_.SpanOf(view.op->loc()),
+                view.op->attr<AttrKey::Text>().text(), dim,
                 ToString(view.tensor->type()->dims[dim]))
-        .Help("use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]");
+        .Help(
+            "use an index from 0 to the size minus 1, or say what elements outside are: [… else "
+            "0.0]");
   }
 
   /// A proven access is safe everywhere; the mask only kept it from trapping.

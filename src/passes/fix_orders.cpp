@@ -22,7 +22,8 @@ enum class Verdict { NoTensorHasIt, LastInAll, NotLast };
 
 Verdict Join(Verdict a, Verdict b) {
   if (a == Verdict::NotLast || b == Verdict::NotLast) return Verdict::NotLast;
-  return a == Verdict::LastInAll || b == Verdict::LastInAll ? Verdict::LastInAll : Verdict::NoTensorHasIt;
+  return a == Verdict::LastInAll || b == Verdict::LastInAll ? Verdict::LastInAll
+                                                            : Verdict::NoTensorHasIt;
 }
 
 bool HasAxis(const Value* value, ir::AxisId axis) {
@@ -30,7 +31,9 @@ bool HasAxis(const Value* value, ir::AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-bool IsConstantScalar(const Value* value) { return value->def() && value->def()->kind() == OpKind::Const; }
+bool IsConstantScalar(const Value* value) {
+  return value->def() && value->def()->kind() == OpKind::Const;
+}
 
 /// The dimension's index is the axis itself, plain or plus constants.
 bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::AxisId axis) {
@@ -57,7 +60,8 @@ Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
       if (HasAxis(load.index()[term.operand], axis)) return Verdict::NotLast;
     }
   }
-  return IsAxisPlusConstants(load, access.dims.back(), axis) ? Verdict::LastInAll : Verdict::NotLast;
+  return IsAxisPlusConstants(load, access.dims.back(), axis) ? Verdict::LastInAll
+                                                             : Verdict::NotLast;
 }
 
 /// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
@@ -88,8 +92,8 @@ void Decide(Op* op) {
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, {reduce->value()})));
   } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(wide ? ir::OrderKind::Chain
-                                                      : OrderOf(op, {contract->a(), contract->b()})));
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
+        wide ? ir::OrderKind::Chain : OrderOf(op, {contract->a(), contract->b()})));
   }
 }
 
@@ -99,7 +103,8 @@ void RunFixOrders(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     ir::Walk(function->body, [](Op* op) {
       if (const ir::Attr* order = op->FindAttr(ir::AttrKey::Order)) {
-        if (std::get<int64_t>(order->value) == static_cast<int64_t>(ir::OrderKind::Open)) Decide(op);
+        if (std::get<int64_t>(order->value) == static_cast<int64_t>(ir::OrderKind::Open))
+          Decide(op);
       }
     });
     ir::Walk(function->body, [](Op* op) {

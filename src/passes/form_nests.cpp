@@ -27,7 +27,8 @@ AxisList AxesOf(const Op* op) {
   if (!op->results().empty()) return op->result()->type()->axes;
   AxisList axes;
   for (const Value* operand : op->operands()) {
-    if (operand->type()->kind != ir::TypeKind::Tensor) axes = ir::UnionAxes(axes, operand->type()->axes);
+    if (operand->type()->kind != ir::TypeKind::Tensor)
+      axes = ir::UnionAxes(axes, operand->type()->axes);
   }
   return axes;
 }
@@ -47,17 +48,20 @@ bool MayTrap(const Op* op) {
 }
 
 Value* TensorOf(const Op* op) {
-  return op->kind() == OpKind::Load ? ir::LoadOp(const_cast<Op*>(op)).tensor() : ir::StoreOp(const_cast<Op*>(op)).tensor();
+  return op->kind() == OpKind::Load ? ir::LoadOp(const_cast<Op*>(op)).tensor()
+                                    : ir::StoreOp(const_cast<Op*>(op)).tensor();
 }
 
 std::span<Value* const> IndexOf(const Op* op) {
-  return op->kind() == OpKind::Load ? op->Segment(ir::LoadOp::at_index) : op->Segment(ir::StoreOp::at_index);
+  return op->kind() == OpKind::Load ? op->Segment(ir::LoadOp::at_index)
+                                    : op->Segment(ir::StoreOp::at_index);
 }
 
 bool SameAccess(const Op* a, const Op* b) {
   auto ia = IndexOf(a);
   auto ib = IndexOf(b);
-  return std::equal(ia.begin(), ia.end(), ib.begin(), ib.end()) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
+  return std::equal(ia.begin(), ia.end(), ib.begin(), ib.end()) &&
+         a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
 /// Ops of one block that run point by point together.
@@ -69,17 +73,20 @@ struct Group {
   bool Accepts(const Op* op) const {
     if (AxesOf(op) != axes) return false;
     if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
-    return !IsMemory(op) || std::all_of(members.begin(), members.end(), [&](const Op* other) { return Agree(other, op); });
+    return !IsMemory(op) || std::all_of(members.begin(), members.end(),
+                                        [&](const Op* other) { return Agree(other, op); });
   }
 
   /// Two accesses to one tensor, of which one writes, touch the same element at each point. `out` tensors overlap nothing.
   static bool Agree(const Op* first, const Op* second) {
-    if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load)) return true;
+    if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
+      return true;
     return TensorOf(first) != TensorOf(second) || SameAccess(first, second);
   }
 
   bool Feeds(const Op* op) const {
-    return std::any_of(op->operands().begin(), op->operands().end(), [&](const Value* v) { return v->def() && set.contains(v->def()); });
+    return std::any_of(op->operands().begin(), op->operands().end(),
+                       [&](const Value* v) { return v->def() && set.contains(v->def()); });
   }
 
   void Add(Op* op) {
@@ -95,7 +102,9 @@ AxisList LoopOrder(const Group& group) {
   if (std::any_of(group.members.begin(), group.members.end(), MayTrap)) return group.axes;
   const Op* anchor = nullptr;
   for (const Op* op : group.members) {
-    if (IsMemory(op) && (!anchor || (op->kind() == OpKind::Store && anchor->kind() == OpKind::Load))) anchor = op;
+    if (IsMemory(op) &&
+        (!anchor || (op->kind() == OpKind::Store && anchor->kind() == OpKind::Load)))
+      anchor = op;
   }
   if (!anchor) return group.axes;
   AxisList walked;
@@ -118,7 +127,8 @@ AxisList LoopOrder(const Group& group) {
 /// Rewrites one group into a nest in front of its last member.
 class NestMaker {
  public:
-  NestMaker(ir::Module& module, const Group& group) : module_(module), group_(group), order_(LoopOrder(group)), inner_(module) {}
+  NestMaker(ir::Module& module, const Group& group)
+      : module_(module), group_(group), order_(LoopOrder(group)), inner_(module) {}
 
   void Run() {
     Op* last = group_.members.back();
@@ -134,7 +144,8 @@ class NestMaker {
     ir::Block* body = nest->region();
     inner_.SetInsertionPoint(body);
     for (size_t i = 0; i < order_.size(); ++i) {
-      points_[order_[i]] = inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blks[i]->name());
+      points_[order_[i]] =
+          inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blks[i]->name());
     }
     for (Op* member : group_.members) Copy(member);
     std::vector<Value*> yielded;
@@ -153,8 +164,9 @@ class NestMaker {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
       for (Value* result : op->results()) {
-        bool outside = std::any_of(result->uses().begin(), result->uses().end(),
-                                   [&](const ir::Use& use) { return !group_.set.contains(use.user); });
+        bool outside =
+            std::any_of(result->uses().begin(), result->uses().end(),
+                        [&](const ir::Use& use) { return !group_.set.contains(use.user); });
         if (outside) leaving.push_back(result);
       }
     }
@@ -171,7 +183,8 @@ class NestMaker {
     if (!ir::IsTile(type) || type->axes.empty()) return operand;
     std::vector<Value*> point;
     for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
-    Op* element = inner_.Create(OpKind::Element, {{operand}, point}, {module_.types().ScalarOf(type->scalar)});
+    Op* element = inner_.Create(OpKind::Element, {{operand}, point},
+                                {module_.types().ScalarOf(type->scalar)});
     return map_[operand] = element->result();
   }
 
@@ -187,7 +200,8 @@ class NestMaker {
       for (Value* operand : member->Segment(s)) segments.back().push_back(At(operand));
     }
     std::vector<ir::Type> types;
-    for (Value* result : member->results()) types.push_back(module_.types().ScalarOf(result->type()->scalar));
+    for (Value* result : member->results())
+      types.push_back(module_.types().ScalarOf(result->type()->scalar));
     Op* copy = inner_.Create(member->kind(), segments, types, member->attrs());
     for (size_t i = 0; i < types.size(); ++i) {
       copy->result(i)->set_name(member->result(i)->name());
@@ -226,6 +240,8 @@ void FormInBlock(ir::Module& module, const ir::Block* block) {
 
 }  // namespace
 
-void RunFormNests(PassContext& context, ir::Function& kernel) { FormInBlock(context.module, kernel.body); }
+void RunFormNests(PassContext& context, ir::Function& kernel) {
+  FormInBlock(context.module, kernel.body);
+}
 
 }  // namespace kdl::passes

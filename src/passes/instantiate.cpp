@@ -69,7 +69,9 @@ class Instantiation {
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Kernel) Split(*function);
     }
-    std::erase_if(module_.functions(), [&](Function* f) { return std::find(dead_.begin(), dead_.end(), f) != dead_.end(); });
+    std::erase_if(module_.functions(), [&](Function* f) {
+      return std::find(dead_.begin(), dead_.end(), f) != dead_.end();
+    });
     for (Function* function : module_.functions()) BindConstants(*function, module_);
   }
 
@@ -79,7 +81,8 @@ class Instantiation {
   void BindLaunches(Function& program) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch || !op->HasAttr(ir::AttrKey::Constants)) return;
-      std::vector<Binding> bindings = ParseConstants(op->attr<ir::AttrKey::Constants>().text(), names());
+      std::vector<Binding> bindings =
+          ParseConstants(op->attr<ir::AttrKey::Constants>().text(), names());
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
       Function* variant = Variant(*kernel, bindings, op->loc());
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Callee>(variant->name));
@@ -89,9 +92,11 @@ class Instantiation {
 
   static bool HasAll(const Function& kernel, const std::vector<Binding>& bindings) {
     return std::all_of(bindings.begin(), bindings.end(), [&](const Binding& binding) {
-      return std::any_of(kernel.generics.begin(), kernel.generics.end(), [&](const Generic& generic) {
-        return generic.name == binding.generic && generic.values == std::vector<int64_t>{binding.value};
-      });
+      return std::any_of(kernel.generics.begin(), kernel.generics.end(),
+                         [&](const Generic& generic) {
+                           return generic.name == binding.generic &&
+                                  generic.values == std::vector<int64_t>{binding.value};
+                         });
     });
   }
 
@@ -99,7 +104,8 @@ class Instantiation {
   Function* Variant(Function& kernel, const std::vector<Binding>& bindings, ir::Loc loc) {
     if (HasAll(kernel, bindings)) return &kernel;
     std::string name = kernel.name.str();
-    for (const Binding& binding : bindings) name += fmt::format(".{}{}", binding.generic.text(), binding.value);
+    for (const Binding& binding : bindings)
+      name += fmt::format(".{}{}", binding.generic.text(), binding.value);
     Name interned = names().Intern(name);
     if (Function* known = module_.FindFunction(interned)) return known;
     Function* variant = ir::CloneFunction(kernel, module_, interned);
@@ -122,14 +128,15 @@ class Instantiation {
   void CheckValue(const Function& kernel, const Generic& generic, int64_t value, ir::Loc loc) {
     const auto& choices = generic.choices;
     if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
-      context_.diagnostics.Report(diag::NotAChoice, context_.SpanOf(loc), generic.name.text(), value, kernel.base_name(),
-                                  ChoicesText(choices));
+      context_.diagnostics.Report(diag::NotAChoice, context_.SpanOf(loc), generic.name.text(),
+                                  value, kernel.base_name(), ChoicesText(choices));
     }
     for (const ir::Axis& axis : kernel.axes) {
       bool is_extent = axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == generic.name;
       bool may_be_empty = axis.domain == axis.extent;  // `range d in D`
       if (!is_extent || may_be_empty || value >= 1) continue;
-      context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(), value, axis.name.text());
+      context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(),
+                                  value, axis.name.text());
       return;
     }
   }
@@ -151,7 +158,8 @@ class Instantiation {
       combinations = std::move(longer);
     }
     if (combinations.size() > kMaxVariants) {
-      context_.diagnostics.Report(diag::TooManyVariants, context_.SpanOf(kernel.loc), kernel.base_name(), combinations.size());
+      context_.diagnostics.Report(diag::TooManyVariants, context_.SpanOf(kernel.loc),
+                                  kernel.base_name(), combinations.size());
     } else if (combinations.size() > 1) {
       for (const auto& combination : combinations) Variant(kernel, combination, kernel.loc);
       dead_.push_back(&kernel);
@@ -162,13 +170,17 @@ class Instantiation {
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
       if (!generic.values.empty() || generic.is_auto) continue;
-      bool launched = std::find(instantiated_.begin(), instantiated_.end(), &kernel) != instantiated_.end();
+      bool launched =
+          std::find(instantiated_.begin(), instantiated_.end(), &kernel) != instantiated_.end();
       if (launched && !kernel.exported) {
         dead_.push_back(&kernel);
       } else {
         context_.diagnostics
-            .Report(diag::UnboundGeneric, context_.SpanOf(kernel.loc), generic.name.text(), kernel.base_name())
-            .Help(fmt::format("give it on the command line, -D {0}=64, or -D {0}=64,128 for two variants", generic.name.text()));
+            .Report(diag::UnboundGeneric, context_.SpanOf(kernel.loc), generic.name.text(),
+                    kernel.base_name())
+            .Help(fmt::format(
+                "give it on the command line, -D {0}=64, or -D {0}=64,128 for two variants",
+                generic.name.text()));
       }
       return false;
     }

@@ -25,7 +25,8 @@ struct TensorState {
 };
 
 void AddOnce(std::vector<Value*>& events, Value* event) {
-  if (event && std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
+  if (event && std::find(events.begin(), events.end(), event) == events.end())
+    events.push_back(event);
 }
 
 class Ordering {
@@ -49,7 +50,8 @@ class Ordering {
  private:
   void Launch(const ir::LaunchOp& launch, std::unordered_map<const Value*, TensorState>& states) {
     const ir::Function* kernel = module_.FindFunction(launch->attr<ir::AttrKey::Callee>());
-    KDL_CHECK(kernel, "launch of '{}', which is not in the module", launch->attr<ir::AttrKey::Callee>().text());
+    KDL_CHECK(kernel, "launch of '{}', which is not in the module",
+              launch->attr<ir::AttrKey::Callee>().text());
     Value* done = launch.result();
     std::vector<Value*> after;
     for (size_t i = 0; i < launch.arguments().size(); ++i) {
@@ -69,7 +71,8 @@ class Ordering {
   }
 
   /// Events of a region do not leave it; what it launched is behind it in its queue.
-  static void Forget(const ir::Block* region, std::unordered_map<const Value*, TensorState>& states) {
+  static void Forget(const ir::Block* region,
+                     std::unordered_map<const Value*, TensorState>& states) {
     ir::Walk(region, [&](Op* op) {
       for (const Value* operand : op->operands()) states.erase(operand);
     });
@@ -78,7 +81,8 @@ class Ordering {
   /// KIR text may have been through this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result()->uses();
-    return std::any_of(uses.begin(), uses.end(), [](const ir::Use& use) { return use.user->kind() == ir::OpKind::Free; });
+    return std::any_of(uses.begin(), uses.end(),
+                       [](const ir::Use& use) { return use.user->kind() == ir::OpKind::Free; });
   }
 
   /// Frees a tensor behind the last op of its block that uses it, itself or inside.

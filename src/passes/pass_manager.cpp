@@ -42,7 +42,8 @@ void RunOne(PassKind kind, PassContext& context) {
 
 void VerifyAfter(PassKind kind, const PassContext& context) {
   std::vector<std::string> faults = ir::Verify(context.module);
-  KDL_CHECK(faults.empty(), "after pass '{}': {} (of {} faults)", Info(kind).name, faults.front(), faults.size());
+  KDL_CHECK(faults.empty(), "after pass '{}': {} (of {} faults)", Info(kind).name, faults.front(),
+            faults.size());
 }
 
 }  // namespace
@@ -54,9 +55,12 @@ std::optional<PassKind> PassFromName(std::string_view name) {
   return std::nullopt;
 }
 
-Span PassContext::SpanOf(const ir::Loc& loc) const { return sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length); }
+Span PassContext::SpanOf(const ir::Loc& loc) const {
+  return sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
+}
 
-PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context, const PassOptions& options) {
+PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context,
+                        const PassOptions& options) {
   for (PassKind kind : pipeline) {
     const PassInfo& info = Info(kind);
     DoingScope doing(fmt::format("running pass '{}'", info.name));
@@ -67,9 +71,11 @@ PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context
     if (options.times) options.times->push_back({info.name, elapsed.count()});
     if (context.diagnostics.error_count() != errors_before) return PipelineEnd::Failed;
     if (options.verify) VerifyAfter(kind, context);
-    bool asked = std::find(options.print_after.begin(), options.print_after.end(), kind) != options.print_after.end();
+    bool asked = std::find(options.print_after.begin(), options.print_after.end(), kind) !=
+                 options.print_after.end();
     if (asked && options.print) {
-      options.print(fmt::format("// after {}\n{}", info.name, ir::Print(context.module, {.locs = options.locs})));
+      options.print(fmt::format("// after {}\n{}", info.name,
+                                ir::Print(context.module, {.locs = options.locs})));
     }
     if (options.stop_after == kind) return PipelineEnd::Stopped;
   }

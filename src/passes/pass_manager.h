@@ -66,15 +66,17 @@ constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
 }
 
 /// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
-inline constexpr std::array kModulePipeline = {PassKind::Instantiate, PassKind::FixOrders, PassKind::CheckBounds,
-                                               PassKind::ResolveDevices, PassKind::OrderLaunches};
+inline constexpr std::array kModulePipeline = {PassKind::Instantiate, PassKind::FixOrders,
+                                               PassKind::CheckBounds, PassKind::ResolveDevices,
+                                               PassKind::OrderLaunches};
 constexpr uint32_t kAfterModulePipeline =
     kConstantsBound | kOrdersFixed | kBoundsChecked | kDevicesResolved | kLaunchesOrdered;
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target: down to loops over scalars and scratch.
-inline constexpr std::array kLoweringPipeline = {PassKind::InlineFunctions, PassKind::Deal, PassKind::Canonicalize,
-                                                 PassKind::FormNests, PassKind::ExpandTiles, PassKind::Canonicalize};
+inline constexpr std::array kLoweringPipeline = {PassKind::InlineFunctions, PassKind::Deal,
+                                                 PassKind::Canonicalize,    PassKind::FormNests,
+                                                 PassKind::ExpandTiles,     PassKind::Canonicalize};
 static_assert(OrderHolds(kModulePipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));
@@ -84,8 +86,8 @@ struct PassContext {
   ir::Module& module;
   DiagnosticEngine& diagnostics;
   const SourceManager& sources;
-  const ir::TargetFacts* facts = nullptr;        ///< null in module passes
-  const ir::TileSelector* selector = nullptr;    ///< null in module passes
+  const ir::TargetFacts* facts = nullptr;      ///< null in module passes
+  const ir::TileSelector* selector = nullptr;  ///< null in module passes
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;
@@ -108,6 +110,7 @@ struct PassOptions {
 enum class PipelineEnd { Done, Stopped, Failed };
 
 /// Runs the passes in order; verifies after each; ends early after `stop_after` or at the first pass that reports errors.
-PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context, const PassOptions& options);
+PipelineEnd RunPipeline(std::span<const PassKind> pipeline, PassContext& context,
+                        const PassOptions& options);
 
 }  // namespace kdl::passes

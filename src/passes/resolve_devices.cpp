@@ -20,9 +20,11 @@ std::string DeclaredNames(const ir::Module& module) {
 /// The device of what does not say where; empty, after an error, where several are declared.
 Name DefaultDevice(PassContext& context, const ir::Op* op) {
   ir::Module& module = context.module;
-  if (module.devices.empty()) module.devices.push_back({module.context().names.Intern("host"), "host"});
+  if (module.devices.empty())
+    module.devices.push_back({module.context().names.Intern("host"), "host"});
   if (module.devices.size() == 1) return module.devices[0].name;
-  context.diagnostics.Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
+  context.diagnostics
+      .Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
       .Help(fmt::format("write `on {}` behind it", module.devices[0].name.text()));
   return {};
 }

@@ -71,16 +71,14 @@ void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
 }
 
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
-  std::vector<const Diagnostic*> sorted;
-  for (const auto& report : from.all()) sorted.push_back(report.get());
-  auto key = [](const Diagnostic* report) {
-    // Reports without a place come first.
-    uint32_t file = report->span.valid() ? report->span.file.value + 1 : 0;
-    return std::tuple(file, report->span.begin, report->span.end);
-  };
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const Diagnostic* a, const Diagnostic* b) { return key(a) < key(b); });
-  for (const Diagnostic* report : sorted) Copy(*report, into);
+  // Of equal places the first report stays first; those without a place come before all.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t, size_t>> order;
+  for (const auto& report : from.all()) {
+    const Span& span = report->span;
+    order.emplace_back(span.valid() ? span.file.value + 1 : 0, span.begin, span.end, order.size());
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& place : order) Copy(*from.all()[std::get<3>(place)], into);
 }
 
 }  // namespace kdl::sema

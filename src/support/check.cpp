@@ -20,7 +20,8 @@ DoingScope::~DoingScope() { Doing().pop_back(); }
 
 void FailCheck(const char* file, int line, const char* condition, const std::string& detail) {
   std::string text = "kernelc: internal error: this is a bug in kernelc, not in your program\n";
-  text += fmt::format("  failed: {}{}{}\n  at: {}:{}\n", condition, detail.empty() ? "" : ": ", detail, file, line);
+  text += fmt::format("  failed: {}{}{}\n  at: {}:{}\n", condition, detail.empty() ? "" : ": ",
+                      detail, file, line);
   for (const std::string& what : Doing()) text += fmt::format("  while: {}\n", what);
   text += "  Please report it with the command line and the source; no output file was written.\n";
   std::fputs(text.c_str(), stderr);

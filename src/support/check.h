@@ -18,16 +18,18 @@ class DoingScope {
 };
 
 /// Prints that the failure is ours, what was being done and how to report it; exits with 70.
-[[noreturn]] void FailCheck(const char* file, int line, const char* condition, const std::string& detail);
+[[noreturn]] void FailCheck(const char* file, int line, const char* condition,
+                            const std::string& detail);
 
 }  // namespace kdl
 
 /// An invariant of ours; the rest of the arguments is an fmt text. Always on: a wrong result is worse than a stop.
-#define KDL_CHECK(condition, ...)                                                        \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      ::kdl::FailCheck(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));   \
-    }                                                                                    \
+#define KDL_CHECK(condition, ...)                                                      \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      ::kdl::FailCheck(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                  \
   } while (false)
 
-#define KDL_UNREACHABLE(...) ::kdl::FailCheck(__FILE__, __LINE__, "unreachable", ::fmt::format("" __VA_ARGS__))
+#define KDL_UNREACHABLE(...) \
+  ::kdl::FailCheck(__FILE__, __LINE__, "unreachable", ::fmt::format("" __VA_ARGS__))

@@ -66,7 +66,12 @@ class DiagnosticEngine {
     auto format = [&](const Args&... args) {
       return fmt::format(fmt::runtime(fmt::string_view(kind.text)), args...);
     };
-    return Add({std::string(kind.id), kind.severity, span, format(Args(std::forward<Given>(given))...), {}, {}});
+    return Add({std::string(kind.id),
+                kind.severity,
+                span,
+                format(Args(std::forward<Given>(given))...),
+                {},
+                {}});
   }
 
   const std::vector<std::unique_ptr<Diagnostic>>& all() const { return all_; }

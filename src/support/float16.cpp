@@ -14,7 +14,8 @@ double RoundTo(double value, int precision, int min_exponent, int max_exponent) 
   int exponent = std::ilogb(value);
   int quantum = (exponent < min_exponent ? min_exponent : exponent) - (precision - 1);
   double rounded = std::scalbn(std::nearbyint(std::scalbn(value, -quantum)), quantum);
-  return std::fabs(rounded) >= std::scalbn(1.0, max_exponent + 1) ? std::copysign(INFINITY, value) : rounded;
+  return std::fabs(rounded) >= std::scalbn(1.0, max_exponent + 1) ? std::copysign(INFINITY, value)
+                                                                  : rounded;
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ uint16_t F16FromF64(double value) {
   if (std::isnan(value)) return sign | 0x7E00;
   double rounded = std::fabs(RoundTo(value, 11, -14, 15));
   if (std::isinf(rounded)) return sign | 0x7C00;
-  if (rounded < std::scalbn(1.0, -14)) return sign | static_cast<uint16_t>(std::scalbn(rounded, 24));
+  if (rounded < std::scalbn(1.0, -14))
+    return sign | static_cast<uint16_t>(std::scalbn(rounded, 24));
   int exponent = std::ilogb(rounded);
   auto mantissa = static_cast<uint16_t>(std::scalbn(rounded, 10 - exponent) - 1024);
   return static_cast<uint16_t>(sign | ((exponent + 15) << 10) | mantissa);
@@ -45,7 +47,9 @@ double F64FromF16(uint16_t bits) {
   return sign * std::scalbn(static_cast<double>(1024 + mantissa), exponent - 25);
 }
 
-double F64FromBf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+double F64FromBf16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 double F64FromU64Sticky(uint64_t value) {
   if (value >> 53) value = ((value >> 11) | ((value & 0x7FF) != 0)) << 11;

@@ -33,7 +33,7 @@ bool WriteAll(int descriptor, std::string_view bytes) {
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return SystemFailure("open", path);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
     ::close(descriptor);
     return Failure{fmt::format("cannot read '{}': it is a folder, not a file", path)};
@@ -54,7 +54,8 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   }
   ::close(descriptor);
   if (max_bytes != 0 && text.size() > max_bytes) {
-    return Failure{fmt::format("'{}' is longer than {} bytes, the most that is read", path, max_bytes)};
+    return Failure{
+        fmt::format("'{}' is longer than {} bytes, the most that is read", path, max_bytes)};
   }
   return text;
 }
@@ -85,7 +86,9 @@ Result<TemporaryFolder> TemporaryFolder::Make() {
   return TemporaryFolder(std::move(path));
 }
 
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
+  other.path_.clear();
+}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;

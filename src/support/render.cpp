@@ -11,9 +11,12 @@ constexpr size_t kLongestShownLine = 160;
 
 std::string_view SeverityWord(Severity severity) {
   switch (severity) {
-    case Severity::Error: return "error";
-    case Severity::Warning: return "warning";
-    case Severity::Remark: return "remark";
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Remark:
+      return "remark";
   }
   return "error";
 }
@@ -37,7 +40,8 @@ std::string Excerpt(Span span, const SourceManager& sources, bool colour) {
   size_t window = start + length > kLongestShownLine ? start - std::min<size_t>(start, 40) : 0;
   while (window > 0 && window < line.size() && !StartsCodePoint(line[window])) --window;
   std::string shown(line.substr(window, kLongestShownLine));
-  while (!shown.empty() && window + shown.size() < line.size() && !StartsCodePoint(line[window + shown.size()])) {
+  while (!shown.empty() && window + shown.size() < line.size() &&
+         !StartsCodePoint(line[window + shown.size()])) {
     shown.pop_back();
   }
   std::string carets;
@@ -73,7 +77,8 @@ nlohmann::json PlaceJson(Span span, const SourceManager& sources) {
 std::string RenderText(const Diagnostic& diagnostic, const SourceManager& sources, bool colour) {
   std::string out;
   out += diagnostic.span.valid() ? Place(diagnostic.span, sources) : std::string("kernelc");
-  out += ": " + Paint(SeverityWord(diagnostic.severity), diagnostic.severity == Severity::Error ? "1;31" : "1;35", colour);
+  out += ": " + Paint(SeverityWord(diagnostic.severity),
+                      diagnostic.severity == Severity::Error ? "1;31" : "1;35", colour);
   out += fmt::format(": {} [{}]\n", diagnostic.text, diagnostic.id);
   if (diagnostic.span.valid()) out += Excerpt(diagnostic.span, sources, colour);
   for (const DiagnosticNote& note : diagnostic.notes) {
@@ -81,7 +86,8 @@ std::string RenderText(const Diagnostic& diagnostic, const SourceManager& source
     out += fmt::format("{}: {}\n", Paint("note", "1;36", colour), note.text);
     if (note.span.valid()) out += Excerpt(note.span, sources, colour);
   }
-  if (!diagnostic.help.empty()) out += fmt::format("{}: {}\n", Paint("help", "1;32", colour), diagnostic.help);
+  if (!diagnostic.help.empty())
+    out += fmt::format("{}: {}\n", Paint("help", "1;32", colour), diagnostic.help);
   return out;
 }
 

@@ -7,7 +7,8 @@ namespace kdl {
 namespace {
 
 constexpr std::array kScalars = {
-#define KDL_SCALAR(name, spelling, bits, group) ScalarInfo{Scalar::name, spelling, bits, ScalarGroup::group},
+#define KDL_SCALAR(name, spelling, bits, group) \
+  ScalarInfo{Scalar::name, spelling, bits, ScalarGroup::group},
 #include "support/scalars.def"
 };
 
@@ -24,10 +25,14 @@ std::optional<Scalar> ScalarFromSpelling(std::string_view spelling) {
 
 Scalar AccumulatorOf(Scalar element) {
   switch (Info(element).group) {
-    case ScalarGroup::Float: return element == Scalar::F64 ? Scalar::F64 : Scalar::F32;
-    case ScalarGroup::Signed: return element == Scalar::I64 ? Scalar::I64 : Scalar::I32;
-    case ScalarGroup::Unsigned: return element == Scalar::U64 ? Scalar::U64 : Scalar::U32;
-    case ScalarGroup::Bool: return Scalar::I32;
+    case ScalarGroup::Float:
+      return element == Scalar::F64 ? Scalar::F64 : Scalar::F32;
+    case ScalarGroup::Signed:
+      return element == Scalar::I64 ? Scalar::I64 : Scalar::I32;
+    case ScalarGroup::Unsigned:
+      return element == Scalar::U64 ? Scalar::U64 : Scalar::U32;
+    case ScalarGroup::Bool:
+      return Scalar::I32;
   }
   return element;
 }

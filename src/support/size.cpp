@@ -14,23 +14,35 @@ int64_t Fold(SizeKind kind, int64_t a, int64_t b) {
   auto ua = static_cast<uint64_t>(a);
   auto ub = static_cast<uint64_t>(b);
   switch (kind) {
-    case SizeKind::Add: return Wrap(ua + ub);
-    case SizeKind::Sub: return Wrap(ua - ub);
-    case SizeKind::Mul: return Wrap(ua * ub);
-    case SizeKind::FloorDiv: return FloorDivide(a, b);
-    case SizeKind::Mod: return FloorModulo(a, b);
-    default: KDL_UNREACHABLE("not a binary size");
+    case SizeKind::Add:
+      return Wrap(ua + ub);
+    case SizeKind::Sub:
+      return Wrap(ua - ub);
+    case SizeKind::Mul:
+      return Wrap(ua * ub);
+    case SizeKind::FloorDiv:
+      return FloorDivide(a, b);
+    case SizeKind::Mod:
+      return FloorModulo(a, b);
+    default:
+      KDL_UNREACHABLE("not a binary size");
   }
 }
 
 std::string_view OperatorText(SizeKind kind) {
   switch (kind) {
-    case SizeKind::Add: return " + ";
-    case SizeKind::Sub: return " - ";
-    case SizeKind::Mul: return "*";
-    case SizeKind::FloorDiv: return " / ";
-    case SizeKind::Mod: return " % ";
-    default: KDL_UNREACHABLE("not a binary size");
+    case SizeKind::Add:
+      return " + ";
+    case SizeKind::Sub:
+      return " - ";
+    case SizeKind::Mul:
+      return "*";
+    case SizeKind::FloorDiv:
+      return " / ";
+    case SizeKind::Mod:
+      return " % ";
+    default:
+      KDL_UNREACHABLE("not a binary size");
   }
 }
 
@@ -51,12 +63,14 @@ int64_t FloorModulo(int64_t a, int64_t b) {
 std::string ToString(Size size) {
   if (size->kind == SizeKind::Constant) return fmt::format("{}", size->value);
   if (size->kind == SizeKind::Symbol) return size->symbol.str();
-  return fmt::format("({}{}{})", ToString(size->lhs), OperatorText(size->kind), ToString(size->rhs));
+  return fmt::format("({}{}{})", ToString(size->lhs), OperatorText(size->kind),
+                     ToString(size->rhs));
 }
 
 Size SizeTable::Intern(SizeNode node) {
-  std::string key = fmt::format("{} {} {} {} {}", static_cast<int>(node.kind), node.value, node.symbol.text(),
-                                static_cast<const void*>(node.lhs), static_cast<const void*>(node.rhs));
+  std::string key =
+      fmt::format("{} {} {} {} {}", static_cast<int>(node.kind), node.value, node.symbol.text(),
+                  static_cast<const void*>(node.lhs), static_cast<const void*>(node.rhs));
   auto [slot, is_new] = index_.try_emplace(std::move(key), nullptr);
   if (is_new) {
     sizes_.push_back(std::make_unique<SizeNode>(node));
@@ -65,7 +79,9 @@ Size SizeTable::Intern(SizeNode node) {
   return slot->second;
 }
 
-Size SizeTable::Constant(int64_t value) { return Intern({SizeKind::Constant, value, {}, nullptr, nullptr}); }
+Size SizeTable::Constant(int64_t value) {
+  return Intern({SizeKind::Constant, value, {}, nullptr, nullptr});
+}
 Size SizeTable::Symbol(Name name) { return Intern({SizeKind::Symbol, 0, name, nullptr, nullptr}); }
 
 Size SizeTable::Binary(SizeKind kind, Size lhs, Size rhs) {
@@ -73,8 +89,10 @@ Size SizeTable::Binary(SizeKind kind, Size lhs, Size rhs) {
   if (IsConstant(lhs) && IsConstant(rhs) && !(divides && rhs->value == 0)) {
     return Constant(Fold(kind, lhs->value, rhs->value));
   }
-  bool rhs_neutral = (kind == SizeKind::Add || kind == SizeKind::Sub) ? IsConstant(rhs, 0)
-                     : (kind == SizeKind::Mul || kind == SizeKind::FloorDiv) && IsConstant(rhs, 1);
+  bool rhs_neutral =
+      (kind == SizeKind::Add || kind == SizeKind::Sub)
+          ? IsConstant(rhs, 0)
+          : (kind == SizeKind::Mul || kind == SizeKind::FloorDiv) && IsConstant(rhs, 1);
   if (rhs_neutral) return lhs;
   if (kind == SizeKind::Add && IsConstant(lhs, 0)) return rhs;
   if (kind == SizeKind::Mul && IsConstant(lhs, 1)) return rhs;
@@ -91,7 +109,8 @@ Size SizeTable::Substitute(Size size, const std::function<Size(Name)>& replace) 
   return Binary(size->kind, Substitute(size->lhs, replace), Substitute(size->rhs, replace));
 }
 
-std::optional<int64_t> Evaluate(Size size, const std::function<std::optional<int64_t>(Name)>& symbol) {
+std::optional<int64_t> Evaluate(Size size,
+                                const std::function<std::optional<int64_t>(Name)>& symbol) {
   if (size->kind == SizeKind::Constant) return size->value;
   if (size->kind == SizeKind::Symbol) return symbol(size->symbol);
   std::optional<int64_t> lhs = Evaluate(size->lhs, symbol);

@@ -25,7 +25,9 @@ struct SizeNode {
 using Size = const SizeNode*;
 
 inline bool IsConstant(Size size) { return size->kind == SizeKind::Constant; }
-inline bool IsConstant(Size size, int64_t value) { return IsConstant(size) && size->value == value; }
+inline bool IsConstant(Size size, int64_t value) {
+  return IsConstant(size) && size->value == value;
+}
 /// `M`, `64`, `(H + 2*P)`: reads back as the same size.
 std::string ToString(Size size);
 
@@ -51,7 +53,8 @@ class SizeTable {
 };
 
 /// The value, given those of the symbols; nothing where a symbol is unknown or a divisor is 0.
-std::optional<int64_t> Evaluate(Size size, const std::function<std::optional<int64_t>(Name)>& symbol);
+std::optional<int64_t> Evaluate(Size size,
+                                const std::function<std::optional<int64_t>(Name)>& symbol);
 
 /// floor(a / b) and a - b * floor(a / b), wrapping; b is not 0.
 int64_t FloorDivide(int64_t a, int64_t b);

@@ -47,7 +47,8 @@ std::string_view SourceManager::Line(FileId id, uint32_t line) const {
   return std::string_view(file.text).substr(begin, end - begin);
 }
 
-Span SourceManager::FindSpan(std::string_view path, uint32_t line, uint32_t column, uint32_t length) const {
+Span SourceManager::FindSpan(std::string_view path, uint32_t line, uint32_t column,
+                             uint32_t length) const {
   for (size_t i = 0; i < files_.size(); ++i) {
     const File& file = *files_[i];
     if (file.path != path || line == 0 || line > file.line_starts.size()) continue;

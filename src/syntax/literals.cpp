@@ -37,7 +37,7 @@ bool IsLarge(std::string_view text) {
 
 std::optional<uint64_t> ParseInt(std::string_view text) {
   std::string digits(text);
-  std::erase(digits, '_');
+  digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
   bool hex = digits.starts_with("0x") || digits.starts_with("0X");
   const char* begin = digits.data() + (hex ? 2 : 0);
   uint64_t value = 0;

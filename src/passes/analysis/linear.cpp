@@ -30,7 +30,8 @@ std::optional<LoopBounds> LoopBoundsOf(const Value* param) {
 
 class Bounder {
  public:
-  Bounder(const ir::Function& function, ir::TypeTable& types) : function_(function), types_(types) {}
+  Bounder(const ir::Function& function, ir::TypeTable& types)
+      : function_(function), types_(types) {}
 
   std::optional<Interval> Of(const Value* value) {
     if (value->type()->scalar != Scalar::I64) return std::nullopt;
@@ -63,19 +64,25 @@ class Bounder {
         Linear size = LinearOf(def->attr<ir::AttrKey::Size>());
         return Interval{size, size};
       }
-      case OpKind::Add: return Combine(def, [](const Interval& a, const Interval& b) {
-        return Interval{a.lo + b.lo, a.hi + b.hi};
-      });
-      case OpKind::Sub: return Combine(def, [](const Interval& a, const Interval& b) {
-        return Interval{a.lo - b.hi, a.hi - b.lo};
-      });
-      case OpKind::Mul: return OfProduct(def);
+      case OpKind::Add:
+        return Combine(def, [](const Interval& a, const Interval& b) {
+          return Interval{a.lo + b.lo, a.hi + b.hi};
+        });
+      case OpKind::Sub:
+        return Combine(def, [](const Interval& a, const Interval& b) {
+          return Interval{a.lo - b.hi, a.hi - b.lo};
+        });
+      case OpKind::Mul:
+        return OfProduct(def);
       case OpKind::BlkStart:
-      case OpKind::Iota: return Of(def->operand(0));
-      case OpKind::MakeBlk: return Combine(def, [](const Interval& start, const Interval& size) {
-        return Interval{start.lo, start.hi + size.hi - Linear{1, {}}};
-      });
-      default: return std::nullopt;
+      case OpKind::Iota:
+        return Of(def->operand(0));
+      case OpKind::MakeBlk:
+        return Combine(def, [](const Interval& start, const Interval& size) {
+          return Interval{start.lo, start.hi + size.hi - Linear{1, {}}};
+        });
+      default:
+        return std::nullopt;
     }
   }
 
@@ -91,9 +98,11 @@ class Bounder {
     auto b = Of(op->operand(1));
     if (!a || !b) return std::nullopt;
     if (!(b->lo.is_constant() && b->hi.is_constant())) std::swap(a, b);
-    if (!(b->lo.is_constant() && b->hi.is_constant()) || b->lo.constant != b->hi.constant) return std::nullopt;
+    if (!(b->lo.is_constant() && b->hi.is_constant()) || b->lo.constant != b->hi.constant)
+      return std::nullopt;
     int64_t factor = b->lo.constant;
-    return factor >= 0 ? Interval{a->lo * factor, a->hi * factor} : Interval{a->hi * factor, a->lo * factor};
+    return factor >= 0 ? Interval{a->lo * factor, a->hi * factor}
+                       : Interval{a->hi * factor, a->lo * factor};
   }
 
   const ir::Function& function_;
@@ -103,20 +112,23 @@ class Bounder {
 /// The size that a value is, where it is one.
 Size SizeOfValue(const Value* value, const ir::Function& function, ir::TypeTable& types) {
   if (value->def()) {
-    return value->def()->kind() == OpKind::SizeOf ? value->def()->attr<ir::AttrKey::Size>() : nullptr;
+    return value->def()->kind() == OpKind::SizeOf ? value->def()->attr<ir::AttrKey::Size>()
+                                                  : nullptr;
   }
   bool is_dim = value->block() == function.body && value->index() < function.dims.size();
   return is_dim ? types.sizes().Symbol(function.dims[value->index()]) : nullptr;
 }
 
 bool IsZero(const Value* value) {
-  return value->def() && value->def()->kind() == OpKind::Const && value->def()->attr<ir::AttrKey::Bits>() == 0;
+  return value->def() && value->def()->kind() == OpKind::Const &&
+         value->def()->attr<ir::AttrKey::Bits>() == 0;
 }
 
 /// Sizes that are at least 1 where `op` runs: those that loops around it walk from 0.
 std::set<Size> PositiveSizes(const ir::Op* op, const ir::Function& function, ir::TypeTable& types) {
   std::set<Size> positive;
-  for (const ir::Block* block = op->block(); block; block = block->parent() ? block->parent()->block() : nullptr) {
+  for (const ir::Block* block = op->block(); block;
+       block = block->parent() ? block->parent()->block() : nullptr) {
     for (const Value* param : block->params()) {
       std::optional<LoopBounds> bounds = LoopBoundsOf(param);
       if (!bounds || !IsZero(bounds->lo)) continue;
@@ -147,9 +159,12 @@ Linear operator-(Linear a, const Linear& b) { return std::move(a) + b * -1; }
 
 Linear LinearOf(Size size) {
   switch (size->kind) {
-    case SizeKind::Constant: return {size->value, {}};
-    case SizeKind::Add: return LinearOf(size->lhs) + LinearOf(size->rhs);
-    case SizeKind::Sub: return LinearOf(size->lhs) - LinearOf(size->rhs);
+    case SizeKind::Constant:
+      return {size->value, {}};
+    case SizeKind::Add:
+      return LinearOf(size->lhs) + LinearOf(size->rhs);
+    case SizeKind::Sub:
+      return LinearOf(size->lhs) - LinearOf(size->rhs);
     case SizeKind::Mul: {
       Linear lhs = LinearOf(size->lhs);
       Linear rhs = LinearOf(size->rhs);
@@ -157,16 +172,19 @@ Linear LinearOf(Size size) {
       if (rhs.is_constant()) return lhs * rhs.constant;
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return {0, {{size, 1}}};
 }
 
-std::optional<Interval> BoundsOf(const Value* value, const ir::Function& function, ir::TypeTable& types) {
+std::optional<Interval> BoundsOf(const Value* value, const ir::Function& function,
+                                 ir::TypeTable& types) {
   return Bounder(function, types).Of(value);
 }
 
-Answer IsNonNegative(const Linear& form, const ir::Op* op, const ir::Function& function, ir::TypeTable& types) {
+Answer IsNonNegative(const Linear& form, const ir::Op* op, const ir::Function& function,
+                     ir::TypeTable& types) {
   std::set<Size> positive = PositiveSizes(op, function, types);
   Linear least = form;  // with every positive size written as 1 + a size
   bool can_grow = true;

@@ -31,11 +31,13 @@ struct Interval {
 };
 
 /// What is known of a scalar value, or of the absolute indices of a blk. Nothing: it may be anything.
-std::optional<Interval> BoundsOf(const ir::Value* value, const ir::Function& function, ir::TypeTable& types);
+std::optional<Interval> BoundsOf(const ir::Value* value, const ir::Function& function,
+                                 ir::TypeTable& types);
 
 enum class Answer : uint8_t { Yes, No, Unknown };
 
 /// Whether `form` >= 0 for all sizes for which the loops around `op` run at all. No: it is negative for all of them.
-Answer IsNonNegative(const Linear& form, const ir::Op* op, const ir::Function& function, ir::TypeTable& types);
+Answer IsNonNegative(const Linear& form, const ir::Op* op, const ir::Function& function,
+                     ir::TypeTable& types);
 
 }  // namespace kdl::passes

@@ -20,7 +20,8 @@ Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim&
   Value* sum = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
     Value* part = e.b.Cast(access.index[term.operand], kdl::Scalar::I64);
-    if (!IsConstant(term.coefficient, 1)) part = e.b.Binary(OpKind::Mul, part, e.b.SizeValue(term.coefficient));
+    if (!IsConstant(term.coefficient, 1))
+      part = e.b.Binary(OpKind::Mul, part, e.b.SizeValue(term.coefficient));
     sum = sum ? e.b.Binary(OpKind::Add, sum, part) : part;
   }
   if (!sum) return e.b.SizeValue(dim.offset);
@@ -53,12 +54,15 @@ Value* IsInside(Expander& e, const ElementAccess& access) {
 }
 
 std::vector<ir::Attr> ProvenAttrs(const ir::Op* op) {
-  return {ir::MakeAttr<AttrKey::Access>(op->attr<AttrKey::Access>()), ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
+  return {ir::MakeAttr<AttrKey::Access>(op->attr<AttrKey::Access>()),
+          ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
 }
 
 Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) {
   CheckAll(e, access);
-  return e.b.Create(OpKind::Load, {{access.tensor}, access.index, {}, {}}, {e.ScalarType(scalar)}, ProvenAttrs(access.op))
+  return e.b
+      .Create(OpKind::Load, {{access.tensor}, access.index, {}, {}}, {e.ScalarType(scalar)},
+              ProvenAttrs(access.op))
       ->result();
 }
 
@@ -83,7 +87,8 @@ void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
   ElementAccess access = Widened(e, narrow);
   auto store = [&]() -> Values {
     CheckAll(e, access);
-    e.b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {}, ProvenAttrs(access.op));
+    e.b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {},
+               ProvenAttrs(access.op));
     return {};
   };
   if (!access.mask) {

@@ -30,7 +30,11 @@ Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
 class Contraction {
  public:
   Contraction(Expander& e, const Op* op)
-      : e_(e), op_(op), view_(const_cast<Op*>(op)), over_(op->attr<AttrKey::Axes>()), acc_(op->attr<AttrKey::Acc>()) {
+      : e_(e),
+        op_(op),
+        view_(const_cast<Op*>(op)),
+        over_(op->attr<AttrKey::Axes>()),
+        acc_(op->attr<AttrKey::Acc>()) {
     for (ir::AxisId axis : op->result()->type()->axes) {
       bool only_b = Has(view_.b(), axis) && !Has(view_.a(), axis);
       (only_b ? inner_ : outer_).push_back(axis);
@@ -53,8 +57,8 @@ class Contraction {
 
   /// In the place of `into` where nothing looks at it any more.
   Home HomeWithInto() {
-    bool in_place = ir::IsTile(view_.into()->type()) && e_.homes.contains(view_.into()) && DiesAt(view_.into(), op_) &&
-                    view_.into()->uses().size() == 1;
+    bool in_place = ir::IsTile(view_.into()->type()) && e_.homes.contains(view_.into()) &&
+                    DiesAt(view_.into(), op_) && view_.into()->uses().size() == 1;
     if (in_place) return e_.homes[op_->result()] = e_.homes.at(view_.into());
     Home home = ResultHome(e_, op_, 0);
     Position position;
@@ -88,17 +92,15 @@ class Contraction {
   }
 
   Value* SumChain(Value* into) {
-    return MakeNest(e_, op_, over_, position_, {into}, [&](const Values& carried) -> Values {
-      return {AddTerm(carried[0])};
-    })[0];
+    return MakeNest(e_, op_, over_, position_, {into},
+                    [&](const Values& carried) -> Values { return {AddTerm(carried[0])}; })[0];
   }
 
   Value* SumLanes(Value* into) {
     Value* lanes = NewLanes(e_, acc_, into, e_.b.Bits(acc_, 0));
     MakeNest(e_, op_, over_, position_, {}, [&](const Values&) -> Values {
-      UpdateLane(e_, lanes, acc_, position_.at(over_.back()), [&](Value* lane) {
-        return AddTerm(lane);
-      });
+      UpdateLane(e_, lanes, acc_, position_.at(over_.back()),
+                 [&](Value* lane) { return AddTerm(lane); });
       return {};
     });
     return FoldLanes(e_, lanes, acc_, OpKind::Add);

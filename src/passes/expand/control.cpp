@@ -13,7 +13,9 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool IsTileValue(const Value* value) { return ir::IsTile(value->type()) && !value->type()->axes.empty(); }
+bool IsTileValue(const Value* value) {
+  return ir::IsTile(value->type()) && !value->type()->axes.empty();
+}
 
 /// Copies that happen at once: what is overwritten and still needed goes through a temporary first.
 struct PendingCopy {
@@ -46,14 +48,16 @@ void ExpandYield(Expander& e, const Op* yield, const std::vector<Value*>& target
     if (!IsTileValue(value)) {
       scalars.push_back(e.Scalar(value));
     } else {
-      copies.push_back({e.homes.at(value), e.homes.at(targets[i]), value->type()->scalar, value->type()});
+      copies.push_back(
+          {e.homes.at(value), e.homes.at(targets[i]), value->type()->scalar, value->type()});
     }
   }
   CopyAtOnce(e, yield, copies);
   e.b.Create(OpKind::Yield, {scalars}, {});
 }
 
-void FillRegion(Expander& e, const ir::Block* from, ir::Block* to, const std::vector<Value*>& targets) {
+void FillRegion(Expander& e, const ir::Block* from, ir::Block* to,
+                const std::vector<Value*>& targets) {
   ir::Block* outer = e.b.block();
   e.b.SetInsertionPoint(to);
   ExpandBlock(e, from);
@@ -85,8 +89,11 @@ void ExpandLoop(Expander& e, Op* op) {
       types.push_back(init->type());
     }
   }
-  Op* copy = e.b.Create(OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits}, types);
-  e.scalars[body->param(0)] = e.b.AddParam(copy->region(), body->param(0)->type(), body->param(0)->name());
+  Op* copy = e.b.Create(
+      OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
+      types);
+  e.scalars[body->param(0)] =
+      e.b.AddParam(copy->region(), body->param(0)->type(), body->param(0)->name());
   size_t next = 0;
   for (size_t i = 0; i < carried.size(); ++i) {
     if (IsTileValue(carried[i])) continue;
@@ -125,11 +132,12 @@ Value* OptionalScalar(Expander& e, Value* old) { return old ? e.Scalar(old) : nu
 /// An op on scalars only, outside nests.
 void ExpandScalarOp(Expander& e, Op* op) {
   if (auto load = ir::DynAs<ir::LoadOp>(op)) {
-    ElementAccess access{op, e.Scalar(load->tensor()), ScalarsOf(e, load->index()), OptionalScalar(e, load->otherwise()),
-                         OptionalScalar(e, load->mask())};
+    ElementAccess access{op, e.Scalar(load->tensor()), ScalarsOf(e, load->index()),
+                         OptionalScalar(e, load->otherwise()), OptionalScalar(e, load->mask())};
     e.scalars[op->result()] = ExpandLoad(e, access, op->result()->type()->scalar);
   } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
-    ElementAccess access{op, e.Scalar(store->tensor()), ScalarsOf(e, store->index()), nullptr, OptionalScalar(e, store->mask())};
+    ElementAccess access{op, e.Scalar(store->tensor()), ScalarsOf(e, store->index()), nullptr,
+                         OptionalScalar(e, store->mask())};
     ExpandStore(e, access, e.Scalar(store->value()));
   } else {
     ir::Clone(op, e.b, e.scalars);
@@ -143,16 +151,36 @@ BlkFacts MakeFacts(Expander& e, const Op* op) {
 
 void ExpandOp(Expander& e, Op* op) {
   switch (op->kind()) {
-    case OpKind::MakeBlk: e.blks[op->result()] = MakeFacts(e, op); break;
-    case OpKind::BlkStart: e.scalars[op->result()] = e.blks.at(op->operand(0)).start; break;
-    case OpKind::BlkSize: e.scalars[op->result()] = e.blks.at(op->operand(0)).size; break;
-    case OpKind::BlkIndex: e.scalars[op->result()] = e.blks.at(op->operand(0)).index; break;
-    case OpKind::Nest: ExpandNest(e, op); break;
-    case OpKind::Reduce: ExpandReduce(e, op); break;
-    case OpKind::Contract: ExpandContract(e, op); break;
-    case OpKind::Loop: ExpandLoop(e, op); break;
-    case OpKind::If: ExpandIf(e, op); break;
-    default: ExpandScalarOp(e, op); break;
+    case OpKind::MakeBlk:
+      e.blks[op->result()] = MakeFacts(e, op);
+      break;
+    case OpKind::BlkStart:
+      e.scalars[op->result()] = e.blks.at(op->operand(0)).start;
+      break;
+    case OpKind::BlkSize:
+      e.scalars[op->result()] = e.blks.at(op->operand(0)).size;
+      break;
+    case OpKind::BlkIndex:
+      e.scalars[op->result()] = e.blks.at(op->operand(0)).index;
+      break;
+    case OpKind::Nest:
+      ExpandNest(e, op);
+      break;
+    case OpKind::Reduce:
+      ExpandReduce(e, op);
+      break;
+    case OpKind::Contract:
+      ExpandContract(e, op);
+      break;
+    case OpKind::Loop:
+      ExpandLoop(e, op);
+      break;
+    case OpKind::If:
+      ExpandIf(e, op);
+      break;
+    default:
+      ExpandScalarOp(e, op);
+      break;
   }
 }
 
@@ -174,7 +202,8 @@ Value* Expander::Scalar(Value* old) const {
 
 const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
   const Value* blk = ir::FindBlk(at, axis);
-  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope", function.axis(axis).name.text());
+  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope",
+            function.axis(axis).name.text());
   return blks.at(blk);
 }
 

@@ -31,9 +31,9 @@ struct Expander {
   ir::Module& module;
   ir::Function& function;
   ir::Builder b;
-  ir::ValueMap scalars;                                    ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;        ///< of old tiles
-  std::unordered_map<const ir::Value*, BlkFacts> blks;     ///< of old blks
+  ir::ValueMap scalars;                                 ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;     ///< of old tiles
+  std::unordered_map<const ir::Value*, BlkFacts> blks;  ///< of old blks
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -54,13 +54,14 @@ void StoreElement(Expander& e, ir::Value* value, const Home& home, const Positio
 // loops.cpp
 using Values = std::vector<ir::Value*>;
 /// `body(index, carried)` gives the next carried values; the results are the last ones.
-Values MakeLoop(Expander& e, ir::Value* hi, const Values& inits, const std::function<Values(ir::Value*, const Values&)>& body);
+Values MakeLoop(Expander& e, ir::Value* hi, const Values& inits,
+                const std::function<Values(ir::Value*, const Values&)>& body);
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
-Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position, const Values& inits,
-                const std::function<Values(const Values&)>& body);
+Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
+                const Values& inits, const std::function<Values(const Values&)>& body);
 /// `if condition` with one result of each kind of value that `then` and `otherwise` give.
-Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types, const std::function<Values()>& then,
-              const std::function<Values()>& otherwise);
+Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
+              const std::function<Values()>& then, const std::function<Values()>& otherwise);
 
 // access.cpp
 /// The element of a load or store with scalar operands `index` (new values); guards, masks and `else` become checks and

@@ -15,6 +15,7 @@ void UpdateLane(Expander& e, ir::Value* lanes, kdl::Scalar scalar, ir::Value* n,
 ir::Value* FoldLanes(Expander& e, ir::Value* lanes, kdl::Scalar scalar, ir::OpKind combine);
 
 /// Stores the result of an expanded reduction at a position, or keeps it as a scalar.
-void TakeResult(Expander& e, const ir::Op* op, const std::optional<Home>& home, const Position& position, ir::Value* value);
+void TakeResult(Expander& e, const ir::Op* op, const std::optional<Home>& home,
+                const Position& position, ir::Value* value);
 
 }  // namespace kdl::passes

@@ -53,7 +53,8 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
   if (value->uses().size() != 1) return std::nullopt;
   const ir::Use& use = value->uses()[0];
   const Op* parent = use.user->block()->parent();
-  if (use.user->kind() != OpKind::Yield || use.user->block() != def->block() || !parent) return std::nullopt;
+  if (use.user->kind() != OpKind::Yield || use.user->block() != def->block() || !parent)
+    return std::nullopt;
   const Value* target = nullptr;
   if (parent->kind() == OpKind::If) {
     target = parent->result(use.operand);
@@ -71,15 +72,17 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
 bool DiesAt(const Value* operand, const Op* op) {
   const ir::Block* home = operand->def() ? operand->def()->block() : operand->block();
   if (home != op->block()) return false;
-  return std::none_of(operand->uses().begin(), operand->uses().end(),
-                      [&](const ir::Use& use) { return ComesAfter(AncestorIn(op->block(), use.user), op); });
+  return std::none_of(operand->uses().begin(), operand->uses().end(), [&](const ir::Use& use) {
+    return ComesAfter(AncestorIn(op->block(), use.user), op);
+  });
 }
 
 Home NewHome(Expander& e, ir::Type tile) {
   std::vector<int64_t> extents;
   for (ir::AxisId axis : tile->axes) {
     Size extent = e.function.axis(axis).extent;
-    KDL_CHECK(IsConstant(extent), "axis '{}' has no constant extent", e.function.axis(axis).name.text());
+    KDL_CHECK(IsConstant(extent), "axis '{}' has no constant extent",
+              e.function.axis(axis).name.text());
     extents.push_back(extent->value);
   }
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});

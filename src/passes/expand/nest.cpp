@@ -44,14 +44,17 @@ class PointBody {
 
   void Expand(Op* op) {
     if (op->kind() == OpKind::Yield) {
-      for (size_t i = 0; i < op->operands().size(); ++i) StoreElement(e_, At(op->operand(i)), homes_[i], position_);
+      for (size_t i = 0; i < op->operands().size(); ++i)
+        StoreElement(e_, At(op->operand(i)), homes_[i], position_);
     } else if (op->kind() == OpKind::Element) {
       map_[op->result()] = ElementOf(e_, op->operand(0), position_);
     } else if (auto load = ir::DynAs<ir::LoadOp>(op)) {
-      ElementAccess access{op, e_.Scalar(load->tensor()), All(load->index()), Optional(load->otherwise()), Optional(load->mask())};
+      ElementAccess access{op, e_.Scalar(load->tensor()), All(load->index()),
+                           Optional(load->otherwise()), Optional(load->mask())};
       map_[op->result()] = ExpandLoad(e_, access, op->result()->type()->scalar);
     } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
-      ElementAccess access{op, e_.Scalar(store->tensor()), All(store->index()), nullptr, Optional(store->mask())};
+      ElementAccess access{op, e_.Scalar(store->tensor()), All(store->index()), nullptr,
+                           Optional(store->mask())};
       ExpandStore(e_, access, At(store->value()));
     } else {
       ir::ValueMap map;

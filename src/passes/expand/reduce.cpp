@@ -17,21 +17,29 @@ using ir::Value;
 
 OpKind CombineOf(ir::FoldKind fold) {
   switch (fold) {
-    case ir::FoldKind::Sum: return OpKind::Add;
-    case ir::FoldKind::Prod: return OpKind::Mul;
-    case ir::FoldKind::Max: return OpKind::Max;
-    case ir::FoldKind::Min: return OpKind::Min;
-    case ir::FoldKind::Any: return OpKind::Or;
-    case ir::FoldKind::All: return OpKind::And;
+    case ir::FoldKind::Sum:
+      return OpKind::Add;
+    case ir::FoldKind::Prod:
+      return OpKind::Mul;
+    case ir::FoldKind::Max:
+      return OpKind::Max;
+    case ir::FoldKind::Min:
+      return OpKind::Min;
+    case ir::FoldKind::Any:
+      return OpKind::Or;
+    case ir::FoldKind::All:
+      return OpKind::And;
   }
   KDL_UNREACHABLE();
 }
 
 Value* ReduceChain(Expander& e, const ir::ReduceOp& reduce, Value* identity, Position& position) {
   OpKind combine = CombineOf(reduce->attr<AttrKey::Fold>());
-  return MakeNest(e, reduce.op, reduce->attr<AttrKey::Axes>(), position, {identity}, [&](const Values& carried) -> Values {
-    return {e.b.Binary(combine, carried[0], ElementOf(e, reduce.value(), position))};
-  })[0];
+  return MakeNest(
+      e, reduce.op, reduce->attr<AttrKey::Axes>(), position, {identity},
+      [&](const Values& carried) -> Values {
+        return {e.b.Binary(combine, carried[0], ElementOf(e, reduce.value(), position))};
+      })[0];
 }
 
 Value* ReduceLanes(Expander& e, const ir::ReduceOp& reduce, Value* identity, Position& position) {
@@ -60,7 +68,8 @@ void ExpandReduce(Expander& e, const Op* op) {
   Position position;
   MakeNest(e, op, axes, position, {}, [&](const Values&) -> Values {
     Value* identity = e.b.Bits(acc, ir::FoldIdentity(op->attr<AttrKey::Fold>(), acc));
-    Value* value = lanes ? ReduceLanes(e, reduce, identity, position) : ReduceChain(e, reduce, identity, position);
+    Value* value = lanes ? ReduceLanes(e, reduce, identity, position)
+                         : ReduceChain(e, reduce, identity, position);
     TakeResult(e, op, home, position, value);
     return {};
   });
