@@ -123,7 +123,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .checks_order = 1,
             .features = features,
             .image_kind = "host",
-            .arch = ProcessorArch().data()};
+            .arch = ProcessorArch()};
 }
 
 DebugDevice& Locked(void* device, std::unique_lock<std::mutex>* lock) {

@@ -67,7 +67,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .checks_order = 0,
             .features = host.options.features,
             .image_kind = "host",
-            .arch = ProcessorArch().data()};
+            .arch = ProcessorArch()};
 }
 
 bool IsLittleWork(const kdl_launch_request& request) {

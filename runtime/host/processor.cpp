@@ -30,7 +30,7 @@ constexpr std::array kLevels = {Level{"x86-64-v3", kV3}, Level{"x86-64-v4", kV4}
 
 }  // namespace
 
-std::string_view ProcessorArch() {
+const char* ProcessorArch() {
 #if defined(__x86_64__)
   return "x86-64";
 #elif defined(__aarch64__)
@@ -68,7 +68,8 @@ Error FeaturesOfLevel(std::string_view level, std::uint64_t* features) {
 }
 
 bool IsExact(std::uint64_t features) {
-  return ProcessorArch() != "x86-64" || (features & Bit(KDL_FEATURE_BIT_X86_FMA)) != 0;
+  return std::string_view(ProcessorArch()) != "x86-64" ||
+         (features & Bit(KDL_FEATURE_BIT_X86_FMA)) != 0;
 }
 
 std::vector<int> AllowedProcessors() {

@@ -10,7 +10,7 @@
 namespace kdl::runtime {
 
 // The architecture that this runtime was compiled for: "x86-64".
-std::string_view ProcessorArch();
+const char* ProcessorArch();
 
 // Feature bits of abi.def that the processor has.
 std::uint64_t ProcessorFeatures();
