@@ -7,23 +7,23 @@
 namespace kdl::sema {
 
 const std::vector<Builtin>& AllBuiltins() {
-  static const std::vector<Builtin> kBuiltins = {
+  static const std::vector<Builtin> builtins = {
 #define KDL_BUILTIN(kind, spelling, arity, operands, result, lowering, target, meaning) \
   {BuiltinKind::kind,     spelling,           arity,  Operands::operands,               \
    BuiltinResult::result, Lowering::lowering, target, meaning},
 #include "sema/builtins.def"
   };
-  return kBuiltins;
+  return builtins;
 }
 
 const Builtin* FindBuiltin(std::string_view spelling) {
-  static const std::unordered_map<std::string_view, const Builtin*> kIndex = [] {
+  static const std::unordered_map<std::string_view, const Builtin*> by_spelling = [] {
     std::unordered_map<std::string_view, const Builtin*> index;
     for (const Builtin& builtin : AllBuiltins()) index.emplace(builtin.spelling, &builtin);
     return index;
   }();
-  auto found = kIndex.find(spelling);
-  return found == kIndex.end() ? nullptr : found->second;
+  auto found = by_spelling.find(spelling);
+  return found == by_spelling.end() ? nullptr : found->second;
 }
 
 bool Accepts(Operands operands, Scalar scalar) {

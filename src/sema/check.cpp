@@ -207,7 +207,7 @@ CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module
   checked.module = &module;
   checked.arena = std::make_unique<Arena>();
   DiagnosticEngine collected;
-  ModuleState state{*checked.arena, sizes, sources, options, collected};
+  ModuleState state(*checked.arena, sizes, sources, options, collected);
   DeclareLibrary(state, library);
   Items items = DeclareItems(state, module);
   CheckItems(state, module, items);

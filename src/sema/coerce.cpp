@@ -10,6 +10,8 @@ namespace kdl::sema {
 
 namespace {
 
+constexpr size_t kLongest = 40;  ///< of a quoted expression
+
 using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
@@ -90,7 +92,6 @@ void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std:
 }  // namespace
 
 std::string Quote(const FunctionState& state, const Expr* expr) {
-  constexpr size_t kLongest = 40;
   std::string_view text = state.Text(expr->span);
   size_t line = text.find('\n');
   bool cut = text.size() > kLongest || line != std::string_view::npos;

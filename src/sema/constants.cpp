@@ -79,7 +79,7 @@ std::optional<Literal> EvaluateConst(ModuleState& module, const Scope& items,
   }
   FunctionGroup group;
   CheckedFunction scratch;
-  FunctionState state{module, group, scratch, module.diagnostics, Scopes(&items)};
+  FunctionState state(module, group, scratch, module.diagnostics, items);
   state.in_const = true;
   std::optional<Literal> value = Evaluate(state, item, const_cast<Entity&>(*entity));
   if (value) {

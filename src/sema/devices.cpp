@@ -9,6 +9,8 @@ namespace kdl::sema {
 
 namespace {
 
+constexpr uint64_t kMaxOrdinal = 1'000'000;
+
 using syntax::CallExpr;
 using syntax::Expr;
 
@@ -88,7 +90,6 @@ DeviceSpec ReadOrdinal(ModuleState& module, const syntax::IndexExpr& index) {
   const auto* ordinal = index.indices.size() == 1 && !index.indices[0].name
                             ? syntax::DynAs<syntax::IntLit>(index.indices[0].value)
                             : nullptr;
-  constexpr uint64_t kMaxOrdinal = 1'000'000;
   if (ordinal == nullptr || ordinal->value > kMaxOrdinal || spec.form != DeviceForm::Target) {
     ReportForm(module, &index);
   } else {

@@ -97,6 +97,7 @@ void DumpFunction(const CheckedFunction& fn, const SourceManager& sources, std::
   text += fmt::format("{}\n", fn.InstanceName());
   for (const Entity* entity : fn.entities) text += EntityLine(*entity, sources);
   std::vector<const Expr*> exprs;
+  exprs.reserve(fn.exprs.size());
   for (const auto& [expr, info] : fn.exprs) exprs.push_back(expr);
   std::sort(exprs.begin(), exprs.end(), [](const Expr* a, const Expr* b) {
     return std::tuple(a->span.begin, a->span.end, a->id) <

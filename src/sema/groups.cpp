@@ -29,7 +29,7 @@ void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
   CheckedFunction& fn = *group.instances[instance];
   const Scope& items = group.from_library ? module.library_items : module.items;
-  FunctionState state{module, group, fn, *group.reports[instance], Scopes(&items)};
+  FunctionState state(module, group, fn, *group.reports[instance], items);
   for (const Entity* entity : fn.entities) state.scopes.Add(entity);
   return state;
 }
@@ -64,6 +64,7 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
   Diagnostic& report = state.diagnostics.Report(
       diag::UnknownGeneric, arg.name.span, callee.item->name.name.text(), arg.name.name.text());
   std::vector<std::string_view> names;
+  names.reserve(callee.item->generics.size());
   for (const syntax::GenericParam& generic : callee.item->generics) {
     names.push_back(generic.name.name.text());
   }

@@ -108,6 +108,7 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   std::optional<ReduceKind> kind = FindReduction(op);
   if (!kind) {
     std::vector<std::string_view> names;
+    names.reserve(kReductions.size());
     for (const ReductionRow& row : kReductions) names.push_back(row.spelling);
     std::string_view nearest = NearestName(op, names);
     state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)

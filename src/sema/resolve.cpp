@@ -13,6 +13,12 @@ namespace kdl::sema {
 
 namespace {
 
+/// Of more names none is looked for that may have been meant.
+constexpr size_t kMostCandidates = 5000;
+
+constexpr std::array<std::string_view, 6> kAttributes = {"depth",  "pipelined", "order",
+                                                         "unroll", "dynamic",   "team"};
+
 /// `core_id` and `core_num` are names of the language; the builtin functions are only functions.
 const Builtin* BuiltinName(std::string_view name) {
   const Builtin* builtin = FindBuiltin(name);
@@ -97,7 +103,6 @@ bool IsFaulty(const Entity& entity) {
 
 void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
-  constexpr size_t kMostCandidates = 5000;
   std::vector<std::string_view> candidates = state.scopes.AllNames();
   for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
   if (candidates.size() > kMostCandidates) return;
@@ -193,13 +198,11 @@ std::string Joined(const std::vector<const Entity*>& entities) {
 }
 
 void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
-  static constexpr std::array<std::string_view, 6> kKnown = {"depth",  "pipelined", "order",
-                                                             "unroll", "dynamic",   "team"};
   for (const syntax::Attribute& attribute : attributes) {
     std::string_view name = attribute.name.name.text();
-    if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
+    if (std::find(kAttributes.begin(), kAttributes.end(), name) != kAttributes.end()) continue;
     Diagnostic& report = state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name);
-    std::string_view nearest = NearestName(name, kKnown);
+    std::string_view nearest = NearestName(name, kAttributes);
     report.Help(nearest.empty()
                     ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
                     : fmt::format("did you mean '@{}'?", nearest));

@@ -29,21 +29,25 @@ struct FunctionGroup {
 
 /// What the check of one module shares. The parts of the library that are reached join it.
 struct ModuleState {
+  ModuleState(Arena& a, SizeTable& z, const SourceManager& s, const CheckOptions& o,
+              DiagnosticEngine& d)
+      : arena(a), sizes(z), sources(s), options(o), diagnostics(d) {}
+
   Arena& arena;
   SizeTable& sizes;
   const SourceManager& sources;
   const CheckOptions& options;
   DiagnosticEngine& diagnostics;
 
-  Scope items = {};  ///< of the user's module
-  Scope library_items = {};
-  std::unordered_map<std::string_view, const Entity*> library_by_text = {};
-  std::unordered_map<const Entity*, const syntax::ConstItem*> const_items = {};
-  std::unordered_map<const Entity*, Literal> const_values = {};  ///< those evaluated so far
-  std::unordered_set<const Entity*> const_seen = {};    ///< those whose evaluation has begun
-  std::unordered_set<const Entity*> const_failed = {};  ///< those that have no value
-  std::unordered_map<const Entity*, FunctionGroup*> groups = {};
-  std::vector<FunctionGroup*> pending_bodies = {};  ///< library fns that are used
+  Scope items;  ///< of the user's module
+  Scope library_items;
+  std::unordered_map<std::string_view, const Entity*> library_by_text;
+  std::unordered_map<const Entity*, const syntax::ConstItem*> const_items;
+  std::unordered_map<const Entity*, Literal> const_values;  ///< those evaluated so far
+  std::unordered_set<const Entity*> const_seen;             ///< those whose evaluation has begun
+  std::unordered_set<const Entity*> const_failed;           ///< those that have no value
+  std::unordered_map<const Entity*, FunctionGroup*> groups;
+  std::vector<FunctionGroup*> pending_bodies;  ///< library fns that are used
   size_t errors_in_functions = 0;
   bool has_stopped = false;  ///< there were too many errors
 };
@@ -59,30 +63,34 @@ struct Influence {
 
 /// What the index names of one equation or requirement are.
 struct ContractState {
-  std::vector<Entity*> free = {};
-  std::vector<Entity*> over = {};                         ///< those of reductions
-  std::unordered_map<const Entity*, Span> bound_at = {};  ///< what gave them their extents
-  size_t depth = 0;                                       ///< scopes around the equation's own
-  size_t errors_before = 0;                               ///< those reported before the equation
+  std::vector<Entity*> free;
+  std::vector<Entity*> over;                         ///< those of reductions
+  std::unordered_map<const Entity*, Span> bound_at;  ///< what gave them their extents
+  size_t depth = 0;                                  ///< scopes around the equation's own
+  size_t errors_before = 0;                          ///< those reported before the equation
 };
 
 /// Where in a function the walk is.
 struct FunctionState {
+  FunctionState(ModuleState& m, FunctionGroup& g, CheckedFunction& f, DiagnosticEngine& d,
+                const Scope& items)
+      : module(m), group(g), fn(f), diagnostics(d), scopes(&items) {}
+
   ModuleState& module;
   FunctionGroup& group;
   CheckedFunction& fn;
   DiagnosticEngine& diagnostics;
   Scopes scopes;
-  std::unordered_map<const syntax::Expr*, Literal> literals = {};
-  std::unordered_set<const Entity*> core_dependent = {};  ///< lets and vars that differ by core
-  std::vector<Influence> influences = {};                 ///< of a kernel's lets and vars
-  std::vector<const syntax::Expr*> conditions = {};       ///< conditions and bounds around
+  std::unordered_map<const syntax::Expr*, Literal> literals;
+  std::unordered_set<const Entity*> core_dependent;  ///< lets and vars that differ by core
+  std::vector<Influence> influences;                 ///< of a kernel's lets and vars
+  std::vector<const syntax::Expr*> conditions;       ///< conditions and bounds around
   /// Each condition around a `spmd for`, with the place of that.
-  std::vector<std::pair<const syntax::Expr*, Span>> uniform = {};
-  std::unordered_set<const Entity*> written = {};  ///< local tensors that a launch may have written
-  std::unordered_map<const Entity*, int> loop_depth_of = {};  ///< local tensors: loops around them
-  std::unordered_map<const Entity*, size_t> depth_of = {};    ///< lets and vars: scopes around them
-  ContractState* contract = nullptr;                          ///< null outside contracts
+  std::vector<std::pair<const syntax::Expr*, Span>> uniform;
+  std::unordered_set<const Entity*> written;  ///< local tensors that a launch may have written
+  std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
+  std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
+  ContractState* contract = nullptr;                     ///< null outside contracts
   int range_values = 0;  ///< above 0: a range stands for its indices
   int loop_depth = 0;
   bool has_stopped = false;  ///< there were too many errors

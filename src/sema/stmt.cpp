@@ -27,14 +27,14 @@ using syntax::StmtKind;
 enum class Place : uint8_t { Ok, Later, No };
 
 struct StmtRule {
-  StmtKind kind;
   std::string_view text;
+  StmtKind kind;
   std::array<Place, 3> places;  ///< by FunctionKind
 };
 
 constexpr StmtRule kStmtRules[] = {
 #define KDL_STMT(kind, text, in_fn, in_kernel, in_program) \
-  {StmtKind::kind, text, {Place::in_fn, Place::in_kernel, Place::in_program}},
+  {text, StmtKind::kind, {Place::in_fn, Place::in_kernel, Place::in_program}},
 #include "sema/stmt_rules.def"
 };
 
@@ -191,7 +191,7 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   entity->on = device;
   state.loop_depth_of[entity] = state.loop_depth;
   if (!ok) return;
-  type.scalar = *scalar;
+  type.scalar = scalar.value_or(type.scalar);
   entity->type = std::move(type);
   state.fn.stmts[&let].entities = {entity};
 }
