@@ -221,7 +221,7 @@ std::string StatisticsText(const RunPlace& place) {
     if (std::exchange(seen[device], true)) continue;
     kdl_statistics counts{};
     kdl_device_get_statistics(device, &counts);
-    text += fmt::format("{}: {} launches, {} copies, {} bytes copied, {} bytes allocated\n",
+    text += fmt::format("{}: launches {}, copies {} ({} bytes), allocated {} bytes\n",
                         kdl_device_uri(device), counts.launches, counts.copies, counts.bytes_copied,
                         counts.bytes_allocated);
   }
@@ -249,14 +249,14 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
 
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
-  BoundProgram before = bound;
+  std::optional<BoundProgram> before;
+  if (options.check) before = bound;
   if (!RunOnce(place, program, std::nullopt, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
-  bool checked =
-      !options.check || CheckAgainstReference(place, program, before, bound, diagnostics);
+  bool checked = !before || CheckAgainstReference(place, program, *before, bound, diagnostics);
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
-  if (checked && options.check) text += "check: equal to the reference, bit for bit\n";
+  if (checked && before) text += "check: equal to the reference, bit for bit\n";
   return text;
 }
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -57,6 +60,24 @@ int Main(const std::vector<std::string>& words) {
   return Dispatch(*options);
 }
 
+/// For the report of an internal error: how to run this again.
+std::string CommandLine(const std::vector<std::string>& words) {
+  std::string text = "kernelc";
+  for (const std::string& word : words) text += " " + word;
+  return text;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
+  try {
+    return Main(words);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "kernelc: error: not enough memory\n");
+    return driver::kExitEnvironment;
+  } catch (const std::exception& exception) {
+    KDL_UNREACHABLE("an exception left its folder: {}", exception.what());
+  }
+}
