@@ -75,8 +75,12 @@ void Report(const Failure& failure, const SourceManager& sources, DiagnosticEngi
   Span span = placed ? SpanOf(*placed, sources) : Span();
   if (span.valid()) {
     diagnostics.Report(diag::Trapped, span, placed->text);
+  } else if (placed) {
+    diagnostics.Report(
+        diag::Trapped, {},
+        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
   } else {
-    diagnostics.Report(placed ? diag::Trapped : diag::RunFailed, {}, failure.message);
+    diagnostics.Report(diag::RunFailed, {}, failure.message);
   }
 }
 

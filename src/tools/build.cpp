@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "driver/compile.h"
 #include "driver/compile_target.h"
 #include "driver/devices.h"
+#include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
 #include "tools/commands.h"
@@ -58,6 +62,19 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
   return files;
 }
 
+/// An output that would replace the input is refused.
+bool SparesInput(const std::vector<driver::OutputFile>& files, const std::string& input,
+                 DiagnosticEngine& diagnostics) {
+  for (const driver::OutputFile& file : files) {
+    std::error_code none;
+    if (!std::filesystem::equivalent(file.path, input, none)) continue;
+    diagnostics.Report(driver::diag::OutputIsInput, {}, file.path)
+        .Help("name another folder with -o DIR");
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int RunBuild(const driver::Options& options) {
@@ -66,8 +83,10 @@ int RunBuild(const driver::Options& options) {
   if (emits) {
     compilation.emits = std::move(*emits);
     std::vector<driver::OutputFile> files = Build(compilation);
-    if (!compilation.diagnostics.has_errors())
+    if (!compilation.diagnostics.has_errors() &&
+        SparesInput(files, options.files[0], compilation.diagnostics)) {
       driver::WriteOutputFiles(files, compilation.diagnostics);
+    }
   }
   return driver::Finish(compilation);
 }

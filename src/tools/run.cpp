@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,12 +26,27 @@ namespace {
 using driver::Compilation;
 using driver::PipelineEnd;
 
-/// The program to run, alone in the module with what it launches. Null after a report.
-ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments) {
+/// --set gives sizes, and constants of a kernel; what is left of it once the constants are bound.
+driver::Options WithoutConstants(const driver::Options& options, const ir::Function& kernel) {
+  driver::Options left = options;
+  std::erase_if(left.set, [&](const std::string& text) {
+    return std::any_of(kernel.generics.begin(), kernel.generics.end(),
+                       [&](const ir::Generic& generic) {
+                         return text.substr(0, text.find('=')) == generic.name.text();
+                       });
+  });
+  return left;
+}
+
+/// The program to run, alone in the module with what it launches. Null after a report. `options`
+/// loses the values that became constants.
+ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments,
+                            driver::Options& options) {
   ir::Function* chosen =
       driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
+    options = WithoutConstants(c.options, *chosen);
     chosen = driver::WrapKernel(*c.module, *chosen, Name());
   }
   if (!chosen) return nullptr;
@@ -84,9 +100,10 @@ void Run(Compilation& c) {
   auto arguments = driver::ReadArguments(c.options, c.diagnostics);
   std::optional<std::string> under_test = DeviceUnderTest(c);
   if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return;
-  ir::Function* program = ChooseProgram(c, *arguments);
+  driver::Options options = c.options;
+  ir::Function* program = ChooseProgram(c, *arguments, options);
   auto bound =
-      program ? driver::BindProgram(*program, *arguments, c.options, c.diagnostics) : std::nullopt;
+      program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
   if (!bound) return;
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
