@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/devices.h"
 #include "driver/options.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
@@ -28,6 +29,8 @@ struct Compilation {
   Arena arena;  ///< owns the trees
   ir::Context context{names};
   std::unique_ptr<ir::Module> module;
+  DeviceSpecs
+      runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
 
   std::vector<std::string> files_read;  ///< as the user would name them; not the library's
   std::string printed;                  ///< by --print-after, for standard output

@@ -34,9 +34,15 @@ void Report(const Failure& failure, DiagnosticEngine& diagnostics) {
   }
 }
 
-/// The module as text, with a program for each kernel where it has no program.
-std::string PrintWithPrograms(ir::Module& module) {
+/// The module as text that runs without a compiler: with a program for each kernel where it has no program, its devices
+/// as the runtime knows them.
+std::string PrintWithPrograms(ir::Module& module, const DeviceSpecs& specs) {
   std::vector<ir::Function*> own = module.functions();
+  std::vector<ir::Device> own_devices = module.devices;
+  for (ir::Device& device : module.devices) {
+    auto spec = specs.find(device.name.str());
+    if (spec != specs.end()) device.spec = spec->second;
+  }
   auto is_program = [](const ir::Function* f) { return f->kind == ir::FunctionKind::Program; };
   if (std::none_of(own.begin(), own.end(), is_program)) {
     for (const ir::Function* function : own) {
@@ -46,6 +52,7 @@ std::string PrintWithPrograms(ir::Module& module) {
   }
   std::string text = ir::Print(module, {.locs = true});
   module.functions() = std::move(own);
+  module.devices = std::move(own_devices);
   return text;
 }
 
@@ -78,8 +85,7 @@ DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
     std::string list;
     for (std::string_view one : SplitList(spec)) {
       Result<targets::Target> target = targets::ParseTarget(one);
-      KDL_CHECK(target.ok(), "'{}' is no target", one);
-      list += (list.empty() ? "" : ",") + target->device;
+      list += (list.empty() ? "" : ",") + (target.ok() ? target->device : std::string(one));
     }
     stripped[name] = list;
   }
@@ -96,7 +102,7 @@ PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
   passes::PassOptions pass_options = PassOptionsOf(c);
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
-  code.tiled = PrintWithPrograms(*code.module);
+  code.tiled = PrintWithPrograms(*code.module, c.runtime_specs);
   end = passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
 

@@ -18,7 +18,8 @@ namespace kdl::driver {
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
                                                          DiagnosticEngine& diagnostics);
 
-/// The specs as the runtime reads them: without the keys that only the compiler does. They are known to be targets.
+/// The specs as the runtime reads them: without the keys that only the compiler does. What is no target, which only
+/// `build --target` lets through, stays as it is: the runtime may know it.
 DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs);
 
 /// The kernels of a module for one target.

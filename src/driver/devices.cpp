@@ -50,14 +50,20 @@ bool Rebind(ir::Module& module, const std::string& file, const Options& options,
   return all;
 }
 
-/// `@cpu` is the device `cpu` itself.
-std::string Followed(ir::Module& module, const ir::Device& device) {
-  const ir::Device* at = &device;
-  for (size_t steps = 0; at && at->spec.starts_with('@') && steps <= module.devices.size();
-       ++steps) {
-    at = Find(module, std::string_view(at->spec).substr(1));
+/// The spec with what other devices stand for (`@cpu`, alone or in a list) in their place. `depth`: how many led here;
+/// devices that stand for each other in a circle, which only KIR text can have, stand for nothing.
+std::string Followed(ir::Module& module, const std::string& spec, size_t depth = 0) {
+  std::string list;
+  for (std::string_view one : SplitList(spec)) {
+    std::string text(one);
+    if (one.starts_with('@')) {
+      const ir::Device* other = Find(module, one.substr(1));
+      bool known = other && depth < module.devices.size();
+      text = known ? Followed(module, other->spec, depth + 1) : std::string();
+    }
+    if (!text.empty()) list += (list.empty() ? "" : ",") + text;
   }
-  return at ? at->spec : std::string();
+  return list;
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   }
   DeviceSpecs specs;
   for (const ir::Device& device : module.devices) {
-    std::string spec = Followed(module, device);
+    std::string spec = Followed(module, device.spec);
     if (spec.empty() && needs_all) {
       diagnostics.Report(diag::UnboundDevice, {}, device.name.text(), file)
           .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`",

@@ -32,7 +32,7 @@ class Collector {
   void Add(Emit emit) {
     switch (emit) {
       case Emit::Header:
-        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module));
+        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module, c_.runtime_specs));
         break;
       case Emit::Orch:
         AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module));

@@ -48,6 +48,7 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
     auto targets = driver::ParseTargets(
         c.options.target.empty() ? driver::SpecsOf(*specs) : c.options.target, c.diagnostics);
     if (!targets) return files;
+    c.runtime_specs = driver::RuntimeSpecs(*specs);
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
     for (targets::Target& target : *targets) {

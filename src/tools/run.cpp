@@ -107,10 +107,11 @@ void Run(Compilation& c) {
   if (!bound) return;
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
+  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
   auto codes = specs ? CompileAll(c, *specs) : std::nullopt;
   driver::Context context = codes ? Load(c, *codes) : nullptr;
   if (!context) return;
-  driver::RunPlace place{context.get(), *c.module, driver::RuntimeSpecs(*specs), c.sources};
+  driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
 }
 

@@ -13,6 +13,8 @@ RUNS = [
     ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --check"),
     ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
 ]
+DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
+COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # the runtime takes no isa
 WRONG = [
     ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
@@ -38,6 +40,11 @@ def main():
             walked = output(["kernelc", "run", str(SAMPLES / name / f"{name}.kdl"), *options.split()], folder)
             if made != walked or made[0] != 0:
                 problems.append(f"{name} {options}:\n{made}\nkernelc run:\n{walked}")
+        subprocess.run(["kernelc", "build", str(DEVICES), "--emit", "exe", "--device", f"cpu={COMPILED_FOR}",
+                        "--device", "npu=@cpu", "-o", str(folder)], check=True, timeout=300)
+        made = output([f"./{DEVICES.stem}", *"--set N=9 --arg a=2 --arg n=1 -v".split()], folder)
+        if made[0] != 0 or not made[1].startswith("host?threads=1: launches 4,"):
+            problems.append(f"{DEVICES.stem}, built for {COMPILED_FOR}: {made}")
         for options, code, message in WRONG:
             made = output(["./saxpy", *options.split()], folder)
             if made[0] != code or message not in made[2]:

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "codegen/orchestration/interface.h"
@@ -98,8 +100,9 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
 
 }  // namespace
 
-std::string PrintHeader(const ir::Module& module) {
+std::string PrintHeader(const ir::Module& module, const std::map<std::string, std::string>& specs) {
   ModuleFace face = MakeFace(module);
+  for (FaceDevice& device : face.devices) device.spec = specs.at(device.source_name);
   Writer writer;
   writer.Line(fmt::format("// {}.kdl for C11 and, in namespace {}, for C++20. Written by kernelc.",
                           face.module_name, face.name_space));

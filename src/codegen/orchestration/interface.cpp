@@ -129,26 +129,6 @@ void Complete(FaceFunction& function, CppNames& names, const std::string& prefix
   function.params = ParamsOf(function.functions);
 }
 
-/// The spec with what other devices stand for (`@cpu`, alone or in a list) in their place.
-std::string Followed(const ir::Module& module, std::string_view spec, size_t depth) {
-  KDL_CHECK(depth <= module.devices.size(), "devices stand for each other in a circle");
-  std::string text;
-  for (size_t begin = 0; begin < spec.size();) {
-    size_t end = std::min(spec.find(',', begin), spec.size());
-    std::string_view one = spec.substr(begin, end - begin);
-    for (const ir::Device& device : module.devices) {
-      if (one.starts_with('@') && one.substr(1) == device.name.text()) {
-        text += (text.empty() ? "" : ",") + Followed(module, device.spec, depth + 1);
-        one = {};
-        break;
-      }
-    }
-    if (!one.empty()) text += (text.empty() ? "" : ",") + std::string(one);
-    begin = end + 1;
-  }
-  return text;
-}
-
 std::string NamespaceOf(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "m" + name;
@@ -192,8 +172,7 @@ ModuleFace MakeFace(const ir::Module& module) {
   for (FaceFunction& kernel : face.kernels) Complete(kernel, names, face.name_space);
   CppNames device_names;
   for (const ir::Device& device : module.devices) {
-    face.devices.push_back({device.name.str(), device_names.Pick(device.name.text()),
-                            Followed(module, device.spec, 0)});
+    face.devices.push_back({device.name.str(), device_names.Pick(device.name.text()), device.spec});
   }
   return face;
 }

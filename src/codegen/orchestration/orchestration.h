@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "ir/module.h"
@@ -7,11 +8,10 @@
 namespace kdl::codegen {
 
 // Both read the module after the module pipeline: constants bound, devices resolved, launches ordered. Kernels may
-// still be tiles; only their signatures matter. The specs of the module's devices are those that the runtime reads: the
-// keys that only the compiler knows are gone.
+// still be tiles; only their signatures matter.
 
-/// NAME.h: C11, and C++20 over it.
-std::string PrintHeader(const ir::Module& module);
+/// NAME.h: C11, and C++20 over it. `specs`: what the runtime is to read for each device, by its name.
+std::string PrintHeader(const ir::Module& module, const std::map<std::string, std::string>& specs);
 
 /// NAME.orch.cpp: what NAME.h declares.
 std::string PrintOrchestration(const ir::Module& module);

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The C++ of `--emit orch` does what `kernelc run` does: the same launches and transfers, the same results.
+
+It compiles without a warning, as the header does, under both compilers, and names each statement's line once."""
+
+import dataclasses
+import itertools
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests/run"
+BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
+COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
+READERS = {"f32": "std::stof", "i64": "std::stoll"}
+# Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
+BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
+C_OUTPUT = """2 4 6
+3 6 9
+launch of 'my mod.scale': parameter 3 'a' takes f32, not i32
+"""
+
+
+@dataclasses.dataclass
+class Case:
+    source: str
+    program: str
+    sizes: dict
+    scalars: dict = dataclasses.field(default_factory=dict)
+    targets: tuple = ("host", "debug")  # None: the devices of the source
+
+
+CASES = [
+    Case("samples/matmul/matmul.kdl", "chain", {"M": 31, "K": 9, "L": 17, "N": 5}),
+    Case("samples/matmul/matmul.kdl", "chain", {"M": 3, "K": 0, "L": 7, "N": 1}),
+    Case("samples/digits/digits.kdl", "classify", {"M": 13, "P": 64, "H": 32, "D": 10}),
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", None)),
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}, ("host",)),
+    Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
+    Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
+]
+
+
+def source_name(name):
+    """Parameters that are words of C++ have an underscore there."""
+    return name.rstrip("_")
+
+
+def sanitizers():
+    found = re.search(r"^KDL_SANITIZE:\w+=(.+)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
+    return [f"-fsanitize={found[1]}"] if found else []
+
+
+def call(*words, folder):
+    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Project:
+    """A source, built; its interface as the header states it."""
+
+    def __init__(self, source, folder):
+        self.source, self.folder = source, folder
+        self.bound = BOUND.get(source.name, [])
+        call("kernelc", "build", source, *self.bound, "--emit", "header,orch,obj", folder=folder)
+        self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
+        self.header = (folder / f"{self.name}.h").read_text()
+        self.images = re.search(r"kdl_images_\w+", self.header)[0]
+        self.devices = re.findall(r'^  const char\* (\w+) = "(.*)";', self.header, re.MULTILINE)
+
+    def params(self, program):
+        """(name, direction or None, element type, sizes) of each parameter."""
+        text = self.header[:self.header.index(f"\nvoid {program}(")]
+        lines = itertools.takewhile(lambda line: line.startswith("///"), reversed(text.splitlines()))
+        found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?$",
+                           "\n".join(reversed(list(lines))), re.MULTILINE)
+        return [(name, direction, element, sizes.split(", ")) for name, direction, element, sizes in found]
+
+    def compile(self, cpp, c):
+        """The objects of the generated C++; the header must also be C11."""
+        (self.folder / "header.c").write_text(f'#include "{self.name}.h"\n')
+        call(c, "-std=c11", *WARNINGS, "-pedantic", "-fsyntax-only", "header.c", folder=self.folder)
+        call(cpp, "-std=c++20", *WARNINGS, "-c", f"{self.name}.orch.cpp", "-o", "orch.o", folder=self.folder)
+
+    def link(self, cpp, caller, language):
+        call(cpp, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
+        objects = sorted(path for path in self.folder.glob("*.o"))
+        call("g++" if sanitizers() else cpp, *sanitizers(), *objects, BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread",
+             "-o", "program", folder=self.folder)
+
+
+def caller_text(project, program, params, words):
+    """C++ that does with the program what `kernelc run -v --out ...` does. `words`: what stands in its arguments."""
+    at = {word: f"argv[{i}]" for i, word in enumerate(words, 1)}
+    devices = [at[name] for name, _ in project.devices]
+    lines = [f'#include "{project.name}.h"', '#include "orchestration_caller.h"', "", "int main(int, char** argv) {",
+             "  kdl::Context context;", f"  context.Register({project.images});"]
+    for name, direction, element, sizes in params:
+        if direction:
+            extents = ", ".join(f"std::atoll({at[size]})" for size in sizes)
+            kind = "Direction::Out" if direction == "out" else "Direction::In"
+            lines.append(f'  const kdl::Tensor {name} = MoveIn(context, {devices[0]}, kdl::{element}, {{{extents}}}, '
+                         f'"{source_name(name)}", {kind});')
+        else:
+            lines.append(f"  const auto {name} = {READERS[element]}({at[name]});")
+    bound = ", ".join(f".{name} = {at[name]}" for name, _ in project.devices)
+    names = ", ".join(name for name, *_ in params)
+    namespace = project.images.removeprefix("kdl_images_")
+    lines.append(f"  {namespace}::{program}(context, {names}, {{{bound}}});")
+    lines += [f'  MoveOut({name}, "{source_name(name)}");' for name, direction, *_ in params
+              if direction in ("out", "inout")]
+    by_name = ", ".join(at[name] for name, _ in sorted(project.devices))
+    return "\n".join([*lines, f"  PrintStatistics(context, {{{by_name}}});", "}", ""])
+
+
+def walked(project, case, params, target):
+    """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs."""
+    random = np.random.default_rng(1)
+    words = ["kernelc", "run", project.source, "-v", "--program", case.program]
+    words += ["--target", target] if target else project.bound
+    for name, size in case.sizes.items():
+        words += ["--set", f"{name}={size}"]
+    outputs = []
+    for name, direction, element, sizes in params:
+        name = source_name(name)
+        if not direction:
+            words += ["--arg", f"{name}={case.scalars[name]}"]
+            continue
+        values = random.standard_normal([case.sizes[size] for size in sizes]).astype(element.replace("f", "float"))
+        if direction != "out":
+            np.save(project.folder / f"{name}.npy", values)
+            values.tofile(project.folder / f"{name}.in")
+            words += ["--arg", f"{name}=@{name}.npy"]
+        if direction != "in":
+            outputs.append(name)
+            words += ["--out", f"{name}=@{name}.out.npy"]
+    printed = call(*words, folder=project.folder).splitlines(keepends=True)
+    statistics = "".join(line for line in printed if re.match(r"[^ ]+(: launches | -> | memory -> )", line))
+    return statistics, {name: np.load(project.folder / f"{name}.out.npy").tobytes() for name in outputs}
+
+
+def compare(project, case, target, cpp):
+    params = project.params(case.program)
+    statistics, outputs = walked(project, case, params, target)
+    words = {name: target or spec for name, spec in project.devices} | case.sizes | case.scalars
+    text = caller_text(project, case.program, params, words)
+    caller = project.folder / "caller.cpp"
+    if not caller.exists() or caller.read_text() != text:  # what cases differ in stands in its arguments
+        caller.write_text(text)
+        project.link(cpp, caller.name, ["-std=c++20"])
+    printed = call("./program", *words.values(), folder=project.folder)
+    problems = []
+    if printed != statistics or "launches" not in statistics:
+        problems.append(f"statistics:\n{printed}kernelc run:\n{statistics}")
+    for name, expected in outputs.items():
+        if (project.folder / f"{name}.out").read_bytes() != expected:
+            problems.append(f"{name} differs")
+    return [f"{case.source} on {target}, {cpp}: {problem}" for problem in problems]
+
+
+def statement_lines(source):
+    """The lines on which statements of programs begin; each has one line here."""
+    lines, inside = [], False
+    for number, line in enumerate(source.splitlines(), 1):
+        if re.match(r"(export )?program ", line):
+            inside = True
+        elif line == "}":
+            inside = False
+        elif inside and re.match(r" +(let|spmd|for|if) ", line.replace("(", " ")):
+            lines.append(number)
+    return lines
+
+
+def check_places(project):
+    path = pathlib.Path(project.source)
+    if path.suffix == ".kir":  # its statements stand in the golden file
+        return []
+    text = (project.folder / f"{project.name}.orch.cpp").read_text()
+    found = [int(n) for n in re.findall(rf"// {re.escape(path.name)}:(\d+)$", text, re.MULTILINE)]
+    expected = statement_lines(path.read_text())
+    return [] if found == expected else [f"{path.name}: lines {found}, the statements are on {expected}"]
+
+
+def check_c_caller(project):
+    if project.name != "my mod":
+        return []
+    project.link("gcc", HERE / "orchestration_caller.c", ["-std=c11", "-pedantic"])
+    printed = call("./program", folder=project.folder)
+    return [] if printed == C_OUTPUT else [f"the caller in C: {printed!r}"]
+
+
+def main():
+    problems, checks = [], 0
+    sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *sorted(ROOT.glob("tests/golden/orchestration/*.k*")),
+               HERE / "orchestration_programs.kdl"]
+    for source, (cpp, c) in itertools.product(sources, COMPILERS):
+        with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
+            try:
+                project = Project(source, pathlib.Path(scratch))
+                project.compile(cpp, c)
+                checks += 1
+                problems += check_places(project)
+                for case in CASES:
+                    for target in case.targets if ROOT / case.source == source else ():
+                        checks += 1
+                        problems += compare(project, case, target, cpp)
+            except RuntimeError as failed:
+                problems.append(str(failed))
+    print("\n".join(problems))
+    print(f"{max(0, checks - len(problems))} passed, {len(problems)} failed")
+    sys.exit(1 if problems or not checks else 0)
+
+
+if __name__ == "__main__":
+    main()
