@@ -18,13 +18,17 @@ struct Activation;
 struct Code;
 struct Instruction;
 
-enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Event };
+enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Vector, Event };
+inline constexpr size_t kSlotKinds = 7;
 
 /// Where a value lives in an Activation: a place in the array of its kind.
 struct Slot {
   SlotKind kind = SlotKind::Scalar;
   uint32_t index = 0;
 };
+
+/// What an op's operands and results are made of, which decides who runs it.
+enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
 
@@ -91,8 +95,8 @@ struct BlockCode {
 /// A function made ready to run with given sizes.
 struct Code {
   const ir::Function* function = nullptr;
-  std::vector<BlockCode> blocks;  ///< number 0 is the body
-  uint32_t slot_counts[6] = {};   ///< by SlotKind
+  std::vector<BlockCode> blocks;          ///< number 0 is the body
+  uint32_t slot_counts[kSlotKinds] = {};  ///< by SlotKind
 };
 
 /// The value of a size name or an int generic; nothing where it has none.

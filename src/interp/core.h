@@ -33,12 +33,14 @@ struct Activation {
   std::vector<BlkFacts> blks;
   std::vector<TensorValue> tensors;
   std::vector<Buffer> buffers;
+  std::vector<std::vector<uint64_t>> vectors;  ///< a lane each
   std::vector<EventId> events;
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
   BlkFacts& blk(Slot slot) { return blks[slot.index]; }
   TensorValue& tensor(Slot slot) { return tensors[slot.index]; }
+  std::vector<uint64_t>& vector(Slot slot) { return vectors[slot.index]; }
 };
 
 /// `for` and `loop`: what the next run of the body starts from.
@@ -106,6 +108,7 @@ struct AnyValue {
   TileRef tile;
   BlkFacts blk;
   TensorValue tensor;
+  std::vector<uint64_t> lanes;
   EventId event;
 };
 
@@ -113,8 +116,8 @@ struct AnyValue {
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
-/// The handler of an op; `scalar_only`: all operands and results are scalars.
-Handler HandlerOf(ir::OpKind kind, bool scalar_only);
+/// The handler of an op of that form.
+Handler HandlerOf(ir::OpKind kind, OpForm form);
 
 /// The ranges of the points, from the blks in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
@@ -122,7 +125,7 @@ std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here
 /// ranges; all 0 for a scalar.
 std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
                                     const std::vector<AxisRange>& ranges, const TileRef& tile);
-/// The elements of an operand: a scalar's one, or a tile's.
+/// The elements of an operand: a scalar's one, a tile's, or a vector's lanes.
 const uint64_t* ElementsOf(const Activation& here, Slot slot);
 /// False, with the core broken, where a tile operand does not have the ranges of the points.
 bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,

@@ -33,6 +33,20 @@ void RunBufferNew(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction);
 
+// vectors.cpp
+void RunVectorElementwise(Core& core, Activation& here, const Instruction& instruction);
+void RunSplat(Core& core, Activation& here, const Instruction& instruction);
+void RunLaneMask(Core& core, Activation& here, const Instruction& instruction);
+void RunLaneNumbers(Core& core, Activation& here, const Instruction& instruction);
+void RunHalf(Core& core, Activation& here, const Instruction& instruction);
+void RunTranspose(Core& core, Activation& here, const Instruction& instruction);
+
+// vector_memory.cpp
+void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunVectorStore(Core& core, Activation& here, const Instruction& instruction);
+void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction);
+
 // control.cpp
 void StartFor(Core& core, Activation& here, const Instruction& instruction);
 void StartLoop(Core& core, Activation& here, const Instruction& instruction);

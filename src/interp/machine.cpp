@@ -29,6 +29,9 @@ AnyValue Read(const Activation& here, Slot slot) {
     case SlotKind::Event:
       value.event = here.events[slot.index];
       break;
+    case SlotKind::Vector:
+      value.lanes = here.vectors[slot.index];
+      break;
     case SlotKind::Buffer:
       KDL_UNREACHABLE("a buffer that leaves its block");
   }
@@ -51,6 +54,9 @@ void Write(Activation& here, Slot slot, AnyValue value) {
       break;
     case SlotKind::Event:
       here.events[slot.index] = value.event;
+      break;
+    case SlotKind::Vector:
+      here.vectors[slot.index] = std::move(value.lanes);
       break;
     case SlotKind::Buffer:
       KDL_UNREACHABLE("a buffer that enters a block");
@@ -80,6 +86,7 @@ Activation::Activation(const Code& code_to_run) : code(&code_to_run) {
   blks.resize(count(SlotKind::Blk));
   tensors.resize(count(SlotKind::Tensor));
   buffers.resize(count(SlotKind::Buffer));
+  vectors.resize(count(SlotKind::Vector));
   events.resize(count(SlotKind::Event));
 }
 
@@ -113,8 +120,9 @@ std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges) {
 }
 
 const uint64_t* ElementsOf(const Activation& here, Slot slot) {
-  return slot.kind == SlotKind::Tile ? here.tiles[slot.index]->elements.data()
-                                     : &here.scalars[slot.index];
+  if (slot.kind == SlotKind::Tile) return here.tiles[slot.index]->elements.data();
+  if (slot.kind == SlotKind::Vector) return here.vectors[slot.index].data();
+  return &here.scalars[slot.index];
 }
 
 std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
@@ -158,8 +166,42 @@ uint64_t UnspecifiedBits(Scalar scalar) {
   return scalar == Scalar::Bool ? 1 : kPattern >> (64 - 8 * Bytes(scalar));
 }
 
-Handler HandlerOf(ir::OpKind kind, bool scalar_only) {
+namespace {
+
+/// Of an op that runs otherwise on vectors; null: it does not.
+Handler VectorHandlerOf(ir::OpKind kind) {
   using ir::OpKind;
+  switch (kind) {
+    case OpKind::Splat:
+      return &RunSplat;
+    case OpKind::LaneMask:
+      return &RunLaneMask;
+    case OpKind::LaneNumbers:
+      return &RunLaneNumbers;
+    case OpKind::Half:
+      return &RunHalf;
+    case OpKind::Transpose:
+      return &RunTranspose;
+    case OpKind::Load:
+      return &RunVectorLoad;
+    case OpKind::Store:
+      return &RunVectorStore;
+    case OpKind::BufferLoad:
+      return &RunVectorBufferLoad;
+    case OpKind::BufferStore:
+      return &RunVectorBufferStore;
+    default:
+      return ir::Info(kind).has(ir::kElementwise) ? &RunVectorElementwise : nullptr;
+  }
+}
+
+}  // namespace
+
+Handler HandlerOf(ir::OpKind kind, OpForm form) {
+  using ir::OpKind;
+  if (form == OpForm::Vectors) {
+    if (Handler handler = VectorHandlerOf(kind)) return handler;
+  }
   switch (kind) {
     case OpKind::Const:
     case OpKind::SizeOf:
@@ -175,7 +217,7 @@ Handler HandlerOf(ir::OpKind kind, bool scalar_only) {
     case OpKind::Iota:
       return &RunIota;
     case OpKind::Load:
-      return scalar_only ? &RunScalarLoad : &RunLoad;
+      return form == OpForm::Scalars ? &RunScalarLoad : &RunLoad;
     case OpKind::Store:
       return &RunStore;
     case OpKind::Reduce:
@@ -225,7 +267,7 @@ Handler HandlerOf(ir::OpKind kind, bool scalar_only) {
   }
   KDL_CHECK(ir::Info(kind).has(ir::kElementwise), "the interpreter does not know '{}'",
             ir::Info(kind).spelling);
-  return scalar_only ? &RunScalarElementwise : &RunTileElementwise;
+  return form == OpForm::Scalars ? &RunScalarElementwise : &RunTileElementwise;
 }
 
 Machine::Machine(const Image& image, const CoreFacts& facts)

@@ -1,5 +1,4 @@
-#include <cstring>
-
+#include "interp/elements.h"
 #include "interp/handlers.h"
 #include "ir/views.h"
 
@@ -9,23 +8,6 @@
 namespace kdl::interp {
 
 namespace {
-
-uint64_t ReadElement(const std::byte* from, Scalar scalar) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, from, static_cast<size_t>(Bytes(scalar)));
-  return scalar == Scalar::Bool ? (bits != 0 ? 1 : 0) : bits;
-}
-
-void WriteElement(std::byte* to, Scalar scalar, uint64_t bits) {
-  std::memcpy(to, &bits, static_cast<size_t>(Bytes(scalar)));
-}
-
-/// An element's address, or the first dimension whose index is outside.
-struct Place {
-  std::byte* address = nullptr;
-  int outside = -1;
-  int64_t index = 0;
-};
 
 /// What an access adds up for one point.
 class AccessRun {
@@ -119,30 +101,6 @@ class AccessRun {
   PointWalk walk_;
 };
 
-/// An element outside where there is no value for it: a trap where the access is guarded, else a
-/// wrong proof.
-void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
-                   const Place& place) {
-  int64_t bound = tensor.sizes[static_cast<size_t>(place.outside)];
-  ir::EdgeKind edge = instruction.access->edge;
-  if (edge == ir::EdgeKind::Guard) {
-    return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside, place.index, bound});
-  }
-  core.Break(
-      instruction,
-      fmt::format("touches index {} of dimension {}, which has size {}, though its edge says '{}': "
-                  "check-bounds, or a pass after it, proved what does not hold",
-                  place.index, place.outside, bound,
-                  ir::EnumeratorSpelling(ir::AttrKey::Edge, static_cast<int64_t>(edge))));
-}
-
-/// False, with the core broken, where there is no memory behind the tensor.
-bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor) {
-  if (!tensor.id.valid()) return true;
-  core.Break(instruction, "touches an element of a program's tensor, which only kernels can");
-  return false;
-}
-
 bool MaskHolds(const uint64_t* mask, const AccessRun& run, size_t extra) {
   return !mask || mask[run.extra_offset(extra)] != 0;
 }
@@ -151,24 +109,6 @@ const uint64_t* OptionalElements(const Activation& here, const Instruction& inst
                                  int operand) {
   return operand < 0 ? nullptr
                      : ElementsOf(here, instruction.operands[static_cast<size_t>(operand)]);
-}
-
-/// Element (index…) of a buffer; -1, with the core broken, where it is outside.
-int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
-                     size_t first_index) {
-  int64_t offset = 0;
-  for (size_t d = 0; d < instruction.numbers.size(); ++d) {
-    auto index = static_cast<int64_t>(here.scalar(instruction.operands[first_index + d]));
-    int64_t extent = instruction.numbers[d];
-    if (index < 0 || index >= extent) {
-      core.Break(instruction,
-                 fmt::format("takes index {} of dimension {} of scratch, which has size {}", index,
-                             d, extent));
-      return -1;
-    }
-    offset = offset * extent + index;
-  }
-  return offset;
 }
 
 }  // namespace
@@ -186,13 +126,7 @@ void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction)
   }
   uint64_t offset = 0;
   for (size_t d = 0; d < plan.dims.size(); ++d) {
-    auto index = static_cast<uint64_t>(plan.dims[d].offset);
-    for (const TermPlan& term : plan.dims[d].terms) {
-      Scalar scalar = instruction.op->operand(term.operand)->type()->scalar;
-      index += static_cast<uint64_t>(term.coefficient) *
-               static_cast<uint64_t>(
-                   ir::Extended(scalar, here.scalar(instruction.operands[term.operand])));
-    }
+    uint64_t index = ScalarIndex(here, instruction, plan.dims[d]);
     if (index >= static_cast<uint64_t>(tensor.sizes[d])) {
       if (plan.edge != ir::EdgeKind::Else) {
         return ReportOutside(core, instruction, tensor,
@@ -275,21 +209,15 @@ void RunBufferNew(Core&, Activation& here, const Instruction& instruction) {
 
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
   const Buffer& buffer = here.buffers[instruction.operands[0].index];
-  int64_t offset = BufferOffset(core, here, instruction, 1);
-  if (offset < 0) return;
-  auto place = static_cast<size_t>(offset);
-  if (!buffer.defined[place])
-    return core.Break(
-        instruction, fmt::format("reads element {} of scratch, which nothing has written", offset));
-  here.scalar(instruction.results[0]) = buffer.elements[place];
+  int64_t offset = BufferOffset(core, here, instruction, 1, 0);
+  if (offset < 0 || !IsDefined(core, instruction, buffer, offset)) return;
+  here.scalar(instruction.results[0]) = buffer.elements[static_cast<size_t>(offset)];
 }
 
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction) {
   Buffer& buffer = here.buffers[instruction.operands[1].index];
-  int64_t offset = BufferOffset(core, here, instruction, 2);
-  if (offset < 0) return;
-  buffer.elements[static_cast<size_t>(offset)] = here.scalar(instruction.operands[0]);
-  buffer.defined[static_cast<size_t>(offset)] = true;
+  int64_t offset = BufferOffset(core, here, instruction, 2, 0);
+  if (offset >= 0) Define(buffer, offset, here.scalar(instruction.operands[0]));
 }
 
 }  // namespace kdl::interp

@@ -25,6 +25,8 @@ SlotKind KindOf(ir::Type type) {
       return SlotKind::Blk;
     case TypeKind::Buffer:
       return SlotKind::Buffer;
+    case TypeKind::Vector:
+      return SlotKind::Vector;
     case TypeKind::Event:
       return SlotKind::Event;
   }
@@ -39,6 +41,17 @@ int Find(const std::vector<AxisId>& axes, AxisId axis) {
 /// The only operand of an optional group, by its number; -1: none.
 int OptionalOperand(const Op& op, size_t segment) {
   return op.Segment(segment).empty() ? -1 : static_cast<int>(op.SegmentBegin(segment));
+}
+
+OpForm FormOf(const Instruction& instruction) {
+  OpForm form = OpForm::Scalars;
+  for (const auto* slots : {&instruction.operands, &instruction.results}) {
+    for (Slot slot : *slots) {
+      if (slot.kind == SlotKind::Vector) return OpForm::Vectors;
+      if (slot.kind == SlotKind::Tile) form = OpForm::Tiles;
+    }
+  }
+  return form;
 }
 
 /// Makes the code of one function.
@@ -79,18 +92,16 @@ class FunctionPreparer {
   Instruction MakeInstruction(const Op& op) {
     Instruction made;
     made.op = &op;
-    bool scalar_only = true;
     for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
     for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));
-    for (Slot slot : made.operands) scalar_only = scalar_only && slot.kind != SlotKind::Tile;
-    for (Slot slot : made.results) scalar_only = scalar_only && slot.kind != SlotKind::Tile;
-    made.run = HandlerOf(op.kind(), scalar_only);
-    AddPlans(made, scalar_only);
+    OpForm form = FormOf(made);
+    made.run = HandlerOf(op.kind(), form);
+    AddPlans(made, form);
     for (const ir::Block* region : op.regions()) made.regions.push_back(AddBlock(*region));
     return made;
   }
 
-  void AddPlans(Instruction& made, bool scalar_only) {
+  void AddPlans(Instruction& made, OpForm form) {
     const Op& op = *made.op;
     switch (op.kind()) {
       case OpKind::Const:
@@ -133,7 +144,7 @@ class FunctionPreparer {
         AddSizes(made, op.operand(op.kind() == OpKind::BufferLoad ? 0 : 1)->type());
         break;
       default:
-        if (op.info().has(ir::kElementwise)) AddElementwise(made, scalar_only);
+        if (op.info().has(ir::kElementwise)) AddElementwise(made, form);
     }
   }
 
@@ -187,11 +198,11 @@ class FunctionPreparer {
     }
   }
 
-  void AddElementwise(Instruction& made, bool scalar_only) {
+  void AddElementwise(Instruction& made, OpForm form) {
     const Op& op = *made.op;
     Scalar operand = op.operands().back()->type()->scalar;
     made.eval = ir::FindEval(op.kind(), operand, op.result()->type()->scalar);
-    if (!scalar_only) AddPoints(made, op.result()->type()->axes);
+    if (form == OpForm::Tiles) AddPoints(made, op.result()->type()->axes);
   }
 
   void AddCall(Instruction& made) {

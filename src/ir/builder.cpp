@@ -1,5 +1,7 @@
 #include "ir/builder.h"
 
+#include <array>
+
 namespace kdl::ir {
 
 namespace {
@@ -68,24 +70,35 @@ Value* Builder::Binary(OpKind kind, Value* a, Value* b) {
   KDL_CHECK(a->type()->scalar == b->type()->scalar, "'{}' of {} and {}", Info(kind).spelling,
             Spelling(a->type()->scalar), Spelling(b->type()->scalar));
   Scalar scalar = IsComparison(kind) ? Scalar::Bool : a->type()->scalar;
-  return Make(kind, {a, b}, types().Tile(scalar, UnionAxes(a->type()->axes, b->type()->axes)));
+  return Make(kind, {a, b}, ElementwiseType(scalar, std::array{a, b}));
+}
+
+Type Builder::ElementwiseType(Scalar scalar, std::span<Value* const> operands) const {
+  std::vector<AxisId> axes;
+  for (const Value* operand : operands) {
+    if (IsVector(operand->type())) return types().Vector(scalar, Lanes(operand->type()));
+    axes = UnionAxes(axes, operand->type()->axes);
+  }
+  return types().Tile(scalar, std::move(axes));
 }
 
 Value* Builder::Select(Value* condition, Value* a, Value* b) {
-  std::vector<AxisId> axes =
-      UnionAxes(condition->type()->axes, UnionAxes(a->type()->axes, b->type()->axes));
-  return Make(OpKind::Select, {condition, a, b}, types().Tile(a->type()->scalar, std::move(axes)));
+  return Make(OpKind::Select, {condition, a, b},
+              ElementwiseType(a->type()->scalar, std::array{condition, a, b}));
 }
 
 Value* Builder::Fma(Value* a, Value* b, Value* c) {
-  std::vector<AxisId> axes =
-      UnionAxes(a->type()->axes, UnionAxes(b->type()->axes, c->type()->axes));
-  return Make(OpKind::Fma, {a, b, c}, types().Tile(a->type()->scalar, std::move(axes)));
+  return Make(OpKind::Fma, {a, b, c}, ElementwiseType(a->type()->scalar, std::array{a, b, c}));
 }
 
 Value* Builder::Cast(Value* a, Scalar to) {
   if (a->type()->scalar == to) return a;
-  return Make(OpKind::Cast, {a}, types().Tile(to, a->type()->axes));
+  return Make(OpKind::Cast, {a}, ElementwiseType(to, std::array{a}));
+}
+
+Value* Builder::Splat(Value* a, int64_t lanes) {
+  if (lanes == 1 || IsVector(a->type())) return a;
+  return Make(OpKind::Splat, {a}, types().Vector(a->type()->scalar, lanes));
 }
 
 Value* Builder::Broadcast(Value* a, const std::vector<AxisId>& axes) {

@@ -39,6 +39,8 @@ class Builder {
               std::vector<Attr> attrs = {});
 
   // Scalars and elementwise: the result's type follows from the operands.
+  /// The operands' axes, or lanes, with `scalar` as the element.
+  Type ElementwiseType(Scalar scalar, std::span<Value* const> operands) const;
   Value* Int(Scalar scalar, int64_t value);
   Value* I64(int64_t value) { return Int(Scalar::I64, value); }
   Value* Bool(bool value) { return Int(Scalar::Bool, value); }
@@ -48,7 +50,8 @@ class Builder {
   Value* Binary(OpKind kind, Value* a, Value* b);  ///< comparisons give bool
   Value* Select(Value* condition, Value* a, Value* b);
   Value* Fma(Value* a, Value* b, Value* c);
-  Value* Cast(Value* a, Scalar to);  ///< `a` itself where it is of that scalar
+  Value* Cast(Value* a, Scalar to);       ///< `a` itself where it is of that scalar
+  Value* Splat(Value* a, int64_t lanes);  ///< `a` itself where lanes is 1 or it is a vector
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
 

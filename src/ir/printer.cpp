@@ -100,6 +100,8 @@ std::string TypeText(Type type, const FunctionNames& names) {
       return fmt::format("buffer<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Event:
       return "event";
+    case TypeKind::Vector:
+      return fmt::format("vec<{} x {}>", Spelling(type->scalar), Lanes(type));
   }
   KDL_UNREACHABLE("a type of kind {}", static_cast<int>(type->kind));
 }

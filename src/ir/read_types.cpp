@@ -105,6 +105,24 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
+constexpr int64_t kMaxLanes = 4096;
+
+/// `f32 x 16>` after the `<`.
+Type ReadVector(TextReader& reader) {
+  TextCursor& cursor = reader.cursor;
+  std::optional<Scalar> scalar = ReadScalar(reader);
+  if (!scalar || !cursor.Word("x")) return nullptr;
+  size_t begin = cursor.Here();
+  std::optional<int64_t> lanes = cursor.Integer("a number of lanes");
+  if (!lanes) return nullptr;
+  if (*lanes < 2 || *lanes > kMaxLanes) {
+    cursor.Fail(diag::IrExpected, cursor.From(begin), "a number of lanes from 2 to 4096",
+                fmt::format("{}", *lanes));
+    return nullptr;
+  }
+  return cursor.Sign(">") ? reader.types().Vector(*scalar, *lanes) : nullptr;
+}
+
 }  // namespace
 
 Size ReadSize(TextReader& reader) { return SizeReader(reader).Primary(); }
@@ -141,6 +159,7 @@ Type ReadType(TextReader& reader) {
   if (cursor.TryWord("buffer")) {
     return cursor.Sign("<") ? ReadShaped(reader, TypeKind::Buffer) : nullptr;
   }
+  if (cursor.TryWord("vec")) return cursor.Sign("<") ? ReadVector(reader) : nullptr;
   if (cursor.TryWord("blk")) {
     if (!cursor.Sign("<")) return nullptr;
     std::optional<AxisId> axis = ReadAxis(reader);

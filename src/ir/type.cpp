@@ -37,6 +37,11 @@ Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents) {
   return Intern({TypeKind::Buffer, scalar, {}, std::move(dims)});
 }
 
+Type TypeTable::Vector(Scalar scalar, int64_t lanes) {
+  if (lanes == 1) return ScalarOf(scalar);
+  return Intern({TypeKind::Vector, scalar, {}, {sizes_.Constant(lanes)}});
+}
+
 Type TypeTable::Event() { return Intern({TypeKind::Event, Scalar::I64, {}, {}}); }
 
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {

@@ -24,6 +24,7 @@ enum class TypeKind : uint8_t {
   Tensor,  ///< memory of a device, row-major, innermost stride 1
   Blk,     ///< the run-time facts of one block of an axis: start, size, index
   Buffer,  ///< loop level: per-core scratch, row-major, constant extents
+  Vector,  ///< loop level: a fixed number of lanes, each a scalar
   Event,   ///< programs: the end of a launch or a transfer
 };
 
@@ -32,13 +33,16 @@ struct TypeNode {
   Scalar scalar = Scalar::I64;
   std::vector<AxisId>
       axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
-  std::vector<Size> dims;  ///< Tensor, Buffer: outermost first
+  std::vector<Size> dims;  ///< Tensor, Buffer: outermost first; Vector: one, the number of lanes
 };
 /// Interned: equal means same pointer.
 using Type = const TypeNode*;
 
 inline bool IsScalar(Type type) { return type->kind == TypeKind::Tile && type->axes.empty(); }
 inline bool IsTile(Type type) { return type->kind == TypeKind::Tile; }
+inline bool IsVector(Type type) { return type->kind == TypeKind::Vector; }
+/// How many scalars a scalar (1) or a vector holds.
+inline int64_t Lanes(Type type) { return IsVector(type) ? type->dims[0]->value : 1; }
 
 /// Owns and interns types, and the sizes in them. One table a compile; everything made from it lives as long.
 class TypeTable {
@@ -54,6 +58,8 @@ class TypeTable {
   Type Blk(AxisId axis);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents);
   Type Event();
+  /// `lanes` of a scalar; the scalar's own type where that is 1.
+  Type Vector(Scalar scalar, int64_t lanes);
 
  private:
   Type Intern(TypeNode node);

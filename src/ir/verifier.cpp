@@ -301,18 +301,22 @@ std::string Sentence(const Fault& fault) {
 std::string LoopLevelFault(const Op* op) {
   if (op->info().has(kTileForm)) return "belongs above loop level";
   for (const Value* value : op->results()) {
-    if (!IsScalar(value->type()) && value->type()->kind != TypeKind::Buffer) return "makes a tile";
+    TypeKind kind = value->type()->kind;
+    if (!IsScalar(value->type()) && kind != TypeKind::Buffer && kind != TypeKind::Vector)
+      return "makes a tile";
   }
   for (const Value* value : op->operands()) {
     TypeKind kind = value->type()->kind;
-    if (!IsScalar(value->type()) && kind != TypeKind::Buffer && kind != TypeKind::Tensor)
+    if (!IsScalar(value->type()) && kind != TypeKind::Buffer && kind != TypeKind::Tensor &&
+        kind != TypeKind::Vector)
       return "reads a tile";
   }
   if (!op->HasAttr(AttrKey::Edge)) return "";
   if (op->attr<AttrKey::Edge>() != EdgeKind::Proven) return "its edge is not proven";
   bool is_load = op->kind() == OpKind::Load;
   size_t mask = is_load ? size_t{LoadOp::at_mask} : size_t{StoreOp::at_mask};
-  return op->Segment(mask).empty() ? "" : "has a mask";
+  Type element = is_load ? op->result()->type() : op->operand(0)->type();
+  return IsVector(element) || op->Segment(mask).empty() ? "" : "has a mask";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge
 /// The operand that need not have the others' scalar: a select's condition, a mask.
 bool StandsApart(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
 
-std::string ElementwiseFault(const Op& op) {
+std::string TileShapeFault(const Op& op) {
   for (const Value* operand : op.operands()) {
     if (!IsTile(operand->type())) return "an operand is no scalar or tile";
   }
@@ -71,6 +71,34 @@ std::string ElementwiseFault(const Op& op) {
     return broadcast ? "the result lacks an axis of the value"
                      : "the result's axes are not the union of the operands'";
   }
+  return "";
+}
+
+/// Of an elementwise op with a vector: all vectors have as many lanes.
+std::string LanesFault(const Op& op) {
+  Type result = op.result()->type();
+  if (!IsVector(result)) return "the result is no vector";
+  bool any = false;
+  for (const Value* operand : op.operands()) {
+    Type type = operand->type();
+    if (!IsScalar(type) && !IsVector(type)) return "an operand is neither scalar nor vector";
+    if (IsVector(type) && Lanes(type) != Lanes(result))
+      return fmt::format("vectors of {} and {} lanes", Lanes(type), Lanes(result));
+    any = any || IsVector(type);
+  }
+  return any ? "" : "no operand is a vector";
+}
+
+bool HasVector(const Op& op) {
+  auto is_vector = [](const Value* value) { return IsVector(value->type()); };
+  return std::any_of(op.operands().begin(), op.operands().end(), is_vector) ||
+         std::any_of(op.results().begin(), op.results().end(), is_vector);
+}
+
+std::string ElementwiseFault(const Op& op) {
+  std::string fault = HasVector(op) ? LanesFault(op) : TileShapeFault(op);
+  if (!fault.empty()) return fault;
+  Type result = op.result()->type();
   Scalar scalar = op.operands().back()->type()->scalar;
   for (size_t i = 0; i < op.operands().size(); ++i) {
     Scalar other = op.operand(i)->type()->scalar;
@@ -161,6 +189,14 @@ std::string IotaFault(const Op& op, const Module&) {
 
 // -- Tensors -------------------------------------------------------------------------------------
 
+/// Of a mask that goes with a vector.
+std::string LaneMaskFault(Values mask, Type vector) {
+  if (mask.empty()) return "";
+  Type type = mask[0]->type();
+  bool fits = IsVector(type) && type->scalar == Scalar::Bool && Lanes(type) == Lanes(vector);
+  return fits ? "" : fmt::format("the mask is no vector of {} bools", Lanes(vector));
+}
+
 /// Of the access alone: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor) {
   if (!IsTensor(tensor)) return "the tensor is none";
@@ -185,6 +221,17 @@ std::string AccessFault(const Op& op, const Value* tensor) {
   return all_used ? "" : "an index operand stands in no dimension";
 }
 
+/// Of a load or store of a vector: scalar indices, a proven edge, a mask of as many lanes.
+std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
+  if (vector->scalar != tensor->type()->scalar) return "the vector is not of the tensor's type";
+  for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
+    if (!IsScalar(index->type())) return "an index of a vector's access is no scalar";
+  }
+  if (op.attr<AttrKey::Edge>() != EdgeKind::Proven) return "a vector's access is not proven";
+  if (tensor->type()->dims.empty()) return "a tensor without dimensions has no vectors";
+  return LaneMaskFault(mask, vector);
+}
+
 std::string MaskFault(Values mask) {
   bool fits = mask.empty() || (IsTile(mask[0]->type()) && mask[0]->type()->scalar == Scalar::Bool);
   return fits ? "" : "the mask is no bool";
@@ -193,6 +240,11 @@ std::string MaskFault(Values mask) {
 std::string LoadFault(const Op& op, const Module&) {
   const Value* tensor = op.Segment(LoadOp::at_tensor)[0];
   std::string fault = AccessFault(op, tensor);
+  if (fault.empty() && IsVector(op.result()->type())) {
+    return op.Segment(LoadOp::at_otherwise).empty()
+               ? VectorAccessFault(op, tensor, op.result()->type(), op.Segment(LoadOp::at_mask))
+               : "a vector's access has a value for outside";
+  }
   if (fault.empty()) fault = MaskFault(op.Segment(LoadOp::at_mask));
   if (!fault.empty()) return fault;
   Values otherwise = op.Segment(LoadOp::at_otherwise);
@@ -217,6 +269,8 @@ std::string LoadFault(const Op& op, const Module&) {
 std::string StoreFault(const Op& op, const Module&) {
   const Value* tensor = op.Segment(StoreOp::at_tensor)[0];
   std::string fault = AccessFault(op, tensor);
+  if (fault.empty() && IsVector(op.operand(0)->type()))
+    return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
   if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
   if (!fault.empty()) return fault;
   if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "a store has no value for outside";
@@ -299,7 +353,8 @@ std::string CarryFault(const Op& op, Values inits, size_t first) {
     fault = SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "yielded values");
   if (fault.empty()) fault = SameTypes(op.results(), {inits.begin(), inits.end()}, "results");
   for (const Value* init : inits) {
-    if (fault.empty() && !IsTile(init->type())) fault = "only scalars and tiles are carried";
+    if (fault.empty() && !IsTile(init->type()) && !IsVector(init->type()))
+      fault = "only scalars, tiles and vectors are carried";
   }
   return fault;
 }
@@ -346,7 +401,8 @@ std::string IfFault(const Op& op, const Module&) {
       return fault;
   }
   for (const Value* result : op.results()) {
-    if (!IsTile(result->type())) return "only scalars and tiles leave a branch";
+    if (!IsTile(result->type()) && !IsVector(result->type()))
+      return "only scalars, tiles and vectors leave a branch";
   }
   return "";
 }
@@ -403,22 +459,72 @@ std::string BufferNewFault(const Op& op, const Module&) {
   return "";
 }
 
-std::string BufferFault(const Value* buffer, Values index, const Value* element) {
+std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
   Type type = buffer->type();
   if (type->kind != TypeKind::Buffer) return "the buffer is none";
   if (index.size() != type->dims.size())
     return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
-  if (!IsScalar(element->type()) || element->type()->scalar != type->scalar)
+  bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
+  if (!fits || element->type()->scalar != type->scalar)
     return "the element is not of the buffer's scalar";
+  if (!IsVector(element->type()) && !mask.empty()) return "a mask, but no vector";
+  if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
   return AllI64(index);
 }
 
 std::string BufferLoadFault(const Op& op, const Module&) {
-  return BufferFault(op.operand(0), op.Segment(BufferLoadOp::at_index), op.result());
+  return BufferFault(op.operand(0), op.Segment(BufferLoadOp::at_index), op.result(),
+                     op.Segment(BufferLoadOp::at_mask));
 }
 
 std::string BufferStoreFault(const Op& op, const Module&) {
-  return BufferFault(op.operand(1), op.Segment(BufferStoreOp::at_index), op.operand(0));
+  return BufferFault(op.operand(1), op.Segment(BufferStoreOp::at_index), op.operand(0),
+                     op.Segment(BufferStoreOp::at_mask));
+}
+
+// -- Vectors -------------------------------------------------------------------------------------
+
+std::string SplatFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
+              result->scalar == op.operand(0)->type()->scalar;
+  return fits ? "" : "the result is no vector of the scalar";
+}
+
+std::string LaneMaskOpFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  if (!IsVector(result) || result->scalar != Scalar::Bool)
+    return "the result is no vector of bools";
+  return AllI64(op.operands());
+}
+
+std::string LaneNumbersFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  return IsVector(result) && result->scalar == Scalar::I64 ? "" : "the result is no vector of i64";
+}
+
+std::string HalfFault(const Op& op, const Module&) {
+  Type whole = op.operand(0)->type();
+  Type half = op.result()->type();
+  if (!IsVector(whole) || Lanes(whole) % 2 != 0) return "the value has no halves";
+  int64_t part = op.attr<AttrKey::Part>();
+  if (part != 0 && part != 1) return fmt::format("there is no part {}", part);
+  bool fits = (IsScalar(half) || IsVector(half)) && half->scalar == whole->scalar &&
+              2 * Lanes(half) == Lanes(whole);
+  return fits ? "" : "the result is not half of the value";
+}
+
+std::string TransposeFault(const Op& op, const Module&) {
+  if (op.operands().empty()) return "there is no row";
+  Type type = op.operand(0)->type();
+  if (!IsVector(type)) return "a row is no vector";
+  auto same = [&](const Value* value) { return value->type() == type; };
+  auto rows = static_cast<size_t>(Lanes(type));
+  bool square = op.operands().size() == rows && op.results().size() == rows;
+  if (!square) return fmt::format("not {} rows and results", rows);
+  bool equal = std::all_of(op.operands().begin(), op.operands().end(), same) &&
+               std::all_of(op.results().begin(), op.results().end(), same);
+  return equal ? "" : "rows and results differ in type";
 }
 
 // -- Programs ------------------------------------------------------------------------------------
@@ -504,6 +610,11 @@ constexpr Hook kHooks[] = {
     {OpKind::BufferNew, &BufferNewFault},
     {OpKind::BufferLoad, &BufferLoadFault},
     {OpKind::BufferStore, &BufferStoreFault},
+    {OpKind::Splat, &SplatFault},
+    {OpKind::LaneMask, &LaneMaskOpFault},
+    {OpKind::LaneNumbers, &LaneNumbersFault},
+    {OpKind::Half, &HalfFault},
+    {OpKind::Transpose, &TransposeFault},
     {OpKind::Alloc, &AllocFault},
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},

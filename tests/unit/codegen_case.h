@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <string>
@@ -154,6 +155,25 @@ inline std::vector<std::vector<uint64_t>> PointsOf(const Case& c) {
     }
   }
   return columns;
+}
+
+/// The patterns as elements in memory.
+inline std::vector<char> Packed(Scalar scalar, const std::vector<uint64_t>& patterns) {
+  auto bytes = static_cast<size_t>(Bytes(scalar));
+  std::vector<char> memory(patterns.size() * bytes + 1);
+  for (size_t n = 0; n < patterns.size(); ++n) {
+    std::memcpy(memory.data() + n * bytes, &patterns[n], bytes);
+  }
+  return memory;
+}
+
+/// The elements in memory as patterns.
+inline std::vector<uint64_t> Unpacked(Scalar scalar, const std::vector<char>& memory,
+                                      size_t count) {
+  auto bytes = static_cast<size_t>(Bytes(scalar));
+  std::vector<uint64_t> patterns(count);
+  for (size_t n = 0; n < count; ++n) std::memcpy(&patterns[n], memory.data() + n * bytes, bytes);
+  return patterns;
 }
 
 inline bool SameValue(Scalar scalar, uint64_t a, uint64_t b) {

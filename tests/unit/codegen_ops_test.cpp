@@ -28,15 +28,6 @@ std::string KernelText(const Case& c) {
       c.name(), params, Spelling(c.result), loads, ir::Info(c.kind).spelling, operands);
 }
 
-std::vector<char> Packed(Scalar scalar, const std::vector<uint64_t>& patterns) {
-  auto bytes = static_cast<size_t>(Bytes(scalar));
-  std::vector<char> memory(patterns.size() * bytes + 1);
-  for (size_t n = 0; n < patterns.size(); ++n) {
-    std::memcpy(memory.data() + n * bytes, &patterns[n], bytes);
-  }
-  return memory;
-}
-
 void Compare(const LoadedModule& module, const Case& c) {
   std::vector<std::vector<uint64_t>> columns = PointsOf(c);
   std::vector<uint64_t> expected = Expected(c, columns);

@@ -11,7 +11,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Elementwise ops on scalars. An f16 or bf16 is widened to f32, which holds it exactly, and the
+// Elementwise ops on scalars and vectors. An f16 or bf16 is widened to f32, which holds it exactly, and the
 // result rounded back: f32 has more than twice their precision plus two bits, so this is the one
 // correct rounding.
 
@@ -22,12 +22,19 @@ namespace {
 using ir::OpKind;
 using llvm::Intrinsic::ID;
 
-/// An operand in the type in which it is computed with.
+/// An operand in the type in which it is computed with. Beside a vector a scalar stands for every
+/// lane.
 llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
   llvm::Value* bits = emitter.Get(value);
-  return IsNarrowFloat(scalar) ? WidenNarrowFloat(emitter, scalar, bits) : bits;
+  if (IsNarrowFloat(scalar)) bits = WidenNarrowFloat(emitter, scalar, bits);
+  return Splat(emitter, bits, ir::Lanes(op->result()->type()));
+}
+
+/// An operand as it is kept, of as many lanes as the result.
+llvm::Value* KeptOperand(Emitter& emitter, const ir::Op* op, size_t i) {
+  return Splat(emitter, emitter.Get(op->operand(i)), ir::Lanes(op->result()->type()));
 }
 
 /// Stores a result that was computed in the type that Operand gives.
@@ -113,7 +120,7 @@ void EmitShift(Emitter& emitter, ir::Op* op) {
   auto instruction = Look(kBinaryOps, op);
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
-  auto* mask = llvm::ConstantInt::get(b->getType(), b->getType()->getIntegerBitWidth() - 1);
+  auto* mask = llvm::ConstantInt::get(b->getType(), b->getType()->getScalarSizeInBits() - 1);
   SetComputed(emitter, op,
               emitter.builder.CreateBinOp(instruction, a, emitter.builder.CreateAnd(b, mask)));
 }
@@ -156,9 +163,10 @@ void EmitNot(Emitter& emitter, ir::Op* op) {
 }
 
 void EmitSelect(Emitter& emitter, ir::Op* op) {
+  // A scalar condition chooses between whole vectors.
   emitter.Set(op->result(),
-              emitter.builder.CreateSelect(emitter.Get(op->operand(0)), emitter.Get(op->operand(1)),
-                                           emitter.Get(op->operand(2))));
+              emitter.builder.CreateSelect(emitter.Get(op->operand(0)), KeptOperand(emitter, op, 1),
+                                           KeptOperand(emitter, op, 2)));
 }
 
 void EmitSame(Emitter& emitter, ir::Op* op) {
@@ -196,9 +204,13 @@ llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
   return builder.CreateAnd(builder.CreateICmpNE(remainder, zero), other_sign);
 }
 
-void TrapOnZero(Emitter& emitter, const ir::Op* op, llvm::Value* b) {
+void TrapOnZero(Emitter& emitter, const ir::Op* op) {
   auto& builder = emitter.builder;
+  llvm::Value* b = emitter.Get(op->operand(1));
   llvm::Value* ok = builder.CreateICmpNE(b, llvm::ConstantInt::get(b->getType(), 0));
+  auto* known = llvm::dyn_cast<llvm::Constant>(ok);
+  if (known && known->isAllOnesValue()) return;
+  if (ok->getType()->isVectorTy()) ok = builder.CreateAndReduce(ok);
   TrapUnless(emitter, ok, LocationOf(op, KDL_TRAP_DIVISION), builder.getInt64(0),
              builder.getInt64(0));
 }
@@ -207,7 +219,7 @@ void EmitDiv(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   if (IsFloat(OperandScalar(op))) return SetComputed(emitter, op, emitter.builder.CreateFDiv(a, b));
-  TrapOnZero(emitter, op, b);
+  TrapOnZero(emitter, op);
   emitter.Set(op->result(), EmitFloorDivide(emitter, a, b, IsSigned(OperandScalar(op))));
 }
 
@@ -215,7 +227,7 @@ void EmitRem(Emitter& emitter, ir::Op* op) {
   KDL_CHECK(IsInteger(OperandScalar(op)), "'rem' of {}", Spelling(OperandScalar(op)));
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
-  TrapOnZero(emitter, op, b);
+  TrapOnZero(emitter, op);
   emitter.Set(op->result(), EmitFloorModulo(emitter, a, b, IsSigned(OperandScalar(op))));
 }
 
@@ -224,16 +236,17 @@ void EmitRem(Emitter& emitter, ir::Op* op) {
 void EmitToBits(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = emitter.Get(op->operand(0));
-  llvm::Type* type = RegisterType(emitter.context(), op->result()->type()->scalar);
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
   KDL_CHECK(!IsNarrowFloat(OperandScalar(op)), "'to_bits' of {}", Spelling(OperandScalar(op)));
-  uint64_t quiet = type->isIntegerTy(32) ? uint64_t{0x7FC00000} : uint64_t{0x7FF8000000000000};
+  uint64_t quiet =
+      type->getScalarSizeInBits() == 32 ? uint64_t{0x7FC00000} : uint64_t{0x7FF8000000000000};
   emitter.Set(op->result(),
               builder.CreateSelect(builder.CreateFCmpUNO(a, a), llvm::ConstantInt::get(type, quiet),
                                    builder.CreateBitCast(a, type)));
 }
 
 void EmitFromBits(Emitter& emitter, ir::Op* op) {
-  llvm::Type* type = RegisterType(emitter.context(), op->result()->type()->scalar);
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
   emitter.Set(op->result(), emitter.builder.CreateBitCast(emitter.Get(op->operand(0)), type));
 }
 

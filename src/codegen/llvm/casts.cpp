@@ -1,5 +1,6 @@
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -19,59 +20,63 @@ namespace {
 /// f64 to f32, rounded to odd. NaN and infinity stay.
 llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
   auto& builder = emitter.builder;
-  llvm::Value* nearest = builder.CreateFPTrunc(value, builder.getFloatTy());
-  llvm::Value* back = builder.CreateFPExt(nearest, builder.getDoubleTy());
-  llvm::Value* bits = builder.CreateBitCast(nearest, builder.getInt32Ty());
+  llvm::Type* f32 = WithLanesOf(value, builder.getFloatTy());
+  llvm::Value* nearest = builder.CreateFPTrunc(value, f32);
+  llvm::Value* back = builder.CreateFPExt(nearest, value->getType());
+  llvm::Value* bits = builder.CreateBitCast(nearest, WithLanesOf(value, builder.getInt32Ty()));
   llvm::Value* too_large =
       builder.CreateFCmpOGT(builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
                             builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value));
   llvm::Value* truncated = builder.CreateSub(bits, builder.CreateZExt(too_large, bits->getType()));
-  llvm::Value* odd = builder.CreateOr(truncated, builder.getInt32(1));
+  llvm::Value* odd = builder.CreateOr(truncated, 1);
   llvm::Value* inexact = builder.CreateFCmpONE(back, value);
-  return builder.CreateBitCast(builder.CreateSelect(inexact, odd, bits), builder.getFloatTy());
+  return builder.CreateBitCast(builder.CreateSelect(inexact, odd, bits), f32);
 }
 
 /// f32 to the bits of a bf16, to nearest even; a NaN stays one.
 llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
   auto& builder = emitter.builder;
-  llvm::Value* bits = builder.CreateBitCast(value, builder.getInt32Ty());
+  llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
   llvm::Value* last = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);
-  llvm::Value* rounded = builder.CreateAdd(bits, builder.CreateAdd(last, builder.getInt32(0x7FFF)));
-  llvm::Value* quiet = builder.CreateOr(bits, builder.getInt32(0x00400000));
+  llvm::Value* bias = builder.CreateAdd(last, llvm::ConstantInt::get(last->getType(), 0x7FFF));
+  llvm::Value* rounded = builder.CreateAdd(bits, bias);
+  llvm::Value* quiet = builder.CreateOr(bits, 0x00400000);
   llvm::Value* result = builder.CreateSelect(builder.CreateFCmpUNO(value, value), quiet, rounded);
-  return builder.CreateTrunc(builder.CreateLShr(result, 16), builder.getInt16Ty());
+  return builder.CreateTrunc(builder.CreateLShr(result, 16),
+                             WithLanesOf(value, builder.getInt16Ty()));
 }
 
 /// f32 to the bits of an f16 or bf16.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
   if (to == Scalar::BF16) return Bf16FromF32(emitter, value);
   auto& builder = emitter.builder;
-  return builder.CreateBitCast(builder.CreateFPTrunc(value, builder.getHalfTy()),
-                               builder.getInt16Ty());
+  llvm::Value* half = builder.CreateFPTrunc(value, WithLanesOf(value, builder.getHalfTy()));
+  return builder.CreateBitCast(half, WithLanesOf(value, builder.getInt16Ty()));
 }
 
 /// A 64-bit integer as an f64 that is rounded to odd: above 2^53 the low 11 bits become one that
 /// says whether any was set. They are gone from the value then, so the conversion is exact.
 llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   auto& builder = emitter.builder;
+  auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(value->getType(), bits); };
   llvm::Value* low = builder.CreateAnd(value, 0x7FF);
   llvm::Value* high = builder.CreateAnd(value, ~uint64_t{0x7FF});
-  llvm::Value* any =
-      builder.CreateZExt(builder.CreateICmpNE(low, builder.getInt64(0)), value->getType());
+  llvm::Value* any = builder.CreateZExt(builder.CreateICmpNE(low, constant(0)), value->getType());
   llvm::Value* sticky = builder.CreateOr(high, builder.CreateShl(any, 11));
   llvm::Value* magnitude =
       is_signed ? builder.CreateBinaryIntrinsic(llvm::Intrinsic::abs, value, builder.getFalse())
                 : value;
-  llvm::Value* is_large = builder.CreateICmpUGE(magnitude, builder.getInt64(uint64_t{1} << 53));
+  llvm::Value* is_large = builder.CreateICmpUGE(magnitude, constant(uint64_t{1} << 53));
+  llvm::Type* f64 = WithLanesOf(value, builder.getDoubleTy());
   value = builder.CreateSelect(is_large, sticky, value);
-  return is_signed ? builder.CreateSIToFP(value, builder.getDoubleTy())
-                   : builder.CreateUIToFP(value, builder.getDoubleTy());
+  return is_signed ? builder.CreateSIToFP(value, f64) : builder.CreateUIToFP(value, f64);
 }
 
 llvm::Value* FloatFromInteger(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to) {
   auto& builder = emitter.builder;
   bool is_signed = IsSigned(from);
-  auto convert = [&](llvm::Type* type) {
+  auto convert = [&](llvm::Type* scalar) {
+    llvm::Type* type = WithLanesOf(value, scalar);
     return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
   };
   if (!IsNarrowFloat(to)) return convert(RegisterType(emitter.context(), to));
@@ -83,12 +88,41 @@ llvm::Value* FloatFromInteger(Emitter& emitter, llvm::Value* value, Scalar from,
 
 llvm::Value* FloatFromFloat(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to) {
   auto& builder = emitter.builder;
-  if (to == Scalar::F64) return builder.CreateFPExt(value, builder.getDoubleTy());
-  if (!IsNarrowFloat(to)) return builder.CreateFPTrunc(value, builder.getFloatTy());
+  if (to == Scalar::F64)
+    return builder.CreateFPExt(value, WithLanesOf(value, builder.getDoubleTy()));
+  if (!IsNarrowFloat(to))
+    return builder.CreateFPTrunc(value, WithLanesOf(value, builder.getFloatTy()));
   return NarrowFromF32(emitter, from == Scalar::F64 ? RoundToOdd(emitter, value) : value, to);
 }
 
+/// fptosi.sat and fptoui.sat of vectors, which LLVM 19 takes apart into scalars: lanes beyond the
+/// integer's range, and NaN, convert 0, and those beyond get the end of the range afterwards. Both
+/// bounds are powers of two, or 0, so they are exact.
+llvm::Value* VectorIntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
+  auto& builder = emitter.builder;
+  bool is_signed = IsSigned(to);
+  auto bits = static_cast<unsigned>(Bytes(to)) * 8;
+  llvm::Type* type = WithLanesOf(value, builder.getIntNTy(bits));
+  double above = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
+  llvm::Constant* bound = llvm::ConstantFP::get(value->getType(), above);
+  llvm::Constant* lower = llvm::ConstantFP::get(value->getType(), is_signed ? -above : 0.0);
+  llvm::Value* inside =
+      builder.CreateAnd(builder.CreateFCmpOGT(value, lower), builder.CreateFCmpOLT(value, bound));
+  llvm::Value* safe =
+      builder.CreateSelect(inside, value, llvm::ConstantFP::get(value->getType(), 0.0));
+  llvm::Value* result =
+      is_signed ? builder.CreateFPToSI(safe, type) : builder.CreateFPToUI(safe, type);
+  auto largest = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  result = builder.CreateSelect(builder.CreateFCmpOGE(value, bound),
+                                llvm::ConstantInt::get(type, largest), result);
+  if (!is_signed) return result;
+  auto smallest = llvm::APInt::getSignedMinValue(bits);
+  return builder.CreateSelect(builder.CreateFCmpOLE(value, lower),
+                              llvm::ConstantInt::get(type, smallest), result);
+}
+
 llvm::Value* IntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
+  if (value->getType()->isVectorTy()) return VectorIntegerFromFloat(emitter, value, to);
   auto id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return emitter.builder.CreateIntrinsic(
       id, {RegisterType(emitter.context(), to), value->getType()}, {value});
@@ -105,12 +139,13 @@ void EmitCastOp(Emitter& emitter, ir::Op* op) {
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits) {
   auto& builder = emitter.builder;
   if (from == Scalar::F16) {
-    return builder.CreateFPExt(builder.CreateBitCast(bits, builder.getHalfTy()),
-                               builder.getFloatTy());
+    llvm::Value* half = builder.CreateBitCast(bits, WithLanesOf(bits, builder.getHalfTy()));
+    return builder.CreateFPExt(half, WithLanesOf(bits, builder.getFloatTy()));
   }
   KDL_CHECK(from == Scalar::BF16, "{} is not narrow", Spelling(from));
-  llvm::Value* wide = builder.CreateShl(builder.CreateZExt(bits, builder.getInt32Ty()), 16);
-  return builder.CreateBitCast(wide, builder.getFloatTy());
+  llvm::Value* wide = builder.CreateZExt(bits, WithLanesOf(bits, builder.getInt32Ty()));
+  return builder.CreateBitCast(builder.CreateShl(wide, 16),
+                               WithLanesOf(bits, builder.getFloatTy()));
 }
 
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to) {
@@ -131,7 +166,8 @@ llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar 
                          : FloatFromInteger(emitter, value, from, to);
   }
   if (IsFloat(from)) return IntegerFromFloat(emitter, value, to);
-  return builder.CreateIntCast(value, RegisterType(emitter.context(), to), IsSigned(from));
+  return builder.CreateIntCast(value, WithLanesOf(value, RegisterType(emitter.context(), to)),
+                               IsSigned(from));
 }
 
 std::vector<EmitRow> CastRows() { return {{ir::OpKind::Cast, EmitCastOp}}; }

@@ -26,7 +26,7 @@ std::vector<llvm::Value*> GetAll(Emitter& emitter, std::span<ir::Value* const> v
 }
 
 llvm::PHINode* MakePhi(Emitter& emitter, const ir::Value* value) {
-  llvm::Type* type = RegisterType(emitter.context(), value->type()->scalar);
+  llvm::Type* type = RegisterType(emitter.context(), value->type());
   return emitter.builder.CreatePHI(type, 2, value->name().text());
 }
 

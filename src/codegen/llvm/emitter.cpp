@@ -15,7 +15,8 @@ using EmitTable = std::array<EmitFunction, ir::kOpCount>;
 
 EmitTable MakeTable() {
   EmitTable table{};
-  for (const auto& rows : {ArithmeticRows(), CastRows(), MemoryRows(), ControlRows()}) {
+  for (const auto& rows :
+       {ArithmeticRows(), CastRows(), VectorRows(), MemoryRows(), ControlRows()}) {
     for (const EmitRow& row : rows) table[static_cast<size_t>(row.kind)] = row.emit;
   }
   return table;
@@ -34,6 +35,12 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar) {
   if (scalar == Scalar::F32) return llvm::Type::getFloatTy(context);
   if (scalar == Scalar::F64) return llvm::Type::getDoubleTy(context);
   return llvm::Type::getIntNTy(context, static_cast<unsigned>(Bytes(scalar)) * 8);
+}
+
+llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type) {
+  llvm::Type* scalar = RegisterType(context, type->scalar);
+  if (!ir::IsVector(type)) return scalar;
+  return llvm::FixedVectorType::get(scalar, static_cast<unsigned>(ir::Lanes(type)));
 }
 
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {

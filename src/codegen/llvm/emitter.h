@@ -67,15 +67,20 @@ struct Emitter {
       : module(m), abi(types), kernel(k), code(c), builder(m.getContext()) {}
 
   llvm::LLVMContext& context() const { return module.getContext(); }
-  /// The value of a scalar operand.
+  /// The value of a scalar or vector operand.
   llvm::Value* Get(const ir::Value* value) const;
   void Set(const ir::Value* value, llvm::Value* llvm_value) { scalars[value] = llvm_value; }
 };
 
 /// How a scalar lives in a register: bool i1, f16 and bf16 their bits, the rest as it is; and in
-/// memory: bool i8.
+/// memory: bool i8. A vector is one of these.
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
+llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);
+/// `scalar`, or a vector of it with the lanes of `like` where that is a vector.
+inline llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
+  return like->getType()->getWithNewType(scalar);
+}
 
 /// Emits the instructions of one op. A row of the table: one a kind of op that exists at loop
 /// level.
@@ -87,6 +92,7 @@ struct EmitRow {
 std::vector<EmitRow> ArithmeticRows();
 std::vector<EmitRow> CastRows();
 std::vector<EmitRow> MemoryRows();
+std::vector<EmitRow> VectorRows();
 std::vector<EmitRow> ControlRows();
 
 /// Emits a block's ops, without its terminator, at the builder's place.
@@ -100,6 +106,10 @@ llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 // casts.cpp
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits);  ///< to float
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to);
+
+// vectors.cpp
+/// `value` in every lane of a vector of `lanes`; itself where it is a vector or lanes is 1.
+llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 
 // memory.cpp
 /// Makes `memories`: tensors' addresses and strides, buffers' places, and what overlaps what.

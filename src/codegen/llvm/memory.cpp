@@ -38,8 +38,18 @@ llvm::Value* Scaled(Emitter& emitter, llvm::Value* value, llvm::Value* factor) {
   return constant && constant->isOne() ? value : emitter.builder.CreateMul(value, factor);
 }
 
-llvm::Value* ElementAddress(Emitter& emitter, const Memory& memory, Scalar scalar,
-                            const std::vector<llvm::Value*>& index) {
+/// A scalar in memory, or side by side the lanes of a vector.
+struct Element {
+  const Memory& memory;
+  ir::Type type;
+  std::vector<llvm::Value*> index;
+  llvm::Value* mask = nullptr;  ///< which lanes are touched; null: all
+
+  llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(Bytes(type->scalar))); }
+};
+
+llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
+  const auto& [memory, type, index, mask] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   llvm::Value* offset = nullptr;
@@ -47,8 +57,10 @@ llvm::Value* ElementAddress(Emitter& emitter, const Memory& memory, Scalar scala
     offset = AddTo(emitter, offset, Scaled(emitter, index[d], memory.strides[d]));
   }
   if (!offset) return memory.base;
-  return emitter.builder.CreateInBoundsGEP(MemoryType(emitter.context(), scalar), memory.base,
-                                           offset);
+  llvm::Type* unit = MemoryType(emitter.context(), type->scalar);
+  // Before lane 0 that is masked off there may be no memory.
+  return mask ? emitter.builder.CreateGEP(unit, memory.base, offset)
+              : emitter.builder.CreateInBoundsGEP(unit, memory.base, offset);
 }
 
 void SetScopes(llvm::Instruction* access, const Memory& memory) {
@@ -57,24 +69,35 @@ void SetScopes(llvm::Instruction* access, const Memory& memory) {
   if (memory.noalias) access->setMetadata(llvm::LLVMContext::MD_noalias, memory.noalias);
 }
 
-llvm::Value* LoadElement(Emitter& emitter, const Memory& memory, Scalar scalar,
-                         const std::vector<llvm::Value*>& index) {
-  llvm::Value* address = ElementAddress(emitter, memory, scalar, index);
-  auto* load = emitter.builder.CreateAlignedLoad(MemoryType(emitter.context(), scalar), address,
-                                                 llvm::Align(static_cast<uint64_t>(Bytes(scalar))));
-  SetScopes(load, memory);
-  if (scalar != Scalar::Bool) return load;
-  return emitter.builder.CreateICmpNE(load, emitter.builder.getInt8(0));
+llvm::Value* LoadElement(Emitter& emitter, const Element& element) {
+  auto& builder = emitter.builder;
+  llvm::Value* address = ElementAddress(emitter, element);
+  llvm::Type* type = RegisterType(emitter.context(), element.type)
+                         ->getWithNewType(MemoryType(emitter.context(), element.type->scalar));
+  llvm::Instruction* load = nullptr;
+  if (element.mask) {
+    load = builder.CreateMaskedLoad(type, address, element.align(), element.mask,
+                                    llvm::Constant::getNullValue(type));
+  } else {
+    load = builder.CreateAlignedLoad(type, address, element.align());
+  }
+  SetScopes(load, element.memory);
+  if (element.type->scalar != Scalar::Bool) return load;
+  return builder.CreateICmpNE(load, llvm::Constant::getNullValue(type));
 }
 
-void StoreElement(Emitter& emitter, const Memory& memory, Scalar scalar,
-                  const std::vector<llvm::Value*>& index, llvm::Value* value) {
-  llvm::Value* address = ElementAddress(emitter, memory, scalar, index);
-  if (scalar == Scalar::Bool)
-    value = emitter.builder.CreateZExt(value, emitter.builder.getInt8Ty());
-  auto* store = emitter.builder.CreateAlignedStore(
-      value, address, llvm::Align(static_cast<uint64_t>(Bytes(scalar))));
-  SetScopes(store, memory);
+void StoreElement(Emitter& emitter, const Element& element, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  llvm::Value* address = ElementAddress(emitter, element);
+  if (element.type->scalar == Scalar::Bool)
+    value = builder.CreateZExt(value, WithLanesOf(value, builder.getInt8Ty()));
+  llvm::Instruction* store = nullptr;
+  if (element.mask) {
+    store = builder.CreateMaskedStore(value, address, element.align(), element.mask);
+  } else {
+    store = builder.CreateAlignedStore(value, address, element.align());
+  }
+  SetScopes(store, element.memory);
 }
 
 std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
@@ -94,24 +117,34 @@ std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
   return index;
 }
 
-void CheckPlain(const ir::Op* op, const ir::Value* mask) {
-  KDL_CHECK(!mask && op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven,
-            "'{}' at loop level is proven and has no mask", op->info().spelling);
+/// The value of an optional mask; null: there is none.
+llvm::Value* MaskOf(Emitter& emitter, const ir::Value* mask) {
+  return mask ? emitter.Get(mask) : nullptr;
+}
+
+void CheckPlain(const ir::Op* op, const ir::Value* mask, ir::Type type) {
+  KDL_CHECK(op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven, "'{}' at loop level is proven",
+            op->info().spelling);
+  KDL_CHECK(!mask || ir::IsVector(type), "'{}' of a scalar has no mask", op->info().spelling);
 }
 
 void EmitLoad(Emitter& emitter, ir::Op* op) {
   ir::LoadOp load(op);
-  CheckPlain(op, load.mask());
-  emitter.Set(op->result(),
-              LoadElement(emitter, emitter.memories.at(load.tensor()), op->result()->type()->scalar,
-                          AccessIndex(emitter, op, load.index())));
+  ir::Type type = op->result()->type();
+  CheckPlain(op, load.mask(), type);
+  emitter.Set(op->result(), LoadElement(emitter, {emitter.memories.at(load.tensor()), type,
+                                                  AccessIndex(emitter, op, load.index()),
+                                                  MaskOf(emitter, load.mask())}));
 }
 
 void EmitStore(Emitter& emitter, ir::Op* op) {
   ir::StoreOp store(op);
-  CheckPlain(op, store.mask());
-  StoreElement(emitter, emitter.memories.at(store.tensor()), store.value()->type()->scalar,
-               AccessIndex(emitter, op, store.index()), emitter.Get(store.value()));
+  ir::Type type = store.value()->type();
+  CheckPlain(op, store.mask(), type);
+  StoreElement(emitter,
+               {emitter.memories.at(store.tensor()), type, AccessIndex(emitter, op, store.index()),
+                MaskOf(emitter, store.mask())},
+               emitter.Get(store.value()));
 }
 
 std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* const> operands) {
@@ -129,15 +162,18 @@ void EmitBufferNew(Emitter& emitter, ir::Op* op) {
 
 void EmitBufferLoad(Emitter& emitter, ir::Op* op) {
   ir::BufferLoadOp load(op);
-  emitter.Set(op->result(),
-              LoadElement(emitter, emitter.memories.at(load.buffer()), op->result()->type()->scalar,
-                          BufferIndex(emitter, load.index())));
+  emitter.Set(
+      op->result(),
+      LoadElement(emitter, {emitter.memories.at(load.buffer()), op->result()->type(),
+                            BufferIndex(emitter, load.index()), MaskOf(emitter, load.mask())}));
 }
 
 void EmitBufferStore(Emitter& emitter, ir::Op* op) {
   ir::BufferStoreOp store(op);
-  StoreElement(emitter, emitter.memories.at(store.buffer()), store.value()->type()->scalar,
-               BufferIndex(emitter, store.index()), emitter.Get(store.value()));
+  StoreElement(emitter,
+               {emitter.memories.at(store.buffer()), store.value()->type(),
+                BufferIndex(emitter, store.index()), MaskOf(emitter, store.mask())},
+               emitter.Get(store.value()));
 }
 
 Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {

@@ -1,0 +1,82 @@
+#include "interp/elements.h"
+
+#include <cstring>
+
+#include "ir/eval.h"
+
+namespace kdl::interp {
+
+uint64_t ReadElement(const std::byte* from, Scalar scalar) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, static_cast<size_t>(Bytes(scalar)));
+  return scalar == Scalar::Bool ? (bits != 0 ? 1 : 0) : bits;
+}
+
+void WriteElement(std::byte* to, Scalar scalar, uint64_t bits) {
+  std::memcpy(to, &bits, static_cast<size_t>(Bytes(scalar)));
+}
+
+void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
+                   const Place& place) {
+  int64_t bound = tensor.sizes[static_cast<size_t>(place.outside)];
+  ir::EdgeKind edge = instruction.access->edge;
+  if (edge == ir::EdgeKind::Guard) {
+    return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside, place.index, bound});
+  }
+  core.Break(
+      instruction,
+      fmt::format("touches index {} of dimension {}, which has size {}, though its edge says '{}': "
+                  "check-bounds, or a pass after it, proved what does not hold",
+                  place.index, place.outside, bound,
+                  ir::EnumeratorSpelling(ir::AttrKey::Edge, static_cast<int64_t>(edge))));
+}
+
+bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor) {
+  if (!tensor.id.valid()) return true;
+  core.Break(instruction, "touches an element of a program's tensor, which only kernels can");
+  return false;
+}
+
+uint64_t ScalarIndex(Activation& here, const Instruction& instruction, const DimPlan& dim) {
+  auto index = static_cast<uint64_t>(dim.offset);
+  for (const TermPlan& term : dim.terms) {
+    Scalar scalar = instruction.op->operand(term.operand)->type()->scalar;
+    uint64_t bits = here.scalar(instruction.operands[term.operand]);
+    index +=
+        static_cast<uint64_t>(term.coefficient) * static_cast<uint64_t>(ir::Extended(scalar, bits));
+  }
+  return index;
+}
+
+int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
+                     size_t first_index, int64_t lane) {
+  int64_t offset = 0;
+  size_t rank = instruction.numbers.size();
+  for (size_t d = 0; d < rank; ++d) {
+    uint64_t index = here.scalar(instruction.operands[first_index + d]);
+    if (d + 1 == rank) index += static_cast<uint64_t>(lane);
+    int64_t extent = instruction.numbers[d];
+    if (index >= static_cast<uint64_t>(extent)) {
+      core.Break(instruction,
+                 fmt::format("takes index {} of dimension {} of scratch, which has size {}",
+                             static_cast<int64_t>(index), d, extent));
+      return -1;
+    }
+    offset = offset * extent + static_cast<int64_t>(index);
+  }
+  return offset;
+}
+
+bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset) {
+  if (buffer.defined[static_cast<size_t>(offset)]) return true;
+  core.Break(instruction,
+             fmt::format("reads element {} of scratch, which nothing has written", offset));
+  return false;
+}
+
+void Define(Buffer& buffer, int64_t offset, uint64_t bits) {
+  buffer.elements[static_cast<size_t>(offset)] = bits;
+  buffer.defined[static_cast<size_t>(offset)] = true;
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "interp/core.h"
+
+namespace kdl::interp {
+
+// One element of a tensor or of scratch: where it is, whether it may be touched, what it holds.
+
+uint64_t ReadElement(const std::byte* from, Scalar scalar);
+void WriteElement(std::byte* to, Scalar scalar, uint64_t bits);
+
+/// An element's address, or the first dimension whose index is outside.
+struct Place {
+  std::byte* address = nullptr;
+  int outside = -1;
+  int64_t index = 0;
+};
+
+/// An element outside where there is no value for it: a trap where the access is guarded, else a
+/// wrong proof.
+void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
+                   const Place& place);
+
+/// False, with the core broken, where there is no memory behind the tensor.
+bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);
+
+/// The index of a dimension whose terms are all scalars; a negative one wraps to above any size.
+uint64_t ScalarIndex(Activation& here, const Instruction& instruction, const DimPlan& dim);
+
+/// The number of element (index…) of a buffer, `lane` elements further along the last dimension;
+/// -1, with the core broken, where it is outside.
+int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
+                     size_t first_index, int64_t lane);
+
+/// False, with the core broken, where nothing has written the element.
+bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
+void Define(Buffer& buffer, int64_t offset, uint64_t bits);
+
+}  // namespace kdl::interp

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include "codegen_case.h"
+#include "codegen_run.h"
+
+// Every elementwise op on vectors of every scalar that it is defined on, some operands scalars,
+// against ir/eval.h.
+
+namespace kdl::codegen {
+
+namespace {
+
+/// An elementwise op on vectors.
+struct VectorCase {
+  Case scalar;
+  size_t lanes;
+  size_t spread;  ///< the operand that is a scalar; the arity: none
+
+  std::string name() const { return fmt::format("x{}_{}_{}", lanes, spread, scalar.name()); }
+  std::string type(size_t operand) const {
+    std::string_view scalar_type = Spelling(scalar.operand_scalar(operand));
+    return operand == spread ? std::string(scalar_type)
+                             : fmt::format("vec<{} x {}>", scalar_type, lanes);
+  }
+};
+
+std::vector<VectorCase> VectorCases(size_t lanes) {
+  std::vector<VectorCase> cases;
+  for (const Case& c : AllCases()) {
+    if (ir::Info(c.kind).has(ir::kTileForm)) continue;
+    for (size_t spread = c.arity == 1 ? 1 : 0; spread <= c.arity; ++spread)
+      cases.push_back({c, lanes, spread});
+  }
+  return cases;
+}
+
+std::string KernelText(const VectorCase& v) {
+  const Case& c = v.scalar;
+  std::string params;
+  std::string loads;
+  std::string operands;
+  for (size_t i = 0; i < c.arity; ++i) {
+    params += fmt::format("%x{}: tensor<{},[N]> in, ", i, Spelling(c.operand_scalar(i)));
+    loads += fmt::format("    %v{0} = load %x{0}[%n] {{edge = proven}} : {1}\n", i, v.type(i));
+    operands += fmt::format("{}%v{}", i ? ", " : "", i);
+  }
+  return fmt::format(
+      "kernel @{0} dims(%N) ({1}%y: tensor<{2},[N]> out) {{\n  %0 = const 0 : i64\n"
+      "  %l = const {5} : i64\n  loop %n in %0 .. %N step %l {{\n{3}"
+      "    %r = {4} {6} : vec<{2} x {5}>\n"
+      "    store %r to %y[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      v.name(), params, Spelling(c.result), loads, ir::Info(c.kind).spelling, v.lanes, operands);
+}
+
+/// Repeats the first points until all vectors are full; a scalar operand has the value of its
+/// vector's first lane.
+void FillVectors(const VectorCase& v, std::vector<std::vector<uint64_t>>& columns) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::vector<uint64_t>& column = columns[i];
+    for (size_t n = 0; column.size() % v.lanes != 0; ++n) column.push_back(column[n]);
+    if (i != v.spread) continue;
+    for (size_t n = 0; n < column.size(); ++n) column[n] = column[n - n % v.lanes];
+  }
+}
+
+void Compare(const LoadedModule& module, const VectorCase& v) {
+  const Case& c = v.scalar;
+  std::vector<std::vector<uint64_t>> columns = PointsOf(c);
+  Expected(c, columns);
+  FillVectors(v, columns);
+  std::vector<uint64_t> expected = Expected(c, columns);
+  auto count = static_cast<int64_t>(expected.size());
+  REQUIRE(count > 0);
+  REQUIRE(expected.size() % v.lanes == 0);
+  std::vector<std::vector<char>> memory;
+  Call call;
+  call.dims = {count};
+  for (size_t i = 0; i < c.arity; ++i) {
+    memory.push_back(Packed(c.operand_scalar(i), columns[i]));
+    call.tensors.push_back(TensorOf(memory.back().data(), {count}));
+  }
+  std::vector<char> result = Packed(c.result, std::vector<uint64_t>(expected.size(), 0x5A));
+  call.tensors.push_back(TensorOf(result.data(), {count}));
+  REQUIRE(module.Run(v.name(), call).code == 0);
+  std::vector<uint64_t> got = Unpacked(c.result, result, expected.size());
+  int wrong = 0;
+  for (size_t n = 0; n < expected.size() && wrong < 5; ++n) {
+    if (SameValue(c.result, got[n], expected[n])) continue;
+    std::string operands;
+    for (const auto& column : columns) operands += fmt::format(" {:#x}", column[n]);
+    MESSAGE(fmt::format("{}{}: {:#x}, expected {:#x}", v.name(), operands, got[n], expected[n]));
+    ++wrong;
+  }
+  CHECK_MESSAGE(wrong == 0, v.name());
+}
+
+void CompareAll(const std::vector<VectorCase>& cases, int opt_level, const ir::TargetFacts& facts) {
+  CAPTURE(facts.cpu);
+  CAPTURE(opt_level);
+  REQUIRE(cases.size() > 500);
+  std::string text;
+  for (const VectorCase& v : cases) text += KernelText(v);
+  LoadedModule module(text, opt_level, facts);
+  for (const VectorCase& v : cases) Compare(module, v);
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 computes what eval.h says") {
+  CompareAll(VectorCases(4), 1, X86Facts());
+  CompareAll(VectorCases(8), 0, X86Facts());
+  CompareAll(VectorCases(8), 3, X86Facts());
+  CompareAll(VectorCases(16), 1, X86Facts());
+  CompareAll(VectorCases(64), 1, X86Facts());
+  if (!__builtin_cpu_supports("x86-64-v4")) {
+    MESSAGE("this processor is no x86-64-v4: its code was not run");
+    return;
+  }
+  CompareAll(VectorCases(16), 3, Avx512Facts());
+  CompareAll(VectorCases(64), 1, Avx512Facts());
+}
+
+}  // namespace kdl::codegen
