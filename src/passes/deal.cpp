@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "ir/views.h"
+#include "passes/analysis/axis_order.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
@@ -12,6 +15,8 @@
 //                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
+// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores.
+//
 // All of it is exact for every lo and hi: where lo may be negative, hi - lo is taken as a u64.
 
 namespace kdl::passes {
@@ -22,11 +27,12 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// lo .. hi in blocks of `extent`: how many there are, and make_blk's facts for each.
+/// lo .. hi in blocks of one size: how many there are, and make_blk's facts for each.
 class BlockRange {
  public:
-  BlockRange(ir::Builder& builder, Value* lo, Value* hi, int64_t extent)
-      : builder_(builder), lo_(lo), hi_(hi), extent_(extent) {
+  /// `size` is an i64 above 0.
+  BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
+      : builder_(builder), lo_(lo), hi_(hi), size_(size) {
     std::optional<int64_t> first = ConstantOf(lo);
     // Between numbers that are not negative a difference fits into an i64.
     scalar_ = first && *first >= 0 ? Scalar::I64 : Scalar::U64;
@@ -35,36 +41,41 @@ class BlockRange {
   /// Blocks in the range; 0 where hi <= lo.
   Value* Count() {
     Value* count = Distance(lo_, hi_);
-    if (extent_ != 1) {
+    if (ConstantOf(size_) != 1) {
       Value* one = Int(1);
       Value* last = builder_.Binary(OpKind::Sub, count, one);
-      Value* before_last = builder_.Binary(OpKind::Div, last, Int(extent_));
+      Value* before_last = builder_.Binary(OpKind::Div, last, Size());
       count = builder_.Binary(OpKind::Add, before_last, one);
     }
-    count = AsI64(count);
-    Value* runs = builder_.Binary(OpKind::Lt, lo_, hi_);
-    return builder_.Select(runs, count, builder_.I64(0));
+    return IfAny(AsI64(count));
   }
+
+  /// Elements in the range; 0 where hi <= lo.
+  Value* Length() { return IfAny(AsI64(Distance(lo_, hi_))); }
 
   /// Where block `index` starts.
   Value* Start(Value* index) {
     Value* offset = index;
-    if (extent_ != 1) offset = builder_.Binary(OpKind::Mul, index, builder_.I64(extent_));
+    if (ConstantOf(size_) != 1) offset = builder_.Binary(OpKind::Mul, index, size_);
     return builder_.Binary(OpKind::Add, lo_, offset);
   }
 
   /// The elements of the block at `start` that exist.
   Value* SizeAt(Value* start) {
     Value* rest = Distance(start, hi_);
-    return AsI64(builder_.Binary(OpKind::Min, rest, Int(extent_)));
+    return AsI64(builder_.Binary(OpKind::Min, rest, Size()));
   }
 
   Value* IndexOf(Value* start) {
     Value* offset = Distance(lo_, start);
-    return AsI64(builder_.Binary(OpKind::Div, offset, Int(extent_)));
+    return AsI64(builder_.Binary(OpKind::Div, offset, Size()));
   }
 
  private:
+  Value* Size() { return builder_.Cast(size_, scalar_); }
+  Value* IfAny(Value* number) {
+    return builder_.Select(builder_.Binary(OpKind::Lt, lo_, hi_), number, builder_.I64(0));
+  }
   Value* Int(int64_t value) { return builder_.Int(scalar_, value); }
   Value* AsI64(Value* value) { return builder_.Cast(value, Scalar::I64); }
   Value* Distance(Value* from, Value* to) {
@@ -75,25 +86,51 @@ class BlockRange {
   ir::Builder& builder_;
   Value* lo_;
   Value* hi_;
-  int64_t extent_;
+  Value* size_;
   Scalar scalar_;
 };
 
+/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
+bool IsFree(const ir::Function& kernel, const Value* binder) {
+  if (binder->type()->kind != ir::TypeKind::Blk) return false;
+  ir::AxisId axis = binder->type()->axes[0];
+  auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
+  if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
+  bool free = true;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes)) {
+      const auto& axes = std::get<ir::AxisList>(folded->value);
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) free = false;
+    }
+    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
+                op->kind() == OpKind::BlkIndex;
+    if (asks && op->operand(0) == binder) free = false;
+  });
+  return free;
+}
+
 class Dealer {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), builder_(module) {}
+  Dealer(ir::Module& module, ir::Function& kernel, const ir::TargetFacts& facts)
+      : kernel_(kernel), facts_(facts), order_(kernel), builder_(module) {}
 
   void Spmd(Op* op);
   void For(Op* op);
 
  private:
   int64_t ExtentOf(const Value* binder) const;
+  std::vector<Value*> BlockSizes(Op* op, Value* core_num);
+  Value* CeilDiv(Value* a, Value* b);
+  Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
+  int64_t Granule(const Op* op, const Value* binder) const;
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
   /// A name that says what the number is for: `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what);
   Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step);
 
   ir::Function& kernel_;
+  const ir::TargetFacts& facts_;
+  AxisOrder order_;
   ir::Builder builder_;
 };
 
@@ -139,22 +176,76 @@ Op* Dealer::MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
   return loop;
 }
 
+Value* Dealer::CeilDiv(Value* a, Value* b) {
+  Value* one = builder_.I64(1);
+  Value* last = builder_.Binary(OpKind::Sub, builder_.Binary(OpKind::Add, a, b), one);
+  return builder_.Binary(OpKind::Div, last, b);
+}
+
+/// Blocks shorter than this waste what a core does at once: two vectors along the axis that becomes vectors, a few rows
+/// along the others.
+int64_t Dealer::Granule(const Op* op, const Value* binder) const {
+  constexpr int64_t kRows = 8;
+  constexpr int64_t kElementBits = 32;
+  ir::AxisList axes;
+  for (const Value* param : op->region()->params()) {
+    if (param->type()->kind == ir::TypeKind::Blk) axes.push_back(param->type()->axes[0]);
+  }
+  bool is_last = order_.Sorted(axes).back() == binder->type()->axes[0];
+  int64_t granule = is_last ? 2 * facts_.vector_bits / kElementBits : kRows;
+  return std::min(granule, ExtentOf(binder));
+}
+
+/// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
+/// allows where that gives every core work: the last binder first, down to a granule.
+std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
+  const std::vector<Value*>& binders = op->region()->params();
+  std::vector<Value*> sizes;
+  std::vector<Value*> counts;
+  Value* total = builder_.I64(1);
+  for (size_t b = 0; b < binders.size(); ++b) {
+    sizes.push_back(builder_.I64(ExtentOf(binders[b])));
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    counts.push_back(AtLeastOne(range.Count()));
+    total = builder_.Binary(OpKind::Mul, total, counts[b]);
+  }
+  for (size_t b = binders.size(); b-- > 0;) {
+    if (!IsFree(kernel_, binders[b]) || ExtentOf(binders[b]) == 1) continue;
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    Value* length = AtLeastOne(range.Length());
+    Value* granule = builder_.I64(Granule(op, binders[b]));
+    // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
+    // (Numbers that overflow choose a poor size, but still one of 1 or more.)
+    Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
+    Value* turns = CeilDiv(total, core_num);
+    Value* wanted = CeilDiv(builder_.Binary(OpKind::Mul, turns, core_num), others);
+    Value* most = builder_.Binary(OpKind::Max, CeilDiv(length, granule), counts[b]);
+    Value* count = AtLeastOne(builder_.Binary(OpKind::Min, wanted, most));
+    Value* granules = CeilDiv(CeilDiv(length, count), granule);
+    sizes[b] = AtLeastOne(
+        builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
+    total = builder_.Binary(OpKind::Mul, others, CeilDiv(length, sizes[b]));
+  }
+  return sizes;
+}
+
 void Dealer::Spmd(Op* op) {
   const std::vector<Value*> binders = op->region()->params();
   builder_.SetInsertionPoint(op);
   builder_.set_loc(op->loc());
   ir::Type i64 = builder_.types().ScalarOf(Scalar::I64);
+  Value* core_id = builder_.Make(OpKind::CoreId, {}, i64);
+  Value* core_num = builder_.Make(OpKind::CoreNum, {}, i64);
+  std::vector<Value*> sizes = BlockSizes(op, core_num);
   std::vector<BlockRange> ranges;
   std::vector<Value*> counts;
   Value* total = nullptr;
   for (size_t b = 0; b < binders.size(); ++b) {
-    ranges.emplace_back(builder_, op->operand(2 * b), op->operand(2 * b + 1), ExtentOf(binders[b]));
+    ranges.emplace_back(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     counts.push_back(ranges.back().Count());
     SetName(counts.back(), binders[b], "count");
     total = total ? builder_.Binary(OpKind::Mul, total, counts.back()) : counts.back();
   }
-  Value* core_id = builder_.Make(OpKind::CoreId, {}, i64);
-  Value* core_num = builder_.Make(OpKind::CoreNum, {}, i64);
   Op* loop = MakeLoop(op, core_id, total, core_num);
 
   Value* rest = loop->region()->param(0);
@@ -180,11 +271,11 @@ void Dealer::Spmd(Op* op) {
 void Dealer::For(Op* op) {
   ir::ForOp loop_over_blocks(op);
   Value* binder = op->region()->param(0);
-  int64_t extent = ExtentOf(binder);
   builder_.SetInsertionPoint(op);
   builder_.set_loc(op->loc());
+  Value* extent = builder_.I64(ExtentOf(binder));
   BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
-  Op* loop = MakeLoop(op, loop_over_blocks.lo(), loop_over_blocks.hi(), builder_.I64(extent));
+  Op* loop = MakeLoop(op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
   Value* start = loop->region()->param(0);
   start->set_name(binder->name().empty()
                       ? Name()
@@ -199,7 +290,8 @@ void Dealer::For(Op* op) {
 }  // namespace
 
 void RunDeal(PassContext& context, ir::Function& kernel) {
-  Dealer dealer(context.module, kernel);
+  KDL_CHECK(context.facts, "deal runs for a target");
+  Dealer dealer(context.module, kernel, *context.facts);
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
 }

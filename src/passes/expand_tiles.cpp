@@ -12,7 +12,15 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   ir::Block* old = kernel.body;
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
-  Expander expander{context.module, kernel, ir::Builder(context.module, body), {}, {}, {}};
+  KDL_CHECK(context.facts, "expand-tiles runs for a target");
+  Expander expander{context.module,
+                    kernel,
+                    *context.facts,
+                    AxisOrder(kernel),
+                    ir::Builder(context.module, body),
+                    {},
+                    {},
+                    {}};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());
   }

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
+#include "passes/analysis/axis_order.h"
 #include "passes/passes.h"
 #include "support/check.h"
 
@@ -96,39 +97,17 @@ struct Group {
   }
 };
 
-/// Outermost first: so that the innermost loop walks the last dimension of what is written, else of what is read. Where an
-/// element may trap, in the order of the axes: the first that traps is then the same one.
-AxisList LoopOrder(const Group& group) {
-  if (std::any_of(group.members.begin(), group.members.end(), MayTrap)) return group.axes;
-  const Op* anchor = nullptr;
-  for (const Op* op : group.members) {
-    if (IsMemory(op) &&
-        (!anchor || (op->kind() == OpKind::Store && anchor->kind() == OpKind::Load)))
-      anchor = op;
-  }
-  if (!anchor) return group.axes;
-  AxisList walked;
-  for (const ir::AccessDim& dim : anchor->attr<AttrKey::Access>().dims) {
-    for (const ir::AccessTerm& term : dim.terms) {
-      for (ir::AxisId axis : IndexOf(anchor)[term.operand]->type()->axes) {
-        std::erase(walked, axis);
-        walked.push_back(axis);
-      }
-    }
-  }
-  AxisList order;
-  for (ir::AxisId axis : group.axes) {
-    if (std::find(walked.begin(), walked.end(), axis) == walked.end()) order.push_back(axis);
-  }
-  order.insert(order.end(), walked.begin(), walked.end());
-  return order;
+/// Outermost first. Where an element may trap, in the order of the axes: the first that traps is then the same one.
+AxisList LoopOrder(const Group& group, const AxisOrder& order) {
+  bool traps = std::any_of(group.members.begin(), group.members.end(), MayTrap);
+  return traps ? group.axes : order.Sorted(group.axes);
 }
 
 /// Rewrites one group into a nest in front of its last member.
 class NestMaker {
  public:
-  NestMaker(ir::Module& module, const Group& group)
-      : module_(module), group_(group), order_(LoopOrder(group)), inner_(module) {}
+  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order)
+      : module_(module), group_(group), order_(LoopOrder(group, order)), inner_(module) {}
 
   void Run() {
     Op* last = group_.members.back();
@@ -220,14 +199,14 @@ class NestMaker {
 /// Ops that may stand between two members although they are none.
 bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
 
-void FormInBlock(ir::Module& module, const ir::Block* block) {
+void FormInBlock(ir::Module& module, const ir::Block* block, const AxisOrder& order) {
   Group group;
   auto close = [&] {
-    if (!group.members.empty()) NestMaker(module, group).Run();
+    if (!group.members.empty()) NestMaker(module, group, order).Run();
     group = {};
   };
   for (Op* op : *block) {
-    for (const ir::Block* region : op->regions()) FormInBlock(module, region);
+    for (const ir::Block* region : op->regions()) FormInBlock(module, region, order);
     if (IsMember(op)) {
       if (!group.members.empty() && !group.Accepts(op)) close();
       group.Add(op);
@@ -241,7 +220,7 @@ void FormInBlock(ir::Module& module, const ir::Block* block) {
 }  // namespace
 
 void RunFormNests(PassContext& context, ir::Function& kernel) {
-  FormInBlock(context.module, kernel.body);
+  FormInBlock(context.module, kernel.body, AxisOrder(kernel));
 }
 
 }  // namespace kdl::passes

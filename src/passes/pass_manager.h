@@ -75,8 +75,9 @@ constexpr uint32_t kAfterModulePipeline =
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target: down to loops over scalars and scratch.
 inline constexpr std::array kLoweringPipeline = {PassKind::InlineFunctions, PassKind::Deal,
-                                                 PassKind::Canonicalize,    PassKind::FormNests,
-                                                 PassKind::ExpandTiles,     PassKind::Canonicalize};
+                                                 PassKind::WidenOperands,   PassKind::Canonicalize,
+                                                 PassKind::FormNests,       PassKind::ExpandTiles,
+                                                 PassKind::Canonicalize};
 static_assert(OrderHolds(kModulePipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));

@@ -33,6 +33,7 @@ struct Outcome {
 /// A kernel as text, run through passes; every step is verified and keeps the text's laws.
 struct TestKernel {
   ir::ReadText read;
+  ir::TargetFacts facts;  ///< of the target that the passes lower for
 
   explicit TestKernel(std::string text) : read(std::move(text)) {
     REQUIRE_MESSAGE(read.module, read.Errors());
@@ -42,7 +43,7 @@ struct TestKernel {
   std::string Text() const { return ir::Print(*read.module); }
 
   void Apply(PassKind kind) {
-    PassContext context{*read.module, read.diagnostics, read.sources};
+    PassContext context{*read.module, read.diagnostics, read.sources, &facts};
     PassOptions options;
     options.verify = false;
     RunPipeline({&kind, 1}, context, options);
@@ -125,10 +126,12 @@ struct LoweringRuns {
   int trapped = 0;
 };
 
-/// Applies the passes of the lowering one by one; after each, the kernel must do what it did before,
-/// to the bit and to the trap, for all these sizes, numbers of cores and drawn inputs.
-inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
-                                  std::span<const PassKind> pipeline = kLoweringPipeline) {
+/// Applies the passes of the lowering for one target one by one; after each, the kernel must do what
+/// it did before, to the bit and to the trap, for all these sizes, numbers of cores and drawn
+/// inputs.
+inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::string& text,
+                                     const std::vector<Dims>& shapes,
+                                     std::span<const PassKind> pipeline) {
   struct Run {
     Dims dims;
     int64_t core_num;
@@ -137,6 +140,7 @@ inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dim
   };
   std::vector<Run> runs;
   TestKernel test(text);
+  test.facts = facts;
   for (const Dims& dims : shapes) {
     uint64_t seed = runs.size();
     for (int64_t cores : {1, 3, 1000}) runs.push_back({dims, cores, ++seed, {}});
@@ -163,6 +167,21 @@ inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dim
   if (!lowered) return counts;
   std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
   REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
+  return counts;
+}
+
+/// The same for targets with the narrowest and with the widest vectors.
+inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
+                                  std::span<const PassKind> pipeline = kLoweringPipeline) {
+  LoweringRuns counts;
+  for (int vector_bits : {128, 512}) {
+    ir::TargetFacts facts;
+    facts.vector_bits = vector_bits;
+    facts.vector_registers = vector_bits == 512 ? 32 : 16;
+    LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline);
+    counts.ended += runs.ended;
+    counts.trapped += runs.trapped;
+  }
   return counts;
 }
 

@@ -15,11 +15,11 @@ ElementAccess Widened(Expander& e, ElementAccess access) {
   return access;
 }
 
-/// The index of one dimension, as arithmetic.
+/// The index of one dimension, as arithmetic; of several lanes the first one's.
 Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim& dim) {
   Value* sum = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
-    Value* part = e.b.Cast(access.index[term.operand], kdl::Scalar::I64);
+    Value* part = access.index[term.operand];
     if (!IsConstant(term.coefficient, 1))
       part = e.b.Binary(OpKind::Mul, part, e.b.SizeValue(term.coefficient));
     sum = sum ? e.b.Binary(OpKind::Add, sum, part) : part;
@@ -28,25 +28,39 @@ Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim&
   return IsConstant(dim.offset, 0) ? sum : e.b.Binary(OpKind::Add, sum, e.b.SizeValue(dim.offset));
 }
 
+void MakeCheck(Expander& e, const ElementAccess& access, size_t dim, Value* index, Value* bound) {
+  e.b.Create(OpKind::Check, {{index}, {bound}}, {},
+             {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim)),
+              ir::MakeAttr<AttrKey::Text>(access.op->attr<AttrKey::Text>())});
+}
+
+/// Of several lanes the first that is outside is reported: lane 0, or the one at the bound.
 void CheckAll(Expander& e, const ElementAccess& access) {
   if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
   for (size_t d = 0; d < map.dims.size(); ++d) {
     Value* index = IndexValue(e, access, map.dims[d]);
     Value* bound = e.b.SizeValue(access.tensor->type()->dims[d]);
-    e.b.Create(OpKind::Check, {{index}, {bound}}, {},
-               {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(d)),
-                ir::MakeAttr<AttrKey::Text>(access.op->attr<AttrKey::Text>())});
+    MakeCheck(e, access, d, index, bound);
+    if (access.piece.lanes == 1 || d + 1 != map.dims.size()) continue;
+    Value* count = access.piece.count ? access.piece.count : e.b.I64(access.piece.lanes);
+    Value* behind = e.b.Binary(OpKind::Add, index, count);
+    Value* last = e.b.Binary(OpKind::Sub, behind, e.b.I64(1));
+    MakeCheck(e, access, d, e.b.Binary(OpKind::Min, last, bound), bound);
   }
 }
 
-/// Whether every dimension's index lies inside.
+/// Whether every dimension's index lies inside, for each lane.
 Value* IsInside(Expander& e, const ElementAccess& access) {
   ir::Access map = access.op->attr<AttrKey::Access>();
   Value* inside = e.b.Bool(true);
   for (size_t d = 0; d < map.dims.size(); ++d) {
     Value* index = IndexValue(e, access, map.dims[d]);
     Value* bound = e.b.SizeValue(access.tensor->type()->dims[d]);
+    if (access.piece.lanes > 1 && d + 1 == map.dims.size()) {
+      ir::Type numbers = e.TypeOf(kdl::Scalar::I64, access.piece.lanes);
+      index = e.b.Binary(OpKind::Add, index, e.b.Make(OpKind::LaneNumbers, {}, numbers));
+    }
     inside = e.b.Binary(OpKind::And, inside, e.b.Binary(OpKind::Ge, index, e.b.I64(0)));
     inside = e.b.Binary(OpKind::And, inside, e.b.Binary(OpKind::Lt, index, bound));
   }
@@ -58,12 +72,28 @@ std::vector<ir::Attr> ProvenAttrs(const ir::Op* op) {
           ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
 }
 
-Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) {
+Value* And(Expander& e, Value* a, Value* b) {
+  if (!a || !b) return a ? a : b;
+  return e.b.Binary(OpKind::And, a, b);
+}
+
+Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar, Value* mask) {
   CheckAll(e, access);
+  Values masks;
+  if (mask) masks.push_back(e.b.Splat(mask, access.piece.lanes));
   return e.b
-      .Create(OpKind::Load, {{access.tensor}, access.index, {}, {}}, {e.ScalarType(scalar)},
-              ProvenAttrs(access.op))
+      .Create(OpKind::Load, {{access.tensor}, access.index, {}, masks},
+              {e.TypeOf(scalar, access.piece.lanes)}, ProvenAttrs(access.op))
       ->result();
+}
+
+void PlainStore(Expander& e, const ElementAccess& access, Value* value, Value* mask) {
+  CheckAll(e, access);
+  int64_t lanes = access.piece.lanes;
+  Values masks;
+  if (mask) masks.push_back(e.b.Splat(mask, lanes));
+  e.b.Create(OpKind::Store, {{e.b.Splat(value, lanes)}, {access.tensor}, access.index, masks}, {},
+             ProvenAttrs(access.op));
 }
 
 }  // namespace
@@ -71,31 +101,32 @@ Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar) {
 Value* ExpandLoad(Expander& e, const ElementAccess& narrow, kdl::Scalar scalar) {
   ElementAccess access = Widened(e, narrow);
   bool has_else = access.op->attr<AttrKey::Edge>() == EdgeKind::Else;
-  if (!has_else && !access.mask) return PlainLoad(e, access, scalar);
-  Value* condition = access.mask;
-  if (has_else) {
-    Value* inside = IsInside(e, access);
-    condition = condition ? e.b.Binary(OpKind::And, condition, inside) : inside;
+  Value* inside = has_else ? IsInside(e, access) : nullptr;
+  Value* condition = And(e, access.mask, inside);
+  if (access.piece.lanes > 1) {
+    Value* loaded = PlainLoad(e, access, scalar, And(e, access.piece.mask, condition));
+    return has_else ? e.b.Select(inside, loaded, access.otherwise) : loaded;
   }
+  if (!condition) return PlainLoad(e, access, scalar, nullptr);
   // Where only the mask says no, the element is unspecified: zero.
   return MakeIf(
-      e, condition, {e.ScalarType(scalar)}, [&] { return Values{PlainLoad(e, access, scalar)}; },
+      e, condition, {e.ScalarType(scalar)},
+      [&] { return Values{PlainLoad(e, access, scalar, nullptr)}; },
       [&] { return Values{access.otherwise ? access.otherwise : e.b.Bits(scalar, 0)}; })[0];
 }
 
 void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
   ElementAccess access = Widened(e, narrow);
-  auto store = [&]() -> Values {
-    CheckAll(e, access);
-    e.b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {},
-               ProvenAttrs(access.op));
-    return {};
-  };
-  if (!access.mask) {
-    store();
-  } else {
-    MakeIf(e, access.mask, {}, store, [] { return Values{}; });
-  }
+  if (access.piece.lanes > 1)
+    return PlainStore(e, access, value, And(e, access.piece.mask, access.mask));
+  if (!access.mask) return PlainStore(e, access, value, nullptr);
+  MakeIf(
+      e, access.mask, {},
+      [&]() -> Values {
+        PlainStore(e, access, value, nullptr);
+        return {};
+      },
+      [] { return Values{}; });
 }
 
 }  // namespace kdl::passes

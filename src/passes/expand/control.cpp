@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "passes/expand/expander.h"
 #include "support/check.h"
@@ -12,10 +13,6 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-bool IsTileValue(const Value* value) {
-  return ir::IsTile(value->type()) && !value->type()->axes.empty();
-}
 
 /// Copies that happen at once: what is overwritten and still needed goes through a temporary first.
 struct PendingCopy {
@@ -132,12 +129,16 @@ Value* OptionalScalar(Expander& e, Value* old) { return old ? e.Scalar(old) : nu
 /// An op on scalars only, outside nests.
 void ExpandScalarOp(Expander& e, Op* op) {
   if (auto load = ir::DynAs<ir::LoadOp>(op)) {
-    ElementAccess access{op, e.Scalar(load->tensor()), ScalarsOf(e, load->index()),
-                         OptionalScalar(e, load->otherwise()), OptionalScalar(e, load->mask())};
+    ElementAccess access{op,
+                         e.Scalar(load->tensor()),
+                         ScalarsOf(e, load->index()),
+                         OptionalScalar(e, load->otherwise()),
+                         OptionalScalar(e, load->mask()),
+                         {}};
     e.scalars[op->result()] = ExpandLoad(e, access, op->result()->type()->scalar);
   } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
-    ElementAccess access{op, e.Scalar(store->tensor()), ScalarsOf(e, store->index()), nullptr,
-                         OptionalScalar(e, store->mask())};
+    ElementAccess access{op,      e.Scalar(store->tensor()),        ScalarsOf(e, store->index()),
+                         nullptr, OptionalScalar(e, store->mask()), {}};
     ExpandStore(e, access, e.Scalar(store->value()));
   } else {
     ir::Clone(op, e.b, e.scalars);
@@ -186,6 +187,10 @@ void ExpandOp(Expander& e, Op* op) {
 
 }  // namespace
 
+bool IsTileValue(const Value* value) {
+  return ir::IsTile(value->type()) && !value->type()->axes.empty();
+}
+
 void ExpandBlock(Expander& e, const ir::Block* block) {
   for (Op* op : *block) {
     if (op == block->terminator()) break;
@@ -207,9 +212,16 @@ const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
   return blks.at(blk);
 }
 
-Value* ElementOf(Expander& e, Value* old, const Position& position) {
-  if (!IsTileValue(old)) return e.Scalar(old);
-  return LoadElement(e, e.homes.at(old), old->type()->scalar, position);
+int64_t Expander::Extent(ir::AxisId axis) const {
+  Size extent = function.axis(axis).extent;
+  KDL_CHECK(IsConstant(extent), "axis '{}' has no constant extent",
+            function.axis(axis).name.text());
+  return extent->value;
+}
+
+int64_t Expander::LanesAlong(ir::AxisId axis, int64_t bytes) const {
+  auto extent = static_cast<uint64_t>(std::max<int64_t>(Extent(axis), 1));
+  return std::min(facts.vector_bits / 8 / bytes, static_cast<int64_t>(std::bit_ceil(extent)));
 }
 
 }  // namespace kdl::passes

@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/target_facts.h"
 #include "ir/views.h"
+#include "passes/analysis/axis_order.h"
 
 namespace kdl::passes {
 
-/// Where a tile lives: scratch with one dimension for each axis, ascending, indexed from the start of the block.
+/// Where a tile lives: scratch with one dimension for each of `axes`, outermost first, indexed from the start of the
+/// block. Elements that differ in the last axis alone lie side by side.
 struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
@@ -26,10 +29,20 @@ struct BlkFacts {
 /// A position inside the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
 
+/// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
+/// a scalar and has no mask.
+struct Piece {
+  int64_t lanes = 1;
+  ir::Value* mask = nullptr;
+  ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
+};
+
 /// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
 struct Expander {
   ir::Module& module;
   ir::Function& function;
+  const ir::TargetFacts& facts;
+  AxisOrder order;
   ir::Builder b;
   ir::ValueMap scalars;                                 ///< old scalar or tensor -> new
   std::unordered_map<const ir::Value*, Home> homes;     ///< of old tiles
@@ -38,40 +51,63 @@ struct Expander {
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
+  ir::Type TypeOf(kdl::Scalar scalar, int64_t lanes) {
+    return module.types().Vector(scalar, lanes);
+  }
+  /// The constant extent of an axis.
+  int64_t Extent(ir::AxisId axis) const;
+  /// How many scalars of `bytes` each a vector along `axis` takes: a register's worth, fewer where blocks are shorter.
+  int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 
 // homes.cpp
-/// A new buffer for a tile of this type.
-Home NewHome(Expander& e, ir::Type tile);
+/// A new buffer for a tile of this type, laid out in the kernel's order of axes, or with `last` last.
+Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last = std::nullopt);
 /// The home of result `i` of `op`, made here unless what the tile will be copied into can take it at once.
 Home ResultHome(Expander& e, const ir::Op* op, size_t i);
+/// A home of `tile` whose last axis is `last`: its own, or a copy.
+Home HomeAlong(Expander& e, const ir::Op* at, ir::Value* tile, ir::AxisId last);
 /// Whether `op` is the last that looks at `operand`, so that its result may stand in the same place.
 bool DiesAt(const ir::Value* operand, const ir::Op* op);
 void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
-ir::Value* LoadElement(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position);
-void StoreElement(Expander& e, ir::Value* value, const Home& home, const Position& position);
+/// The elements of a piece that begins at the position; along the home's last axis.
+ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
+                     const Piece& piece = {});
+void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
+                const Piece& piece = {});
 
 // loops.cpp
 using Values = std::vector<ir::Value*>;
+struct LoopBounds {
+  ir::Value* lo;
+  ir::Value* hi;
+  int64_t step = 1;
+};
 /// `body(index, carried)` gives the next carried values; the results are the last ones.
-Values MakeLoop(Expander& e, ir::Value* hi, const Values& inits,
+Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(ir::Value*, const Values&)>& body);
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
+/// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask.
+void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
+                const std::function<void(const Piece&)>& body);
 /// `if condition` with one result of each kind of value that `then` and `otherwise` give.
 Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
               const std::function<Values()>& then, const std::function<Values()>& otherwise);
+/// The largest multiple of `step`, a power of two, that is not above `size`.
+ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 
 // access.cpp
-/// The element of a load or store with scalar operands `index` (new values); guards, masks and `else` become checks and
-/// branches.
+/// The elements of a load or store with operands `index` (new values); guards, masks and `else` become checks and
+/// branches. With several lanes the elements are side by side, and the indices those of the first.
 struct ElementAccess {
   const ir::Op* op;
   ir::Value* tensor;
   Values index;
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
+  Piece piece;
 };
 ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
@@ -84,8 +120,7 @@ void ExpandContract(Expander& e, const ir::Op* op);
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.
 void ExpandBlock(Expander& e, const ir::Block* block);
-
-/// The element of an old tile or scalar.
-ir::Value* ElementOf(Expander& e, ir::Value* old, const Position& position);
+/// A tile with axes, which has a home; not a scalar.
+bool IsTileValue(const ir::Value* value);
 
 }  // namespace kdl::passes

@@ -67,6 +67,20 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
   return usable ? std::optional(home->second) : std::nullopt;
 }
 
+/// The elements from row to row. Rows whose distance is a multiple of many cache lines fall into few sets of a cache and
+/// push each other out; one line more spreads them.
+int64_t PaddedRow(int64_t extent, int64_t bytes, const ir::TargetFacts& facts) {
+  constexpr int64_t kCrowded = 8;  // lines: at this distance only an eighth of the sets is used
+  bool crowds = extent * bytes % (kCrowded * facts.cache_line_bytes) == 0;
+  return crowds ? extent + facts.cache_line_bytes / bytes : extent;
+}
+
+Values IndexAt(const Home& home, const Position& position) {
+  Values index;
+  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
+  return index;
+}
+
 }  // namespace
 
 bool DiesAt(const Value* operand, const Op* op) {
@@ -77,16 +91,17 @@ bool DiesAt(const Value* operand, const Op* op) {
   });
 }
 
-Home NewHome(Expander& e, ir::Type tile) {
-  std::vector<int64_t> extents;
-  for (ir::AxisId axis : tile->axes) {
-    Size extent = e.function.axis(axis).extent;
-    KDL_CHECK(IsConstant(extent), "axis '{}' has no constant extent",
-              e.function.axis(axis).name.text());
-    extents.push_back(extent->value);
+Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last) {
+  ir::AxisList axes = e.order.Sorted(tile->axes);
+  if (last) {
+    std::erase(axes, *last);
+    axes.push_back(*last);
   }
+  std::vector<int64_t> extents;
+  for (ir::AxisId axis : axes) extents.push_back(e.Extent(axis));
+  if (axes.size() > 1) extents.back() = PaddedRow(extents.back(), Bytes(tile->scalar), e.facts);
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});
-  return {buffer->result(), tile->axes};
+  return {buffer->result(), std::move(axes)};
 }
 
 Home ResultHome(Expander& e, const Op* op, size_t i) {
@@ -97,23 +112,42 @@ Home ResultHome(Expander& e, const Op* op, size_t i) {
   return e.homes[result] = home;
 }
 
-Value* LoadElement(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position) {
-  Values index;
-  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
-  return e.b.Create(OpKind::BufferLoad, {{home.buffer}, index}, {e.ScalarType(scalar)})->result();
+Home HomeAlong(Expander& e, const Op* at, Value* tile, ir::AxisId last) {
+  Home own = e.homes.at(tile);
+  if (own.axes.back() == last) return own;
+  Home copy = NewHome(e, tile->type(), last);
+  CopyTile(e, at, own, copy, tile->type()->scalar);
+  return copy;
 }
 
-void StoreElement(Expander& e, Value* value, const Home& home, const Position& position) {
-  Values index;
-  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
-  e.b.Create(OpKind::BufferStore, {{value}, {home.buffer}, index}, {});
+Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
+                 const Piece& piece) {
+  Values mask;
+  if (piece.mask) mask.push_back(piece.mask);
+  return e.b
+      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(home, position), mask},
+              {e.TypeOf(scalar, piece.lanes)})
+      ->result();
+}
+
+void StorePiece(Expander& e, Value* value, const Home& home, const Position& position,
+                const Piece& piece) {
+  Values mask;
+  if (piece.mask) mask.push_back(piece.mask);
+  e.b.Create(OpKind::BufferStore,
+             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(home, position), mask}, {});
 }
 
 void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::Scalar scalar) {
   if (from.buffer == to.buffer) return;
   Position position;
-  MakeNest(e, at, to.axes, position, {}, [&](const Values&) -> Values {
-    StoreElement(e, LoadElement(e, from, scalar, position), to, position);
+  ir::AxisList outer(to.axes.begin(), to.axes.end() - 1);
+  ir::AxisId last = to.axes.back();
+  int64_t lanes = from.axes.back() == last ? e.LanesAlong(last, Bytes(scalar)) : 1;
+  MakeNest(e, at, outer, position, {}, [&](const Values&) -> Values {
+    MakePieces(e, at, last, lanes, position, [&](const Piece& piece) {
+      StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
+    });
     return {};
   });
 }

@@ -1,4 +1,5 @@
 #include "passes/expand/expander.h"
+#include "support/check.h"
 
 namespace kdl::passes {
 
@@ -26,7 +27,7 @@ Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t dept
                 Position& position, const Values& carried,
                 const std::function<Values(const Values&)>& body) {
   if (depth == axes.size()) return body(carried);
-  return MakeLoop(e, e.Facts(at, axes[depth]).size, carried,
+  return MakeLoop(e, {e.b.I64(0), e.Facts(at, axes[depth]).size}, carried,
                   [&](Value* index, const Values& inner) {
                     position[axes[depth]] = index;
                     return NestFrom(e, at, axes, depth + 1, position, inner, body);
@@ -35,9 +36,10 @@ Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t dept
 
 }  // namespace
 
-Values MakeLoop(Expander& e, Value* hi, const Values& inits,
+Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(Value*, const Values&)>& body) {
-  Op* loop = e.b.Create(OpKind::Loop, {{e.b.I64(0)}, {hi}, {e.b.I64(1)}, inits}, TypesOf(inits));
+  Op* loop = e.b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {e.b.I64(bounds.step)}, inits},
+                        TypesOf(inits));
   Value* index = e.b.AddParam(loop->region(), e.ScalarType(kdl::Scalar::I64), {});
   Values carried;
   for (const Value* init : inits) carried.push_back(e.b.AddParam(loop->region(), init->type(), {}));
@@ -48,6 +50,35 @@ Values MakeLoop(Expander& e, Value* hi, const Values& inits,
 Values MakeNest(Expander& e, const Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body) {
   return NestFrom(e, at, axes, 0, position, inits, body);
+}
+
+Value* RoundDown(Expander& e, Value* size, int64_t step) {
+  KDL_CHECK((step & (step - 1)) == 0, "{} is no power of two", step);
+  return e.b.Binary(OpKind::And, size, e.b.I64(-step));
+}
+
+void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
+                const std::function<void(const Piece&)>& body) {
+  Value* size = e.Facts(at, axis).size;
+  Value* full = lanes == 1 ? size : RoundDown(e, size, lanes);
+  if (e.Extent(axis) >= lanes) {
+    MakeLoop(e, {e.b.I64(0), full, lanes}, {}, [&](Value* index, const Values&) -> Values {
+      position[axis] = index;
+      body({lanes});
+      return {};
+    });
+  }
+  if (lanes == 1) return;
+  MakeIf(
+      e, e.b.Binary(OpKind::Lt, full, size), {},
+      [&]() -> Values {
+        Value* rest = e.b.Binary(OpKind::Sub, size, full);
+        position[axis] = full;
+        ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
+        body({lanes, e.b.Make(OpKind::LaneMask, {rest}, type), rest});
+        return {};
+      },
+      [] { return Values(); });
 }
 
 Values MakeIf(Expander& e, Value* condition, const std::vector<ir::Type>& types,

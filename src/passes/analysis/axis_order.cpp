@@ -1,0 +1,81 @@
+#include "passes/analysis/axis_order.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/format.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int kLoadedLast = 1;
+constexpr int kStoredLast = 2;
+
+/// The axis that an index operand walks by itself: a blk, or a nest's index over one.
+std::optional<AxisId> WalkedAxis(const Value* index) {
+  if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
+  const Op* nest = index->block() ? index->block()->parent() : nullptr;
+  if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
+  return nest->operand(index->index())->type()->axes[0];
+}
+
+}  // namespace
+
+AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0) {
+  StudyAccesses(kernel);
+  // What one fold raises another may have to follow; each round settles at least one axis.
+  for (size_t round = 0; round < kernel.axes.size(); ++round) StudyFolds(kernel);
+}
+
+void AxisOrder::StudyAccesses(const ir::Function& kernel) {
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (!op->HasAttr(AttrKey::Access)) return;
+    ir::Access access = op->attr<AttrKey::Access>();
+    if (access.dims.empty()) return;
+    for (const ir::AccessTerm& term : access.dims.back().terms) {
+      auto axis = WalkedAxis(op->Segment(ir::AccessOperands(op->kind()))[term.operand]);
+      if (axis && IsConstant(term.coefficient, 1))
+        Raise(*axis, (op->kind() == OpKind::Store ? kStoredLast : kLoadedLast) - 1);
+    }
+  });
+}
+
+void AxisOrder::StudyFolds(const ir::Function& kernel) {
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::Reduce && op->kind() != OpKind::Contract) return;
+    const AxisList folded = op->attr<AttrKey::Axes>();
+    if (op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
+      for (const Value* operand : op->operands()) {
+        for (AxisId axis : operand->type()->axes) {
+          if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);
+        }
+      }
+    } else if (const AxisList& kept = op->result()->type()->axes; !kept.empty()) {
+      AxisId last = Sorted(kept).back();
+      for (AxisId axis : folded) Raise(last, weight_[axis.value]);
+    }
+  });
+}
+
+void AxisOrder::Raise(AxisId axis, int above) {
+  weight_[axis.value] = std::max(weight_[axis.value], above + 1);
+}
+
+AxisList AxisOrder::Sorted(AxisList axes) const {
+  std::sort(axes.begin(), axes.end(), [&](AxisId a, AxisId b) {
+    int wa = weight_[a.value];
+    int wb = weight_[b.value];
+    return wa != wb ? wa < wb : a < b;
+  });
+  return axes;
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "ir/module.h"
+
+namespace kdl::passes {
+
+/// The order in which a kernel's axes are walked and in which its tiles lie in scratch: one for the whole kernel, so
+/// that what one nest writes side by side the next one reads side by side. The last axis of a nest is the one that
+/// becomes vectors.
+class AxisOrder {
+ public:
+  /// From what memory and reductions want. Last comes, of two axes, the one that
+  ///  - a reduction in lanes folds (its lanes are side by side),
+  ///  - else: stands last in what is stored, before last in what is loaded, before the rest,
+  ///  - and the last axis of a contraction's result comes behind the axes that the contraction folds.
+  explicit AxisOrder(const ir::Function& kernel);
+
+  /// Outermost first.
+  ir::AxisList Sorted(ir::AxisList axes) const;
+
+ private:
+  void StudyAccesses(const ir::Function& kernel);
+  void StudyFolds(const ir::Function& kernel);
+  void Raise(ir::AxisId axis, int above);
+
+  std::vector<int> weight_;  ///< by AxisId; the heavier is further in
+};
+
+}  // namespace kdl::passes

@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <map>
+
+#include "passes/expand/accumulate.h"
+
+// A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
+// accumulators are carried through the loops over the folded axes. What an operand lacks, the row or the column, it is
+// read once for.
+//
+//   for each row block i, column block j
+//     loop %k carry(acc[rows][columns])
+//       b[columns] = buffer_load b[k, j + c * L] : vec
+//       for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
+//
+// Rows that no whole block covers go by smaller blocks, columns by single vectors with a mask: nothing outside the
+// valid elements is read or written.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool Has(const AxisList& axes, AxisId axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+/// A block's shape: how many accumulators lie along its two axes.
+struct Shape {
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+class Chain {
+ public:
+  Chain(Expander& e, const Accumulation& what) : e_(e), what_(what) {
+    outer_ = e.order.Sorted(what.op->result()->type()->axes);
+    if (outer_.empty()) return;
+    column_ = outer_.back();
+    outer_.pop_back();
+    lanes_ = e.LanesAlong(*column_, Bytes(what.acc));
+    ChooseRow();
+  }
+
+  void Run() {
+    for (Value* operand : what_.operands) {
+      bool walks = column_ && IsTileValue(operand) && Has(operand->type()->axes, *column_);
+      homes_.push_back(!IsTileValue(operand) ? Home()
+                       : walks               ? HomeAlong(e_, what_.op, operand, *column_)
+                                             : e_.homes.at(operand));
+    }
+    if (!column_) {
+      e_.scalars[what_.op->result()] = Block({}, {})[0];
+      return;
+    }
+    PlaceResult();
+    MakeNest(e_, what_.op, outer_, position_, {}, [&](const Values&) -> Values {
+      Columns();
+      return {};
+    });
+  }
+
+ private:
+  /// An axis along which some operand that walks the columns stands still: it is read once for several rows.
+  void ChooseRow() {
+    for (size_t i = outer_.size(); i-- > 0;) {
+      bool reuses =
+          std::any_of(what_.operands.begin(), what_.operands.end(), [&](const Value* operand) {
+            return IsTileValue(operand) && Has(operand->type()->axes, *column_) &&
+                   !Has(operand->type()->axes, outer_[i]);
+          });
+      if (!reuses) continue;
+      row_ = outer_[i];
+      outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+
+  /// The largest block: its accumulators, a vector a column and one that is spread over lanes fill the registers.
+  Shape Largest() const {
+    int64_t registers = e_.facts.vector_registers;
+    int64_t vectors = std::max<int64_t>(e_.Extent(*column_) / lanes_, 1);
+    if (!row_) return {1, std::min<int64_t>(vectors, std::max<int64_t>(registers / 4, 1))};
+    int64_t columns = std::min<int64_t>(vectors, 2);
+    return {std::min((registers - 1 - columns) / columns, e_.Extent(*row_)), columns};
+  }
+
+  /// The result's home, which holds the starting values where it can be that of `into`.
+  void PlaceResult() {
+    Value* into = what_.into;
+    bool in_place = into && IsTileValue(into) && DiesAt(into, what_.op) &&
+                    into->uses().size() == 1 && e_.homes.at(into).axes.back() == *column_;
+    result_ =
+        in_place ? e_.homes[what_.op->result()] = e_.homes.at(into) : ResultHome(e_, what_.op, 0);
+    if (into && IsTileValue(into)) start_ = HomeAlong(e_, what_.op, into, *column_);
+  }
+
+  void Columns() {
+    Shape largest = Largest();
+    Value* size = e_.Facts(what_.op, *column_).size;
+    Value* first = e_.b.I64(0);
+    if (largest.columns > 1) {
+      int64_t step = largest.columns * lanes_;
+      Value* blocks = e_.b.Binary(OpKind::Div, size, e_.b.I64(step));
+      Value* end = e_.b.Binary(OpKind::Mul, blocks, e_.b.I64(step));
+      MakeLoop(e_, {first, end, step}, {}, [&](Value* index, const Values&) -> Values {
+        column_index_ = index;
+        Rows(largest, {lanes_});
+        return {};
+      });
+      first = end;
+    }
+    MakeLoop(e_, {first, size, lanes_}, {}, [&](Value* index, const Values&) -> Values {
+      column_index_ = index;
+      Piece piece{lanes_};
+      if (lanes_ > 1) {
+        piece.count = e_.b.Binary(OpKind::Sub, size, index);
+        piece.mask =
+            e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(kdl::Scalar::Bool, lanes_));
+      }
+      Rows({largest.rows, 1}, piece);
+      return {};
+    });
+  }
+
+  /// All rows in one column: blocks of the largest height, then of smaller ones.
+  void Rows(Shape shape, const Piece& piece) {
+    if (!row_) return StoreBlock(shape, piece);
+    Value* size = e_.Facts(what_.op, *row_).size;
+    Value* first = e_.b.I64(0);
+    for (int64_t rows : Heights(shape.rows)) {
+      Value* rest = e_.b.Binary(OpKind::Sub, size, first);
+      Value* blocks = e_.b.Binary(OpKind::Div, rest, e_.b.I64(rows));
+      Value* end =
+          e_.b.Binary(OpKind::Add, first, e_.b.Binary(OpKind::Mul, blocks, e_.b.I64(rows)));
+      MakeLoop(e_, {first, end, rows}, {}, [&](Value* index, const Values&) -> Values {
+        row_index_ = index;
+        StoreBlock({rows, shape.columns}, piece);
+        return {};
+      });
+      first = end;
+    }
+  }
+
+  /// The largest blocks, then what is left of them: by fours where that saves much, then one by one.
+  static std::vector<int64_t> Heights(int64_t largest) {
+    if (largest == 1) return {1};
+    return largest >= 8 ? std::vector<int64_t>{largest, 4, 1} : std::vector<int64_t>{largest, 1};
+  }
+
+  void StoreBlock(Shape shape, const Piece& piece) {
+    Values block = Block(shape, piece);
+    ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+      Place(row, column);
+      StorePiece(e_, block[n], result_, position_, piece);
+    });
+  }
+
+  template <class Visit>
+  void ForEach(Shape shape, Visit&& visit) {
+    size_t n = 0;
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      for (int64_t column = 0; column < shape.columns; ++column) visit(n++, row, column);
+    }
+  }
+
+  /// The position of a vector of the block.
+  void Place(int64_t row, int64_t column) {
+    if (row_) position_[*row_] = e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(row));
+    if (column_) {
+      Value* skipped = e_.b.I64(column * lanes_);
+      position_[*column_] = e_.b.Binary(OpKind::Add, column_index_, skipped);
+    }
+  }
+
+  /// The accumulators of a block after all terms.
+  Values Block(Shape shape, const Piece& piece) {
+    Values inits;
+    ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+      Place(row, column);
+      inits.push_back(StartAt(piece));
+    });
+    return MakeNest(e_, what_.op, what_.folded, position_, inits, [&](const Values& carried) {
+      Values next;
+      read_.clear();
+      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
+      });
+      return next;
+    });
+  }
+
+  Value* StartAt(const Piece& piece) {
+    if (!what_.into) return e_.b.Splat(what_.identity, piece.lanes);
+    if (!IsTileValue(what_.into)) return e_.b.Splat(e_.Scalar(what_.into), piece.lanes);
+    return LoadPiece(e_, start_, what_.acc, position_, piece);
+  }
+
+  Values Terms(int64_t row, int64_t column, const Piece& piece) {
+    Values terms;
+    for (size_t i = 0; i < what_.operands.size(); ++i) {
+      Value* operand = what_.operands[i];
+      if (!IsTileValue(operand)) {
+        terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.acc));
+        continue;
+      }
+      bool walks_rows = row_ && Has(operand->type()->axes, *row_);
+      bool walks_columns = column_ && Has(operand->type()->axes, *column_);
+      Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
+      if (!read) {
+        Place(row, column);
+        Value* loaded = LoadPiece(e_, homes_[i], operand->type()->scalar, position_,
+                                  walks_columns ? piece : Piece{});
+        read = e_.b.Cast(loaded, what_.acc);
+      }
+      terms.push_back(read);
+    }
+    return terms;
+  }
+
+  Expander& e_;
+  const Accumulation& what_;
+  AxisList outer_;  ///< of the result: walked one by one around the blocks
+  std::optional<AxisId> row_;
+  std::optional<AxisId> column_;  ///< none: the result is a scalar
+  int64_t lanes_ = 1;
+  std::vector<Home> homes_;  ///< of the operands
+  Home result_;
+  Home start_;  ///< of `into`
+  Position position_;
+  Value* row_index_ = nullptr;
+  Value* column_index_ = nullptr;
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
+      read_;  ///< operand, row, column: in this turn
+};
+
+}  // namespace
+
+void AccumulateChain(Expander& e, const Accumulation& what) { Chain(e, what).Run(); }
+
+}  // namespace kdl::passes
