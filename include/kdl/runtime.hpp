@@ -121,6 +121,11 @@ class Queue {
     });
   }
 
+  // The event of all that was given to the queue so far.
+  Event Mark() const {
+    return Call([] {});
+  }
+
   // Waits for all that was given to the queue; throws the first failure that was not thrown yet.
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 

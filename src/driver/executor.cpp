@@ -127,7 +127,6 @@ std::vector<kdl_event*> Executor::Events(const std::vector<EventId>& events) con
 
 Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& after) {
   std::vector<kdl_event*> events = Events(after);
-  if (events.empty()) return EventId();
   kdl_event* done = nullptr;
   auto nothing = [](void*) -> kdl_error* { return nullptr; };
   Status status = StatusOf(kdl_host_call(queue, nothing, nullptr, nullptr, events.data(),
@@ -160,7 +159,7 @@ Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest&
   const kdl_array from = array(request.tensor);
   kdl_device* device = *DeviceOf(request.device);
   if (kdl_buffer_device(from.buffer) == device) {
-    Result<EventId> event = Join(*queue, request.after);
+    Result<EventId> event = request.after.empty() ? EventId() : Join(*queue, request.after);
     if (!event.ok()) return event.failure();
     kdl_buffer_retain(from.buffer);
     return interp::TransferResult{Add(from), *event};
@@ -176,6 +175,12 @@ Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest&
                              static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return interp::TransferResult{moved, AddEvent(done)};
+}
+
+Result<EventId> Executor::Mark(Name device, int64_t queue) {
+  Result<kdl_queue*> found = QueueOf(device, queue);
+  if (!found.ok()) return found.failure();
+  return Join(*found, {});
 }
 
 /// `module.kernel<constants>`. Type bindings are constants too, but are written only where the

@@ -45,6 +45,7 @@ class Executor final : public interp::ProgramHost {
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
+  Result<interp::EventId> Mark(Name device, int64_t queue) override;
   Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
 
  private:
@@ -52,7 +53,7 @@ class Executor final : public interp::ProgramHost {
   Result<kdl_queue*> QueueOf(Name device, int64_t index);
   std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
   interp::EventId AddEvent(kdl_event* event);
-  /// An event behind all of `after`.
+  /// An event behind all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   std::string RuntimeNameOf(const interp::LaunchRequest& request) const;
   Status Wait();

@@ -60,6 +60,7 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction);
 // program.cpp
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
+void RunMark(Core& core, Activation& here, const Instruction& instruction);
 void RunTransfer(Core& core, Activation& here, const Instruction& instruction);
 void RunLaunch(Core& core, Activation& here, const Instruction& instruction);
 

@@ -260,6 +260,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunFree;
     case OpKind::Transfer:
       return &RunTransfer;
+    case OpKind::Mark:
+      return &RunMark;
     case OpKind::Launch:
       return &RunLaunch;
     default:

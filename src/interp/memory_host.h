@@ -30,6 +30,7 @@ class MemoryHost final : public ProgramHost {
   Result<TensorId> Alloc(const AllocRequest& request) override;
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
+  Result<EventId> Mark(Name device, int64_t queue) override;
   Result<EventId> Launch(const LaunchRequest& request) override;
 
  private:

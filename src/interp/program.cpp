@@ -56,6 +56,14 @@ void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
   here.events[instruction.results[1].index] = result->event;
 }
 
+void RunMark(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  Result<EventId> event =
+      core.facts.host->Mark(op.attr<AttrKey::Device>(), op.attr<AttrKey::Queue>());
+  if (!event.ok()) return core.Fail(Located(instruction, event.failure()));
+  here.events[instruction.results[0].index] = *event;
+}
+
 void RunLaunch(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   LaunchRequest request;

@@ -62,6 +62,8 @@ class ProgramHost {
   /// The tensor's life ends once `after` has completed.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  /// The end of all that the queue was given so far.
+  virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
   virtual Result<EventId> Launch(const LaunchRequest& request) = 0;
 };
 

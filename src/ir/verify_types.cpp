@@ -552,6 +552,10 @@ std::string TransferFault(const Op& op, const Module&) {
               : "the results are not the operand's type and an event";
 }
 
+std::string MarkFault(const Op& op, const Module&) {
+  return op.result()->type()->kind == TypeKind::Event ? "" : "the result is no event";
+}
+
 std::string LaunchFault(const Op& op, const Module& module) {
   Name callee = op.attr<AttrKey::Callee>();
   const Function* kernel = module.FindFunction(callee);
@@ -618,6 +622,7 @@ constexpr Hook kHooks[] = {
     {OpKind::Alloc, &AllocFault},
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},
+    {OpKind::Mark, &MarkFault},
     {OpKind::Launch, &LaunchFault},
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 #include "ir/builder.h"
@@ -9,112 +10,245 @@
 // order-launches: a launch waits for those before it that write what it touches, or touch what it writes; launches that
 // share nothing stay free to overlap. A local tensor ends after its last use:
 //   %h = alloc h ; %e0 = launch @f (%x, %h) after() ; %e1 = launch @g (%h, %y) after(%e0) ; free %h after(%e1)
-// Launches of one queue run in order in any case, which is what orders those of different turns of a host loop.
+// Of one queue, the last one is enough: it stands for what the queue was given before, and fails with it.
+// An event does not leave its region, nor live from one turn of a loop to the next. What happened there is in order
+// behind it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
+//   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
+// A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
+// lived there already.
 
 namespace kdl::passes {
 
 namespace {
 
+using ir::AttrKey;
 using ir::Op;
+using ir::OpKind;
 using ir::Value;
 
-/// Who wrote a tensor last, and who has read it since.
-struct TensorState {
-  Value* written = nullptr;
-  std::vector<Value*> read;
+struct Queue {
+  Name device;
+  int64_t number = 0;
+  bool operator==(const Queue&) const = default;
 };
 
-void AddOnce(std::vector<Value*>& events, Value* event) {
-  if (event && std::find(events.begin(), events.end(), event) == events.end())
-    events.push_back(event);
+Queue QueueOf(const Op* op) { return {op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()}; }
+
+struct Access {
+  Queue queue;
+  Value* event = nullptr;  ///< null: of another turn or region
+  bool writes = false;
+  int time = 0;  ///< in the order in which the queues are given it
+};
+
+/// What of each tensor may still be going on: its last writer, and who has read it since.
+using States = std::unordered_map<const Value*, std::vector<Access>>;
+
+struct Touch {
+  const Value* tensor;
+  bool writes;
+};
+
+/// Of each queue the last access that conflicts; the earliest of them first.
+void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Access>& conflicts) {
+  for (const Access& access : state) {
+    if (!access.writes && !writes) continue;
+    auto known = std::find_if(conflicts.begin(), conflicts.end(),
+                              [&](const Access& c) { return c.queue == access.queue; });
+    if (known == conflicts.end()) {
+      conflicts.push_back(access);
+    } else if (known->time < access.time) {
+      *known = access;
+    }
+  }
+  std::sort(conflicts.begin(), conflicts.end(),
+            [](const Access& a, const Access& b) { return a.time < b.time; });
+}
+
+bool IsQueued(const Op* op) {
+  return op->kind() == OpKind::Launch || op->kind() == OpKind::Transfer;
+}
+
+/// The event of what a queue is given.
+Value* EventOf(const Op* op) { return op->results().back(); }
+
+size_t AfterSegment(const Op* op) {
+  bool is_launch = op->kind() == OpKind::Launch;
+  return is_launch ? size_t{ir::LaunchOp::at_after} : size_t{ir::TransferOp::at_after};
+}
+
+std::span<Value* const> AfterOf(const Op* op) { return op->Segment(AfterSegment(op)); }
+
+void SetAfter(Op* op, std::span<Value* const> events) { op->SetSegment(AfterSegment(op), events); }
+
+bool Encloses(const Op* outer, const Op* inner) {
+  for (const Op* op = inner; op; op = op->block()->parent()) {
+    if (op == outer) return true;
+  }
+  return false;
+}
+
+/// True where one of the others waits for the event itself.
+bool IsCovered(const Value* event, const std::vector<Access>& accesses) {
+  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& other) {
+    if (!event || !other.event) return false;
+    std::span<Value* const> after = AfterOf(other.event->def());
+    return std::find(after.begin(), after.end(), event) != after.end();
+  });
 }
 
 class Ordering {
  public:
   explicit Ordering(ir::Module& module) : module_(module) {}
 
-  void Block(const ir::Block* block) {
-    std::unordered_map<const Value*, TensorState> states;
+  void Block(const ir::Block* block, States& states) {
     for (Op* op : *block) {
-      if (auto launch = ir::DynAs<ir::LaunchOp>(op)) Launch(*launch, states);
+      if (IsQueued(op)) Order(op, states);
+      if (op->regions().empty()) continue;
+      States before = states;
+      if (op->kind() == OpKind::Loop) AddInside(op, before);
       for (const ir::Block* region : op->regions()) {
-        Block(region);
-        Forget(region, states);
+        States inside = before;
+        Block(region, inside);
       }
+      AddInside(op, states);
     }
     for (Op* op : *block) {
-      if (op->kind() == ir::OpKind::Alloc && !IsFreed(op)) End(op, block, states[op->result()]);
+      if (op->kind() == OpKind::Alloc && !IsFreed(op)) End(op, block, states[op->result()]);
     }
   }
 
  private:
-  void Launch(const ir::LaunchOp& launch, std::unordered_map<const Value*, TensorState>& states) {
-    const ir::Function* kernel = module_.FindFunction(launch->attr<ir::AttrKey::Callee>());
-    KDL_CHECK(kernel, "launch of '{}', which is not in the module",
-              launch->attr<ir::AttrKey::Callee>().text());
-    Value* done = launch.result();
-    std::vector<Value*> after;
-    for (size_t i = 0; i < launch.arguments().size(); ++i) {
-      Value* argument = launch.arguments()[i];
-      if (argument->type()->kind != ir::TypeKind::Tensor) continue;
-      TensorState& state = states[argument];
-      AddOnce(after, state.written);
-      if (kernel->params[i].direction == ir::Direction::In) {
-        state.read.push_back(done);
-      } else {
-        for (Value* event : state.read) AddOnce(after, event);
-        state = {done, {}};
+  /// What an op reads and writes, with the tensors that may be the same memory.
+  std::vector<Touch> TouchesOf(const Op* op) const {
+    std::vector<Touch> touches;
+    auto add = [&](const Value* tensor, bool writes) {
+      while (true) {
+        touches.push_back({tensor, writes});
+        const Op* def = tensor->def();
+        if (!def || def->kind() != OpKind::Transfer) return;
+        tensor = def->operand(0);
       }
+    };
+    if (op->kind() == OpKind::Transfer) {
+      add(op->operand(0), false);
+      touches.push_back({op->result(0), true});
+      return touches;
     }
-    std::erase(after, done);
-    launch->SetSegment(ir::LaunchOp::at_after, after);
+    ir::LaunchOp launch(const_cast<Op*>(op));
+    const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
+    KDL_CHECK(kernel, "launch of '{}', which is not in the module",
+              op->attr<AttrKey::Callee>().text());
+    for (size_t i = 0; i < launch.arguments().size(); ++i) {
+      const Value* argument = launch.arguments()[i];
+      if (argument->type()->kind != ir::TypeKind::Tensor) continue;
+      add(argument, kernel->params[i].direction != ir::Direction::In);
+    }
+    return touches;
   }
 
-  /// Events of a region do not leave it; what it launched is behind it in its queue.
-  static void Forget(const ir::Block* region,
-                     std::unordered_map<const Value*, TensorState>& states) {
-    ir::Walk(region, [&](Op* op) {
-      for (const Value* operand : op->operands()) states.erase(operand);
-    });
+  void Order(Op* op, States& states) {
+    Queue queue = QueueOf(op);
+    std::vector<Touch> touches = TouchesOf(op);
+    std::vector<Access> conflicts;
+    for (const Touch& touch : touches) AddConflicts(states[touch.tensor], touch.writes, conflicts);
+    std::vector<Value*> after;
+    for (const Access& access : conflicts) {
+      if (access.event) {
+        if (!IsCovered(access.event, conflicts)) after.push_back(access.event);
+      } else if (access.queue != queue) {
+        after.push_back(MarkBefore(op, access.queue));
+      }
+    }
+    SetAfter(op, after);
+    ++time_;
+    for (const Touch& touch : touches)
+      Record(states[touch.tensor], {queue, EventOf(op), touch.writes, time_});
+  }
+
+  Value* MarkBefore(Op* op, const Queue& queue) {
+    ir::Builder builder(module_, op->block(), op);
+    builder.set_loc(op->loc());
+    return builder.Make(
+        OpKind::Mark, {}, builder.types().Event(),
+        {ir::MakeAttr<AttrKey::Device>(queue.device), ir::MakeAttr<AttrKey::Queue>(queue.number)});
+  }
+
+  static void Record(std::vector<Access>& state, const Access& access) {
+    // A launch may name a tensor twice: what it writes and reads, it writes.
+    if (!state.empty() && state.front().writes && state.front().time == access.time) return;
+    if (access.writes) state.clear();
+    state.push_back(access);
+  }
+
+  /// Adds what the regions of an op do to tensors from outside.
+  void AddInside(const Op* outer, States& states) {
+    ++time_;
+    for (const ir::Block* region : outer->regions()) {
+      ir::Walk(region, [&](const Op* op) {
+        if (!IsQueued(op)) return;
+        for (const Touch& touch : TouchesOf(op)) {
+          if (touch.tensor->def() && Encloses(outer, touch.tensor->def())) continue;
+          Access access{QueueOf(op), nullptr, touch.writes, time_};
+          std::vector<Access>& state = states[touch.tensor];
+          std::erase_if(state, [&](const Access& known) {
+            return !known.event && known.queue == access.queue && known.writes == access.writes;
+          });
+          state.push_back(access);
+        }
+      });
+    }
   }
 
   /// KIR text may have been through this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result()->uses();
     return std::any_of(uses.begin(), uses.end(),
-                       [](const ir::Use& use) { return use.user->kind() == ir::OpKind::Free; });
+                       [](const ir::Use& use) { return use.user->kind() == OpKind::Free; });
   }
 
-  /// Frees a tensor behind the last op of its block that uses it, itself or inside.
-  void End(Op* alloc, const ir::Block* block, const TensorState& state) {
+  /// Frees a tensor behind the last op of its block that uses it, itself or inside. The runtime keeps memory for what
+  /// was given to a queue, so events of regions need not be waited for.
+  void End(Op* alloc, const ir::Block* block, const std::vector<Access>& state) {
     Op* last = alloc;
     for (Op* op : *block) {
       bool uses = false;
       for (const ir::Use& use : alloc->result()->uses()) uses = uses || Encloses(op, use.user);
       if (uses) last = op;
     }
-    std::vector<Value*> after = state.read;
-    AddOnce(after, state.written);
+    std::vector<Access> last_uses;
+    AddConflicts(state, true, last_uses);
+    std::vector<Value*> after;
+    for (const Access& access : last_uses) {
+      if (access.event) after.push_back(access.event);
+    }
     ir::Builder builder(module_, last->block(), last->next());
     builder.set_loc(alloc->loc());
-    builder.Create(ir::OpKind::Free, {{alloc->result()}, after}, {});
-  }
-
-  static bool Encloses(const Op* outer, const Op* inner) {
-    for (const Op* op = inner; op; op = op->block()->parent()) {
-      if (op == outer) return true;
-    }
-    return false;
+    builder.Create(OpKind::Free, {{alloc->result()}, after}, {});
   }
 
   ir::Module& module_;
+  int time_ = 0;
 };
+
+/// KIR text may bring an order; it is made anew.
+void DropOrder(const ir::Function& program) {
+  ir::Walk(program.body, [](Op* op) {
+    if (IsQueued(op)) SetAfter(op, {});
+  });
+  ir::Walk(program.body, [](Op* op) {
+    if (op->kind() == OpKind::Mark && op->result()->uses().empty()) Erase(op);
+  });
+}
 
 }  // namespace
 
 void RunOrderLaunches(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Program) Ordering(context.module).Block(function->body);
+    if (function->kind != ir::FunctionKind::Program) continue;
+    DropOrder(*function);
+    States states;
+    Ordering(context.module).Block(function->body, states);
   }
 }
 

@@ -41,8 +41,8 @@ CASES = [
     Case("samples/matmul/matmul.kdl", "chain", {"M": 31, "K": 9, "L": 17, "N": 5}),
     Case("samples/matmul/matmul.kdl", "chain", {"M": 3, "K": 0, "L": 7, "N": 1}),
     Case("samples/digits/digits.kdl", "classify", {"M": 13, "P": 64, "H": 32, "D": 10}),
-    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", None)),
-    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}, ("host",)),
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", "debug", None)),
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]

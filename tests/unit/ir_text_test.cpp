@@ -93,8 +93,9 @@ program @run dims(%N) (%x: tensor<f32,[N]> inout) {
   %0 = const true : bool
   %1, %2 = transfer %x to @npu queue 1 after() {cause = "loops reads x"} : tensor<f32,[N]>, event
   %3 = launch @loops.f32 on @npu queue 0 cores(%N) (%1, %0) after(%2) {constants = "BM=8"} : event
-  %4 = launch @loops.f32 on @"" queue 0 (%h, %0) after(%2, %3) : event
-  free %h after(%4)
+  %4 = mark on @npu queue 1 : event
+  %5 = launch @loops.f32 on @"" queue 0 (%h, %0) after(%2, %3, %4) : event
+  free %h after(%5)
   return
 }
 )";

@@ -229,6 +229,8 @@ class ProgramPrinter {
         return writer_.Line(variables_.at(op->operand(0)) + " = {};");
       case OpKind::Transfer:
         return PrintTransfer(op);
+      case OpKind::Mark:
+        return PrintMark(op);
       case OpKind::Launch:
         return PrintLaunch(op);
       case OpKind::Loop:
@@ -300,6 +302,15 @@ class ProgramPrinter {
     writer_.List(fmt::format("auto [{}, {}] = {}.Transfer(", tensor, event,
                              QueueText(device, op->attr<AttrKey::Queue>())),
                  items, ");" + Place(op));
+  }
+
+  /// It belongs to the statement of the launch that waits for it, which tells the place.
+  void PrintMark(const Op* op) {
+    kdl::Name device = op->attr<AttrKey::Device>();
+    int64_t queue = op->attr<AttrKey::Queue>();
+    std::string name = fmt::format("{}_queue{}", devices_.at(device), queue);
+    const std::string& event = NameOf(op->result(), Wanted(op->result(), name));
+    writer_.Line(fmt::format("const kdl::Event {} = {}.Mark();", event, QueueText(device, queue)));
   }
 
   void PrintLaunch(const Op* op) {
