@@ -48,6 +48,12 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
+/// Leaves folders and devices alone, which stood there before.
+void RemoveFile(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
+}
+
 Status WriteOne(const OutputFile& file) {
   Status written = WriteFileWhole(file.path, file.bytes);
   if (!written.ok() || !file.executable) return written;
@@ -93,7 +99,7 @@ bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& di
     Status written = error ? Status(Failure{error.message()}) : WriteOne(files[i]);
     if (written.ok()) continue;
     diagnostics.Report(diag::CannotWrite, {}, files[i].path, ReasonOf(written.failure()));
-    for (size_t done = 0; done <= i; ++done) fs::remove(files[done].path, error);
+    for (size_t done = 0; done <= i; ++done) RemoveFile(files[done].path);
     return false;
   }
   return true;

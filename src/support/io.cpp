@@ -28,6 +28,22 @@ bool WriteAll(int descriptor, std::string_view bytes) {
   return true;
 }
 
+Status WriteAndClose(int descriptor, const std::string& path, std::string_view bytes) {
+  bool written = WriteAll(descriptor, bytes);
+  int reason = errno;
+  bool closed = ::close(descriptor) == 0;
+  if (written && closed) return {};
+  if (!written) errno = reason;
+  return SystemFailure("write", path);
+}
+
+/// Devices and named pipes take the bytes themselves: a rename would put a file into their place.
+Status WriteThrough(const std::string& path, std::string_view bytes) {
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return SystemFailure("write", path);
+  return WriteAndClose(descriptor, path, bytes);
+}
+
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
@@ -61,18 +77,23 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 }
 
 Status WriteFileWhole(const std::string& path, std::string_view bytes) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (!S_ISDIR(info.st_mode)) return WriteThrough(path, bytes);
+    errno = EISDIR;
+    return SystemFailure("write", path);
+  }
   std::string neighbour = path + ".XXXXXX";
   int descriptor = ::mkstemp(neighbour.data());
   if (descriptor < 0) return SystemFailure("write", path);
   mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, 0666 & ~mask);
-  bool written = WriteAll(descriptor, bytes);
-  written = ::close(descriptor) == 0 && written;
-  if (written && ::rename(neighbour.c_str(), path.c_str()) == 0) return {};
-  Failure failure = SystemFailure("write", path);
-  ::unlink(neighbour.c_str());
-  return failure;
+  Status status = WriteAndClose(descriptor, path, bytes);
+  if (status.ok() && ::rename(neighbour.c_str(), path.c_str()) != 0)
+    status = SystemFailure("write", path);
+  if (!status.ok()) ::unlink(neighbour.c_str());
+  return status;
 }
 
 Result<TemporaryFolder> TemporaryFolder::Make() {

@@ -11,7 +11,7 @@ namespace kdl {
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes = 0);
 
 /// Writes a neighbour of `path` and renames it over: a reader sees the old file or the new one, never a part.
-/// On failure nothing is left behind.
+/// On failure nothing is left behind. A device or a named pipe at `path` stays, and takes the bytes.
 Status WriteFileWhole(const std::string& path, std::string_view bytes);
 
 /// A private folder (mode 0700) under TMPDIR, removed with all that is in it when the object dies.
