@@ -18,6 +18,7 @@
 #include "irgen/irgen.h"
 #include "sema/checked.h"
 #include "sema/dump_checked.h"
+#include "sema/features.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
 #include "syntax/parse.h"
@@ -98,6 +99,8 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
     c.printed += fmt::format("// after {}\n{}", kSema, sema::DumpChecked(checked, c.sources));
   }
   if (c.options.stop_after == kSema) return PipelineEnd::Stopped;
+  sema::ReportIgnored(checked, c.diagnostics);
+  if (c.diagnostics.has_errors()) return PipelineEnd::Failed;
   {
     PhaseTimer timer(c, kIrgen);
     c.module =

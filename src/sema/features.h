@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "sema/checked.h"
 #include "sema/diagnostics.h"
 
 namespace kdl::sema {
@@ -16,5 +17,9 @@ enum class Feature {
 /// The one place where such a part is reported. `what` replaces `{}` in the feature's text.
 Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span,
                               std::string_view what = {});
+
+/// What a checked module says and no later phase obeys: `where` clauses get a warning, sizes that
+/// only they give an error.
+void ReportIgnored(const CheckedModule& module, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::sema
