@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "ir/builder.h"
 #include "passes/bind_constants.h"
@@ -27,17 +28,19 @@ struct Binding {
   int64_t value;
 };
 
-std::vector<Binding> ParseConstants(std::string_view text, Names& names) {
+/// Nothing where the text, which may come from a .kir file, is no list `BM = 64, BN = 32`.
+std::optional<std::vector<Binding>> ParseConstants(std::string_view text, Names& names) {
   std::vector<Binding> bindings;
   while (!text.empty()) {
     size_t comma = std::min(text.find(','), text.size());
     std::string_view part = text.substr(0, comma);
     size_t equal = part.find('=');
+    if (equal == 0 || equal == std::string_view::npos) return std::nullopt;
     size_t name_end = part.find_last_not_of(' ', equal - 1) + 1;
-    size_t digits = part.find_first_not_of(' ', equal + 1);
+    size_t digits = std::min(part.find_first_not_of(' ', equal + 1), part.size());
     int64_t value = 0;
     auto end = std::from_chars(part.data() + digits, part.data() + part.size(), value);
-    KDL_CHECK(end.ec == std::errc(), "constants '{}' of a launch", text);
+    if (end.ec != std::errc() || end.ptr != part.data() + part.size()) return std::nullopt;
     bindings.push_back({names.Intern(part.substr(0, name_end)), value});
     text.remove_prefix(std::min(comma + 1, text.size()));
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -81,12 +84,17 @@ class Instantiation {
   void BindLaunches(Function& program) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch || !op->HasAttr(ir::AttrKey::Constants)) return;
-      std::vector<Binding> bindings =
-          ParseConstants(op->attr<ir::AttrKey::Constants>().text(), names());
+      std::string_view text = op->attr<ir::AttrKey::Constants>().text();
+      std::optional<std::vector<Binding>> bindings = ParseConstants(text, names());
+      if (!bindings) {
+        context_.diagnostics.Report(diag::MalformedConstants, context_.SpanOf(op->loc()), text)
+            .Help("constants = \"BM = 64, BN = 32\"");
+        return;
+      }
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
-      Function* variant = Variant(*kernel, bindings, op->loc());
+      Function* variant = Variant(*kernel, *bindings, op->loc());
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Callee>(variant->name));
-      op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(bindings))));
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(*bindings))));
     });
   }
 
