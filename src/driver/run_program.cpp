@@ -74,7 +74,12 @@ void Report(const Failure& failure, const SourceManager& sources, DiagnosticEngi
   std::optional<PlacedMessage> placed = ReadPlace(failure.message);
   Span span = placed ? SpanOf(*placed, sources) : Span();
   if (span.valid()) {
-    diagnostics.Report(diag::Trapped, span, placed->text);
+    // The place of a launch, then that of what the kernel asks of it.
+    std::optional<PlacedMessage> inner = ReadPlace(placed->text);
+    Span inner_span = inner ? SpanOf(*inner, sources) : Span();
+    Diagnostic& report =
+        diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
+    if (inner_span.valid()) report.Note(inner_span, "this kernel needs it");
   } else if (placed) {
     diagnostics.Report(
         diag::Trapped, {},

@@ -19,7 +19,8 @@ std::string ExplainDiagnostic(const DiagnosticRow& row) {
   std::string_view kind = row.severity == Severity::Error     ? "error"
                           : row.severity == Severity::Warning ? "warning"
                                                               : "remark";
-  return fmt::format("{}: {}: {}\n\n{}\n", row.id, kind, row.text, row.explanation);
+  return fmt::format("{}: {}: {}\n\n{}\n", row.id, kind, WithoutPlaceholders(row.text),
+                     row.explanation);
 }
 
 std::string ListTable(const Table& table) {

@@ -19,23 +19,6 @@ namespace kdl::tools {
 
 namespace {
 
-/// The text of a diagnostic with `…` where its arguments stand.
-std::string WithoutPlaceholders(std::string_view text) {
-  std::string shown;
-  for (size_t i = 0; i < text.size(); ++i) {
-    bool doubled = i + 1 < text.size() && text[i + 1] == text[i];
-    if ((text[i] == '{' || text[i] == '}') && doubled) {
-      shown += text[i++];
-    } else if (text[i] == '{') {
-      i = text.find('}', i);
-      shown += "…";
-    } else {
-      shown += text[i];
-    }
-  }
-  return shown;
-}
-
 Table DiagnosticsTable() {
   Table table{"diagnostics", "Diagnostics: `kernelc explain ID` says more.", {}};
   for (const DiagnosticRow& row : AllDiagnostics())
@@ -78,6 +61,22 @@ Table OptionsTable() {
 }
 
 }  // namespace
+
+std::string WithoutPlaceholders(std::string_view text) {
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool doubled = i + 1 < text.size() && text[i + 1] == text[i];
+    if ((text[i] == '{' || text[i] == '}') && doubled) {
+      shown += text[i++];
+    } else if (text[i] == '{') {
+      i = text.find('}', i);
+      shown += "…";
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
 
 std::vector<DiagnosticRow> AllDiagnostics() {
   std::vector<DiagnosticRow> all;

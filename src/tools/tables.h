@@ -8,6 +8,9 @@
 
 namespace kdl::tools {
 
+/// The text of a diagnostic with `…` where its arguments stand.
+std::string WithoutPlaceholders(std::string_view text);
+
 /// Every diagnostic of every layer, by id.
 std::vector<DiagnosticRow> AllDiagnostics();
 

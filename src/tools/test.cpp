@@ -158,7 +158,10 @@ int RunTest(const driver::Options& options) {
     if (counts.passed + counts.failed == 0) {
       std::vector<std::string_view> names(options.files.begin(), options.files.end());
       diagnostics.Report(driver::diag::NoTestFiles, {}, QuotedList(names))
-          .Help("a golden file has a line `//! args: build --emit ir`");
+          .Help(files.empty() && !options.filter.empty()
+                    ? fmt::format("no path there contains '{}': --filter takes a part of a path",
+                                  options.filter)
+                    : "a golden file has a line `//! args: build --emit ir`");
     }
   }
   if (diagnostics.has_errors()) {
