@@ -224,13 +224,15 @@ Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
     args.push_back(arg);
   }
   std::vector<kdl_event*> after = Events(request.after);
-  // The value that stands for `auto` is not one that a program may compute.
-  int64_t core_num =
-      request.core_num ? std::max(*request.core_num, KDL_CORES_AUTO + 1) : KDL_CORES_AUTO;
+  if (request.core_num == KDL_CORES_AUTO) {  // what a program may compute, but not mean
+    return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
+                               RuntimeNameOf(request), *request.core_num),
+                   FailureKind::User};
+  }
   kdl_event* done = nullptr;
-  status = StatusOf(kdl_launch_kernel(*queue, function, core_num, args.data(),
-                                      static_cast<int32_t>(args.size()), nullptr, after.data(),
-                                      static_cast<int32_t>(after.size()), &done));
+  status = StatusOf(kdl_launch_kernel(*queue, function, request.core_num.value_or(KDL_CORES_AUTO),
+                                      args.data(), static_cast<int32_t>(args.size()), nullptr,
+                                      after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return AddEvent(done);
 }

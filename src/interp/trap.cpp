@@ -21,6 +21,8 @@ std::string_view TextOf(kdl_trap_code code) {
 }  // namespace
 
 std::string QuotedText(const ir::Op& op) {
+  // The step that traps is that of a loop, whose name is its index.
+  if (op.kind() == ir::OpKind::Loop) return op.region()->param(0)->name().str();
   const ir::Attr* text = op.FindAttr(ir::AttrKey::Text);
   return text ? std::get<Name>(text->value).str() : std::string(op.info().spelling);
 }

@@ -174,4 +174,12 @@ TEST_CASE("steps end below hi, also where the next one leaves 64 bits") {
   CHECK(count(INT64_MIN, INT64_MAX, INT64_MAX) == 3);
 }
 
+TEST_CASE("a step that is not positive, and the number that stands for auto, throw") {
+  CHECK_THROWS_WITH_AS(Steps(5, 5, 0), "step 0 of a loop is not positive", Error);
+  CHECK_THROWS_AS(Steps(0, 5, INT64_MIN), Error);
+  CHECK(Cores(-1) == -1);  // the launch tells what is wrong with it
+  CHECK_THROWS_WITH_AS(Cores(INT64_MIN),
+                       "core_num is -9223372036854775808; a launch runs on 1 core or more", Error);
+}
+
 }  // namespace kdl::codegen

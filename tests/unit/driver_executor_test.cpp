@@ -268,7 +268,7 @@ program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]
   CHECK(failure_on("cpu", 1, 3).empty());
   CHECK(failure_on("cpu", 0, 3) ==
         "p.kdl:4:3: error: launch of 'm.scale': core_num is 0; a launch runs on 1 core or more");
-  CHECK(failure_on("cpu", INT64_MIN, 3).find("core_num is -9223372036854775807") !=
+  CHECK(failure_on("cpu", INT64_MIN, 3).find("core_num is -9223372036854775808") !=
         std::string::npos);
   CHECK(failure_on("cpu", 1, 4) ==
         "p.kdl:4:3: error: launch of 'm.scale': size N is 3 from x[N] dimension 0, but y[N] "

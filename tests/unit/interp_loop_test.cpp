@@ -142,7 +142,7 @@ fn @count (%lo: i64, %hi: i64, %step: i64) -> i64 {
   CHECK(count(0, 10, 3).bits == 4);
   FnResult stuck = count(0, 10, 0);
   REQUIRE(stuck.trap);
-  CHECK(Contains(ToString(*stuck.trap), "step 0 of 'loop' is not positive"));
+  CHECK(Contains(ToString(*stuck.trap), "step 0 of 'i' is not positive"));
 }
 
 TEST_CASE("a nest yields tiles, in any order of its blks") {

@@ -112,18 +112,28 @@ llvm::Value* StepCounter(Emitter& emitter, const ir::LoopOp& loop, Counter& coun
 llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   auto& builder = emitter.builder;
   llvm::Value* step = emitter.Get(loop.step());
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step)) {
-    KDL_CHECK(constant->getSExtValue() > 0, "a loop with step {}", constant->getSExtValue());
-    if (constant->isOne()) return nullptr;
-  }
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step); constant && constant->isOne())
+    return nullptr;
   llvm::Value* distance = builder.CreateSub(emitter.Get(loop.hi()), emitter.Get(loop.lo()));
   return builder.CreateUDiv(builder.CreateSub(distance, builder.getInt64(1)), step);
+}
+
+/// A step that only the run tells; passes make loops over the blocks of a core, whose steps are positive.
+void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
+  const ir::Op* def = loop.step()->def();
+  if (def && def->kind() == OpKind::CoreNum) return;
+  llvm::Value* step = emitter.Get(loop.step());
+  llvm::Constant* zero = emitter.builder.getInt64(0);
+  TrapLocation place = LocationOf(loop.op, KDL_TRAP_STEP);
+  place.text = loop->region()->param(0)->name();
+  TrapUnless(emitter, emitter.builder.CreateICmpSGT(step, zero), place, step, zero);
 }
 
 void EmitLoop(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::LoopOp loop(op);
   const ir::Block* region = op->region();
+  CheckStep(emitter, loop);
   llvm::BasicBlock* enter = NewBlock(emitter, "enter");
   llvm::BasicBlock* body = NewBlock(emitter, "loop");
   llvm::BasicBlock* done = NewBlock(emitter, "done");

@@ -341,7 +341,11 @@ class ProgramPrinter {
     bool is_literal =
         def && def->kind() == OpKind::Const && IsSigned(launch.cores()->type()->scalar);
     std::string text = Text(launch.cores(), is_literal ? LiteralStyle::Plain : LiteralStyle::Typed);
-    return is_i64 || is_literal ? Unwrapped(text) : fmt::format("kdl::As<std::int64_t>({})", text);
+    if (is_literal) return text;
+    std::string number = is_i64 ? Unwrapped(text) : fmt::format("kdl::As<std::int64_t>({})", text);
+    // Only 64 bits can hold the value that stands for `auto`.
+    return Bytes(launch.cores()->type()->scalar) == 8 ? fmt::format("kdl::Cores({})", number)
+                                                      : number;
   }
 
   // -- Control flow -------------------------------------------------------------------------------
