@@ -14,7 +14,20 @@ std::string DeclaredNames(const ir::Module& module) {
   for (const ir::Device& device : module.devices) {
     text += fmt::format("{}'{}'", text.empty() ? "" : ", ", device.name.text());
   }
-  return text;
+  return text.empty() ? "none" : text;
+}
+
+/// In the language names are resolved; the text of a .kir file may name any device.
+void CheckDeclared(PassContext& context, const ir::Op* op) {
+  Name name = op->attr<ir::AttrKey::Device>();
+  for (const ir::Device& device : context.module.devices) {
+    if (device.name == name) return;
+  }
+  context.diagnostics
+      .Report(diag::UndeclaredDevice, context.SpanOf(op->loc()), name.text(),
+              DeclaredNames(context.module))
+      .Help(
+          fmt::format("declare it in front of the functions: device @{} = \"host\"", name.text()));
 }
 
 /// The device of what does not say where; empty, after an error, where several are declared.
@@ -35,7 +48,8 @@ void RunResolveDevices(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     if (function->kind != ir::FunctionKind::Program) continue;
     ir::Walk(function->body, [&](ir::Op* op) {
-      if (!op->HasAttr(ir::AttrKey::Device) || !op->attr<ir::AttrKey::Device>().empty()) return;
+      if (!op->HasAttr(ir::AttrKey::Device)) return;
+      if (!op->attr<ir::AttrKey::Device>().empty()) return CheckDeclared(context, op);
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Device>(DefaultDevice(context, op)));
     });
   }
