@@ -11,7 +11,8 @@
 #include <system_error>
 
 #include "support/check.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
+#include "support/parse_number.h"
 
 namespace kdl::driver {
 
@@ -20,27 +21,6 @@ namespace {
 int64_t SignExtended(Scalar scalar, uint64_t bits) {
   int unused = 64 - Info(scalar).bits;
   return static_cast<int64_t>(bits << unused) >> unused;
-}
-
-uint64_t FloatBits(Scalar scalar, double value) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F16FromF64(value);
-    case Scalar::BF16:
-      return Bf16FromF64(value);
-    case Scalar::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default:
-      return std::bit_cast<uint64_t>(value);
-  }
-}
-
-template <class T>
-std::optional<T> ParseWhole(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::optional<uint64_t> ParseFloat(Scalar scalar, std::string_view text) {
@@ -54,10 +34,10 @@ std::optional<uint64_t> ParseFloat(Scalar scalar, std::string_view text) {
   bool decimal = magnitude.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (!decimal) return std::nullopt;
   if (scalar == Scalar::F32) {
-    auto value = ParseWhole<float>(text);
+    auto value = ParseNumber<float>(text);
     return value ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*value)) : std::nullopt;
   }
-  auto value = ParseWhole<double>(text);
+  auto value = ParseNumber<double>(text);
   if (!value) return std::nullopt;
   uint64_t bits = FloatBits(scalar, *value);
   return std::isinf(ElementValue(scalar, bits)) ? std::nullopt : std::optional(bits);
@@ -120,19 +100,9 @@ uint64_t NumberBits(Scalar scalar, int64_t n) {
 }
 
 double ElementValue(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F64FromF16(static_cast<uint16_t>(bits));
-    case Scalar::BF16:
-      return F64FromBf16(static_cast<uint16_t>(bits));
-    case Scalar::F32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Scalar::F64:
-      return std::bit_cast<double>(bits);
-    default:
-      return IsSigned(scalar) ? static_cast<double>(SignExtended(scalar, bits))
-                              : static_cast<double>(bits);
-  }
+  if (IsFloat(scalar)) return FloatValue(scalar, bits);
+  return IsSigned(scalar) ? static_cast<double>(SignExtended(scalar, bits))
+                          : static_cast<double>(bits);
 }
 
 bool IsNaN(Scalar scalar, uint64_t bits) {

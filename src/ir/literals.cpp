@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "support/check.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
+#include "support/parse_number.h"
 
 namespace kdl::ir {
 
@@ -16,46 +17,6 @@ namespace {
 
 uint64_t Mask(Scalar scalar) {
   return Bytes(scalar) == 8 ? ~uint64_t{0} : (uint64_t{1} << (Bytes(scalar) * 8)) - 1;
-}
-
-double FloatValue(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F64FromF16(static_cast<uint16_t>(bits));
-    case Scalar::BF16:
-      return F64FromBf16(static_cast<uint16_t>(bits));
-    case Scalar::F32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default:
-      return std::bit_cast<double>(bits);
-  }
-}
-
-uint64_t FloatBits(Scalar scalar, double value) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F16FromF64(value);
-    case Scalar::BF16:
-      return Bf16FromF64(value);
-    case Scalar::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default:
-      return std::bit_cast<uint64_t>(value);
-  }
-}
-
-/// The quiet NaN without sign and payload.
-uint64_t CanonicalNan(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F16:
-      return 0x7e00;
-    case Scalar::BF16:
-      return 0x7fc0;
-    case Scalar::F32:
-      return 0x7fc00000;
-    default:
-      return 0x7ff8000000000000;
-  }
 }
 
 std::string FloatText(Scalar scalar, uint64_t bits) {
@@ -71,22 +32,6 @@ std::string FloatText(Scalar scalar, uint64_t bits) {
   return text;
 }
 
-template <class T>
-std::optional<T> Number(std::string_view text, int base) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-template <class T>
-std::optional<T> Decimal(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
   if (text == "nan") return CanonicalNan(scalar);
   double infinity = std::numeric_limits<double>::infinity();
@@ -95,10 +40,10 @@ std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
   std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
   if (scalar == Scalar::F32) {
-    std::optional<float> value = Decimal<float>(text);
+    std::optional<float> value = ParseNumber<float>(text);
     return value ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*value)) : std::nullopt;
   }
-  std::optional<double> value = Decimal<double>(text);
+  std::optional<double> value = ParseNumber<double>(text);
   if (!value) return std::nullopt;
   uint64_t bits = FloatBits(scalar, *value);
   return std::isinf(FloatValue(scalar, bits)) ? std::nullopt : std::optional(bits);
@@ -107,12 +52,12 @@ std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
 std::optional<uint64_t> IntegerConstant(Scalar scalar, std::string_view text) {
   uint64_t mask = Mask(scalar);
   if (IsSigned(scalar)) {
-    std::optional<int64_t> value = Number<int64_t>(text, 10);
+    std::optional<int64_t> value = ParseNumber<int64_t>(text, 10);
     auto largest = static_cast<int64_t>(mask >> 1);
     if (!value || *value > largest || *value < -largest - 1) return std::nullopt;
     return static_cast<uint64_t>(*value) & mask;
   }
-  std::optional<uint64_t> value = Number<uint64_t>(text, 10);
+  std::optional<uint64_t> value = ParseNumber<uint64_t>(text, 10);
   return value && *value <= mask ? value : std::nullopt;
 }
 
@@ -156,7 +101,7 @@ std::string ConstantText(Scalar scalar, uint64_t bits) {
 
 std::optional<uint64_t> ConstantBits(Scalar scalar, std::string_view text) {
   if (text.starts_with("0x")) {
-    std::optional<uint64_t> bits = Number<uint64_t>(text.substr(2), 16);
+    std::optional<uint64_t> bits = ParseNumber<uint64_t>(text.substr(2), 16);
     bool fits = bits && (*bits & ~Mask(scalar)) == 0 && (scalar != Scalar::Bool || *bits <= 1);
     return fits ? bits : std::nullopt;
   }

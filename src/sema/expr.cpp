@@ -11,6 +11,7 @@
 #include "sema/contract.h"
 #include "sema/index.h"
 #include "sema/resolve.h"
+#include "sema/sizes.h"
 
 namespace kdl::sema {
 
@@ -215,23 +216,6 @@ std::string_view Wanted(OperatorGroup group, Scalar scalar) {
       return "";
   }
   return "";
-}
-
-std::optional<SizeKind> SizeKindOf(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Add:
-      return SizeKind::Add;
-    case BinaryOp::Sub:
-      return SizeKind::Sub;
-    case BinaryOp::Mul:
-      return SizeKind::Mul;
-    case BinaryOp::Div:
-      return SizeKind::FloorDiv;
-    case BinaryOp::Rem:
-      return SizeKind::Mod;
-    default:
-      return std::nullopt;
-  }
 }
 
 /// The size that an operation on sizes is; null where it may trap.

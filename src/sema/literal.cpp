@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "support/check.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
 
 namespace kdl::sema {
 
@@ -84,48 +84,9 @@ Constant FloatConstant(Scalar scalar, Float value) {
   return {scalar, std::bit_cast<Bits>(value)};
 }
 
-constexpr uint64_t QuietNan(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F16:
-      return 0x7e00;
-    case Scalar::BF16:
-      return 0x7fc0;
-    case Scalar::F32:
-      return 0x7fc00000;
-    default:
-      return 0x7ff8000000000000;
-  }
-}
+Constant RoundReal(double value, Scalar scalar) { return {scalar, FloatBits(scalar, value)}; }
 
-Constant RoundReal(double value, Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F16:
-      return {scalar, F16FromF64(value)};
-    case Scalar::BF16:
-      return {scalar, Bf16FromF64(value)};
-    case Scalar::F32:
-      return FloatConstant<uint32_t>(scalar, static_cast<float>(value));
-    case Scalar::F64:
-      return FloatConstant<uint64_t>(scalar, value);
-    default:
-      KDL_UNREACHABLE("{} is no float", Spelling(scalar));
-  }
-}
-
-double ValueOf(const Constant& constant) {
-  switch (constant.scalar) {
-    case Scalar::F16:
-      return F64FromF16(static_cast<uint16_t>(constant.bits));
-    case Scalar::BF16:
-      return F64FromBf16(static_cast<uint16_t>(constant.bits));
-    case Scalar::F32:
-      return std::bit_cast<float>(static_cast<uint32_t>(constant.bits));
-    case Scalar::F64:
-      return std::bit_cast<double>(constant.bits);
-    default:
-      KDL_UNREACHABLE("{} is no float", Spelling(constant.scalar));
-  }
-}
+double ValueOf(const Constant& constant) { return FloatValue(constant.scalar, constant.bits); }
 
 Constant RoundText(const Literal& literal, Scalar scalar) {
   double magnitude = 0;
@@ -140,7 +101,7 @@ Constant RoundText(const Literal& literal, Scalar scalar) {
 }
 
 std::optional<Constant> FloatToConstant(const Literal& literal, Scalar scalar) {
-  if (std::isnan(literal.real)) return Constant{scalar, QuietNan(scalar)};
+  if (std::isnan(literal.real)) return Constant{scalar, CanonicalNan(scalar)};
   bool exact_text = !literal.text.empty();
   if (!exact_text && std::isinf(literal.real)) return RoundReal(literal.real, scalar);
   Constant constant = exact_text ? RoundText(literal, scalar) : RoundReal(literal.real, scalar);

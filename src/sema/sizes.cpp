@@ -44,25 +44,8 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   return ReportNoSize(state, &name, what);
 }
 
-std::optional<SizeKind> KindOf(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Add:
-      return SizeKind::Add;
-    case BinaryOp::Sub:
-      return SizeKind::Sub;
-    case BinaryOp::Mul:
-      return SizeKind::Mul;
-    case BinaryOp::Div:
-      return SizeKind::FloorDiv;
-    case BinaryOp::Rem:
-      return SizeKind::Mod;
-    default:
-      return std::nullopt;
-  }
-}
-
 Size SizeOfBinary(FunctionState& state, const BinaryExpr& binary, std::string_view what) {
-  std::optional<SizeKind> kind = KindOf(binary.op);
+  std::optional<SizeKind> kind = SizeKindOf(binary.op);
   if (!kind) return ReportNoSize(state, &binary, what);
   Size lhs = CheckSize(state, binary.lhs, what);
   Size rhs = CheckSize(state, binary.rhs, what);
@@ -114,6 +97,23 @@ void AddTerms(SizeTable& sizes, Linear& sum, Size size, uint64_t factor) {
 }
 
 }  // namespace
+
+std::optional<SizeKind> SizeKindOf(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add:
+      return SizeKind::Add;
+    case BinaryOp::Sub:
+      return SizeKind::Sub;
+    case BinaryOp::Mul:
+      return SizeKind::Mul;
+    case BinaryOp::Div:
+      return SizeKind::FloorDiv;
+    case BinaryOp::Rem:
+      return SizeKind::Mod;
+    default:
+      return std::nullopt;
+  }
+}
 
 Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
   SizeTable& sizes = state.module.sizes;
