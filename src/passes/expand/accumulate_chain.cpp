@@ -2,6 +2,7 @@
 #include <map>
 
 #include "passes/expand/accumulate.h"
+#include "passes/expand/register_block.h"
 
 // A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
 // accumulators are carried through the loops over the folded axes. What an operand lacks, the row or the column, it is
@@ -20,35 +21,25 @@ namespace kdl::passes {
 namespace {
 
 using ir::AxisId;
-using ir::AxisList;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool Has(const AxisList& axes, AxisId axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-/// A block's shape: how many accumulators lie along its two axes.
-struct Shape {
-  int64_t rows = 1;
-  int64_t columns = 1;
-};
+using Shape = RegisterBlock::Shape;
 
 class Chain {
  public:
-  Chain(Expander& e, const Accumulation& what) : e_(e), what_(what) {
-    outer_ = e.order.Sorted(what.op->result()->type()->axes);
-    if (outer_.empty()) return;
-    column_ = outer_.back();
-    outer_.pop_back();
-    lanes_ = e.LanesAlong(*column_, Bytes(what.acc));
-    ChooseRow();
-  }
+  Chain(Expander& e, const Accumulation& what)
+      : e_(e),
+        what_(what),
+        block_(RegisterBlock::Of(e, *what.op)),
+        row_(block_.row),
+        column_(block_.column),
+        lanes_(block_.lanes) {}
 
   void Run() {
     for (Value* operand : what_.operands) {
-      bool walks = column_ && IsTileValue(operand) && Has(operand->type()->axes, *column_);
+      bool walks = column_ && HasAxis(operand, *column_);
       homes_.push_back(!IsTileValue(operand) ? Home()
                        : walks               ? HomeAlong(e_, what_.op, operand, *column_)
                                              : e_.homes.at(operand));
@@ -58,37 +49,13 @@ class Chain {
       return;
     }
     PlaceResult();
-    MakeNest(e_, what_.op, outer_, position_, {}, [&](const Values&) -> Values {
+    MakeNest(e_, what_.op, block_.outer, position_, {}, [&](const Values&) -> Values {
       Columns();
       return {};
     });
   }
 
  private:
-  /// An axis along which some operand that walks the columns stands still: it is read once for several rows.
-  void ChooseRow() {
-    for (size_t i = outer_.size(); i-- > 0;) {
-      bool reuses =
-          std::any_of(what_.operands.begin(), what_.operands.end(), [&](const Value* operand) {
-            return IsTileValue(operand) && Has(operand->type()->axes, *column_) &&
-                   !Has(operand->type()->axes, outer_[i]);
-          });
-      if (!reuses) continue;
-      row_ = outer_[i];
-      outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(i));
-      return;
-    }
-  }
-
-  /// The largest block: its accumulators, a vector a column and one that is spread over lanes fill the registers.
-  Shape Largest() const {
-    int64_t registers = e_.facts.vector_registers;
-    int64_t vectors = std::max<int64_t>(e_.Extent(*column_) / lanes_, 1);
-    if (!row_) return {1, std::min<int64_t>(vectors, std::max<int64_t>(registers / 4, 1))};
-    int64_t columns = std::min<int64_t>(vectors, 2);
-    return {std::min((registers - 1 - columns) / columns, e_.Extent(*row_)), columns};
-  }
-
   /// The result's home, which holds the starting values where it can be that of `into`.
   void PlaceResult() {
     Value* into = what_.into;
@@ -100,7 +67,7 @@ class Chain {
   }
 
   void Columns() {
-    Shape largest = Largest();
+    const Shape& largest = block_.largest;
     Value* size = e_.Facts(what_.op, *column_).size;
     Value* first = e_.b.I64(0);
     if (largest.columns > 1) {
@@ -208,8 +175,8 @@ class Chain {
         terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.acc));
         continue;
       }
-      bool walks_rows = row_ && Has(operand->type()->axes, *row_);
-      bool walks_columns = column_ && Has(operand->type()->axes, *column_);
+      bool walks_rows = row_ && HasAxis(operand, *row_);
+      bool walks_columns = column_ && HasAxis(operand, *column_);
       Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
       if (!read) {
         Place(row, column);
@@ -224,10 +191,10 @@ class Chain {
 
   Expander& e_;
   const Accumulation& what_;
-  AxisList outer_;  ///< of the result: walked one by one around the blocks
+  RegisterBlock block_;
   std::optional<AxisId> row_;
-  std::optional<AxisId> column_;  ///< none: the result is a scalar
-  int64_t lanes_ = 1;
+  std::optional<AxisId> column_;
+  int64_t lanes_;
   std::vector<Home> homes_;  ///< of the operands
   Home result_;
   Home start_;  ///< of `into`

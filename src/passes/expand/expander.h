@@ -13,10 +13,12 @@
 namespace kdl::passes {
 
 /// Where a tile lives: scratch with one dimension for each of `axes`, outermost first, indexed from the start of the
-/// block. Elements that differ in the last axis alone lie side by side.
+/// block. Elements that differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis
+/// stand together, and the panels one behind the other: the buffer has dimensions [last / panel, …, panel].
 struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
+  int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
 };
 
 /// The facts of a blk, as scalars.
@@ -62,7 +64,8 @@ struct Expander {
 
 // homes.cpp
 /// A new buffer for a tile of this type, laid out in the kernel's order of axes, or with `last` last.
-Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last = std::nullopt);
+Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last = std::nullopt,
+             int64_t panel = 0);
 /// The home of result `i` of `op`, made here unless what the tile will be copied into can take it at once.
 Home ResultHome(Expander& e, const ir::Op* op, size_t i);
 /// A home of `tile` whose last axis is `last`: its own, or a copy.
@@ -75,6 +78,10 @@ ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Po
                      const Piece& piece = {});
 void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
                 const Piece& piece = {});
+
+// register_block.cpp
+/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too.
+int64_t PanelOf(const Expander& e, const ir::Value* tile);
 
 // loops.cpp
 using Values = std::vector<ir::Value*>;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "passes/expand/expander.h"
 #include "support/check.h"
@@ -75,9 +76,14 @@ int64_t PaddedRow(int64_t extent, int64_t bytes, const ir::TargetFacts& facts) {
   return crowds ? extent + facts.cache_line_bytes / bytes : extent;
 }
 
-Values IndexAt(const Home& home, const Position& position) {
+Values IndexAt(Expander& e, const Home& home, const Position& position) {
   Values index;
   for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
+  if (!home.panel) return index;
+  Value* last = index.back();
+  index.back() = e.b.Binary(OpKind::And, last, e.b.I64(home.panel - 1));
+  int64_t shift = std::countr_zero(static_cast<uint64_t>(home.panel));
+  index.insert(index.begin(), e.b.Binary(OpKind::Shr, last, e.b.I64(shift)));
   return index;
 }
 
@@ -91,7 +97,7 @@ bool DiesAt(const Value* operand, const Op* op) {
   });
 }
 
-Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last) {
+Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last, int64_t panel) {
   ir::AxisList axes = e.order.Sorted(tile->axes);
   if (last) {
     std::erase(axes, *last);
@@ -99,15 +105,21 @@ Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last) {
   }
   std::vector<int64_t> extents;
   for (ir::AxisId axis : axes) extents.push_back(e.Extent(axis));
-  if (axes.size() > 1) extents.back() = PaddedRow(extents.back(), Bytes(tile->scalar), e.facts);
+  if (panel) {
+    extents.insert(extents.begin(), (extents.back() + panel - 1) / panel);
+    extents.back() = panel;
+  } else if (axes.size() > 1) {
+    extents.back() = PaddedRow(extents.back(), Bytes(tile->scalar), e.facts);
+  }
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});
-  return {buffer->result(), std::move(axes)};
+  return {buffer->result(), std::move(axes), panel};
 }
 
 Home ResultHome(Expander& e, const Op* op, size_t i) {
   const Value* result = op->result(i);
   std::optional<Home> target = YieldTarget(e, result, op);
-  Home home = target ? *target : NewHome(e, result->type());
+  Home home = target ? *target
+                     : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
   if (!target) home.buffer->set_name(result->name());
   return e.homes[result] = home;
 }
@@ -125,7 +137,7 @@ Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Positi
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
   return e.b
-      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(home, position), mask},
+      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position), mask},
               {e.TypeOf(scalar, piece.lanes)})
       ->result();
 }
@@ -135,7 +147,7 @@ void StorePiece(Expander& e, Value* value, const Home& home, const Position& pos
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
   e.b.Create(OpKind::BufferStore,
-             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(home, position), mask}, {});
+             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(e, home, position), mask}, {});
 }
 
 void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::Scalar scalar) {
