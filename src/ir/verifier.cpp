@@ -160,6 +160,9 @@ void FunctionVerifier::CheckSignature() {
   }
   if (function_.kind != FunctionKind::Fn && !function_.results.empty())
     Report(nullptr, "only a fn has results");
+  for (Type result : function_.results) {
+    if (!IsTile(result)) Report(nullptr, "a fn returns what is neither a scalar nor a tile");
+  }
   CheckAxes();
 }
 

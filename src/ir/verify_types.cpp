@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/eval.h"
 #include "ir/format.h"
@@ -96,7 +97,9 @@ bool HasVector(const Op& op) {
 }
 
 std::string ElementwiseFault(const Op& op) {
-  std::string fault = HasVector(op) ? LanesFault(op) : TileShapeFault(op);
+  bool has_vector = HasVector(op);
+  if (has_vector && op.info().has(kTileForm)) return "takes tiles, not vectors";
+  std::string fault = has_vector ? LanesFault(op) : TileShapeFault(op);
   if (!fault.empty()) return fault;
   Type result = op.result()->type();
   Scalar scalar = op.operands().back()->type()->scalar;
@@ -520,6 +523,7 @@ std::string TransposeFault(const Op& op, const Module&) {
   if (!IsVector(type)) return "a row is no vector";
   auto same = [&](const Value* value) { return value->type() == type; };
   auto rows = static_cast<size_t>(Lanes(type));
+  if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
   bool square = op.operands().size() == rows && op.results().size() == rows;
   if (!square) return fmt::format("not {} rows and results", rows);
   bool equal = std::all_of(op.operands().begin(), op.operands().end(), same) &&

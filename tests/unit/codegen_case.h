@@ -168,11 +168,10 @@ inline std::vector<char> Packed(Scalar scalar, const std::vector<uint64_t>& patt
 }
 
 /// The elements in memory as patterns.
-inline std::vector<uint64_t> Unpacked(Scalar scalar, const std::vector<char>& memory,
-                                      size_t count) {
+inline std::vector<uint64_t> Unpacked(Scalar scalar, const char* memory, size_t count) {
   auto bytes = static_cast<size_t>(Bytes(scalar));
   std::vector<uint64_t> patterns(count);
-  for (size_t n = 0; n < count; ++n) std::memcpy(&patterns[n], memory.data() + n * bytes, bytes);
+  for (size_t n = 0; n < count; ++n) std::memcpy(&patterns[n], memory + n * bytes, bytes);
   return patterns;
 }
 

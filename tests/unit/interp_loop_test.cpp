@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "interp/machine.h"
 #include "interp_run.h"
 #include "ir/builder.h"
 
@@ -13,40 +12,9 @@ namespace kdl::interp {
 
 namespace {
 
-/// Runs the first function on one core as long as it goes; tensors are bound from parameter `dims`
-/// on.
-struct SingleCore {
-  TestModule test;
-  Result<Image> image;
-  Machine machine;
-
-  SingleCore(std::string text, std::vector<TensorArgument> tensors)
-      : test(std::move(text)),
-        image(Prepare(test.module(), test.function(), [](Name) { return std::nullopt; })),
-        machine(Checked(image), {}) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const TensorArgument& t = tensors[i];
-      machine.BindTensor(
-          i, {static_cast<std::byte*>(t.data), t.scalar, t.sizes, t.strides, TensorId()});
-    }
-  }
-  static const Image& Checked(const Result<Image>& image) {
-    REQUIRE_MESSAGE(image.ok(), image.failure().message);
-    return *image;
-  }
-  std::string FaultAtEnd() {
-    REQUIRE(machine.RunToEnd() == MachineState::Broken);
-    return machine.fault();
-  }
-};
-
 std::string InKernel(std::string_view body) {
   return "kernel @k (%y: tensor<f32,[4]> inout) {\n  axis i = 4 by 4\n" + std::string(body) +
          "\n  return\n}\n";
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace

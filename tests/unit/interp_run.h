@@ -8,10 +8,12 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "interp/machine.h"
 #include "interp/run.h"
 #include "ir_text.h"
 
@@ -89,6 +91,37 @@ struct TestModule {
     return result.failure().message;
   }
 };
+
+/// Runs the first function on one core as long as it goes; tensors are bound from parameter `dims`
+/// on.
+struct SingleCore {
+  TestModule test;
+  Result<Image> image;
+  Machine machine;
+
+  SingleCore(std::string text, std::vector<TensorArgument> tensors)
+      : test(std::move(text)),
+        image(Prepare(test.module(), test.function(), [](Name) { return std::nullopt; })),
+        machine(Checked(image), {}) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const TensorArgument& t = tensors[i];
+      machine.BindTensor(
+          i, {static_cast<std::byte*>(t.data), t.scalar, t.sizes, t.strides, TensorId()});
+    }
+  }
+  static const Image& Checked(const Result<Image>& image) {
+    REQUIRE_MESSAGE(image.ok(), image.failure().message);
+    return *image;
+  }
+  std::string FaultAtEnd() {
+    REQUIRE(machine.RunToEnd() == MachineState::Broken);
+    return machine.fault();
+  }
+};
+
+inline bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 inline uint64_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
 

@@ -100,6 +100,46 @@ program @run dims(%N) (%x: tensor<f32,[N]> inout) {
 }
 )";
 
+constexpr std::string_view kVectors =
+    R"(kernel @vectors dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
+  %0 = const 0 : i64
+  %1 = const 16 : i64
+  %2 = const 2.0 : f32
+  %3 = splat %2 : vec<f32 x 16>
+  %4 = lane_numbers : vec<i64 x 16>
+  %5 = buffer_new : buffer<f32,[3,16]>
+  %6 = loop %n in %0 .. %N step %1 carry(%a = %3) {
+    %7 = sub %N, %n : i64
+    %k = lane_mask %7 : vec<bool x 16>
+    %8 = load %x[%n] where %k {edge = proven} : vec<f32 x 16>
+    %9 = load %x[%n] {edge = proven} : vec<f32 x 16>
+    %10 = fma %8, %2, %9 : vec<f32 x 16>
+    %11 = lt %4, %7 : vec<bool x 16>
+    %12 = select %11, %10, %2 : vec<f32 x 16>
+    buffer_store %12 to %5[%0, %0]
+    buffer_store %12 to %5[%0, %0] where %11
+    %13 = buffer_load %5[%0, %0] : vec<f32 x 16>
+    %14 = buffer_load %5[%0, %0] where %k : vec<f32 x 16>
+    store %13 to %x[%n] {edge = proven}
+    store %14 to %x[%n] where %k {edge = proven}
+    yield %14
+  } : vec<f32 x 16>
+  %15 = half 0 of %6 : vec<f32 x 8>
+  %16 = half 1 of %15 : vec<f32 x 4>
+  %17 = half 1 of %16 : vec<f32 x 2>
+  %18 = half 0 of %17 : f32
+  %19, %20 = transpose %17, %17 : vec<f32 x 2>, vec<f32 x 2>
+  %21 = if %flag {
+    yield %19
+  } else {
+    yield %20
+  } : vec<f32 x 2>
+  %22 = cast %21 : vec<f16 x 2>
+  store %18 to %x[0] {edge = proven}
+  return
+}
+)";
+
 /// The module reads, prints as it stands, and what is printed reads back equal.
 void CheckRoundTrip(std::string_view text) {
   ReadText read{std::string(text)};
@@ -132,6 +172,7 @@ void CheckFirstError(std::string text, std::string_view message) {
 TEST_CASE("printed text reads back and prints the same") {
   CheckRoundTrip(kMatmul);
   CheckRoundTrip(kEverything);
+  CheckRoundTrip(kVectors);
   CheckRoundTrip("");
   CheckRoundTrip("module \"na\\\\me \\x01\\n\\xff é\"\n");
 }
@@ -164,7 +205,8 @@ TEST_CASE("every op of the table prints and reads, or stands in a test above") {
     bool arithmetic = info.has(kElementwise) && info.format.find('@') == std::string_view::npos;
     std::string word = " " + std::string(info.spelling);
     bool stands = kMatmul.find(word) != std::string_view::npos ||
-                  kEverything.find(word) != std::string_view::npos;
+                  kEverything.find(word) != std::string_view::npos ||
+                  kVectors.find(word) != std::string_view::npos;
     CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart ||
                    info.kind == OpKind::BlkSize || info.kind == OpKind::BlkIndex),
                   info.spelling);
@@ -215,6 +257,23 @@ TEST_CASE("names that are no identifiers, repeat or look like numbers keep their
   REQUIRE_MESSAGE(again, read.Errors());
   CHECK(Difference(*read.module, *again) == "");
   CHECK(Print(*again) == printed);
+}
+
+TEST_CASE("types of vectors that do not read") {
+  auto splat = [](std::string_view type) {
+    return InKernel("  %f = const 1.0 : f32\n  %v = splat %f : " + std::string(type));
+  };
+  for (std::string_view type : {"vec<f32 x 2>", "vec<f32 x 3>", "vec<f32 x 4096>"})
+    CHECK(ReadText(splat(type)).module);
+  CheckFirstError(splat("vec<f32 x 1>"), "a number of lanes from 2 to 4096");
+  CheckFirstError(splat("vec<f32 x 0>"), "a number of lanes from 2 to 4096");
+  CheckFirstError(splat("vec<f32 x 4097>"), "a number of lanes from 2 to 4096");
+  CheckFirstError(splat("vec<f32 x 99999999999999999999>"), "error");
+  CheckFirstError(splat("vec<f32>"), "expected 'x'");
+  CheckFirstError(splat("vec<f32 16>"), "expected 'x'");
+  CheckFirstError(splat("vec<f32 x 16"), "expected '>'");
+  CheckFirstError(splat("vec<f31 x 16>"), "error");
+  CheckFirstError(splat("vec f32 x 16"), "expected '<'");
 }
 
 TEST_CASE("what does not read is told where and why") {

@@ -155,6 +155,123 @@ TEST_CASE("scratch") {
              "not of the buffer's scalar");
 }
 
+TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for all") {
+  CheckSound("%v = splat %f : vec<f32 x 3>\n%r = add %v, %v : vec<f32 x 3>");
+  CheckSound("%v = splat %f : vec<f32 x 8>\n%r = fma %f, %v, %f : vec<f32 x 8>");
+  CheckSound("%v = splat %f : vec<f32 x 8>\n%r = select %b, %v, %f : vec<f32 x 8>");
+  CheckSound("%v = splat %b : vec<bool x 8>\n%r = select %v, %f, %f : vec<f32 x 8>");
+  CheckSound("%v = splat %f : vec<f32 x 8>\n%r = lt %f, %v : vec<bool x 8>");
+  CheckFault("%r = add %f, %f : vec<f32 x 8>", "no operand is a vector");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : f32", "the result is no vector");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : vec<f32 x 4>",
+             "vectors of 8 and 4 lanes");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %t : vec<f32 x 8>",
+             "neither scalar nor vector");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %n : vec<f32 x 8>",
+             "operands of f32 and i32");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : vec<f64 x 8>",
+             "the result is f64, not f32");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = snapshot %v : vec<f32 x 8>",
+             "takes tiles, not vectors");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = broadcast %v : vec<f32 x 8>",
+             "takes tiles, not vectors");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = call @twice(%v) : vec<f32 x 8>",
+             "argument 1 is not of f32");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = element %v at (%zero) : f32", "is no tile");
+  CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is no scalar");
+}
+
+TEST_CASE("ops that make vectors and take them apart") {
+  CheckSound("%r = lane_mask %zero : vec<bool x 5>\n%q = lane_numbers : vec<i64 x 5>");
+  CheckFault("%r = splat %f : f32", "no vector of the scalar");
+  CheckFault("%r = splat %f : vec<f64 x 8>", "no vector of the scalar");
+  CheckFault("%r = splat %t : vec<f32 x 8>", "no vector of the scalar");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = splat %v : vec<f32 x 8>",
+             "no vector of the scalar");
+  CheckFault("%r = lane_mask %n : vec<bool x 8>", "no i64");
+  CheckFault("%r = lane_mask %zero : vec<i8 x 8>", "no vector of bools");
+  CheckFault("%r = lane_mask %zero : bool", "no vector of bools");
+  CheckFault("%r = lane_numbers : vec<i32 x 8>", "no vector of i64");
+  CheckFault("%r = lane_numbers : i64", "no vector of i64");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 2 of %v : vec<f32 x 4>",
+             "there is no part 2");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 0 of %v : vec<f32 x 8>", "not half");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 0 of %v : vec<f16 x 4>", "not half");
+  CheckFault("%v = splat %f : vec<f32 x 2>\n%r = half 0 of %v : tile<f32; i>", "not half");
+  CheckFault("%v = splat %f : vec<f32 x 3>\n%r = half 0 of %v : f32", "has no halves");
+  CheckFault("%r = half 0 of %f : f32", "has no halves");
+}
+
+TEST_CASE("transpositions are square, of a power of two") {
+  const std::string two = "%v = splat %f : vec<f32 x 2>\n";
+  CheckSound(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 2>");
+  CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "not 2 rows and results");
+  CheckFault(two + "%a, %c = transpose %v : vec<f32 x 2>, vec<f32 x 2>", "not 2 rows and results");
+  CheckFault(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 4>", "differ in type");
+  CheckFault(two + "%a, %c = transpose %v, %f : vec<f32 x 2>, vec<f32 x 2>", "differ in type");
+  CheckFault("%a = transpose %f : f32", "a row is no vector");
+  CheckFault(
+      "%v = splat %f : vec<f32 x 3>\n"
+      "%a, %c, %d = transpose %v, %v, %v : vec<f32 x 3>, vec<f32 x 3>, vec<f32 x 3>",
+      "3 rows are no power of two");
+}
+
+TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as many lanes") {
+  const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
+  const std::string v = "%v = splat %f : vec<f32 x 4>\n";
+  CheckSound(k + "%r = load %x[%n, %zero + 1] where %k {edge = proven} : vec<f32 x 4>");
+  CheckSound(k + v + "store %v to %x[%n, %zero] where %k {edge = proven}");
+  CheckFault("%r = load %x[%n, %zero] {edge = clip} : vec<f32 x 4>", "is not proven");
+  CheckFault("%r = load %x[%n, %zero] {edge = guard} : vec<f32 x 4>", "is not proven");
+  CheckFault(v + "store %v to %x[%n, %zero] {edge = clip}", "is not proven");
+  CheckFault("%r = load %x[%n, %zero] else %f {edge = else} : vec<f32 x 4>", "value for outside");
+  CheckFault("%r = load %x[%i, %zero] {edge = proven} : vec<f32 x 4>", "is no scalar");
+  CheckFault(
+      "%w = lane_numbers : vec<i64 x 4>\n"
+      "%r = load %x[%n, %w] {edge = proven} : vec<f32 x 4>",
+      "neither a blk nor an integer");
+  CheckFault("%r = load %x[%n, %zero] {edge = proven} : vec<f64 x 4>", "not of the tensor's type");
+  CheckFault(v + "store %v to %h[%n] {edge = proven}", "not of the tensor's type");
+  CheckFault(k + "%r = load %x[%n, %zero] where %k {edge = proven} : vec<f32 x 8>",
+             "the mask is no vector of 8 bools");
+  CheckFault("%r = load %x[%n, %zero] where %b {edge = proven} : vec<f32 x 4>",
+             "the mask is no vector of 4 bools");
+  CheckFault(k + "%r = load %x[%n, %zero] where %k {edge = proven} : f32", "the mask is no bool");
+  CheckFault(k + "store %f to %x[%n, %zero] where %k {edge = proven}", "the mask is no bool");
+}
+
+TEST_CASE("vectors in scratch") {
+  const std::string s =
+      "%s = buffer_new : buffer<f32,[2,8]>\n%v = splat %f : vec<f32 x 4>\n"
+      "%k = lane_mask %zero : vec<bool x 4>\n";
+  CheckSound(s +
+             "buffer_store %v to %s[%zero, %zero] where %k\n"
+             "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 4>");
+  CheckFault(s + "%r = buffer_load %s[%zero] : vec<f32 x 4>", "1 indices for 2 dimensions");
+  CheckFault(s + "%r = buffer_load %s[%zero, %zero] : vec<f64 x 4>", "not of the buffer's scalar");
+  CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : f32", "a mask, but no vector");
+  CheckFault(s + "buffer_store %f to %s[%zero, %zero] where %k", "a mask, but no vector");
+  CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 8>",
+             "the mask is no vector of 8 bools");
+  CheckFault(s + "buffer_store %v to %s[%zero, %zero] where %b",
+             "the mask is no vector of 4 bools");
+  CheckFault("%s = buffer_new : buffer<f32,[]>\n%r = buffer_load %s[] : vec<f32 x 4>",
+             "not of the buffer's scalar");
+}
+
+TEST_CASE("vectors are carried and leave branches, but pass no call") {
+  const std::string v = "%v = splat %f : vec<f32 x 4>\n";
+  CheckSound(v +
+             "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %v\n} : vec<f32 x 4>");
+  CheckSound(v + "%r = if %b {\nyield %v\n} else {\nyield %v\n} : vec<f32 x 4>");
+  CheckFault(v + "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %f\n} : vec<f32 x 4>",
+             "yielded values");
+  CheckFault(v + "%r = if %b {\nyield %v\n} else {\nyield %v\n} : vec<f32 x 8>", "yielded values");
+  CheckFault(v + "%r = nest (%p in %i) {\nyield %v\n} : tile<f32; i>", "no tile of what");
+  CheckFault("%k = lane_mask %zero : vec<bool x 4>\nif %k {\nyield\n} else {\nyield\n}",
+             "no scalar bool");
+}
+
 TEST_CASE("signatures") {
   auto fault = [](std::string text, std::string_view message) {
     ReadText read(std::move(text));
@@ -163,6 +280,14 @@ TEST_CASE("signatures") {
   };
   fault("kernel @k (%x: tensor<f32,[N]> in) {\n  return\n}\n", "x: 'N' is no size name");
   fault("kernel @k dims(%N) (%x: f32 out) {\n  return\n}\n", "a scalar parameter is not `in`");
+  fault("kernel @k (%x: vec<f32 x 4>) {\n  return\n}\n",
+        "a type that is passed to no kernel or program");
+  fault(
+      "fn @f (%x: vec<f32 x 4>) -> f32 {\n  %y = half 0 of %x : vec<f32 x 2>\n"
+      "  %z = half 0 of %y : f32\n  return %z\n}\n",
+      "a type that is passed to no fn");
+  fault("fn @f (%x: f32) -> vec<f32 x 4> {\n  %y = splat %x : vec<f32 x 4>\n  return %y\n}\n",
+        "neither a scalar nor a tile");
   fault("kernel @k (%x: event) {\n  return\n}\n", "a type that is passed to no kernel or program");
   fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn has results");
   fault("kernel @k () {\n  axis i\n  return\n}\n", "axis 'i' has no size");
@@ -206,6 +331,16 @@ TEST_CASE("loop level has no tiles, no masks and no open edges") {
 )");
   REQUIRE_MESSAGE(loops.module, loops.Errors());
   CHECK(VerifyLoopLevel(*loops.module->functions()[0]).empty());
+  ReadText vectors(R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {
+  %0 = const 0 : i64
+  %1 = lane_mask %N : vec<bool x 4>
+  %2 = load %x[%0] where %1 {edge = proven} : vec<f32 x 4>
+  store %2 to %x[%0] where %1 {edge = proven}
+  return
+}
+)");
+  REQUIRE_MESSAGE(vectors.module, vectors.Errors());
+  CHECK(VerifyLoopLevel(*vectors.module->functions()[0]).empty());
 }
 
 }  // namespace kdl::ir

@@ -1,0 +1,330 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "codegen_case.h"
+#include "codegen_run.h"
+
+// What moves lanes about: splats, halves, transpositions, carried vectors; and which instructions
+// all this becomes.
+
+namespace kdl::codegen {
+
+namespace {
+
+/// "s0, s1, …" of `count` values.
+std::string List(std::string_view stem, int64_t count) {
+  std::string list;
+  for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}{}", i ? ", " : "", stem, i);
+  return list;
+}
+
+/// "type, type, …"
+std::string Times(std::string_view type, int64_t count) {
+  std::string list;
+  for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}", i ? ", " : "", type);
+  return list;
+}
+
+/// Patterns that are different, as far as the scalar has so many.
+std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> patterns;
+  for (int64_t n = 0; n < count; ++n)
+    patterns.push_back(random() & (scalar == Scalar::Bool ? 1 : MaskOf(scalar)));
+  return patterns;
+}
+
+/// y is x transposed.
+std::string TransposeText(Scalar scalar, int64_t n) {
+  std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), n);
+  std::string loads;
+  std::string stores;
+  for (int64_t i = 0; i < n; ++i) {
+    loads += fmt::format("  %r{0} = load %x[{0}, 0] {{edge = proven}} : {1}\n", i, type);
+    stores += fmt::format("  store %c{0} to %y[{0}, 0] {{edge = proven}}\n", i);
+  }
+  return fmt::format(
+      "kernel @transpose_{0}_{1} (%x: tensor<{0},[{1},{1}]> in, %y: tensor<{0},[{1},{1}]> out) {{\n"
+      "{2}  {3} = transpose {4} : {5}\n{6}  return\n}}\n",
+      Spelling(scalar), n, loads, List("%c", n), List("%r", n), Times(type, n), stores);
+}
+
+/// y is x backwards, a scalar at a time, each by halves from the whole.
+std::string HalvesText(Scalar scalar, int64_t lanes) {
+  std::string text = fmt::format(
+      "kernel @halves_{0}_{1} (%x: tensor<{0},[{1}]> in, %y: tensor<{0},[{1}]> out) {{\n"
+      "  %v0_{1} = load %x[0] {{edge = proven}} : vec<{0} x {1}>\n",
+      Spelling(scalar), lanes);
+  for (int64_t size = lanes; size > 1; size /= 2) {
+    int64_t half = size / 2;
+    std::string type = half == 1 ? std::string(Spelling(scalar))
+                                 : fmt::format("vec<{} x {}>", Spelling(scalar), half);
+    for (int64_t first = 0; first < lanes; first += half) {
+      text += fmt::format("  %v{}_{} = half {} of %v{}_{} : {}\n", first, half, first / half % 2,
+                          first / size * size, size, type);
+    }
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    text += fmt::format("  store %v{}_1 to %y[{}] {{edge = proven}}\n", lane, lanes - 1 - lane);
+  return text + "  return\n}\n";
+}
+
+/// Runs a kernel of x and y, n elements each; y.
+std::vector<uint64_t> RunXY(const LoadedModule& module, const std::string& name, Scalar scalar,
+                            const std::vector<uint64_t>& patterns, std::vector<int64_t> sizes) {
+  std::vector<char> x = Packed(scalar, patterns);
+  std::vector<char> y(x.size());
+  Call call{{}, {TensorOf(x.data(), sizes), TensorOf(y.data(), sizes)}, {}};
+  REQUIRE(module.Run(name, call).code == KDL_DONE);
+  return Unpacked(scalar, y.data(), patterns.size());
+}
+
+void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n) {
+  std::vector<uint64_t> x = Different(scalar, n * n);
+  std::string name = fmt::format("transpose_{}_{}", Spelling(scalar), n);
+  std::vector<uint64_t> y = RunXY(module, name, scalar, x, {n, n});
+  int wrong = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j)
+      wrong += y[static_cast<size_t>(i * n + j)] != x[static_cast<size_t>(j * n + i)];
+  }
+  CHECK_MESSAGE(wrong == 0, name);
+}
+
+constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
+
+void CheckMoves(int opt_level, const ir::TargetFacts& facts) {
+  CAPTURE(opt_level);
+  CAPTURE(facts.cpu);
+  std::string text;
+  for (Scalar scalar : kScalars) {
+    for (int64_t n : kSizes) text += TransposeText(scalar, n) + HalvesText(scalar, n);
+  }
+  LoadedModule module(text, opt_level, facts);
+  for (Scalar scalar : kScalars) {
+    for (int64_t n : kSizes) {
+      CheckTranspose(module, scalar, n);
+      std::vector<uint64_t> x = Different(scalar, n);
+      std::string name = fmt::format("halves_{}_{}", Spelling(scalar), n);
+      std::vector<uint64_t> y = RunXY(module, name, scalar, x, {n});
+      CHECK_MESSAGE(std::equal(y.begin(), y.end(), x.rbegin(), x.rend()), name);
+    }
+  }
+}
+
+/// Carries two vectors that change places; in every other iteration a branch adds its lane's number
+/// to the one that comes out.
+constexpr std::string_view kCarry =
+    R"(kernel @carry dims(%N) (%x: tensor<i32,[16]> in, %y: tensor<i32,[16]> out, %z: tensor<i32,[16]> out, %count: i64) {
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %c = const 1000 : i32
+  %l = lane_numbers : vec<i64 x 16>
+  %i = cast %l : vec<i32 x 16>
+  %v = load %x[0] {edge = proven} : vec<i32 x 16>
+  %w = splat %c : vec<i32 x 16>
+  %s, %t = loop %n in %0 .. %count step %1 carry(%p = %v, %q = %w) {
+    %b = and %n, %1 : i64
+    %odd = eq %b, %1 : bool
+    %r = if %odd {
+      %a = add %p, %i : vec<i32 x 16>
+      yield %a
+    } else {
+      yield %p
+    } : vec<i32 x 16>
+    yield %q, %r
+  } : vec<i32 x 16>, vec<i32 x 16>
+  store %s to %y[0] {edge = proven}
+  store %t to %z[0] {edge = proven}
+  return
+}
+)";
+
+void CheckCarry(const LoadedModule& module, int64_t count) {
+  std::array<int32_t, 16> x;
+  std::iota(x.begin(), x.end(), -5);
+  std::array<int32_t, 16> p = x;
+  std::array<int32_t, 16> q;
+  q.fill(1000);
+  for (int64_t n = 0; n < count; ++n) {
+    std::array<int32_t, 16> r = p;
+    for (size_t lane = 0; n % 2 == 1 && lane < 16; ++lane) r[lane] += static_cast<int32_t>(lane);
+    p = q;
+    q = r;
+  }
+  std::array<int32_t, 16> y = {};
+  std::array<int32_t, 16> z = {};
+  Call call{{7},
+            {TensorOf(x.data(), {16}), TensorOf(y.data(), {16}), TensorOf(z.data(), {16})},
+            {static_cast<uint64_t>(count)}};
+  REQUIRE(module.Run("carry", call).code == KDL_DONE);
+  CHECK(y == p);
+  CHECK(z == q);
+}
+
+/// y = x / d, by a divisor of each lane, one for all, and a constant.
+constexpr std::string_view kDivide =
+    R"(kernel @lanes (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
+  %v = load %x[0] {edge = proven} : vec<i32 x 8>
+  %w = load %d[0] {edge = proven} : vec<i32 x 8>
+  %r = div %v, %w {text = "x / d"} : vec<i32 x 8>
+  store %r to %y[0] {edge = proven}
+  return
+}
+kernel @one (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
+  %v = load %x[0] {edge = proven} : vec<i32 x 8>
+  %w = load %d[0] {edge = proven} : i32
+  %r = rem %v, %w {text = "x mod d"} : vec<i32 x 8>
+  store %r to %y[0] {edge = proven}
+  return
+}
+kernel @constant (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
+  %c = const -7 : i32
+  %s = splat %c : vec<i32 x 8>
+  %v = load %x[0] {edge = proven} : vec<i32 x 8>
+  %q = div %v, %c : vec<i32 x 8>
+  %r = rem %v, %s : vec<i32 x 8>
+  %t = mul %q, %r : vec<i32 x 8>
+  store %t to %y[0] {edge = proven}
+  return
+}
+)";
+
+/// One loop over an f16, an f32, a bf16 and integers, 16 lanes at a time, its end masked.
+constexpr std::string_view kLoop =
+    R"(kernel @loop dims(%N) (%x: tensor<f16,[N]> in, %b: tensor<bf16,[N]> in, %f: f32, %y: tensor<f32,[N]> inout, %z: tensor<i32,[N]> out) {
+  %0 = const 0 : i64
+  %l = const 16 : i64
+  loop %n in %0 .. %N step %l {
+    %c = sub %N, %n : i64
+    %k = lane_mask %c : vec<bool x 16>
+    %v = load %x[%n] {edge = proven} : vec<f16 x 16>
+    %w = cast %v : vec<f32 x 16>
+    %bv = load %b[%n] {edge = proven} : vec<bf16 x 16>
+    %bw = cast %bv : vec<f32 x 16>
+    %o = load %y[%n] where %k {edge = proven} : vec<f32 x 16>
+    %s = fma %w, %f, %o : vec<f32 x 16>
+    %m = max %s, %bw : vec<f32 x 16>
+    store %m to %y[%n] where %k {edge = proven}
+    %i = cast %m : vec<i32 x 16>
+    store %i to %z[%n] where %k {edge = proven}
+    yield
+  }
+  return
+}
+)";
+
+CompiledModule Compiled(std::string_view text, int opt_level, const ir::TargetFacts& facts) {
+  ir::ReadText read{std::string(text)};
+  REQUIRE_MESSAGE(read.module, read.Errors());
+  Result<Backend> backend = Backend::Create(facts, opt_level);
+  REQUIRE(backend.ok());
+  Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {true, true, true});
+  REQUIRE(compiled.ok());
+  return std::move(*compiled);
+}
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// How many lines hold both.
+int Count(const std::string& text, std::string_view part, std::string_view also = "") {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    std::string_view line = std::string_view(text).substr(at, text.find('\n', at) - at);
+    count += line.find(also) != std::string_view::npos;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("transpositions, and halves down to scalars, of every scalar and size") {
+  for (int opt_level : {0, 1, 3}) CheckMoves(opt_level, X86Facts());
+  if (!__builtin_cpu_supports("x86-64-v4")) {
+    MESSAGE("this processor is no x86-64-v4: its code was not run");
+    return;
+  }
+  CheckMoves(3, Avx512Facts());
+}
+
+TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
+  for (int opt_level : {0, 1, 2, 3}) {
+    LoadedModule module(std::string(kCarry), opt_level);
+    for (int64_t count : {-1, 0, 1, 2, 3, 8}) CheckCarry(module, count);
+  }
+}
+
+TEST_CASE("a zero in any lane of a divisor traps; a constant is not asked") {
+  for (int opt_level : {0, 1, 3}) {
+    LoadedModule module(std::string(kDivide), opt_level);
+    std::array<int32_t, 8> x = {7, -7, 6, INT32_MIN, 8, 100, -100, 0};
+    for (size_t zero : {0, 5, 7}) {
+      std::array<int32_t, 8> d = {1, 2, -1, -1, 5, 6, 7, 8};
+      d[zero] = 0;
+      std::array<int32_t, 8> y = {};
+      Call call{
+          {}, {TensorOf(x.data(), {8}), TensorOf(d.data(), {8}), TensorOf(y.data(), {8})}, {}};
+      Outcome lanes = module.Run("lanes", call);
+      CHECK(lanes.code == KDL_TRAPPED);
+      CHECK(lanes.trap.code == KDL_TRAP_DIVISION);
+      CHECK(module.Run("one", call).code == (zero == 0 ? KDL_TRAPPED : KDL_DONE));
+      REQUIRE(module.Run("constant", call).code == KDL_DONE);
+      for (size_t lane = 0; lane < 8; ++lane) {
+        auto quotient = static_cast<int64_t>(std::floor(x[lane] / -7.0));
+        CHECK(y[lane] == static_cast<int32_t>(quotient * (x[lane] + 7 * quotient)));
+      }
+    }
+    CHECK(module.compiled().kernels[2].locations.empty());
+  }
+}
+
+TEST_CASE("vectors become the vector instructions of the processor") {
+  for (int opt_level : {1, 2, 3}) {
+    CAPTURE(opt_level);
+    CompiledModule v4 = Compiled(kLoop, opt_level, Avx512Facts());
+    CHECK(Count(v4.assembly, "vcvtph2ps", "zmm") == 1);
+    CHECK(Count(v4.assembly, "vpmovzxwd", "zmm") == 1);
+    CHECK(Count(v4.assembly, "vfmadd", "zmm") == 1);
+    CHECK(Count(v4.assembly, "vcvttps2dq", "zmm") == 1);
+    CHECK(Has(v4.assembly, "{%k1}"));
+    CHECK(!Has(v4.assembly, "ymm"));
+    CompiledModule v3 = Compiled(kLoop, opt_level, X86Facts());
+    CHECK(Count(v3.assembly, "vcvtph2ps", "ymm") == 2);
+    CHECK(Count(v3.assembly, "vfmadd", "ymm") == 2);
+    CHECK(Count(v3.assembly, "vcvttps2dq", "ymm") == 2);
+    CHECK(Count(v3.assembly, "vmaskmovps", "ymm") + Count(v3.assembly, "vpmaskmovd", "ymm") == 6);
+    for (const CompiledModule* compiled : {&v4, &v3}) {
+      CHECK(Count(compiled->llvm_ir, "call <16 x float> @llvm.masked.load", "!alias.scope") == 1);
+      CHECK(Count(compiled->llvm_ir, "call void @llvm.masked.store", "!noalias") == 2);
+    }
+  }
+}
+
+TEST_CASE("a transposition is one shuffle a row and round") {
+  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8), 3, X86Facts());
+  CHECK(Count(v3.assembly, "vunpck") == 16);
+  CHECK(Count(v3.assembly, "vperm2f128") + Count(v3.assembly, "vinsertf128") == 8);
+  CHECK(Count(v3.assembly, "vblend") + Count(v3.assembly, "vshuf") == 0);
+  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16), 3, Avx512Facts());
+  CHECK(Count(v4.assembly, "vunpck", "zmm") == 32);
+  CHECK(Count(v4.assembly, "vshuff", "zmm") == 32);
+  CHECK(Count(v4.assembly, "vperm") == 0);
+}
+
+TEST_CASE("no op on vectors calls a function, on any processor") {
+  std::string text = std::string(kCarry) + std::string(kDivide) + std::string(kLoop);
+  for (Scalar scalar : kScalars) text += TransposeText(scalar, 8) + HalvesText(scalar, 8);
+  for (const ir::TargetFacts& facts : {X86Facts(), Avx512Facts(), Arm64Facts()}) {
+    CAPTURE(facts.cpu);
+    for (int opt_level : {0, 3})
+      CHECK(UndefinedSymbols(Compiled(text, opt_level, facts).object) == "");
+  }
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,252 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+#include "interp_run.h"
+
+namespace kdl::interp {
+
+namespace {
+
+/// x: f32[2,8] counting, y: f32[2,8] of -1, m: bool[8], of which every third is true.
+struct Tensors {
+  Array<float> x{{2, 8}};
+  Array<float> y{{2, 8}, -1};
+  Array<uint8_t> m{{8}};
+
+  Tensors() {
+    std::iota(x.data.begin(), x.data.end(), 0.0F);
+    for (size_t lane = 0; lane < 8; lane += 3) m.data[lane] = 1;
+  }
+  std::vector<TensorArgument> arguments() { return {Argument(x), Argument(y), Argument(m)}; }
+};
+
+std::string InKernel(std::string_view body) {
+  return "kernel @k (%x: tensor<f32,[2,8]> in, %y: tensor<f32,[2,8]> inout, "
+         "%m: tensor<bool,[8]> in) {\n"
+         "  %0 = const 0 : i64\n  %1 = const 1 : i64\n  %2 = const 2 : i64\n"
+         "  %3 = const 3 : i64\n  %5 = const 5 : i64\n  %f = const 0.5 : f32\n" +
+         std::string(body) + "\n  return\n}\n";
+}
+
+/// y after the body has run.
+std::vector<float> RunBody(std::string_view body) {
+  Tensors t;
+  TestModule(InKernel(body)).Run({t.arguments(), {}, {}});
+  return t.y.data;
+}
+
+std::string FaultOf(std::string_view body) {
+  Tensors t;
+  return SingleCore(InKernel(body), t.arguments()).FaultAtEnd();
+}
+
+uint64_t RunI64(std::string_view text, uint64_t argument = 0) {
+  TestModule test{std::string(text)};
+  FnResult result = RunFn(test.module(), test.function(), {argument});
+  REQUIRE(!result.trap);
+  return result.bits;
+}
+
+}  // namespace
+
+TEST_CASE("elementwise ops map lanes; a scalar stands for every lane") {
+  std::vector<float> y = RunBody(R"(
+  %4 = const 4.0 : f32
+  %v = load %x[0, 0] {edge = proven} : vec<f32 x 8>
+  %s = splat %f : vec<f32 x 8>
+  %w = fma %v, %f, %s : vec<f32 x 8>
+  %c = lt %4, %v : vec<bool x 8>
+  %z = select %c, %w, %f : vec<f32 x 8>
+  store %z to %y[1, 0] {edge = proven}
+  %n = cast %v : vec<i32 x 8>
+  %q = cast %n : vec<f32 x 8>
+  %b = const true : bool
+  %p = select %b, %q, %f : vec<f32 x 8>
+  store %p to %y[0, 0] {edge = proven})");
+  for (size_t lane = 0; lane < 8; ++lane) {
+    auto x = static_cast<float>(lane);
+    CHECK(y[lane] == x);
+    CHECK(y[8 + lane] == (x > 4 ? x * 0.5F + 0.5F : 0.5F));
+  }
+}
+
+TEST_CASE("a lane that divides by zero traps") {
+  TestModule test(R"(
+fn @k (%n: i64) -> i64 {
+  %v = lane_numbers : vec<i64 x 4>
+  %w = div %n, %v {text = "n / v"} : vec<i64 x 4>
+  %a = half 1 of %w : vec<i64 x 2>
+  %b = half 1 of %a : i64
+  return %b
+}
+)");
+  FnResult result = RunFn(test.module(), test.function(), {100});
+  REQUIRE(result.trap);
+  CHECK(Contains(ToString(*result.trap), "n / v"));
+}
+
+TEST_CASE("lane numbers, and halves down to a scalar") {
+  // Lane 5 by the bits of its number.
+  CHECK(RunI64(R"(
+fn @k (%n: i64) -> i64 {
+  %v = lane_numbers : vec<i64 x 8>
+  %w = add %v, %n : vec<i64 x 8>
+  %a = half 1 of %w : vec<i64 x 4>
+  %b = half 0 of %a : vec<i64 x 2>
+  %c = half 1 of %b : i64
+  return %c
+}
+)",
+               100) == 105);
+}
+
+TEST_CASE("a lane mask holds for the lanes below its count, whatever the count") {
+  constexpr std::string_view kText = R"(
+fn @k (%n: i64) -> i64 {
+  %k = lane_mask %n : vec<bool x 4>
+  %v = cast %k : vec<i64 x 4>
+  %a = half 0 of %v : vec<i64 x 2>
+  %b = half 1 of %v : vec<i64 x 2>
+  %c = add %a, %b : vec<i64 x 2>
+  %d = half 0 of %c : i64
+  %e = half 1 of %c : i64
+  %s = add %d, %e : i64
+  return %s
+}
+)";
+  for (int64_t count : {INT64_MIN, INT64_C(-1), INT64_C(0), INT64_C(1), INT64_C(3), INT64_C(4),
+                        INT64_C(5), INT64_C(1) << 32, INT64_MAX}) {
+    CHECK(RunI64(kText, static_cast<uint64_t>(count)) ==
+          static_cast<uint64_t>(std::clamp<int64_t>(count, 0, 4)));
+  }
+}
+
+TEST_CASE("a transposition") {
+  std::vector<float> y = RunBody(R"(
+  %a = load %x[0, 0] {edge = proven} : vec<f32 x 4>
+  %b = load %x[0, 4] {edge = proven} : vec<f32 x 4>
+  %c = load %x[1, 0] {edge = proven} : vec<f32 x 4>
+  %d = load %x[1, 4] {edge = proven} : vec<f32 x 4>
+  %p, %q, %r, %s = transpose %a, %b, %c, %d : vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>
+  store %p to %y[0, 0] {edge = proven}
+  store %q to %y[0, 4] {edge = proven}
+  store %r to %y[1, 0] {edge = proven}
+  store %s to %y[1, 4] {edge = proven})");
+  CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
+}
+
+TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
+  // Of lanes 6, 7, 8 … and -2, -1, 0 … only those that exist are on.
+  std::vector<float> y = RunBody(R"(
+  %6 = const 6 : i64
+  %k = lane_mask %2 : vec<bool x 4>
+  %v = load %x[%1, %6] where %k {edge = proven} : vec<f32 x 4>
+  store %v to %y[%0, %6] where %k {edge = proven}
+  %l = lane_numbers : vec<i64 x 4>
+  %u = ge %l, %2 : vec<bool x 4>
+  %w = load %x[%1, %0 - 2] where %u {edge = proven} : vec<f32 x 4>
+  store %w to %y[%0, %0 - 2] where %u {edge = proven}
+  %off = lane_mask %0 : vec<bool x 4>
+  %n = load %x[%5, %5] where %off {edge = proven} : vec<f32 x 4>
+  store %n to %y[%5, %5] where %off {edge = proven}
+  %m8 = load %m[0] {edge = proven} : vec<bool x 8>
+  %r = load %x[1, 0] where %m8 {edge = proven} : vec<f32 x 8>
+  store %r to %y[1, 0] where %m8 {edge = proven})");
+  CHECK(y == std::vector<float>{8, 9, -1, -1, -1, -1, 14, 15, 8, -1, -1, 11, -1, -1, 14, -1});
+}
+
+TEST_CASE("each lane of an access is checked") {
+  CHECK(Contains(FaultOf("  %v = load %x[0, %5] {edge = proven, text = \"x\"} : vec<f32 x 4>"),
+                 "'load' of 'x' touches index 8 of dimension 1, which has size 8"));
+  CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
+                         "  store %v to %y[0, %5] {edge = proven, text = \"y\"}"),
+                 "'store' of 'y' touches index 8 of dimension 1, which has size 8"));
+  CHECK(Contains(FaultOf("  %k = lane_mask %1 : vec<bool x 4>\n"
+                         "  %v = load %x[%2, %0] where %k {edge = proven} : vec<f32 x 4>"),
+                 "touches index 2 of dimension 0, which has size 2"));
+  CHECK(Contains(FaultOf("  %v = load %x[0, %0 - 1] {edge = proven} : vec<f32 x 4>"),
+                 "touches index -1 of dimension 1"));
+}
+
+TEST_CASE("what lanes before the fault have stored stays") {
+  Tensors t;
+  SingleCore core(
+      InKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {edge = proven}"),
+      t.arguments());
+  core.FaultAtEnd();
+  CHECK(t.y(1, 7) == 0.5F);
+}
+
+TEST_CASE(
+    "vectors in scratch stay within the last dimension, and are written before they are read") {
+  constexpr const char* kBuffer =
+      "  %b = buffer_new : buffer<f32,[2,8]>\n"
+      "  %v = load %x[1, 0] {edge = proven} : vec<f32 x 8>\n"
+      "  buffer_store %v to %b[%1, %0]\n";
+  auto with = [&](std::string_view rest) { return kBuffer + std::string(rest); };
+  std::vector<float> y = RunBody(with(R"(
+  %r = buffer_load %b[%1, %3] : vec<f32 x 4>
+  store %r to %y[0, 0] {edge = proven}
+  %k = lane_mask %3 : vec<bool x 4>
+  %h = half 0 of %v : vec<f32 x 4>
+  buffer_store %h to %b[%1, %5] where %k
+  %s = buffer_load %b[%1, %5] where %k : vec<f32 x 4>
+  store %s to %y[0, 4] where %k {edge = proven}
+  %t = buffer_load %b[%1, %0] : vec<f32 x 8>
+  store %t to %y[1, 0] {edge = proven})"));
+  CHECK(y == std::vector<float>{11, 12, 13, 14, 8, 9, 10, -1, 8, 9, 10, 11, 12, 8, 9, 10});
+  CHECK(Contains(FaultOf(with("  %r = buffer_load %b[%0, %5] : vec<f32 x 4>")),
+                 "reads element 5 of scratch, which nothing has written"));
+  CHECK(Contains(FaultOf(with("  %r = buffer_load %b[%1, %5] : vec<f32 x 4>")),
+                 "index 8 of dimension 1 of scratch, which has size 8"));
+  CHECK(Contains(FaultOf(with("  %h = half 0 of %v : vec<f32 x 4>\n"
+                              "  buffer_store %h to %b[%0, %5]")),
+                 "index 8 of dimension 1 of scratch, which has size 8"));
+  CHECK(Contains(FaultOf(with("  %h = half 0 of %v : vec<f32 x 4>\n"
+                              "  %k = lane_mask %3 : vec<bool x 4>\n"
+                              "  buffer_store %h to %b[%0, %0] where %k\n"
+                              "  %r = buffer_load %b[%0, %0] : vec<f32 x 4>")),
+                 "reads element 3 of scratch, which nothing has written"));
+}
+
+TEST_CASE("what a masked load leaves open is visibly not what memory holds") {
+  std::vector<float> y = RunBody(R"(
+  %off = lane_mask %0 : vec<bool x 8>
+  %v = load %x[0, 0] where %off {edge = proven} : vec<f32 x 8>
+  store %v to %y[0, 0] {edge = proven}
+  %b = buffer_new : buffer<f32,[8]>
+  %w = buffer_load %b[%0] where %off : vec<f32 x 8>
+  store %w to %y[1, 0] {edge = proven})");
+  for (float value : y) CHECK(Bits(value) == 0xA5A5A5A5);
+}
+
+TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
+  std::vector<float> y = RunBody(R"(
+  %v = load %x[0, 0] {edge = proven} : vec<f32 x 8>
+  %w = load %x[1, 0] {edge = proven} : vec<f32 x 8>
+  %s, %t = loop %i in %0 .. %3 step %1 carry(%p = %v, %q = %w) {
+    %first = eq %i, %0 : bool
+    %r = if %first {
+      %a = add %p, %f : vec<f32 x 8>
+      yield %a
+    } else {
+      yield %p
+    } : vec<f32 x 8>
+    yield %q, %r
+  } : vec<f32 x 8>, vec<f32 x 8>
+  store %s to %y[0, 0] {edge = proven}
+  %u = loop %j in %3 .. %0 step %1 carry(%p.1 = %t) {
+    yield %v
+  } : vec<f32 x 8>
+  store %u to %y[1, 0] {edge = proven})");
+  for (size_t lane = 0; lane < 8; ++lane) {
+    CHECK(y[lane] == static_cast<float>(8 + lane));
+    CHECK(y[8 + lane] == static_cast<float>(lane) + 0.5F);
+  }
+}
+
+}  // namespace kdl::interp
