@@ -24,6 +24,14 @@ struct TargetFacts {
   bool exact = true;  ///< agrees with the interpreter to the bit
 };
 
+/// A block of accumulators that is `columns` vectors wide may be so many rows high: they, a vector a column and one of a
+/// spread scalar fill the registers.
+inline int64_t BlockRows(const TargetFacts& facts, int64_t columns) {
+  return (facts.vector_registers - 1 - columns) / columns;
+}
+/// The columns of a block: with two each spread scalar is used twice, and many rows still fit.
+inline constexpr int64_t kBlockColumns = 2;
+
 /// Chooses the `auto` generics of a kernel for a target: total and deterministic.
 class TileSelector {
  public:

@@ -118,8 +118,7 @@ Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last, int64_t
 Home ResultHome(Expander& e, const Op* op, size_t i) {
   const Value* result = op->result(i);
   std::optional<Home> target = YieldTarget(e, result, op);
-  Home home = target ? *target
-                     : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
+  Home home = target ? *target : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
   if (!target) home.buffer->set_name(result->name());
   return e.homes[result] = home;
 }
@@ -147,7 +146,8 @@ void StorePiece(Expander& e, Value* value, const Home& home, const Position& pos
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
   e.b.Create(OpKind::BufferStore,
-             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(e, home, position), mask}, {});
+             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(e, home, position), mask},
+             {});
 }
 
 void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::Scalar scalar) {

@@ -14,19 +14,18 @@ using ir::Value;
 
 /// Whether an operand that walks the columns stands still along `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
-  return std::any_of(
-      fold.operands().begin(), fold.operands().end(), [&](const Value* operand) {
-        bool is_start = fold.kind() == OpKind::Contract && operand == ir::ContractOp(const_cast<Op*>(&fold)).into();
-        return !is_start && HasAxis(operand, column) && !HasAxis(operand, row);
-      });
+  return std::any_of(fold.operands().begin(), fold.operands().end(), [&](const Value* operand) {
+    bool is_start =
+        fold.kind() == OpKind::Contract && operand == ir::ContractOp(const_cast<Op*>(&fold)).into();
+    return !is_start && HasAxis(operand, column) && !HasAxis(operand, row);
+  });
 }
 
 RegisterBlock::Shape LargestShape(const Expander& e, const RegisterBlock& block) {
-  int64_t registers = e.facts.vector_registers;
   int64_t vectors = std::max<int64_t>(e.Extent(*block.column) / block.lanes, 1);
-  if (!block.row) return {1, std::min<int64_t>(vectors, registers / 4)};
-  int64_t columns = std::min<int64_t>(vectors, 2);
-  return {std::min((registers - 1 - columns) / columns, e.Extent(*block.row)), columns};
+  if (!block.row) return {1, std::min<int64_t>(vectors, e.facts.vector_registers / 4)};
+  int64_t columns = std::min(vectors, ir::kBlockColumns);
+  return {std::min(ir::BlockRows(e.facts, columns), e.Extent(*block.row)), columns};
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct RegisterBlock {
   std::optional<ir::AxisId> row;
   ir::AxisList outer;  ///< the result's other axes: walked one by one around the blocks
   int64_t lanes = 1;   ///< of a vector
-  Shape largest;       ///< its accumulators, a vector a column and one of a spread scalar fill the registers
+  Shape
+      largest;  ///< its accumulators, a vector a column and one of a spread scalar fill the registers
 
   static RegisterBlock Of(const Expander& e, const ir::Op& fold);
 };

@@ -17,12 +17,13 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The model. What a block's tiles take together should stay in a cache: in L2 where the kernel
-// contracts, since a contraction comes back to its operands, else in L1. Extents grow by powers of
-// two (or along the `choices`), the axes that memory holds contiguously first, because short runs
-// waste cache lines, then the others, until a role's largest useful extent or the cache is reached.
-// Everything is counted from the kernel alone, so the same kernel gives the same tiles on every
-// run.
+// The model. A kernel's tiles should stay in a cache: L1 where it streams, L2 where it contracts, since a contraction
+// comes back to its operands. Extents grow in turns, each to its next step, until a role's cap or the cache is reached;
+// what memory holds contiguously grows first, because short runs waste cache lines. In a contraction
+//   folded axes    stop where a panel of register blocks' columns fills most of L1
+//   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
+//                  register blocks
+// Everything is counted from the kernel alone, so the same kernel gives the same tiles on every run.
 
 namespace kdl::targets {
 
@@ -41,25 +42,32 @@ struct Role {
   bool runs() const { return contiguous && !strided; }
 };
 
+/// How far an extent grows: at first, while others have not grown at all, and in the end.
+struct Steps {
+  int64_t first;
+  int64_t early;
+  int64_t late;
+};
+
 struct Choice {
   const ir::Generic* generic;
   Role role;
   int64_t extent = 1;
-};
-
-/// Extents up to which a role profits, in the three rounds of growing.
-struct Caps {
-  int64_t contiguous_first;
-  int64_t others;
-  int64_t rest;
+  Steps steps = {1, 1, 1};
 };
 
 constexpr int64_t kUnknownExtent = 256;  // stands for a size that only the launch knows
+constexpr int64_t kRun = 64;             // elements side by side that use whole cache lines
+constexpr int64_t kFloatBytes = 4;
 
-Caps CapsOf(const Role& role) {
-  if (role.kept) return {64, 64, 64};
-  if (role.contracted) return {64, 64, 256};
-  return {256, 64, 4096};
+Steps StepsOf(const Role& role, const ir::TargetFacts& facts) {
+  int64_t columns = ir::kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
+  int64_t folded = facts.l1_bytes * 3 / 4 / (columns * kFloatBytes);
+  int64_t rows = ir::BlockRows(facts, ir::kBlockColumns);
+  if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
+  if (role.kept && role.runs()) return {1, kRun, 16 * columns};
+  if (role.kept) return {rows, 4 * rows, 24 * rows};
+  return role.runs() ? Steps{1, 256, 4096} : Steps{1, kRun, kRun};
 }
 
 /// The generic that is an axis's extent, or an empty name.
@@ -76,20 +84,18 @@ class Selection {
       int64_t least = generic.choices.empty()
                           ? 1
                           : *std::min_element(generic.choices.begin(), generic.choices.end());
-      choices_.push_back({&generic, {}, least});
+      choices_.push_back({&generic, {}, least, {1, 1, 1}});
     }
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
-    budget_ = contracts_ ? facts.l2_bytes / 2 : facts.l1_bytes * 3 / 4;
+    budget_ = contracts_ ? facts.l2_bytes * 3 / 2 : facts.l1_bytes * 3 / 4;
+    for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
   }
 
   std::vector<int64_t> Run() {
-    for (Choice& choice : choices_) {
-      if (choice.role.runs()) Grow(choice, CapsOf(choice.role).contiguous_first);
-    }
-    for (Choice& choice : choices_) Grow(choice, CapsOf(choice.role).others);
-    for (Choice& choice : choices_) {
-      if (choice.role.runs() || choice.role.contracted) Grow(choice, CapsOf(choice.role).rest);
-    }
+    auto runs = [](const Choice& choice) { return choice.role.runs(); };
+    GrowInTurns(runs, &Steps::early);
+    GrowInTurns([](const Choice&) { return true; }, &Steps::early);
+    GrowInTurns([](const Choice&) { return true; }, &Steps::late);
     std::vector<int64_t> extents;
     extents.reserve(choices_.size());
     for (const Choice& choice : choices_) extents.push_back(choice.extent);
@@ -152,26 +158,37 @@ class Selection {
     return bytes <= static_cast<double>(budget_);
   }
 
-  /// The next larger extent, or the present one where there is none.
-  static int64_t Next(const Choice& choice) {
-    if (choice.generic->choices.empty()) return choice.extent * 2;
+  /// The next larger extent up to `cap`, or the present one where there is none.
+  static int64_t Next(const Choice& choice, int64_t cap) {
+    if (choice.generic->choices.empty()) {
+      int64_t next = std::max(choice.extent * 2, choice.steps.first);
+      return std::max(std::min(next, cap), choice.extent);
+    }
     int64_t next = choice.extent;
     for (int64_t candidate : choice.generic->choices) {
-      if (candidate > choice.extent && (next == choice.extent || candidate < next))
+      if (candidate > choice.extent && candidate <= cap &&
+          (next == choice.extent || candidate < next))
         next = candidate;
     }
     return next;
   }
 
-  void Grow(Choice& choice, int64_t cap) {
-    while (true) {
-      int64_t before = choice.extent;
-      int64_t next = Next(choice);
-      if (next == before || next > cap) return;
-      choice.extent = next;
-      if (Fits()) continue;
-      choice.extent = before;
-      return;
+  /// True where it grew.
+  bool Grow(Choice& choice, int64_t cap) {
+    int64_t before = choice.extent;
+    choice.extent = Next(choice, cap);
+    if (choice.extent != before && Fits()) return true;
+    choice.extent = before;
+    return false;
+  }
+
+  template <class Wanted>
+  void GrowInTurns(Wanted&& wanted, int64_t Steps::* cap) {
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (Choice& choice : choices_) {
+        if (wanted(choice) && Grow(choice, choice.steps.*cap)) grew = true;
+      }
     }
   }
 
