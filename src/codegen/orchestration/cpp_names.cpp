@@ -73,6 +73,38 @@ constexpr std::string_view kWords[] = {"INFINITY",     "NAN",
                                        "xor_eq"};
 static_assert(std::is_sorted(std::begin(kWords), std::end(kWords)));
 
+// Functions of the C library that its headers may declare beside a namespace of the generated code.
+constexpr std::string_view kFunctions[] = {
+    "abort",     "abs",       "acos",      "acosh",       "aligned_alloc", "asctime",  "asin",
+    "asinh",     "atan",      "atan2",     "atanh",       "atexit",        "atof",     "atoi",
+    "atol",      "atoll",     "bcmp",      "bcopy",       "brk",           "bsearch",  "bzero",
+    "calloc",    "cbrt",      "ceil",      "clock",       "close",         "copysign", "cos",
+    "cosh",      "ctime",     "daylight",  "difftime",    "div",           "drem",     "erf",
+    "erfc",      "exit",      "exp",       "exp10",       "exp2",          "expm1",    "fabs",
+    "fclose",    "fdim",      "feof",      "ferror",      "fflush",        "ffs",      "fgetc",
+    "fgets",     "fileno",    "finite",    "floor",       "fma",           "fmax",     "fmin",
+    "fmod",      "fopen",     "fork",      "fprintf",     "fputc",         "fputs",    "fread",
+    "free",      "frexp",     "fscanf",    "fseek",       "ftell",         "fwrite",   "gamma",
+    "getc",      "getchar",   "getenv",    "getline",     "getpid",        "getw",     "gmtime",
+    "hypot",     "ilogb",     "index",     "isinf",       "isnan",         "j0",       "j1",
+    "jn",        "kill",      "labs",      "ldexp",       "ldiv",          "lgamma",   "link",
+    "llabs",     "lldiv",     "llrint",    "llround",     "localtime",     "log",      "log10",
+    "log1p",     "log2",      "logb",      "lrint",       "lround",        "lseek",    "malloc",
+    "memchr",    "memcmp",    "memcpy",    "memmove",     "memset",        "mktime",   "modf",
+    "nan",       "nanosleep", "nearbyint", "nextafter",   "nexttoward",    "nice",     "pause",
+    "perror",    "pipe",      "popen",     "pow",         "pow10",         "printf",   "putc",
+    "puts",      "qsort",     "raise",     "rand",        "random",        "read",     "realloc",
+    "remainder", "remove",    "remquo",    "rename",      "rewind",        "rindex",   "rint",
+    "round",     "scalb",     "scalbln",   "scalbn",      "scanf",         "select",   "setbuf",
+    "setenv",    "signal",    "signgam",   "significand", "sin",           "sincos",   "sinh",
+    "sleep",     "snprintf",  "sprintf",   "sqrt",        "srand",         "srandom",  "sscanf",
+    "strcat",    "strchr",    "strcmp",    "strcpy",      "strlen",        "strncmp",  "strstr",
+    "strtod",    "strtol",    "swab",      "sync",        "system",        "tan",      "tanh",
+    "tgamma",    "time",      "timezone",  "tmpfile",     "tolower",       "toupper",  "trunc",
+    "ungetc",    "unlink",    "usleep",    "vprintf",     "wait",          "write",    "y0",
+    "y1",        "yn"};
+static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions)));
+
 }  // namespace
 
 std::string CppNames::Pick(std::string_view wanted) {
@@ -83,6 +115,16 @@ std::string CppNames::Pick(std::string_view wanted) {
     picked = fmt::format("{}{}", name, number);
   taken_.insert(picked);
   return picked;
+}
+
+std::string CppNames::PickGlobal(std::string_view wanted) {
+  // libm has its functions also for float and long double: expf, expl.
+  bool suffixed = wanted.size() > 1 && (wanted.back() == 'f' || wanted.back() == 'l');
+  for (std::string_view name : {wanted, wanted.substr(0, wanted.size() - (suffixed ? 1 : 0))}) {
+    if (std::binary_search(std::begin(kFunctions), std::end(kFunctions), name))
+      return Pick(fmt::format("{}_", wanted));
+  }
+  return Pick(wanted);
 }
 
 }  // namespace kdl::codegen

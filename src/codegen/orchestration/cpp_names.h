@@ -11,6 +11,8 @@ class CppNames {
  public:
   /// `wanted`, with `_` behind it where it is a word of C++ or of the generated code, or a number where it is taken.
   std::string Pick(std::string_view wanted);
+  /// Like `Pick`, for a name of the global namespace: functions of the C library get the `_` too.
+  std::string PickGlobal(std::string_view wanted);
 
  private:
   std::set<std::string, std::less<>> taken_;

@@ -132,7 +132,7 @@ void Complete(FaceFunction& function, CppNames& names, const std::string& prefix
 std::string NamespaceOf(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "m" + name;
-  return CppNames().Pick(name);
+  return CppNames().PickGlobal(name);
 }
 
 }  // namespace
