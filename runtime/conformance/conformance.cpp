@@ -10,7 +10,7 @@ void ForEachDevice(const char* test_name, const std::function<void(Bench&)>& tes
       const auto excuse = std::find_if(device.unsupported.begin(), device.unsupported.end(),
                                        [&](const auto& entry) { return entry.first == test_name; });
       if (excuse != device.unsupported.end()) {
-        MESSAGE(test_name, " is unsupported on ", device.spec, ": ", excuse->second);
+        MESSAGE(std::string(test_name), " is unsupported on ", device.spec, ": ", excuse->second);
         continue;
       }
       INFO("device ", device.spec);

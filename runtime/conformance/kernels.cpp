@@ -264,7 +264,10 @@ std::int32_t TrapAt(const kdl_args* args, kdl_core* core) {
   const auto at = Scalar<std::int64_t>(args, 0);
   for (std::int64_t i = core->core_id; i < args->dims[0]; i += core->core_num) {
     if (i == at) {
-      core->trap = {.code = KDL_TRAP_INDEX, .location = 0, .index = at + 1, .bound = args->dims[0]};
+      core->trap = {.code = KDL_TRAP_INDEX,
+                    .location = 0,
+                    .index = at + args->dims[0],
+                    .bound = args->dims[0]};
       return KDL_TRAPPED;
     }
     ++Elements<std::int32_t>(args, 0)[i];
@@ -272,7 +275,7 @@ std::int32_t TrapAt(const kdl_args* args, kdl_core* core) {
   return KDL_DONE;
 }
 
-constexpr kdl_location kTrapLocations[] = {{"suite.kdl", "y[i + 1]", 12, 9, KDL_TRAP_INDEX, 0}};
+constexpr kdl_location kTrapLocations[] = {{"suite.kdl", "y[i + N]", 12, 9, KDL_TRAP_INDEX, 0}};
 constexpr kdl_param_desc kTrapParams[] = {ScalarParam("at", KDL_I64),
                                           TensorParam("y", "[N]", KDL_INOUT, KDL_I32, {0})};
 constexpr kdl_variant kTrapAt[] = {Variant("trap_at", TrapAt, kTrapParams, kN,

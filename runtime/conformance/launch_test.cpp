@@ -239,6 +239,27 @@ CONFORMANCE_TEST(LaunchesAreCounted) {
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>{10});
 }
 
+CONFORMANCE_TEST(OneKernelFromSeveralThreads) {
+  constexpr int kThreads = 3;
+  constexpr int kLaunches = 30;
+  std::vector<Tensor> tensors;
+  for (int t = 0; t < kThreads; ++t) {
+    tensors.push_back(bench.Upload(std::vector<std::int64_t>(50, 0), "y"));
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor& y = tensors[static_cast<std::size_t>(t)];
+      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("mark", 60, {y});
+      bench.device.queue(t).Wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Tensor& tensor : tensors) {
+    CHECK(Bench::Download<std::int64_t>(tensor) == std::vector<std::int64_t>(50, 60 * kLaunches));
+  }
+}
+
 CONFORMANCE_TEST(LaunchesFromSeveralThreads) {
   constexpr int kThreads = 3;
   constexpr int kLaunches = 30;

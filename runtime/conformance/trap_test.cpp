@@ -5,7 +5,7 @@ namespace kdl::conformance {
 namespace {
 
 constexpr const char* kIndexTrap =
-    "suite.kdl:12:9: error: index 65 is outside dimension 0 of size 100 in 'y[i + 1]'";
+    "suite.kdl:12:9: error: index 164 is outside dimension 0 of size 100 in 'y[i + N]'";
 
 CONFORMANCE_TEST(TrapsReadLikeDiagnostics) {
   for (std::int64_t cores : {1, 3, 100, 5000}) {
