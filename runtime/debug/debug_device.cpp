@@ -21,6 +21,7 @@ constexpr std::int64_t kMostThreads = 64;
 struct DebugOptions {
   std::int64_t seed = 1;
   std::int64_t threads = 3;
+  std::uint64_t features = ProcessorFeatures();
 };
 
 struct DebugDevice {
@@ -102,8 +103,10 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
       error = ParseOption(*option, 0, INT64_MAX, &parsed.seed);
     } else if (key == "threads") {
       error = ParseOption(*option, 1, kMostThreads, &parsed.threads);
+    } else if (key == "isa") {
+      error = FeaturesOfLevel(option->value, &parsed.features);
     } else {
-      error = UnknownOption("debug", key, {"seed", "threads"});
+      error = UnknownOption("debug", key, {"seed", "threads", "isa"});
     }
     if (error != nullptr) return error.release();
   }
@@ -114,14 +117,14 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
 void Close(void* device) { delete static_cast<DebugDevice*>(device); }
 
 void Facts(void* device, kdl_device_facts* facts) {
-  const std::uint64_t features = ProcessorFeatures();
-  *facts = {.cores = static_cast<const DebugDevice*>(device)->options.threads,
+  const DebugOptions& options = static_cast<const DebugDevice*>(device)->options;
+  *facts = {.cores = options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
-            .exact = IsExact(features) ? 1 : 0,
+            .exact = IsExact(options.features) ? 1 : 0,
             .host_visible = 0,
             .functional = 1,
             .checks_order = 1,
-            .features = features,
+            .features = options.features,
             .image_kind = "host",
             .arch = ProcessorArch()};
 }

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
 
 #include "codegen/llvm/images.h"
 #include "driver/diagnostics.h"
 #include "driver/phases.h"
 #include "driver/wrap_kernel.h"
 #include "ir/builder.h"
+#include "ir/equal.h"
 #include "ir/printer.h"
 #include "support/check.h"
 
@@ -34,66 +38,65 @@ void Report(const Failure& failure, DiagnosticEngine& diagnostics) {
   }
 }
 
-/// The module as text that runs without a compiler: with a program for each kernel where it has no program, its devices
+/// Makes the module one that runs without a compiler: with a program for each kernel where it has no program, its devices
 /// as the runtime knows them.
-std::string PrintWithPrograms(ir::Module& module, const DeviceSpecs& specs) {
-  std::vector<ir::Function*> own = module.functions();
-  std::vector<ir::Device> own_devices = module.devices;
+void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   for (ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
     if (spec != specs.end()) device.spec = spec->second;
   }
+  const std::vector<ir::Function*> own = module.functions();
   auto is_program = [](const ir::Function* f) { return f->kind == ir::FunctionKind::Program; };
-  if (std::none_of(own.begin(), own.end(), is_program)) {
-    for (const ir::Function* function : own) {
-      if (function->kind == ir::FunctionKind::Kernel)
-        WrapKernel(module, *function, module.devices[0].name);
-    }
+  if (std::any_of(own.begin(), own.end(), is_program)) return;
+  for (const ir::Function* function : own) {
+    if (function->kind == ir::FunctionKind::Kernel)
+      WrapKernel(module, *function, module.devices[0].name);
   }
-  std::string text = ir::Print(module, {.locs = true});
-  module.functions() = std::move(own);
-  module.devices = std::move(own_devices);
-  return text;
+}
+
+/// Tiles may differ from level to level, and with them results. Adds the kernels of a level to what the interpreter runs,
+/// `into`, where they differ from those of the level below; `codes` are of this level.
+void AddLevel(const TargetCode& level, const TargetCode& below, ir::Module& into,
+              std::span<codegen::KernelCode> codes) {
+  Names& names = into.context().names;
+  for (codegen::KernelCode& code : codes) {
+    const ir::Function& kernel = *level.tiled->FindFunction(code.kernel->name);
+    code.reference.clear();
+    if (ir::Difference(kernel, *below.tiled->FindFunction(kernel.name)).empty()) continue;
+    code.reference = fmt::format("{}.{}", kernel.name.text(), level.target.facts.cpu);
+    ir::CloneFunction(kernel, into, names.Intern(code.reference));
+  }
+}
+
+/// Gives the kernels their names in the text, too.
+std::string InterpretedText(const Compilation& c, Code& code) {
+  std::unique_ptr<ir::Module> all = CopyModule(*code.targets[0].tiled);
+  AddPrograms(*all, c.runtime_specs);
+  std::span<codegen::KernelCode> codes = code.compiled.kernels;
+  size_t kernels = codes.size() / code.targets.size();
+  for (size_t level = 1; level < code.targets.size(); ++level) {
+    AddLevel(code.targets[level], code.targets[level - 1], *all,
+             codes.subspan(level * kernels, kernels));
+  }
+  return ir::Print(*all, {.locs = true});
+}
+
+/// Targets of several architectures take an object and a registration each.
+bool HaveOneArch(const std::vector<targets::Target>& targets, DiagnosticEngine& diagnostics) {
+  for (const targets::Target& target : targets) {
+    if (target.facts.arch == targets[0].facts.arch) continue;
+    diagnostics.Report(diag::SeveralArchs, {}, targets[0].facts.arch, target.facts.arch)
+        .Help("build for one after the other, each with its own -o DIR");
+    return false;
+  }
+  return true;
 }
 
 bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
   return a.triple == b.triple && a.cpu == b.cpu && a.features == b.features;
 }
 
-}  // namespace
-
-std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
-                                                         DiagnosticEngine& diagnostics) {
-  std::vector<targets::Target> chosen;
-  for (const std::string& text : specs) {
-    Result<targets::Target> target = targets::ParseTarget(text);
-    if (!target.ok()) {
-      Report(target.failure(), diagnostics);
-      return std::nullopt;
-    }
-    bool is_new = std::none_of(chosen.begin(), chosen.end(), [&](const targets::Target& t) {
-      return SameCode(t.facts, target->facts);
-    });
-    if (is_new) chosen.push_back(std::move(*target));
-  }
-  return chosen;
-}
-
-DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
-  DeviceSpecs stripped;
-  for (const auto& [name, spec] : specs) {
-    std::string list;
-    for (std::string_view one : SplitList(spec)) {
-      Result<targets::Target> target = targets::ParseTarget(one);
-      list += (list.empty() ? "" : ",") + (target.ok() ? target->device : std::string(one));
-    }
-    stripped[name] = list;
-  }
-  return stripped;
-}
-
-PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
-                             const codegen::CompileOptions& what, TargetCode& code) {
+PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", target.facts.cpu));
   code.target = std::move(target);
   code.module = CopyModule(*c.module);
@@ -102,40 +105,78 @@ PipelineEnd CompileForTarget(Compilation& c, targets::Target target,
   passes::PassOptions pass_options = PassOptionsOf(c);
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
-  code.tiled = PrintWithPrograms(*code.module, c.runtime_specs);
-  end = passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
-  if (end != PipelineEnd::Done) return end;
+  code.tiled = CopyModule(*code.module);
+  return passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
+}
 
+}  // namespace
+
+std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
+                                                         DiagnosticEngine& diagnostics) {
+  std::vector<targets::Target> chosen;
+  for (const std::string& text : specs) {
+    Result<std::vector<targets::Target>> named = targets::ParseTargets(text);
+    if (!named.ok()) {
+      Report(named.failure(), diagnostics);
+      return std::nullopt;
+    }
+    for (targets::Target& target : *named) {
+      bool is_new = std::none_of(chosen.begin(), chosen.end(), [&](const targets::Target& t) {
+        return SameCode(t.facts, target.facts);
+      });
+      if (is_new) chosen.push_back(std::move(target));
+    }
+  }
+  if (!HaveOneArch(chosen, diagnostics)) return std::nullopt;
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
+    return std::popcount(a.facts.required_features) < std::popcount(b.facts.required_features);
+  });
+  return chosen;
+}
+
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
+  DeviceSpecs stripped;
+  for (const auto& [name, spec] : specs) {
+    std::string list;
+    for (std::string_view one : SplitList(spec)) {
+      Result<std::vector<targets::Target>> targets = targets::ParseTargets(one);
+      list += (list.empty() ? "" : ",") + (targets.ok() ? (*targets)[0].device : std::string(one));
+    }
+    stripped[name] = list;
+  }
+  return stripped;
+}
+
+PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targets,
+                              const codegen::CompileOptions& what, Code& code) {
+  for (targets::Target& target : targets) {
+    PipelineEnd end = RunTargetPasses(c, std::move(target), code.targets.emplace_back());
+    if (end != PipelineEnd::Done) return end;
+  }
   PhaseTimer timer(c, "codegen");
-  Result<codegen::Backend> backend =
-      codegen::Backend::Create(code.target.facts, static_cast<int>(*c.options.opt_level));
+  Result<codegen::Backend> backend = codegen::Backend::Create(
+      code.targets[0].target.facts, static_cast<int>(*c.options.opt_level));
   if (!backend.ok()) {
     Report(backend.failure(), c.diagnostics);
     return PipelineEnd::Failed;
   }
   code.backend = std::move(*backend);
-  Result<codegen::CompiledModule> compiled =
-      codegen::CompileKernels(*code.backend, *code.module, what);
+  std::vector<codegen::KernelSource> sources;
+  for (const TargetCode& one : code.targets)
+    sources.push_back({one.module.get(), &one.target.facts});
+  Result<codegen::CompiledModule> compiled = codegen::CompileKernels(*code.backend, sources, what);
   if (!compiled.ok()) {
     Report(compiled.failure(), c.diagnostics);
     return PipelineEnd::Failed;
   }
   code.compiled = std::move(*compiled);
+  code.kir = InterpretedText(c, code);
   return PipelineEnd::Done;
 }
 
-std::string CompileHostObject(const Compilation& c, const std::vector<TargetCode>& codes) {
-  std::vector<codegen::ImagePart> parts;
-  for (const TargetCode& code : codes) parts.push_back({&code.compiled, &code.target.facts});
-  return codegen::CompileImages(*codes[0].backend, c.module->name.text(), parts, codes[0].tiled);
-}
-
-std::string FileTag(const TargetCode& code, const std::vector<TargetCode>& codes) {
-  auto same_arch = [&](const TargetCode& other) {
-    return other.target.facts.arch == code.target.facts.arch;
-  };
-  return std::count_if(codes.begin(), codes.end(), same_arch) > 1 ? code.target.facts.cpu
-                                                                  : code.target.facts.arch;
+std::string CompileHostObject(const Compilation& c, const Code& code) {
+  return codegen::CompileImages(*code.backend, c.module->name.text(), code.compiled.kernels,
+                                code.kir);
 }
 
 }  // namespace kdl::driver

@@ -25,20 +25,29 @@ DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs);
 /// The kernels of a module for one target.
 struct TargetCode {
   targets::Target target;
-  std::optional<codegen::Backend> backend;
-  std::unique_ptr<ir::Module> module;  ///< at loop level; `compiled` points into it
-  std::string tiled;  ///< KIR with the target's tiles: what the interpreter runs to compare
-  codegen::CompiledModule compiled;
+  std::unique_ptr<ir::Module>
+      tiled;  ///< with the target's tiles: what the interpreter runs to compare
+  std::unique_ptr<ir::Module> module;  ///< at loop level
 };
 
-/// A copy of the compile's module through the target's passes and the code generator. The module passes have run.
-PipelineEnd CompileForTarget(Compilation& compilation, targets::Target target,
-                             const codegen::CompileOptions& what, TargetCode& code);
+/// The kernels for all targets, which have one architecture. Later members point into earlier ones.
+struct Code {
+  std::vector<TargetCode> targets;
+  std::optional<codegen::Backend> backend;
+  codegen::CompiledModule compiled;
+  std::string
+      kir;  ///< what the interpreter runs: programs, and the kernels of each level that has its own
 
-/// NAME.host.o: the images of all targets, and their registration.
-std::string CompileHostObject(const Compilation& compilation, const std::vector<TargetCode>& codes);
+  /// `x86-64` in NAME.x86-64.o.
+  const std::string& arch() const { return backend->facts().arch; }
+};
 
-/// `x86-64` in NAME.x86-64.o: the architecture; the processor where several of one architecture are made.
-std::string FileTag(const TargetCode& code, const std::vector<TargetCode>& codes);
+/// A copy of the compile's module through the passes of each target, then all copies through the code generator. The
+/// module passes have run. Where it stops early, the last target has the module that it reached.
+PipelineEnd CompileForTargets(Compilation& compilation, std::vector<targets::Target> targets,
+                              const codegen::CompileOptions& what, Code& code);
+
+/// NAME.host.o: the images, and their registration.
+std::string CompileHostObject(const Compilation& compilation, const Code& code);
 
 }  // namespace kdl::driver

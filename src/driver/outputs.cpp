@@ -18,8 +18,7 @@ namespace {
 /// Collects the files of one compile.
 class Collector {
  public:
-  Collector(Compilation& c, const std::vector<TargetCode>& codes)
-      : c_(c), codes_(codes), name_(c.module->name.str()) {}
+  Collector(Compilation& c, const Code& code) : c_(c), code_(code), name_(c.module->name.str()) {}
 
   std::vector<OutputFile> Run() {
     size_t errors_before = c_.diagnostics.error_count();
@@ -46,12 +45,10 @@ class Collector {
         AddObjects();
         break;
       case Emit::Llvm:
-        for (const TargetCode& code : codes_)
-          AddFile(fmt::format("{}.{}.ll", name_, FileTag(code, codes_)), code.compiled.llvm_ir);
+        AddFile(fmt::format("{}.{}.ll", name_, code_.arch()), code_.compiled.llvm_ir);
         break;
       case Emit::Asm:
-        for (const TargetCode& code : codes_)
-          AddFile(fmt::format("{}.{}.s", name_, FileTag(code, codes_)), code.compiled.assembly);
+        AddFile(fmt::format("{}.{}.s", name_, code_.arch()), code_.compiled.assembly);
         break;
       case Emit::Exe:
         AddLinked(name_, LinkProgram, true);
@@ -71,9 +68,8 @@ class Collector {
   }
 
   void AddObjects() {
-    AddFile(name_ + ".host.o", CompileHostObject(c_, codes_));
-    for (const TargetCode& code : codes_)
-      AddFile(fmt::format("{}.{}.o", name_, FileTag(code, codes_)), code.compiled.object);
+    AddFile(name_ + ".host.o", CompileHostObject(c_, code_));
+    AddFile(fmt::format("{}.{}.o", name_, code_.arch()), code_.compiled.object);
   }
 
   using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
@@ -83,7 +79,7 @@ class Collector {
       c_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
       return;
     }
-    std::vector<std::string> objects = WriteObjects(c_, codes_, folder->path());
+    std::vector<std::string> objects = WriteObjects(c_, code_, folder->path());
     std::string linked = folder->path() + "/linked";
     if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
     Result<std::string> bytes = ReadFile(linked);
@@ -114,27 +110,25 @@ class Collector {
   }
 
   Compilation& c_;
-  const std::vector<TargetCode>& codes_;
+  const Code& code_;
   std::string name_;
   std::vector<OutputFile> files_;
 };
 
 }  // namespace
 
-std::vector<std::string> WriteObjects(Compilation& c, const std::vector<TargetCode>& codes,
-                                      const std::string& folder) {
-  std::vector<OutputFile> files = {{folder + "/host.o", CompileHostObject(c, codes)}};
-  for (const TargetCode& code : codes) {
-    files.push_back({fmt::format("{}/{}.o", folder, FileTag(code, codes)), code.compiled.object});
-  }
+std::vector<std::string> WriteObjects(Compilation& c, const Code& code, const std::string& folder) {
+  std::vector<OutputFile> files = {
+      {folder + "/host.o", CompileHostObject(c, code)},
+      {fmt::format("{}/{}.o", folder, code.arch()), code.compiled.object}};
   if (!WriteOutputFiles(files, c.diagnostics)) return {};
   std::vector<std::string> paths;
   for (const OutputFile& file : files) paths.push_back(file.path);
   return paths;
 }
 
-std::vector<OutputFile> CollectOutputs(Compilation& c, const std::vector<TargetCode>& codes) {
-  return Collector(c, codes).Run();
+std::vector<OutputFile> CollectOutputs(Compilation& c, const Code& code) {
+  return Collector(c, code).Run();
 }
 
 void CollectIr(Compilation& c, const ir::Module& module, std::vector<OutputFile>& files) {

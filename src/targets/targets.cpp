@@ -37,7 +37,7 @@ bool Contains(std::string_view words, std::string_view word) {
 
 std::span<const TargetKind> TargetKinds() { return kKinds; }
 
-Result<Target> ParseTarget(std::string_view text) {
+Result<std::vector<Target>> ParseTargets(std::string_view text) {
   Result<Spec> spec = ParseSpec(text);
   if (!spec) return spec.failure();
   auto row = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -50,13 +50,13 @@ Result<Target> ParseTarget(std::string_view text) {
                                spec->kind, known),
                    FailureKind::Usage};
   }
-  Result<Target> target = row->make(*spec);
-  if (!target) return target;
+  Result<std::vector<Target>> targets = row->make(*spec);
+  if (!targets) return targets;
   Spec device = *spec;
   std::erase_if(device.options,
                 [&](const auto& option) { return Contains(row->keys, option.first); });
-  target->device = ToString(device);
-  return target;
+  for (Target& target : *targets) target.device = ToString(device);
+  return targets;
 }
 
 }  // namespace kdl::targets

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/target_facts.h"
 #include "support/result.h"
@@ -22,13 +23,15 @@ struct Target {
 struct TargetKind {
   std::string_view kind;
   std::string_view keys;
-  Result<Target> (*make)(const Spec& spec);
+  Result<std::vector<Target>> (*make)(const Spec& spec);
   std::string_view summary;
 };
 
 std::span<const TargetKind> TargetKinds();
 
-/// The target that a spec names: `host`, `host?isa=x86-64-v3&threads=4`, `debug?seed=7`.
-Result<Target> ParseTarget(std::string_view text);
+/// The targets that a spec names, the lowest level first; the same code for all but the processor.
+/// `host?isa=x86-64-v3&threads=4` is one; `host` and `debug?seed=7` are every level of kernelc's own architecture, of
+/// which the runtime takes the best that the processor has.
+Result<std::vector<Target>> ParseTargets(std::string_view text);
 
 }  // namespace kdl::targets

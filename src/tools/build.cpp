@@ -40,7 +40,7 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
   PipelineEnd end = driver::CompileToIr(c);
   if (end == PipelineEnd::Done) end = driver::RunModulePasses(c);
   const ir::Module* reached = c.module.get();
-  std::vector<driver::TargetCode> codes;
+  driver::Code code;
   if (end == PipelineEnd::Done && NeedsTargets(c)) {
     auto specs =
         driver::ResolveSpecs(*c.module, c.options.files[0], "", false, c.options, c.diagnostics);
@@ -51,14 +51,11 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
     c.runtime_specs = driver::RuntimeSpecs(*specs);
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
-    for (targets::Target& target : *targets) {
-      end = driver::CompileForTarget(c, std::move(target), what, codes.emplace_back());
-      if (end == PipelineEnd::Stopped) reached = codes.back().module.get();
-      if (end != PipelineEnd::Done) break;
-    }
+    if (!targets->empty()) end = driver::CompileForTargets(c, std::move(*targets), what, code);
+    if (end == PipelineEnd::Stopped) reached = code.targets.back().module.get();
   }
   if (end == PipelineEnd::Failed) return files;
-  if (end == PipelineEnd::Done && !codes.empty()) return driver::CollectOutputs(c, codes);
+  if (end == PipelineEnd::Done && code.backend) return driver::CollectOutputs(c, code);
   if (reached && Wants(c, Emit::Ir)) driver::CollectIr(c, *reached, files);
   return files;
 }

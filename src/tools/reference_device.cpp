@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,20 @@ constexpr int64_t kMostCores = 1 << 20;
 struct ReferenceDevice {
   int64_t seed = 1;
   int64_t cores = 4;
+  int64_t features =
+      0;  ///< of the processor whose code it stands for: tiles, and with them results, may depend on it
+};
+
+struct ReferenceOption {
+  std::string_view key;
+  int64_t least;
+  int64_t most;
+  int64_t ReferenceDevice::* value;
+};
+constexpr ReferenceOption kOptions[] = {
+    {"seed", 0, INT64_MAX, &ReferenceDevice::seed},
+    {"cores", 1, kMostCores, &ReferenceDevice::cores},
+    {"features", 0, INT64_MAX, &ReferenceDevice::features},
 };
 
 /// An image's KIR, read. Launches only read it.
@@ -51,24 +67,28 @@ bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* val
          *value <= most;
 }
 
-kdl_error* Open(void*, int64_t ordinal, const kdl_option* options, int32_t count, void** device) {
+/// `kind_context`: an int64_t, the features of this machine's processor.
+kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, int32_t count,
+                void** device) {
   if (ordinal != 0) {
     return Fail(KDL_ERROR_NOT_FOUND,
                 fmt::format("there is no reference[{}]; there is 1 reference device", ordinal));
   }
   ReferenceDevice made;
+  made.features = *static_cast<const int64_t*>(kind_context);
   for (int32_t i = 0; i < count; ++i) {
     std::string_view key = options[i].key;
-    if (key != "seed" && key != "cores") {
-      return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                  fmt::format("reference has no option '{}'; it has seed and cores", key));
+    const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
+                                     [&](const ReferenceOption& row) { return row.key == key; });
+    if (known == std::end(kOptions)) {
+      return Fail(
+          KDL_ERROR_INVALID_ARGUMENT,
+          fmt::format("reference has no option '{}'; it has seed, cores and features", key));
     }
-    bool is_seed = key == "seed";
-    int64_t least = is_seed ? 0 : 1;
-    int64_t most = is_seed ? INT64_MAX : kMostCores;
-    if (!ReadNumber(options[i].value, least, most, is_seed ? &made.seed : &made.cores)) {
-      return Fail(KDL_ERROR_INVALID_ARGUMENT, fmt::format("{}={} is no integer from {} to {}", key,
-                                                          options[i].value, least, most));
+    if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
+      return Fail(KDL_ERROR_INVALID_ARGUMENT,
+                  fmt::format("{}={} is no integer from {} to {}", key, options[i].value,
+                              known->least, known->most));
     }
   }
   *device = new ReferenceDevice(made);
@@ -78,8 +98,10 @@ kdl_error* Open(void*, int64_t ordinal, const kdl_option* options, int32_t count
 void Close(void* device) { delete static_cast<ReferenceDevice*>(device); }
 
 void Facts(void* device, kdl_device_facts* facts) {
+  const auto& reference = *static_cast<const ReferenceDevice*>(device);
   *facts = {};
-  facts->cores = static_cast<const ReferenceDevice*>(device)->cores;
+  facts->cores = reference.cores;
+  facts->features = static_cast<uint64_t>(reference.features);
   facts->exact = 1;
   facts->host_visible = 1;
   facts->functional = 1;
@@ -157,6 +179,16 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
   done.call(done.context, RunLaunch(*static_cast<const ReferenceDevice*>(device), *request));
 }
 
+/// The features of this machine's processor, as the runtime knows it.
+Result<int64_t> OwnFeatures(kdl_context* context) {
+  kdl_device* host = nullptr;
+  Status found = driver::StatusOf(kdl_select_device(context, "host", &host));
+  if (!found.ok()) return found.failure();
+  kdl_device_facts facts = {};
+  kdl_device_get_facts(host, &facts);
+  return static_cast<int64_t>(facts.features);
+}
+
 }  // namespace
 
 Status AddReferenceDevice(kdl_context* context) {
@@ -170,7 +202,9 @@ Status AddReferenceDevice(kdl_context* context) {
                                           .load = Load,
                                           .unload = Unload,
                                           .launch = Launch};
-  return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, nullptr));
+  static Result<int64_t> features = OwnFeatures(context);  // the same in every context
+  if (!features.ok()) return features.failure();
+  return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, &*features));
 }
 
 }  // namespace kdl::tools

@@ -65,7 +65,7 @@ std::optional<std::string> DeviceUnderTest(Compilation& c) {
 }
 
 /// A runtime that knows the program's kernels. Null after a report.
-driver::Context Load(Compilation& c, const std::vector<driver::TargetCode>& codes) {
+driver::Context Load(Compilation& c, const driver::Code& code) {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   kdl_context* made = nullptr;
   Status status =
@@ -73,7 +73,7 @@ driver::Context Load(Compilation& c, const std::vector<driver::TargetCode>& code
   driver::Context context(made);
   if (status.ok()) status = AddReferenceDevice(context.get());
   if (status.ok()) {
-    std::vector<std::string> objects = driver::WriteObjects(c, codes, folder->path());
+    std::vector<std::string> objects = driver::WriteObjects(c, code, folder->path());
     std::string shared = folder->path() + "/kernels.so";
     if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
     status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
@@ -84,16 +84,13 @@ driver::Context Load(Compilation& c, const std::vector<driver::TargetCode>& code
 }
 
 /// Everything up to code that the runtime can load; the module's passes have run.
-std::optional<std::vector<driver::TargetCode>> CompileAll(Compilation& c,
-                                                          const driver::DeviceSpecs& specs) {
+std::optional<driver::Code> CompileAll(Compilation& c, const driver::DeviceSpecs& specs) {
   auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
   if (!targets || driver::RunModulePasses(c) != PipelineEnd::Done) return std::nullopt;
-  std::vector<driver::TargetCode> codes;
-  for (targets::Target& target : *targets) {
-    PipelineEnd end = driver::CompileForTarget(c, std::move(target), {}, codes.emplace_back());
-    if (end != PipelineEnd::Done) return std::nullopt;
-  }
-  return codes;
+  std::optional<driver::Code> code(std::in_place);
+  PipelineEnd end = driver::CompileForTargets(c, std::move(*targets), {}, *code);
+  if (end != PipelineEnd::Done) return std::nullopt;
+  return code;
 }
 
 void Run(Compilation& c) {
@@ -108,8 +105,8 @@ void Run(Compilation& c) {
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
-  auto codes = specs ? CompileAll(c, *specs) : std::nullopt;
-  driver::Context context = codes ? Load(c, *codes) : nullptr;
+  auto code = specs ? CompileAll(c, *specs) : std::nullopt;
+  driver::Context context = code ? Load(c, *code) : nullptr;
   if (!context) return;
   driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);

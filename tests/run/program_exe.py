@@ -14,7 +14,7 @@ RUNS = [
     ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
 ]
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
-COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # the runtime takes no isa
+COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime, isa was for kernelc
 WRONG = [
     ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),

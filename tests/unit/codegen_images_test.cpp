@@ -147,10 +147,8 @@ TEST_CASE("objects of two modules link together; names of one file do not meet t
   Backend backend = MakeBackend();
   CompiledModule code_a = Compile(*a.module, backend);
   CompiledModule code_b = Compile(*b.module, backend);
-  ImagePart part_a{&code_a, &backend.facts()};
-  ImagePart part_b{&code_b, &backend.facts()};
-  SharedObject both({code_a.object, CompileImages(backend, "my file", {&part_a, 1}, "a"),
-                     code_b.object, CompileImages(backend, "other", {&part_b, 1}, "b")});
+  SharedObject both({code_a.object, CompileImages(backend, "my file", code_a.kernels, "a"),
+                     code_b.object, CompileImages(backend, "other", code_b.kernels, "b")});
   const kdl_image& first = *both.images("kdl_images_my_file")[0];
   const kdl_image& other = *both.images("kdl_images_other")[0];
   CHECK(std::string(first.module) == "my file");
@@ -158,24 +156,35 @@ TEST_CASE("objects of two modules link together; names of one file do not meet t
   CHECK((first.kernels[0].variants[0].entry != other.kernels[0].variants[0].entry));
 }
 
-TEST_CASE("one image holds the variants of several processors") {
+TEST_CASE("one object and one image hold the variants of several processors") {
   ir::ReadText read{std::string(kModule)};
-  ir::TargetFacts wide = X86Facts();
-  wide.cpu = "x86-64-v4";
+  ir::TargetFacts narrow = X86Facts();
+  narrow.required_features = 1 << KDL_FEATURE_BIT_X86_AVX2;
+  ir::TargetFacts wide = Avx512Facts();
   wide.required_features = 1 << KDL_FEATURE_BIT_X86_AVX512F;
-  Result<Backend> wide_backend = Backend::Create(wide, 2);
-  REQUIRE(wide_backend.ok());
   Backend backend = MakeBackend();
-  CompiledModule code = Compile(*read.module, backend);
-  CompiledModule wide_code = Compile(*read.module, *wide_backend);
-  ImagePart parts[] = {{&wide_code, &wide_backend->facts()}, {&code, &backend.facts()}};
-  SharedObject shared({code.object, wide_code.object, CompileImages(backend, "m", parts, "")});
+  KernelSource sources[] = {{read.module.get(), &narrow}, {read.module.get(), &wide}};
+  Result<CompiledModule> code = CompileKernels(backend, sources, {true, true, true});
+  REQUIRE(code.ok());
+  CHECK(code->llvm_ir.find("\"target-cpu\"=\"x86-64-v3\"") != std::string::npos);
+  CHECK(code->llvm_ir.find("\"target-cpu\"=\"x86-64-v4\"") != std::string::npos);
+  code->kernels[3].reference = "scale.f32.x86-64-v4";
+  code->kernels[4].reference = "";
+  SharedObject shared({code->object, CompileImages(backend, "m", code->kernels, "")});
   const kdl_kernel& scale = KernelOf(*shared.images()[0], "scale");
   REQUIRE(scale.variant_count == 4);
-  CHECK(std::string(scale.variants[0].symbol) == "scale.f32.x86-64-v4");
-  CHECK(scale.variants[0].features == 1 << KDL_FEATURE_BIT_X86_AVX512F);
-  CHECK(scale.variants[2].features == 0);
-  CHECK(KernelOf(*shared.images()[1], "scale").variant_count == 2);
+  CHECK(std::string(scale.variants[0].symbol) == "scale.f32.x86-64-v3");
+  CHECK(scale.variants[0].features == narrow.required_features);
+  CHECK(std::string(scale.variants[2].symbol) == "scale.f32.x86-64-v4");
+  CHECK(scale.variants[2].features == wide.required_features);
+
+  const kdl_kernel& reference = KernelOf(*shared.images()[1], "scale");
+  REQUIRE(reference.variant_count == 3);
+  CHECK(std::string(reference.variants[0].symbol) == "scale.f32");
+  CHECK(reference.variants[0].features == 0);
+  CHECK(std::string(reference.variants[1].symbol) == "scale.f64");
+  CHECK(std::string(reference.variants[2].symbol) == "scale.f32.x86-64-v4");
+  CHECK(reference.variants[2].features == wide.required_features);
 }
 
 }  // namespace kdl::codegen

@@ -72,6 +72,13 @@ inline int RunProgram(std::vector<std::string> words, const std::string& output 
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/// The kernels of one module for the backend's own processor.
+inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
+                                             const CompileOptions& options) {
+  KernelSource source{&module, &backend.facts()};
+  return CompileKernels(backend, {&source, 1}, options);
+}
+
 /// What an object uses and does not define, as llvm-nm prints it.
 inline std::string UndefinedSymbols(const std::string& object) {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
@@ -175,8 +182,8 @@ class LoadedModule {
     Result<CompiledModule> compiled = CompileKernels(*backend, *read_.module, {});
     REQUIRE(compiled.ok());
     compiled_ = std::move(*compiled);
-    ImagePart part{&compiled_, &backend->facts()};
-    std::string images = CompileImages(*backend, read_.module->name.text(), {&part, 1}, "KIR text");
+    std::string images =
+        CompileImages(*backend, read_.module->name.text(), compiled_.kernels, "KIR text");
     shared_ = std::make_unique<SharedObject>(std::vector<std::string>{compiled_.object, images});
     const kdl_image* image = shared_->images()[0];
     for (int32_t k = 0; k < image->kernel_count; ++k) {

@@ -7,10 +7,18 @@ namespace kdl::targets {
 namespace {
 
 std::string Complaint(std::string_view text) {
-  Result<Target> target = ParseTarget(text);
-  if (target.ok()) return "none";
-  CHECK(target.failure().kind == FailureKind::Usage);
-  return target.failure().message;
+  Result<std::vector<Target>> targets = ParseTargets(text);
+  if (targets.ok()) return "none";
+  CHECK(targets.failure().kind == FailureKind::Usage);
+  return targets.failure().message;
+}
+
+/// The one target that the spec names.
+Target OnlyTarget(std::string_view text) {
+  Result<std::vector<Target>> targets = ParseTargets(text);
+  REQUIRE(targets.ok());
+  REQUIRE(targets->size() == 1);
+  return std::move(targets->front());
 }
 
 bool Has(const std::string& text, std::string_view part) {
@@ -31,27 +39,34 @@ TEST_CASE("a spec reads back as its shortest text") {
 }
 
 TEST_CASE("facts follow from the isa, and only the runtime's keys travel on") {
-  Result<Target> target = ParseTarget("host?threads=4&isa=x86-64-v4");
-  REQUIRE(target.ok());
-  CHECK(target->facts.cpu == "x86-64-v4");
-  CHECK(target->facts.arch == "x86-64");
-  CHECK(target->facts.vector_bits == 512);
-  CHECK(target->facts.exact);
-  CHECK(target->device == "host?threads=4");
+  Target target = OnlyTarget("host?threads=4&isa=x86-64-v4");
+  CHECK(target.facts.cpu == "x86-64-v4");
+  CHECK(target.facts.arch == "x86-64");
+  CHECK(target.facts.vector_bits == 512);
+  CHECK(target.facts.exact);
+  CHECK(target.device == "host?threads=4");
 
-  Result<Target> plain = ParseTarget("host");
-  REQUIRE(plain.ok());
-  CHECK(plain->device == "host");
+  Target debug = OnlyTarget("debug?isa=x86-64-v3&seed=7");
+  CHECK(debug.facts.cpu == "x86-64-v3");
+  CHECK(debug.device == "debug?seed=7");
+  CHECK(OnlyTarget("host?isa=armv8-a").facts.triple == "aarch64-unknown-linux-gnu");
+}
+
+TEST_CASE("without an isa, a spec means every level of the own architecture, the lowest first") {
+  for (std::string spec : {"host", "debug?seed=7", "reference"}) {
+    Result<std::vector<Target>> targets = ParseTargets(spec);
+    REQUIRE(targets.ok());
+    std::vector<std::string> processors;
+    for (const Target& target : *targets) {
+      processors.push_back(target.facts.cpu);
+      CHECK(target.device == spec);
+    }
 #ifdef __x86_64__
-  CHECK(plain->facts.cpu == "x86-64-v3");
-  CHECK(plain->facts.vector_bits == 256);
+    CHECK(processors == std::vector<std::string>{"x86-64-v3", "x86-64-v4"});
+#else
+    CHECK(processors == std::vector<std::string>{"generic"});
 #endif
-
-  Result<Target> debug = ParseTarget("debug?isa=x86-64-v3&seed=7");
-  REQUIRE(debug.ok());
-  CHECK(debug->facts.cpu == "x86-64-v3");
-  CHECK(debug->device == "debug?seed=7");
-  CHECK(ParseTarget("host?isa=armv8-a")->facts.triple == "aarch64-unknown-linux-gnu");
+  }
 }
 
 TEST_CASE("a wrong spec is told what is wrong and what there is") {

@@ -18,14 +18,26 @@ namespace kdl::codegen {
 
 namespace {
 
-void EmitOne(llvm::Module& module, const AbiTypes& abi, const ir::Module& source,
-             const ir::Function& kernel, const std::string& processor, KernelCode& code) {
+/// The functions of one object may be for different processors.
+void SetProcessor(llvm::Module& module, const std::string& symbol, const ir::TargetFacts& facts) {
+  llvm::Function* function = module.getFunction(symbol);
+  function->addFnAttr("target-cpu", facts.cpu);
+  function->addFnAttr("target-features", facts.features);
+}
+
+void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,
+             const ir::Function& kernel, KernelCode& code) {
   DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel.name.text()));
+  const ir::Module& from = *source.module;
   code.kernel = &kernel;
-  code.entry = fmt::format("{}.{}.{}", source.name.text(), kernel.name.text(), processor);
+  code.facts = source.facts;
+  code.reference = kernel.name.str();
+  code.entry = fmt::format("{}.{}.{}", from.name.text(), kernel.name.text(), source.facts->cpu);
   Emitter emitter(module, abi, kernel, code);
   EmitKernel(emitter);
-  EmitLaunchCheck(module, abi, kernel, source.context().names, code);
+  EmitLaunchCheck(module, abi, kernel, from.context().names, code);
+  SetProcessor(module, code.entry, *source.facts);
+  if (!code.check.empty()) SetProcessor(module, code.check, *source.facts);
 }
 
 void Verify(const llvm::Module& module) {
@@ -44,20 +56,23 @@ std::string Print(const llvm::Module& module) {
 
 }  // namespace
 
-Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& source,
+Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options) {
+  const std::string name = sources[0].module->name.str();
   CompiledModule compiled;
   const Machine& machine = backend.machine();
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.llvm_ir);
-  auto module = machine.MakeModule(context, source.name.str());
+  auto module = machine.MakeModule(context, name);
   AbiTypes abi(context);
-  for (const ir::Function* function : source.functions()) {
-    if (function->kind != ir::FunctionKind::Kernel) continue;
-    EmitOne(*module, abi, source, *function, backend.facts().cpu, compiled.kernels.emplace_back());
+  for (const KernelSource& source : sources) {
+    for (const ir::Function* function : source.module->functions()) {
+      if (function->kind == ir::FunctionKind::Kernel)
+        EmitOne(*module, abi, source, *function, compiled.kernels.emplace_back());
+    }
   }
   Verify(*module);
-  DoingScope doing(fmt::format("compiling module {} with LLVM", source.name.text()));
+  DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   Optimize(machine, *module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module: where both are wanted, the assembly takes a copy.

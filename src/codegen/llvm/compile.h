@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,23 +32,31 @@ struct TrapLocation {
 /// What the image says about one compiled kernel.
 struct KernelCode {
   const ir::Function* kernel = nullptr;
-  std::string entry;  ///< symbol of the kernel_fn
-  std::string check;  ///< symbol of the check_fn; empty: none is needed
+  const ir::TargetFacts* facts = nullptr;  ///< of the processor that it is for
+  std::string entry;                       ///< symbol of the kernel_fn
+  std::string check;                       ///< symbol of the check_fn; empty: none is needed
   int64_t scratch_bytes = 0;
   std::vector<TrapLocation> locations;
+  /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
+  std::string reference;
+};
+
+/// A module's kernels at loop level, as one processor is to run them. Other functions are passed over.
+struct KernelSource {
+  const ir::Module* module;
+  const ir::TargetFacts* facts;
 };
 
 struct CompiledModule {
   std::string object;
   std::string assembly;
   std::string llvm_ir;
-  std::vector<KernelCode> kernels;  ///< in the module's order
+  std::vector<KernelCode> kernels;  ///< source by source, in the modules' order
 };
 
-/// Compiles the kernels of `module`, which are at loop level; other functions are passed over.
-/// Symbols are hidden and hold the module's name and the processor, so objects of several modules
-/// and processors link together.
-Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
+/// Compiles the kernels of all sources, whose processors have the backend's architecture, into one object. Symbols are
+/// hidden and hold the module's name and the processor, so objects of several modules link together.
+Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options);
 
 }  // namespace kdl::codegen

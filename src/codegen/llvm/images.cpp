@@ -82,15 +82,14 @@ enum class ImageKind : uint8_t { Host, Reference };
 /// Fills an LLVM module with tables.
 class ImageBuilder {
  public:
-  ImageBuilder(llvm::Module& module, std::string_view module_name, std::span<const ImagePart> parts)
-      : module_(module), abi_(module.getContext()), name_(module_name), parts_(parts) {}
+  ImageBuilder(llvm::Module& module, std::string_view module_name,
+               std::span<const KernelCode> codes)
+      : module_(module), abi_(module.getContext()), name_(module_name), codes_(codes) {}
 
-  void Build(std::string_view kir_text) {
+  void Build(std::string_view arch, std::string_view kir_text) {
     auto* ptr = llvm::PointerType::get(context(), 0);
-    llvm::Constant* host =
-        Image("host", parts_[0].facts->arch, Kernels(ImageKind::Host, parts_), "");
-    llvm::Constant* reference =
-        Image("reference", "", Kernels(ImageKind::Reference, parts_.first(1)), kir_text);
+    llvm::Constant* host = Image("host", arch, Kernels(ImageKind::Host), "");
+    llvm::Constant* reference = Image("reference", "", Kernels(ImageKind::Reference), kir_text);
     auto* type = llvm::ArrayType::get(ptr, 3);
     auto* images = Global(
         ImagesSymbol(name_), llvm::GlobalValue::ExternalLinkage,
@@ -182,17 +181,17 @@ class ImageBuilder {
     return Array(type, rows);
   }
 
-  llvm::Constant* Variant(ImageKind kind, const ImagePart& part, const KernelCode& code) {
+  llvm::Constant* Variant(ImageKind kind, const KernelCode& code) {
     using F = kdl_variant_fields;
     const ir::Function& kernel = *code.kernel;
     Record record(abi_.kdl_variant);
-    std::string symbol = kernel.name.str();
-    if (kind == ImageKind::Host) {
-      symbol += "." + part.facts->cpu;
-      record.Set(F::entry, FunctionNamed(code.entry))
-          .Set(F::scratch_bytes, code.scratch_bytes)
-          .Set(F::features, static_cast<int64_t>(part.facts->required_features));
+    bool is_host = kind == ImageKind::Host;
+    std::string symbol = is_host ? kernel.name.str() + "." + code.facts->cpu : code.reference;
+    if (is_host) {
+      record.Set(F::entry, FunctionNamed(code.entry)).Set(F::scratch_bytes, code.scratch_bytes);
     }
+    if (is_host || code.facts != codes_[0].facts)
+      record.Set(F::features, static_cast<int64_t>(code.facts->required_features));
     if (!code.check.empty()) record.Set(F::check, FunctionNamed(code.check));
     return record.Set(F::symbol, Text(symbol))
         .Set(F::constants, Text(ConstantsText(kernel)))
@@ -209,15 +208,14 @@ class ImageBuilder {
   }
 
   /// The rows of kdl_kernel, by source name in the order of the source.
-  std::vector<llvm::Constant*> Kernels(ImageKind kind, std::span<const ImagePart> parts) {
+  std::vector<llvm::Constant*> Kernels(ImageKind kind) {
     std::vector<std::string_view> names;
     std::map<std::string_view, std::vector<llvm::Constant*>> variants;
-    for (const ImagePart& part : parts) {
-      for (const KernelCode& code : part.compiled->kernels) {
-        std::string_view name = code.kernel->base_name();
-        if (!variants.contains(name)) names.push_back(name);
-        variants[name].push_back(Variant(kind, part, code));
-      }
+    for (const KernelCode& code : codes_) {
+      if (kind == ImageKind::Reference && code.reference.empty()) continue;
+      std::string_view name = code.kernel->base_name();
+      if (!variants.contains(name)) names.push_back(name);
+      variants[name].push_back(Variant(kind, code));
     }
     std::vector<llvm::Constant*> kernels;
     for (std::string_view name : names) {
@@ -253,7 +251,7 @@ class ImageBuilder {
   llvm::Module& module_;
   AbiTypes abi_;
   std::string_view name_;
-  std::span<const ImagePart> parts_;
+  std::span<const KernelCode> codes_;
   std::map<std::string, llvm::Constant*> texts_;
 };
 
@@ -264,16 +262,15 @@ std::string ImagesSymbol(std::string_view module_name) {
 }
 
 std::string CompileImages(const Backend& backend, std::string_view module_name,
-                          std::span<const ImagePart> parts, std::string_view kir_text) {
-  KDL_CHECK(!parts.empty(), "an image of nothing");
-  for (const ImagePart& part : parts) {
-    KDL_CHECK(part.facts->arch == backend.facts().arch, "{} in an image for {}", part.facts->arch,
+                          std::span<const KernelCode> kernels, std::string_view kir_text) {
+  for (const KernelCode& code : kernels) {
+    KDL_CHECK(code.facts->arch == backend.facts().arch, "{} in an image for {}", code.facts->arch,
               backend.facts().arch);
   }
   DoingScope doing(fmt::format("making the images of module {}", module_name));
   llvm::LLVMContext context;
   auto module = backend.machine().MakeModule(context, std::string(module_name));
-  ImageBuilder(*module, module_name, parts).Build(kir_text);
+  ImageBuilder(*module, module_name, kernels).Build(backend.facts().arch, kir_text);
   return backend.machine().Emit(*module, FileType::Object);
 }
 

@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/target_facts.h"
 #include "kdl/kernel_abi.h"  // IWYU pragma: keep: isa.def
@@ -45,15 +48,6 @@ constexpr std::string_view kOwnArch = "x86-64";
 #error "kernelc runs on x86-64 and on aarch64"
 #endif
 
-/// The row that `isa` names; the own architecture's lowest where nothing is named; null: no such
-/// row.
-const Isa* FindIsa(std::string_view name) {
-  for (const Isa& isa : kIsas) {
-    if (name.empty() ? isa.arch == kOwnArch : isa.name == name) return &isa;
-  }
-  return nullptr;
-}
-
 ir::TargetFacts FactsOf(const Isa& isa) {
   ir::TargetFacts facts;
   facts.kind = "host";
@@ -71,19 +65,22 @@ ir::TargetFacts FactsOf(const Isa& isa) {
 
 }  // namespace
 
-Result<Target> MakeHostTarget(const Spec& spec) {
-  std::string_view name;
+Result<std::vector<Target>> MakeHostTarget(const Spec& spec) {
+  std::optional<std::string_view> name;
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") name = value;
-    if (key == "isa" && (value.empty() || !FindIsa(value))) {
-      std::string known;
-      for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
-      return Failure{fmt::format("target '{}': there is no isa '{}'; those known are:{}", spec.text,
-                                 value, known),
-                     FailureKind::Usage};
-    }
   }
-  return Target{FactsOf(*FindIsa(name)), MakeHostTileSelector(), spec.text};
+  std::vector<Target> targets;
+  for (const Isa& isa : kIsas) {
+    if (name ? isa.name == *name : isa.arch == kOwnArch)
+      targets.push_back({FactsOf(isa), MakeHostTileSelector(), spec.text});
+  }
+  if (!targets.empty()) return targets;
+  std::string known;
+  for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
+  return Failure{
+      fmt::format("target '{}': there is no isa '{}'; those known are:{}", spec.text, *name, known),
+      FailureKind::Usage};
 }
 
 }  // namespace kdl::targets

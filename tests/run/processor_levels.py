@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Code for `host` holds every processor level; the runtime takes the best that the processor has, or what `isa` says.
+
+processor_levels.kdl gives other bits on each level where its tile is open, and the same where it is given: that shows
+which code ran."""
+
+import itertools
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).with_suffix(".kdl")
+LEVELS = ["x86-64-v3", "x86-64-v4"]
+V4_FLAGS = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
+SIZES = "--set M=33 --set N=70 --set K=1000 --arg a=random:1 --arg b=random:2".split()
+problems = []
+
+
+def expect(holds, text):
+    if not holds:
+        problems.append(text)
+
+
+def call(*words, folder, code=0):
+    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
+    expect(done.returncode == code, f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def result(command, target, folder):
+    """The bytes of c on a target, which must equal the reference's."""
+    call(*command, *SIZES, "--target", target, "--check", "--out", "c=@c.npy", folder=folder)
+    return (folder / "c.npy").read_bytes() if (folder / "c.npy").exists() else b""
+
+
+def check_objects(folder):
+    call("kernelc", "build", SOURCE, "--emit", "obj,asm,shared,exe", "-o", ".", folder=folder)
+    name = SOURCE.stem
+    for file, symbol in itertools.product([f"{name}.x86-64.o", f"{name}.so", name], LEVELS):
+        expect(f"{name}.blocks.{symbol}" in call("nm", file, folder=folder), f"{file} lacks {symbol}")
+    text = (folder / f"{name}.x86-64.s").read_text()
+    expect("%zmm" in text and "%ymm" in text, "the assembly is not of both levels")
+    call("kernelc", "build", SOURCE, "--target", "host?isa=x86-64-v3", "-o", "one", folder=folder)
+    expect("x86-64-v4" not in call("nm", f"one/{name}.x86-64.o", folder=folder), "a level that nobody asked for")
+
+
+def check_choice(folder, has_v4):
+    """`run` compiles for the target alone, the program chooses among what it holds: they agree."""
+    program = [f"./{SOURCE.stem}"]
+    run = ["kernelc", "run", SOURCE]
+    best = LEVELS[-1] if has_v4 else LEVELS[0]
+    bits = {level: result(run, f"host?isa={level}", folder) for level in LEVELS if has_v4 or level == LEVELS[0]}
+    expect(len(set(bits.values())) == len(bits), "the levels' bits do not tell them apart")
+    for command, kind in itertools.product([program, run], ["host", "debug"]):
+        expect(result(command, kind, folder) == bits[best], f"{command[0]} on {kind} does not run {best}")
+        for level, expected in bits.items():
+            spec = f"{kind}?isa={level}"
+            expect(result(command, spec, folder) == expected, f"{command[0]} on {spec} does not run {level}")
+    expect(result(run, "reference", folder) == bits[best], "the reference has other tiles than the host")
+    if not has_v4:
+        refused = call(*program, *SIZES, "--target", "host?isa=x86-64-v4", folder=folder, code=3)
+        expect("this processor is no x86-64-v4" in refused, refused)
+    given = {level: result([*run, "-D", "BK=64"], f"host?isa={level}", folder) for level in bits}
+    expect(len(set(given.values())) == 1, "with tiles given, the levels differ")
+
+
+def main():
+    if platform.machine() != "x86_64":
+        print("levels of x86-64 only")
+        sys.exit(77)
+    flags = next(line for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("flags")).split()
+    with tempfile.TemporaryDirectory(prefix="levels-") as name:
+        check_objects(pathlib.Path(name))
+        check_choice(pathlib.Path(name), V4_FLAGS <= set(flags))
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
