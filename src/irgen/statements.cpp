@@ -60,13 +60,27 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 
+Value* GenSize(FunctionGen& gen, Size size) {
+  return gen.builder.Make(ir::OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
+                          {ir::MakeAttr<ir::AttrKey::Size>(size)});
+}
+
+/// A trap where `range c in C max 8192;` meets a larger C.
+void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
+  Value* bound = gen.builder.Binary(ir::OpKind::Add, GenSize(gen, most), gen.builder.I64(1));
+  gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
+                     {ir::MakeAttr<ir::AttrKey::Dimension>(0),
+                      ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(range.span))});
+}
+
 void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   const sema::Entity* entity = gen.checked.Info(&range).entities.at(0);
   ir::AxisId axis = gen.AxisOf(entity);
   Value* zero = gen.builder.I64(0);
-  Size extent = entity->range.extent;
-  Value* size = gen.builder.Make(ir::OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
-                                 {ir::MakeAttr<ir::AttrKey::Size>(extent)});
+  Size domain = entity->range.domain;
+  Value* size = domain ? GenSize(gen, domain)
+                       : gen.builder.Cast(GenExpr(gen, range.extent), Scalar::I64);
+  if (range.max) CheckRangeFits(gen, range, size, entity->range.extent);
   Value* blk =
       gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
   SetName(blk, entity->name);
