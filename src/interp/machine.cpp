@@ -248,6 +248,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunElement;
     case OpKind::Check:
       return &RunCheck;
+    case OpKind::Prefetch:
+      return &RunPrefetch;
     case OpKind::BufferNew:
       return &RunBufferNew;
     case OpKind::BufferLoad:

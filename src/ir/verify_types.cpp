@@ -445,6 +445,10 @@ std::string ElementFault(const Op& op, const Module&) {
   return fits ? AllI64(point) : "the result is not of the tile's scalar";
 }
 
+std::string PrefetchFault(const Op& op, const Module&) {
+  return AccessFault(op, op.Segment(PrefetchOp::at_tensor)[0]);
+}
+
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
@@ -618,6 +622,7 @@ constexpr Hook kHooks[] = {
     {OpKind::BufferNew, &BufferNewFault},
     {OpKind::BufferLoad, &BufferLoadFault},
     {OpKind::BufferStore, &BufferStoreFault},
+    {OpKind::Prefetch, &PrefetchFault},
     {OpKind::Splat, &SplatFault},
     {OpKind::LaneMask, &LaneMaskOpFault},
     {OpKind::LaneNumbers, &LaneNumbersFault},

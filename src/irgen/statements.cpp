@@ -78,8 +78,8 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   ir::AxisId axis = gen.AxisOf(entity);
   Value* zero = gen.builder.I64(0);
   Size domain = entity->range.domain;
-  Value* size = domain ? GenSize(gen, domain)
-                       : gen.builder.Cast(GenExpr(gen, range.extent), Scalar::I64);
+  Value* size =
+      domain ? GenSize(gen, domain) : gen.builder.Cast(GenExpr(gen, range.extent), Scalar::I64);
   if (range.max) CheckRangeFits(gen, range, size, entity->range.extent);
   Value* blk =
       gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));

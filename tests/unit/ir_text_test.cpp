@@ -69,6 +69,7 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %9 = reduce sum %t over i {acc = f32, order = lanes64} : f32
   %10, %11 = loop %n in %0 .. %N step %4 carry(%s = %9, %q = %0) {
     check %n in %N {dimension = 0, text = "x[n]"}
+    prefetch %x[%n + 16] {intent = write}
     %12 = load %x[%n] {edge = proven} : f32
     %13 = add %s, %12 : f32
     yield %13, %n

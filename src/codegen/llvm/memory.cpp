@@ -44,12 +44,13 @@ struct Element {
   ir::Type type;
   std::vector<llvm::Value*> index;
   llvm::Value* mask = nullptr;  ///< which lanes are touched; null: all
+  bool in_bounds = true;        ///< lane 0 is memory of the tensor or buffer
 
   llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(Bytes(type->scalar))); }
 };
 
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
-  const auto& [memory, type, index, mask] = element;
+  const auto& [memory, type, index, mask, in_bounds] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   llvm::Value* offset = nullptr;
@@ -59,8 +60,8 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   if (!offset) return memory.base;
   llvm::Type* unit = MemoryType(emitter.context(), type->scalar);
   // Before lane 0 that is masked off there may be no memory.
-  return mask ? emitter.builder.CreateGEP(unit, memory.base, offset)
-              : emitter.builder.CreateInBoundsGEP(unit, memory.base, offset);
+  return mask || !in_bounds ? emitter.builder.CreateGEP(unit, memory.base, offset)
+                            : emitter.builder.CreateInBoundsGEP(unit, memory.base, offset);
 }
 
 void SetScopes(llvm::Instruction* access, const Memory& memory) {
@@ -145,6 +146,22 @@ void EmitStore(Emitter& emitter, ir::Op* op) {
                {emitter.memories.at(store.tensor()), type, AccessIndex(emitter, op, store.index()),
                 MaskOf(emitter, store.mask())},
                emitter.Get(store.value()));
+}
+
+/// The element may lie outside: its address is no promise.
+void EmitPrefetch(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::PrefetchOp prefetch(op);
+  ir::Type type = prefetch.tensor()->type();
+  bool writes = op->attr<ir::AttrKey::Intent>() == ir::IntentKind::Write;
+  llvm::Value* address = ElementAddress(
+      emitter, {emitter.memories.at(prefetch.tensor()), type,
+                AccessIndex(emitter, op, prefetch.index()), nullptr, /*in_bounds=*/false});
+  constexpr int kKeepInAllCaches = 3;
+  constexpr int kData = 1;
+  builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                          {address, builder.getInt32(writes), builder.getInt32(kKeepInAllCaches),
+                           builder.getInt32(kData)});
 }
 
 std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* const> operands) {
@@ -314,6 +331,7 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
 std::vector<EmitRow> MemoryRows() {
   return {{ir::OpKind::Load, EmitLoad},
           {ir::OpKind::Store, EmitStore},
+          {ir::OpKind::Prefetch, EmitPrefetch},
           {ir::OpKind::BufferNew, EmitBufferNew},
           {ir::OpKind::BufferLoad, EmitBufferLoad},
           {ir::OpKind::BufferStore, EmitBufferStore}};

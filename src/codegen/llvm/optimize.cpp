@@ -15,6 +15,8 @@ namespace kdl::codegen {
 
 namespace {
 
+/// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
+/// straight code.
 llvm::ModulePassManager CleanUp() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -44,13 +46,7 @@ void Optimize(const Machine& machine, llvm::Module& module) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes =
-      machine.opt_level() == 1
-          ? CleanUp()
-          : builder.buildPerModuleDefaultPipeline(machine.opt_level() == 2
-                                                      ? llvm::OptimizationLevel::O2
-                                                      : llvm::OptimizationLevel::O3);
-  passes.run(module, modules);
+  CleanUp().run(module, modules);
   WidenHalf(module);
 }
 

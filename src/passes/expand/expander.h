@@ -118,6 +118,8 @@ struct ElementAccess {
 };
 ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
+/// A hint that the element is touched soon; it may lie outside.
+void ExpandPrefetch(Expander& e, const ElementAccess& access);
 
 // nest.cpp, reduce.cpp, contract.cpp
 void ExpandNest(Expander& e, const ir::Op* op);

@@ -111,9 +111,34 @@ class LastAxis {
   std::unordered_set<const Value*> varying_;
 };
 
+/// Which point of a nest to touch ahead of time while another one runs.
+struct Ahead {
+  const Value* point = nullptr;  ///< the parameter that is ahead; null: nothing is prefetched
+  int64_t distance = 0;
+};
+
+/// A processor looks ahead along one page, and not behind much arithmetic; so a nest asks early for the elements of
+/// tensors: along its rows where they are long, else, where it stores, some rows on.
+Ahead AheadOf(const Expander& e, const Op* nest) {
+  constexpr int64_t kLongRow = 4096;  // bytes
+  constexpr int64_t kLead = 1024;
+  const auto& points = nest->region()->params();
+  for (const Op* op : *nest->region()) {
+    if (!op->HasAttr(AttrKey::Edge)) continue;
+    bool stores = op->kind() == OpKind::Store;
+    ir::AxisId last = nest->operands().back()->type()->axes[0];
+    int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
+    int64_t row = e.Extent(last) * bytes;
+    if (row >= kLongRow) return {points.back(), kLead / bytes};
+    if (stores && points.size() > 1) return {points[points.size() - 2], (kLead + row - 1) / row};
+  }
+  return {};
+}
+
 class NestBody {
  public:
-  NestBody(Expander& e, const Op* nest) : e_(e), nest_(nest), last_(nest) {
+  NestBody(Expander& e, const Op* nest)
+      : e_(e), nest_(nest), last_(nest), ahead_(AheadOf(e, nest)) {
     for (size_t i = 0; i < nest->results().size(); ++i) homes_.push_back(ResultHome(e, nest, i));
     for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
   }
@@ -206,14 +231,26 @@ class NestBody {
                            Optional(load->otherwise()),
                            Optional(load->mask()),
                            piece};
+      Prefetch(access, load->index());
       map_[op->result()] = ExpandLoad(e_, access, op->result()->type()->scalar);
     } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
       ElementAccess access{op,      e_.Scalar(store->tensor()), All(store->index()),
                            nullptr, Optional(store->mask()),    piece_};
+      Prefetch(access, store->index());
       ExpandStore(e_, access, Lane(store->value()));
     } else {
       map_[op->result()] = ExpandElementwise(op);
     }
+  }
+
+  /// Full vectors only: what comes after the others is near its end.
+  void Prefetch(ElementAccess access, std::span<Value* const> index) {
+    if (!ahead_.point || access.piece.lanes == 1 || access.piece.mask) return;
+    for (size_t i = 0; i < index.size(); ++i) {
+      if (index[i] == ahead_.point)
+        access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(ahead_.distance));
+    }
+    ExpandPrefetch(e_, access);
   }
 
   Value* ExpandElementwise(Op* op) {
@@ -235,6 +272,7 @@ class NestBody {
   Expander& e_;
   const Op* nest_;
   LastAxis last_;
+  Ahead ahead_;
   std::vector<Home> homes_;
   ir::AxisList axes_;
   Position position_;
