@@ -134,7 +134,7 @@ def main():
               [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]], env, total=total)
         stage(f"run tests ({preset})", run_tests(), env, total=total)
     if not options.quick:
-        if build("tsan", ["unit_runtime", "unit_conformance"]):
+        if build("tsan", ["unit_runtime", "unit_conformance", "unit_reference"]):
             stage("runtime (tsan)", unit_tests("build-tsan"), total=total)
         else:
             total.failed += 1

@@ -130,7 +130,7 @@ inline kdl_tensor TensorOf(void* data, std::vector<int64_t> sizes) {
   for (size_t d = sizes.size(); d-- > 0;) {
     tensor.size[d] = sizes[d];
     tensor.stride[d] = stride;
-    stride *= sizes[d];
+    if (__builtin_mul_overflow(stride, sizes[d], &stride)) stride = 0;  // of a size that is refused
   }
   return tensor;
 }
