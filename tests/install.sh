@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests
+# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench
 # The one list of packages: samples/run.sh and tests/run.sh both read it. Asks for nothing, and does
 # nothing when all are there.
 set -eu
@@ -12,12 +12,15 @@ build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev
 samples="$build python3 python3-numpy"
 # Unit tests, the second compiler that the written C++ must please, the format check.
 tests="$samples doctest-dev clang-19 clang-format-19"
+# The libraries that the benchmark compares with, and the compiler whose time it compares with.
+bench="$samples libdnnl-dev libopenblas-dev clang-19"
 
 case "${1:-}" in
   build) wanted=$build ;;
   samples) wanted=$samples ;;
   tests) wanted=$tests ;;
-  *) echo "usage: $0 build|samples|tests" >&2; exit 2 ;;
+  bench) wanted=$bench ;;
+  *) echo "usage: $0 build|samples|tests|bench" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -22,8 +22,10 @@ function(kdl_add_library name source)
     # No object of an earlier set of targets may stay.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-    # The rule in deps is for what stands before it; how many objects there are is not known here.
-    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,orch,deps,obj ${arg_OPTIONS}
+    # Ninja takes no rule in deps for files that stand not in OUTPUT, and how many objects there are is not
+    # known here: they come from a command of their own.
+    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,orch,deps ${arg_OPTIONS}
+    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DARCHIVE=${archive}" "-DAR=${CMAKE_AR}"
             -P "${KDL_COLLECT_SCRIPT}"
     DEPENDS "${source}" "${KDL_KERNELC}"

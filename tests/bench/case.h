@@ -1,0 +1,52 @@
+// What the benchmark is made of: cases, which make tasks, whose sides take turns.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kdl/runtime.hpp"
+
+namespace bench {
+
+// What a kernel has to do at least, whoever writes it.
+struct Work {
+  double read_bytes = 0;
+  double written_bytes = 0;
+  // Lanes of f32 instructions that go where fused multiply-adds go: M * N * K of an f32 matmul, twice that
+  // in f64, a quarter in i8, where one instruction multiplies four pairs.
+  double slots = 0;
+};
+
+// One of those that do the same work: a call does it once, all of it.
+struct Side {
+  std::string name;
+  std::function<void()> run;
+};
+
+struct Task {
+  std::function<void()> ours;
+  std::vector<Side> peers;
+  // After ours and the first peer have run: "" where their results agree, else where they do not.
+  std::function<std::string()> difference;
+};
+
+// Where our kernels run.
+struct Host {
+  kdl::Context context;
+  kdl::Device device;
+  kdl::Queue queue;
+  int threads;
+};
+
+struct Case {
+  std::string name;
+  std::string dtype;
+  std::string size;
+  Work work;
+  std::function<Task(const Host&)> make;  // allocates and fills; the tasks own their memory
+};
+
+std::vector<Case> MatmulCases();
+
+}  // namespace bench

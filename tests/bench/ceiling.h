@@ -1,0 +1,27 @@
+// What this machine can do now: arithmetic, and memory at a given size.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "array.h"
+#include "case.h"
+#include "ceiling_loops.h"
+
+namespace bench {
+
+// The best loops for this processor.
+const CeilingLoops& Loops();
+
+// A side that does Slots(threads) of Work::slots in a call.
+Side ArithmeticSide(int threads);
+double ArithmeticSlots(int threads);
+
+// Sides that move the bytes of `work` and do nothing else: the parts that are both read and written as a
+// copy, the rest as reads or writes; with plain stores and, where anything is written, with streaming stores.
+std::vector<Side> StreamSides(const Work& work, int threads);
+
+// One line of what the machine can do, over arrays that no cache holds.
+void PrintCeilings(int threads, int trials);
+
+}  // namespace bench

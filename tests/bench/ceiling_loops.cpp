@@ -1,0 +1,124 @@
+// Compiled once for each processor level: KDL_LEVEL is the last word of a table of ceiling_loops.h.
+#include "ceiling_loops.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define KDL_JOIN2(a, b) a##b
+#define KDL_JOIN(a, b) KDL_JOIN2(a, b)
+#define KDL_TEXT2(a) #a
+#define KDL_TEXT(a) KDL_TEXT2(a)
+
+namespace bench {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+typedef float Vector __attribute__((vector_size(kLanes * 4)));
+
+// The value, unknown to the compiler from here on.
+Vector Hide(Vector value) {
+#if defined(__SSE2__)
+  asm volatile("" : "+v"(value));
+#else
+  asm volatile("" : "+w"(value));
+#endif
+  return value;
+}
+
+Vector Load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+void Store(float* to, Vector value) { *reinterpret_cast<Vector*>(to) = value; }
+
+void Stream(float* to, Vector value) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, value);
+#elif defined(__AVX__)
+  _mm256_stream_ps(to, value);
+#elif defined(__SSE2__)
+  _mm_stream_ps(to, value);
+#else
+  Store(to, value);
+#endif
+}
+
+void FinishStreams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+void MultiplyAdd(std::int64_t steps) {
+  const Vector scale = Hide(Vector{} + 0.5f);
+  const Vector shift = Hide(Vector{} + 1.0f);
+  Vector sums[kChains];
+#pragma GCC unroll 24
+  for (Vector& sum : sums) sum = Hide(Vector{});
+  for (std::int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 24
+    for (Vector& sum : sums) sum = sum * scale + shift;
+  }
+#pragma GCC unroll 24
+  for (Vector& sum : sums) Hide(sum);
+}
+
+constexpr int kUnroll = 8;
+
+float Read(const float* from, std::int64_t count) {
+  Vector sums[kUnroll] = {};
+  std::int64_t i = 0;
+  for (; i + kUnroll * kLanes <= count; i += kUnroll * kLanes) {
+#pragma GCC unroll 8
+    for (int u = 0; u < kUnroll; ++u) sums[u] += Load(from + i + u * kLanes);
+  }
+  for (; i < count; i += kLanes) sums[0] += Load(from + i);
+  Vector sum = sums[0];
+  for (int u = 1; u < kUnroll; ++u) sum += sums[u];
+  return Hide(sum)[0];
+}
+
+// value(i) for each vector, stored plainly or past the caches.
+template <bool past_cache, class Value>
+void Fill(float* to, std::int64_t count, Value value) {
+  for (std::int64_t i = 0; i < count; i += 64) {
+#pragma GCC unroll 16
+    for (int u = 0; u < 64; u += kLanes) {
+      if constexpr (past_cache) {
+        Stream(to + i + u, value(i + u));
+      } else {
+        Store(to + i + u, value(i + u));
+      }
+    }
+  }
+  if constexpr (past_cache) FinishStreams();
+}
+
+template <bool past_cache>
+void Copy(float* to, const float* from, std::int64_t count) {
+  // Hidden, else GCC calls memcpy.
+  Fill<past_cache>(to, count, [from](std::int64_t i) { return Hide(Load(from + i)); });
+}
+
+template <bool past_cache>
+void Write(float* to, std::int64_t count) {
+  const Vector value = Hide(Vector{});
+  Fill<past_cache>(to, count, [value](std::int64_t) { return value; });
+}
+
+void Triad(float* to, const float* a, const float* b, std::int64_t count) {
+  Fill<false>(to, count, [a, b](std::int64_t i) { return Load(a + i) + Load(b + i) * 3.0f; });
+}
+
+}  // namespace
+
+const CeilingLoops KDL_JOIN(kLoops, KDL_LEVEL) = {
+    KDL_TEXT(KDL_LEVEL), kLanes,       MultiplyAdd, Read, Copy<false>,
+    Copy<true>,          Write<false>, Write<true>, Triad};
+
+}  // namespace bench

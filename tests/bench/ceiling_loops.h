@@ -1,0 +1,29 @@
+// Hand-written loops that no kernel can beat, compiled once for each processor level.
+#pragma once
+
+#include <cstdint>
+
+namespace bench {
+
+struct CeilingLoops {
+  const char* name;  // of the level
+  int lanes;         // f32 numbers in a vector
+  // `steps` times kChains independent fused multiply-adds on vectors of `lanes`.
+  void (*multiply_add)(std::int64_t steps);
+  // `count` is a multiple of 64 floats, the addresses are aligned to 64 bytes.
+  float (*read)(const float* from, std::int64_t count);
+  void (*copy)(float* to, const float* from, std::int64_t count);
+  void (*copy_past_cache)(float* to, const float* from, std::int64_t count);  // streaming stores
+  void (*write)(float* to, std::int64_t count);
+  void (*write_past_cache)(float* to, std::int64_t count);
+  // to = a + 3 b
+  void (*triad)(float* to, const float* a, const float* b, std::int64_t count);
+};
+
+inline constexpr int kChains = 24;
+
+extern const CeilingLoops kLoopsBase;
+extern const CeilingLoops kLoopsV3;
+extern const CeilingLoops kLoopsV4;
+
+}  // namespace bench

@@ -1,0 +1,191 @@
+// The benchmark: every case on one thread, then on two, each row printed when it is done.
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "case.h"
+#include "ceiling.h"
+#include "matmul.h"
+#include "matmul_operands.h"
+#include "processors.h"
+#include "report.h"
+#include "trials.h"
+
+namespace bench {
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: bench [--json FILE] [--filter TEXT] [--trials N] [--threads N] [--seconds N] [--list]\n"
+    "  --json FILE    also writes the rows to FILE\n"
+    "  --filter TEXT  only cases whose `name dtype size` contains TEXT\n"
+    "  --trials N     trials a row (default: 20)\n"
+    "  --threads N    only with N threads (default: 1, then 2)\n"
+    "  --seconds N    fewer trials, 3 at least, where a row would take longer (default: 30)\n"
+    "  --list         prints the cases and runs nothing\n";
+
+struct Options {
+  std::string json;
+  std::string filter;
+  int trials = 20;
+  int threads = 0;
+  int seconds = 30;
+  bool list = false;
+};
+
+bool ReadNumber(std::string_view text, int* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && *number > 0;
+}
+
+bool ReadOptions(int count, char** arguments, Options* options) {
+  for (int i = 1; i < count; ++i) {
+    const std::string_view name = arguments[i];
+    if (name == "--list") {
+      options->list = true;
+      continue;
+    }
+    if (i + 1 == count) return false;
+    const char* value = arguments[++i];
+    if (name == "--json") {
+      options->json = value;
+    } else if (name == "--filter") {
+      options->filter = value;
+    } else if (name == "--trials") {
+      if (!ReadNumber(value, &options->trials)) return false;
+    } else if (name == "--threads") {
+      if (!ReadNumber(value, &options->threads)) return false;
+    } else if (name == "--seconds") {
+      if (!ReadNumber(value, &options->seconds)) return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Case> ChosenCases(const std::string& filter) {
+  std::vector<Case> chosen;
+  for (const auto& cases : {MatmulCases()}) {
+    for (const Case& c : cases) {
+      const std::string text = c.name + " " + c.dtype + " " + c.size;
+      if (text.find(filter) != std::string::npos) chosen.push_back(c);
+    }
+  }
+  return chosen;
+}
+
+Host MakeHost(int threads) {
+  kdl::Context context;
+  for (const kdl_image* const* images : {kdl_images_matmul, kdl_images_matmul_operands}) {
+    context.Register(images);
+  }
+  const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());
+  return {std::move(context), device, device.queue(), threads};
+}
+
+Series Least(const Series& a, const Series& b) {
+  Series least = a;
+  for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(a[i], b[i]);
+  return least;
+}
+
+// A row for each peer; one that tells where ours is wrong.
+std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& limits) {
+  Row row;
+  row.name = c.name;
+  row.dtype = c.dtype;
+  row.size = c.size;
+  row.threads = host.threads;
+  const Task task = c.make(host);
+  task.ours();
+  task.peers[0].run();
+  row.wrong = task.difference();
+  if (!row.wrong.empty()) return {row};
+
+  std::vector<Side> sides = {{"ours", task.ours}};
+  sides.insert(sides.end(), task.peers.begin(), task.peers.end());
+  const std::size_t fma = sides.size();
+  sides.push_back(ArithmeticSide(host.threads));
+  for (Side& side : StreamSides(c.work, host.threads)) sides.push_back(std::move(side));
+  const std::vector<Series> series = TakeTurns(sides, limits);
+
+  Series bound = series[fma + 1];
+  if (series.size() > fma + 2) bound = Least(bound, series[fma + 2]);
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    bound[i] = std::max(bound[i], series[fma][i] * c.work.slots / ArithmeticSlots(host.threads));
+  }
+  row.ours = Median(series[0]);
+  row.ceiling = Median(Quotients(bound, series[0]));
+  row.trials = static_cast<int>(bound.size());
+  std::vector<Row> rows;
+  for (std::size_t p = 0; p < task.peers.size(); ++p) {
+    const Series ratios = Quotients(series[p + 1], series[0]);
+    row.peer = Median(series[p + 1]);
+    row.peer_name = task.peers[p].name;
+    row.ratio = Median(ratios);
+    row.spread = Spread(ratios);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+int Run(const Options& options) {
+  const std::vector<Case> cases = ChosenCases(options.filter);
+  if (options.list) {
+    for (const Case& c : cases) {
+      std::printf("%s %s %s\n", c.name.c_str(), c.dtype.c_str(), c.size.c_str());
+    }
+    return 0;
+  }
+  std::vector<int> thread_counts = {1, 2};
+  if (options.threads != 0) thread_counts = {options.threads};
+  std::vector<Row> rows;
+  bool right = true;
+  for (int threads : thread_counts) {
+    if (threads > ProcessorCount()) {
+      std::printf("%d threads: this process has %d processors\n", threads, ProcessorCount());
+      continue;
+    }
+    UseThreads(threads);
+    PrintCeilings(threads, options.trials);
+    PrintHeading();
+    const Host host = MakeHost(threads);
+    const TrialLimits limits = {.trials = options.trials,
+                                .seconds = static_cast<double>(options.seconds),
+                                .pause = threads > 1 ? 2e-3 : 0,
+                                .processor_time = threads == 1};
+    for (const Case& c : cases) {
+      for (const Row& row : Measure(c, host, limits)) {
+        PrintRow(row);
+        right = right && row.wrong.empty();
+        rows.push_back(row);
+      }
+    }
+  }
+  if (!options.json.empty() && !WriteJson(options.json, rows)) {
+    std::fprintf(stderr, "bench: cannot write %s\n", options.json.c_str());
+    return 1;
+  }
+  return right ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace bench
+
+int main(int count, char** arguments) {
+  bench::SetEnvironment(arguments);
+  bench::Options options;
+  if (!bench::ReadOptions(count, arguments, &options)) {
+    std::fputs(bench::kUsage, stderr);
+    return 2;
+  }
+  try {
+    return bench::Run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench: %s\n", error.what());
+    return 1;
+  }
+}

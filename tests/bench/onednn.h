@@ -1,0 +1,52 @@
+// oneDNN's primitives as sides: made here, executed in the runs. Operands are row-major, as ours are.
+#pragma once
+
+#include <dnnl.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "array.h"
+#include "case.h"
+
+namespace bench {
+
+// The engine and the stream of this process.
+const dnnl::engine& DnnlEngine();
+
+template <class T>
+constexpr dnnl::memory::data_type DnnlType() {
+  using Type = dnnl::memory::data_type;
+  if constexpr (std::is_same_v<T, float>) return Type::f32;
+  if constexpr (std::is_same_v<T, kdl::Bf16>) return Type::bf16;
+  if constexpr (std::is_same_v<T, kdl::F16>) return Type::f16;
+  if constexpr (std::is_same_v<T, std::int8_t>) return Type::s8;
+  if constexpr (std::is_same_v<T, std::int32_t>) return Type::s32;
+}
+
+// An array as oneDNN sees it, of its own sizes or seen as `sizes`; `strides` where it is no row-major one.
+template <class T>
+dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes = {},
+                        std::vector<std::int64_t> strides = {}) {
+  if (sizes.empty()) sizes = array.sizes();
+  if (strides.empty()) {
+    strides.assign(sizes.size(), 1);
+    for (std::size_t d = sizes.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * sizes[d];
+  }
+  return {dnnl::memory::desc(sizes, DnnlType<T>(), strides), DnnlEngine(), array.data()};
+}
+
+using DnnlArguments = std::unordered_map<int, dnnl::memory>;
+
+// Executes the primitives one after the other and waits. The arrays must outlive it.
+struct DnnlStep {
+  dnnl::primitive primitive;
+  DnnlArguments arguments;
+};
+std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
+
+// c = a * b; `bias` adds a row, `after` is fused.
+DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
+                    const dnnl::primitive_attr& attributes = {});
+
+}  // namespace bench

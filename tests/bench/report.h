@@ -1,0 +1,29 @@
+// Rows of results: as a table that grows while the benchmark runs, and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct Row {
+  std::string name;
+  std::string dtype;
+  std::string size;
+  int threads = 1;
+  double ours = 0;  // seconds, median
+  double peer = 0;
+  std::string peer_name;
+  double ratio = 0;    // the peer's time by ours, median of the trials' quotients
+  double ceiling = 0;  // the ceiling's time by ours, the same way
+  double spread = 0;   // of the quotients of `ratio`: distance of the quartiles by the median
+  int trials = 0;
+  std::string wrong;  // where the results differ; nothing was timed
+};
+
+void PrintHeading();
+void PrintRow(const Row& row);
+// False where the file cannot be written.
+bool WriteJson(const std::string& path, const std::vector<Row>& rows);
+
+}  // namespace bench

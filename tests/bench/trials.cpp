@@ -1,0 +1,91 @@
+#include "trials.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kLeastSeconds = 2e-3;
+
+double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Seconds of the whole process, in which other programs do not count.
+double ProcessorSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double Now(bool processor) {
+  return processor ? ProcessorSeconds() : Seconds(Clock::now().time_since_epoch());
+}
+
+// Seconds of one of `runs` runs.
+double Time(const Side& side, std::int64_t runs, bool processor) {
+  const double begin = Now(processor);
+  for (std::int64_t i = 0; i < runs; ++i) side.run();
+  return (Now(processor) - begin) / static_cast<double>(runs);
+}
+
+// How many runs fill a trial.
+std::int64_t RunsOf(const Side& side, bool processor) {
+  std::int64_t runs = 1;
+  while (true) {
+    const double seconds = Time(side, runs, processor) * static_cast<double>(runs);
+    if (seconds >= kLeastSeconds) return runs;
+    // Somewhat more than needed, but no leap from a time that the clock hardly sees.
+    const double factor = std::clamp(1.2 * kLeastSeconds / std::max(seconds, 1e-9), 1.5, 10.0);
+    runs = static_cast<std::int64_t>(std::ceil(static_cast<double>(runs) * factor));
+  }
+}
+
+double Quantile(const Series& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(place);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (place - std::floor(place));
+}
+
+}  // namespace
+
+std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits& limits) {
+  std::vector<std::int64_t> runs;
+  for (const Side& side : sides) runs.push_back(RunsOf(side, limits.processor_time));
+  std::vector<Series> series(sides.size());
+  const Clock::time_point begin = Clock::now();
+  for (int trial = 0; trial < limits.trials; ++trial) {
+    if (trial >= 3 && Seconds(Clock::now() - begin) > limits.seconds) break;
+    for (std::size_t turn = 0; turn < sides.size(); ++turn) {
+      // Forwards and backwards, so that nobody always comes after the same one.
+      const std::size_t s = trial % 2 == 0 ? turn : sides.size() - 1 - turn;
+      std::this_thread::sleep_for(std::chrono::duration<double>(limits.pause));
+      if (runs[s] > 1) sides[s].run();  // wakes threads, brings the operands back
+      series[s].push_back(Time(sides[s], runs[s], limits.processor_time));
+    }
+  }
+  return series;
+}
+
+double Median(Series values) {
+  std::ranges::sort(values);
+  return Quantile(values, 0.5);
+}
+
+double Spread(Series values) {
+  std::ranges::sort(values);
+  return (Quantile(values, 0.75) - Quantile(values, 0.25)) / Quantile(values, 0.5);
+}
+
+Series Quotients(const Series& above, const Series& below) {
+  Series quotients;
+  for (std::size_t i = 0; i < above.size(); ++i) quotients.push_back(above[i] / below[i]);
+  return quotients;
+}
+
+}  // namespace bench
