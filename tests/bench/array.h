@@ -53,6 +53,18 @@ T FromUnit(float unit) {
   }
 }
 
+// An array as a tensor of a device; keeps its memory.
+class Operand {
+ public:
+  Operand(kdl::Tensor tensor, std::shared_ptr<void> memory)
+      : tensor_(std::move(tensor)), memory_(std::move(memory)) {}
+  operator const kdl::Tensor&() const { return tensor_; }  // NOLINT: implicit
+
+ private:
+  kdl::Tensor tensor_;
+  std::shared_ptr<void> memory_;
+};
+
 // Row-major; copies look at the same memory.
 template <class T>
 class Array {
@@ -89,7 +101,9 @@ class Array {
   std::size_t bytes() const { return static_cast<std::size_t>(count_) * sizeof(T); }
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
 
-  kdl::Tensor On(const Host& host) const { return host.context.Wrap(host.device, data(), sizes_); }
+  Operand On(const Host& host) const {
+    return {host.context.Wrap(host.device, data(), sizes_), data_};
+  }
 
  private:
   static constexpr std::size_t kLargePage = std::size_t{2} << 20;

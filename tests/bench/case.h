@@ -25,7 +25,7 @@ struct Side {
 };
 
 struct Task {
-  std::function<void()> ours;
+  std::function<void()> ours;  // keeps the operands that the peers share
   std::vector<Side> peers;
   // After ours and the first peer have run: "" where their results agree, else where they do not.
   std::function<std::string()> difference;
@@ -48,5 +48,9 @@ struct Case {
 };
 
 std::vector<Case> MatmulCases();
+std::vector<Case> TypeCases();
+std::vector<Case> FusedCases();
+std::vector<Case> RowCases();
+std::vector<Case> ElementCases();
 
 }  // namespace bench

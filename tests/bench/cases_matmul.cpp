@@ -50,7 +50,7 @@ std::vector<std::int64_t> Sizes(bool transposed, std::int64_t rows, std::int64_t
   return {rows, columns};
 }
 
-dnnl::memory Operand(const Array<float>& array, bool transposed) {
+dnnl::memory DnnlOperand(const Array<float>& array, bool transposed) {
   const std::int64_t rows = array.sizes()[0];
   const std::int64_t columns = array.sizes()[1];
   return transposed ? DnnlMemory(array, {columns, rows}, {1, columns}) : DnnlMemory(array);
@@ -79,7 +79,7 @@ Task MakeProduct(const Host& host, const Product& p, const Shape& s) {
   task.ours = [=, queue = host.queue, ta = a.On(host), tb = b.On(host), tc = ours.On(host)] {
     p.launch(queue, KDL_CORES_AUTO, ta, tb, tc, {}).Wait();
   };
-  const auto dnnl = DnnlMatmul(Operand(a, p.left), Operand(b, p.right), DnnlMemory(theirs));
+  const auto dnnl = DnnlMatmul(DnnlOperand(a, p.left), DnnlOperand(b, p.right), DnnlMemory(theirs));
   task.peers = {{"onednn", DnnlRun({dnnl})}, {"openblas", Sgemm(p, s, a, b, theirs)}};
   task.difference = [=] {
     return Difference(ours, theirs, 0x1p-23 * static_cast<double>(s.k + 16), 0x1p-22);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "share.h"
 #include "trials.h"
 
 namespace bench {
@@ -14,17 +15,6 @@ constexpr std::int64_t kLargeCount = std::int64_t{256} << 20;
 
 // The loops take 64 floats at a time.
 std::int64_t Floats(double bytes) { return static_cast<std::int64_t>(bytes / 4 / 64 + 0.5) * 64; }
-
-// Calls part(first, count) for an even share of [0, count) on each thread.
-template <class Part>
-void Share(int threads, std::int64_t count, Part part) {
-  const std::int64_t grains = count / 64;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; ++t) {
-    const std::int64_t first = grains * t / threads * 64;
-    part(first, grains * (t + 1) / threads * 64 - first);
-  }
-}
 
 std::string Rate(double units, const std::vector<double>& seconds) {
   char text[32];
@@ -48,7 +38,7 @@ double ArithmeticSlots(int threads) {
 
 Side ArithmeticSide(int threads) {
   return {"fma", [threads] {
-            Share(threads, std::int64_t{64} * threads,
+            Share(threads, threads, 1,
                   [](std::int64_t, std::int64_t) { Loops().multiply_add(kSteps); });
           }};
 }
@@ -64,13 +54,13 @@ std::vector<Side> StreamSides(const Work& work, int threads) {
   const CeilingLoops& loops = Loops();
   const auto side = [=](const char* name, auto copy, auto write) {
     return Side{name, [=] {
-                  Share(threads, both, [&](std::int64_t first, std::int64_t count) {
+                  Share(threads, both, 64, [&](std::int64_t first, std::int64_t count) {
                     copy(to.data() + first, from.data() + first, count);
                   });
-                  Share(threads, reads - both, [&](std::int64_t first, std::int64_t count) {
+                  Share(threads, reads - both, 64, [&](std::int64_t first, std::int64_t count) {
                     Loops().read(from.data() + both + first, count);
                   });
-                  Share(threads, writes - both, [&](std::int64_t first, std::int64_t count) {
+                  Share(threads, writes - both, 64, [&](std::int64_t first, std::int64_t count) {
                     write(to.data() + both + first, count);
                   });
                 }};
@@ -94,7 +84,7 @@ void PrintCeilings(int threads, int trials) {
   b.Fill(2);
   c.Poison();
   sides.push_back({"triad", [&] {
-                     Share(threads, a.count(), [&](std::int64_t first, std::int64_t count) {
+                     Share(threads, a.count(), 64, [&](std::int64_t first, std::int64_t count) {
                        Loops().triad(c.data() + first, a.data() + first, b.data() + first, count);
                      });
                    }});

@@ -1,4 +1,7 @@
 // The benchmark: every case on one thread, then on two, each row printed when it is done.
+#include <malloc.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -6,10 +9,14 @@
 
 #include "case.h"
 #include "ceiling.h"
+#include "elements.h"
+#include "fused.h"
 #include "matmul.h"
 #include "matmul_operands.h"
+#include "matmul_types.h"
 #include "processors.h"
 #include "report.h"
+#include "rows.h"
 #include "trials.h"
 
 namespace bench {
@@ -67,7 +74,7 @@ bool ReadOptions(int count, char** arguments, Options* options) {
 
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
-  for (const auto& cases : {MatmulCases()}) {
+  for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), RowCases(), ElementCases()}) {
     for (const Case& c : cases) {
       const std::string text = c.name + " " + c.dtype + " " + c.size;
       if (text.find(filter) != std::string::npos) chosen.push_back(c);
@@ -78,17 +85,26 @@ std::vector<Case> ChosenCases(const std::string& filter) {
 
 Host MakeHost(int threads) {
   kdl::Context context;
-  for (const kdl_image* const* images : {kdl_images_matmul, kdl_images_matmul_operands}) {
+  for (const kdl_image* const* images :
+       {kdl_images_matmul, kdl_images_matmul_operands, kdl_images_matmul_types, kdl_images_fused,
+        kdl_images_rows, kdl_images_elements}) {
     context.Register(images);
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());
   return {std::move(context), device, device.queue(), threads};
 }
 
-Series Least(const Series& a, const Series& b) {
-  Series least = a;
-  for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(a[i], b[i]);
-  return least;
+// What bounds `work`, trial by trial, of sides that begin at `first`: arithmetic, then streams.
+Series Bound(const std::vector<Series>& series, std::size_t first, const Work& work, int threads) {
+  Series bound;
+  for (std::size_t trial = 0; trial < series[first].size(); ++trial) {
+    double stream = series[first + 1][trial];
+    for (std::size_t s = first + 2; s < series.size(); ++s) {
+      stream = std::min(stream, series[s][trial]);
+    }
+    bound.push_back(std::max(stream, series[first][trial] * work.slots / ArithmeticSlots(threads)));
+  }
+  return bound;
 }
 
 // A row for each peer; one that tells where ours is wrong.
@@ -106,22 +122,22 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
 
   std::vector<Side> sides = {{"ours", task.ours}};
   sides.insert(sides.end(), task.peers.begin(), task.peers.end());
-  const std::size_t fma = sides.size();
-  sides.push_back(ArithmeticSide(host.threads));
-  for (Side& side : StreamSides(c.work, host.threads)) sides.push_back(std::move(side));
-  const std::vector<Series> series = TakeTurns(sides, limits);
-
-  Series bound = series[fma + 1];
-  if (series.size() > fma + 2) bound = Least(bound, series[fma + 2]);
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    bound[i] = std::max(bound[i], series[fma][i] * c.work.slots / ArithmeticSlots(host.threads));
+  const std::size_t ceilings = sides.size();
+  const bool has_ceiling = c.work.read_bytes + c.work.written_bytes > 0;
+  if (has_ceiling) {
+    sides.push_back(ArithmeticSide(host.threads));
+    for (Side& side : StreamSides(c.work, host.threads)) sides.push_back(std::move(side));
   }
-  row.ours = Median(series[0]);
-  row.ceiling = Median(Quotients(bound, series[0]));
-  row.trials = static_cast<int>(bound.size());
+  const std::vector<Series> series = TakeTurns(sides, limits);
+  const Series& ours = series[0];
+  row.ours = Median(ours);
+  row.trials = static_cast<int>(ours.size());
+  if (has_ceiling) {
+    row.ceiling = Median(Quotients(Bound(series, ceilings, c.work, host.threads), ours));
+  }
   std::vector<Row> rows;
   for (std::size_t p = 0; p < task.peers.size(); ++p) {
-    const Series ratios = Quotients(series[p + 1], series[0]);
+    const Series ratios = Quotients(series[p + 1], ours);
     row.peer = Median(series[p + 1]);
     row.peer_name = task.peers[p].name;
     row.ratio = Median(ratios);
@@ -177,6 +193,9 @@ int Run(const Options& options) {
 
 int main(int count, char** arguments) {
   bench::SetEnvironment(arguments);
+  // Freed memory stays in the process: fresh pages are slow, and come in another order.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
   bench::Options options;
   if (!bench::ReadOptions(count, arguments, &options)) {
     std::fputs(bench::kUsage, stderr);

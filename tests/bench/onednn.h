@@ -38,15 +38,26 @@ dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes =
 
 using DnnlArguments = std::unordered_map<int, dnnl::memory>;
 
-// Executes the primitives one after the other and waits. The arrays must outlive it.
+// Executes the primitives one after the other and waits. The arrays must outlive it: see Task.
 struct DnnlStep {
   dnnl::primitive primitive;
   DnnlArguments arguments;
 };
 std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
 
-// c = a * b; `bias` adds a row, `after` is fused.
+// c = a * b, and what the attributes fuse to it.
 DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
                     const dnnl::primitive_attr& attributes = {});
+// c = a + b; the sizes of b are those of a, or 1.
+DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
+// y = x times the normal distribution at x.
+DnnlStep DnnlGelu(const dnnl::memory& x, const dnnl::memory& y);
+DnnlStep DnnlSoftmax(const dnnl::memory& x, const dnnl::memory& y);
+DnnlStep DnnlLayernorm(const dnnl::memory& x, const dnnl::memory& scale, const dnnl::memory& shift,
+                       const dnnl::memory& y, float epsilon);
+// Sums over the dimensions that are 1 in y.
+DnnlStep DnnlSum(const dnnl::memory& x, const dnnl::memory& y);
+// Copies; the layouts may differ.
+DnnlStep DnnlReorder(dnnl::memory x, dnnl::memory y);
 
 }  // namespace bench

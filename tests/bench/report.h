@@ -15,7 +15,7 @@ struct Row {
   double peer = 0;
   std::string peer_name;
   double ratio = 0;    // the peer's time by ours, median of the trials' quotients
-  double ceiling = 0;  // the ceiling's time by ours, the same way
+  double ceiling = 0;  // the ceiling's time by ours, the same way; 0: nothing bounds it
   double spread = 0;   // of the quotients of `ratio`: distance of the quartiles by the median
   int trials = 0;
   std::string wrong;  // where the results differ; nothing was timed

@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and compares the kernels with other libraries: prints a table.
-# `tests/bench/run.sh --help` lists the options.
+# `tests/bench/run.sh --help` lists the options; `--target SPEC`, first, compiles the kernels for another
+# target than host: --target 'host?isa=x86-64-v3'.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # Debian's own programs before any other.
 export PATH=/usr/bin:$PATH
+target=host
+if [ "${1:-}" = --target ] && [ $# -ge 2 ]; then
+  target=$2
+  shift 2
+fi
 "$root/tests/install.sh" bench
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake -S "$root" --preset release -DKDL_BENCH=ON &&
+if ! { cmake -S "$root" --preset release -DKDL_BENCH=ON "-DKDL_BENCH_TARGET=$target" &&
        cmake --build "$root/build" --target kernelc bench; } >"$log" 2>&1; then
   tail -n 40 "$log" >&2
   exit 1

@@ -1,0 +1,118 @@
+// Kernels that move or map elements, and the launch of a kernel that does nothing.
+#include <cblas.h>
+
+#include <cstring>
+
+#include "elements.h"
+#include "onednn.h"
+#include "operation_counts.h"
+#include "share.h"
+
+namespace bench {
+
+namespace {
+
+// In the second-level cache, and in no cache.
+constexpr std::int64_t kCounts[] = {std::int64_t{1} << 17, std::int64_t{1} << 26};
+
+struct Shape {
+  std::int64_t rows, columns;
+};
+constexpr Shape kTransposed[] = {{256, 512}, {1031, 1483}, {8192, 8192}};
+
+struct Operands {
+  Array<float> x, ours, theirs;
+
+  Operands(std::vector<std::int64_t> from, std::vector<std::int64_t> to)
+      : x(std::move(from)), ours(to), theirs(std::move(to)) {
+    x.Fill(1);
+    ours.Poison();
+    theirs.Poison();
+  }
+};
+
+using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
+                              const kdl::Tensor&, const kdl::Queue::After&);
+
+Task With(const Host& host, Launch launch, const Operands& o, std::vector<Side> peers,
+          double absolute, double relative) {
+  return {[=, queue = host.queue, x = o.x.On(host), y = o.ours.On(host)] {
+            launch(queue, KDL_CORES_AUTO, x, y, {}).Wait();
+          },
+          std::move(peers), [=] { return Difference(o.ours, o.theirs, absolute, relative); }};
+}
+
+Task MakeCopy(const Host& host, std::int64_t n) {
+  const Operands o({n}, {n});
+  const auto copy = [=, threads = host.threads] {
+    Share(threads, n, 1024, [&](std::int64_t first, std::int64_t count) {
+      std::memcpy(o.theirs.data() + first, o.x.data() + first,
+                  static_cast<std::size_t>(count) * sizeof(float));
+    });
+  };
+  const DnnlStep step = DnnlReorder(DnnlMemory(o.x), DnnlMemory(o.theirs));
+  return With(host, elements::copy, o, {{"memcpy", copy}, {"onednn", DnnlRun({step})}}, 0, 0);
+}
+
+Task MakeGelu(const Host& host, std::int64_t n) {
+  const Operands o({n}, {n});
+  for (std::int64_t i = 0; i < n; ++i) o.x[i] *= 4;
+  const DnnlStep step = DnnlGelu(DnnlMemory(o.x), DnnlMemory(o.theirs));
+  return With(host, elements::gelu, o, {{"onednn", DnnlRun({step})}}, 2e-6, 1e-5);
+}
+
+Task MakeTranspose(const Host& host, const Shape& s) {
+  const Operands o({s.rows, s.columns}, {s.columns, s.rows});
+  const DnnlStep step =
+      DnnlReorder(DnnlMemory(o.x), DnnlMemory(o.theirs, {s.rows, s.columns}, {1, s.rows}));
+  const auto blas = [=] {
+    cblas_somatcopy(CblasRowMajor, CblasTrans, static_cast<int>(s.rows),
+                    static_cast<int>(s.columns), 1, o.x.data(), static_cast<int>(s.columns),
+                    o.theirs.data(), static_cast<int>(s.rows));
+  };
+  return With(host, elements::transpose, o, {{"onednn", DnnlRun({step})}, {"openblas", blas}}, 0,
+              0);
+}
+
+Task MakeLaunch(const Host& host) {
+  const Array<float> x({std::int64_t{8192} * host.threads});
+  x.Fill(1);
+  Task task;
+  task.ours = [x, queue = host.queue, t = x.On(host)] {
+    elements::nothing(queue, KDL_CORES_AUTO, t).Wait();
+  };
+  task.peers = {{"openmp", [threads = host.threads] {
+                   Share(threads, threads, 1, [](std::int64_t, std::int64_t) { asm volatile(""); });
+                 }}};
+  task.difference = [] { return std::string(); };
+  return task;
+}
+
+}  // namespace
+
+std::vector<Case> ElementCases() {
+  std::vector<Case> cases;
+  for (std::int64_t n : kCounts) {
+    const auto bytes = 4 * static_cast<double>(n);
+    cases.push_back({"copy", "f32", std::to_string(n), {bytes, bytes, 0}, [n](const Host& host) {
+                       return MakeCopy(host, n);
+                     }});
+    cases.push_back({"gelu",
+                     "f32",
+                     std::to_string(n),
+                     {bytes, bytes, kGeluSlots * static_cast<double>(n)},
+                     [n](const Host& host) { return MakeGelu(host, n); }});
+  }
+  for (const Shape& s : kTransposed) {
+    const auto bytes = 4 * static_cast<double>(s.rows * s.columns);
+    cases.push_back({"transpose",
+                     "f32",
+                     std::to_string(s.rows) + "x" + std::to_string(s.columns),
+                     {bytes, bytes, 0},
+                     [s](const Host& host) { return MakeTranspose(host, s); }});
+  }
+  cases.push_back({"launch", "", "", {}, MakeLaunch});
+  return cases;
+}
+
+}  // namespace bench
