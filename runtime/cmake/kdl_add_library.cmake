@@ -22,8 +22,8 @@ function(kdl_add_library name source)
     # No object of an earlier set of targets may stay.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-    # Ninja takes no rule in deps for files that stand not in OUTPUT, and how many objects there are is not
-    # known here: they come from a command of their own.
+    # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here,
+    # so that they come from a command of their own.
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,orch,deps ${arg_OPTIONS}
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DARCHIVE=${archive}" "-DAR=${CMAKE_AR}"
