@@ -14,7 +14,7 @@ struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
   // Lanes of f32 instructions that go where fused multiply-adds go: M * N * K of an f32 matmul, twice that
-  // in f64, a quarter in i8, where one instruction multiplies four pairs.
+  // in f64. Matrix units are left out.
   double slots = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "share.h"
-#include "trials.h"
 
 namespace bench {
 
@@ -72,7 +71,8 @@ std::vector<Side> StreamSides(const Work& work, int threads) {
   return sides;
 }
 
-void PrintCeilings(int threads, int trials) {
+void PrintCeilings(int threads, TrialLimits limits) {
+  limits.seconds = std::min(limits.seconds, 10.0);
   const double bytes = static_cast<double>(kLargeCount) * 4;
   std::vector<Side> sides = {ArithmeticSide(threads)};
   for (Side& side : StreamSides({bytes, 0, 0}, threads)) sides.push_back(side);
@@ -88,8 +88,7 @@ void PrintCeilings(int threads, int trials) {
                        Loops().triad(c.data() + first, a.data() + first, b.data() + first, count);
                      });
                    }});
-  const std::vector<Series> series =
-      TakeTurns(sides, {.trials = trials, .seconds = 10, .processor_time = threads == 1});
+  const std::vector<Series> series = TakeTurns(sides, limits);
   std::printf(
       "ceilings, %d thread%s, %s: fma %s GFLOP/s; read %s, copy %s, copy with streaming stores %s, "
       "triad %s GB/s\n",

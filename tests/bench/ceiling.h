@@ -7,6 +7,7 @@
 #include "array.h"
 #include "case.h"
 #include "ceiling_loops.h"
+#include "trials.h"
 
 namespace bench {
 
@@ -22,6 +23,6 @@ double ArithmeticSlots(int threads);
 std::vector<Side> StreamSides(const Work& work, int threads);
 
 // One line of what the machine can do, over arrays that no cache holds.
-void PrintCeilings(int threads, int trials);
+void PrintCeilings(int threads, TrialLimits limits);
 
 }  // namespace bench

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "case.h"
 #include "ceiling.h"
@@ -91,7 +93,11 @@ Host MakeHost(int threads) {
     context.Register(images);
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());
-  return {std::move(context), device, device.queue(), threads};
+  Host host = {std::move(context), device, device.queue(), threads};
+  // The first launch on all processors starts the device's threads.
+  const Array<float> x({std::int64_t{8192} * threads});
+  elements::nothing(host.queue, KDL_CORES_AUTO, x.On(host)).Wait();
+  return host;
 }
 
 // What bounds `work`, trial by trial, of sides that begin at `first`: arithmetic, then streams.
@@ -147,6 +153,13 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
   return rows;
 }
 
+void Prepare(int threads) {
+  if (threads == 1) return;
+  PinThreads(threads);
+  // Until the last side's threads have ceased to spin.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
 int Run(const Options& options) {
   const std::vector<Case> cases = ChosenCases(options.filter);
   if (options.list) {
@@ -165,13 +178,13 @@ int Run(const Options& options) {
       continue;
     }
     UseThreads(threads);
-    PrintCeilings(threads, options.trials);
-    PrintHeading();
     const Host host = MakeHost(threads);
     const TrialLimits limits = {.trials = options.trials,
                                 .seconds = static_cast<double>(options.seconds),
-                                .pause = threads > 1 ? 2e-3 : 0,
+                                .prepare = [threads] { Prepare(threads); },
                                 .processor_time = threads == 1};
+    PrintCeilings(threads, limits);
+    PrintHeading();
     for (const Case& c : cases) {
       for (const Row& row : Measure(c, host, limits)) {
         PrintRow(row);

@@ -3,8 +3,8 @@
 
 namespace bench {
 
-// Sets what OpenMP and OpenBLAS read when they are loaded, and starts the program again where that changed
-// anything. What the user has set stays.
+// Sets what OpenMP and OpenBLAS read when they are loaded, and the highest priority where that is allowed;
+// starts the program again where anything changed. What the user has set stays.
 void SetEnvironment(char** arguments);
 
 int ProcessorCount();
@@ -12,5 +12,9 @@ int ProcessorCount();
 // From here on the process has `threads` processors, the first of those that it began with, and so many
 // threads in oneDNN, OpenMP and OpenBLAS.
 void UseThreads(int threads);
+
+// Puts this thread on the first of them and OpenMP's others on the next ones; only after our device has started
+// its threads, which do the same. Otherwise two that wait for each other can meet on one processor and stay.
+void PinThreads(int threads);
 
 }  // namespace bench

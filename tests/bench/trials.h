@@ -1,6 +1,7 @@
 // Sides take turns, so that what else the machine does meets all of them.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "case.h"
@@ -12,8 +13,8 @@ using Series = std::vector<double>;
 
 struct TrialLimits {
   int trials = 20;
-  double seconds = 30;  // fewer trials, 3 at least, where all would take longer
-  double pause = 0;     // between sides, until threads that spin have gone to sleep
+  double seconds = 30;                    // fewer trials, 3 at least, where all would take longer
+  std::function<void()> prepare = [] {};  // before each side's turn, not timed
   // For one thread: count the processor time of the process, not what other programs take.
   bool processor_time = false;
 };
