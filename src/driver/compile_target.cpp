@@ -93,7 +93,7 @@ bool HaveOneArch(const std::vector<targets::Target>& targets, DiagnosticEngine& 
 }
 
 bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
-  return a.triple == b.triple && a.cpu == b.cpu && a.features == b.features;
+  return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features;
 }
 
 PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& code) {

@@ -14,6 +14,7 @@ struct TargetFacts {
   std::string arch;                ///< in file names and images: `x86-64`
   std::string triple;              ///< LLVM's
   std::string cpu;                 ///< LLVM's: `x86-64-v3`
+  std::string tune;                ///< LLVM's: the processor whose timing counts; empty: `cpu`
   std::string features;            ///< LLVM's, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;

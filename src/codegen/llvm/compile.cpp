@@ -23,6 +23,7 @@ void SetProcessor(llvm::Module& module, const std::string& symbol, const ir::Tar
   llvm::Function* function = module.getFunction(symbol);
   function->addFnAttr("target-cpu", facts.cpu);
   function->addFnAttr("target-features", facts.features);
+  if (!facts.tune.empty()) function->addFnAttr("tune-cpu", facts.tune);
 }
 
 void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,

@@ -25,6 +25,7 @@ struct Isa {
   std::string_view arch;
   std::string_view triple;
   std::string_view cpu;
+  std::string_view tune;
   std::string_view features;
   uint64_t required_features;
   int vector_bits;
@@ -54,6 +55,7 @@ ir::TargetFacts FactsOf(const Isa& isa) {
   facts.arch = isa.arch;
   facts.triple = isa.triple;
   facts.cpu = isa.cpu;
+  facts.tune = isa.tune;
   facts.features = isa.features;
   facts.required_features = isa.required_features;
   facts.vector_bits = isa.vector_bits;

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""The f32 matmul's innermost loop on each processor level: all accumulators stay in registers.
+
+It holds one fused multiply-add for each vector of the register block, of full width, and touches no stack."""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "samples/matmul/matmul.kdl"
+
+
+@dataclasses.dataclass
+class Level:
+    isa: str
+    arch: str
+    fma: str  # of full width
+    count: int
+    stack: str
+
+
+LEVELS = [
+    Level("x86-64-v4", "x86-64", r"vfmadd\d+ps\t.*%zmm\d+$", 28, r"\(%rsp"),
+    Level("x86-64-v3", "x86-64", r"vfmadd\d+ps\t.*%ymm\d+$", 12, r"\(%rsp"),
+    Level("armv8-a", "aarch64", r"fmla\tv\d+\.4s,", 28, r"\[sp"),
+]
+
+
+def innermost_loops(lines):
+    """The lines of each loop without another inside: from a label to the branch back to it."""
+    labels, loops = {}, []
+    for number, line in enumerate(lines):
+        if label := re.match(r"(\.L\w+):", line):
+            labels[label[1]] = number
+        elif (branch := re.match(r"\t(?:j\w+|b\.\w+|b|cbn?z|tbn?z)\t.*?(\.L\w+)$", line)) and branch[1] in labels:
+            loops.append((labels[branch[1]], number))
+    return [lines[begin:end + 1] for begin, end in loops
+            if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in loops)]
+
+
+def check(level, folder):
+    subprocess.run(["kernelc", "build", SOURCE, "-D", "T=f32", "--emit", "asm", "--target", f"host?isa={level.isa}",
+                    "-o", folder], check=True, timeout=300)
+    lines = (folder / f"matmul.{level.arch}.s").read_text().splitlines()
+    loops = [[line for line in loop if not line.startswith((".", "\t."))] for loop in innermost_loops(lines)]
+    busiest = max(loops, key=lambda loop: sum(bool(re.search(level.fma, line)) for line in loop))
+    found = sum(bool(re.search(level.fma, line)) for line in busiest)
+    spills = [line for line in busiest if re.search(level.stack, line)]
+    if found == level.count and not spills:
+        return []
+    listing = "\n".join(busiest)
+    return [f"{level.isa}: {found} fused multiply-adds, expected {level.count}; on the stack: {spills}\n{listing}"]
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="assembly-") as name:
+        problems = [problem for level in LEVELS for problem in check(level, pathlib.Path(name))]
+    print("\n".join(problems))
+    print(f"{len(LEVELS) - len(problems)} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
