@@ -24,7 +24,8 @@ llvm::ModulePassManager CleanUp() {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   llvm::ModulePassManager module_passes;
-  module_passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  module_passes.addPass(
+      llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true));
   return module_passes;
 }
 
@@ -37,6 +38,7 @@ void Optimize(const Machine& machine, llvm::Module& module) {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
+  tuning.EagerlyInvalidateAnalyses = true;  // a file may hold a thousand kernels
   llvm::PassBuilder builder(&machine.target_machine(), tuning);
   llvm::TargetLibraryInfoImpl library(machine.target_machine().getTargetTriple());
   library.disableAllFunctions();

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Compile time grows with the file: a thousand kernels take at most 110 times the time of ten.
+
+Processor time, user and system; the least of several for the small file."""
+
+import pathlib
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SMALL, LARGE = 10, 1000
+MOST = 110
+TRIES = 3  # another load on the machine shares its caches
+BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+# Each file has as many of the one as of the other.
+KERNELS = ["""
+export kernel scale{n}(a: f32, x: in f32[N], y: out f32[N]) {{
+    spmd for i in N by 256 {{ y[i] = a * x[i] + {n}.0; }}
+}}
+""", """
+export kernel shift{n}(x: in f32[N], y: out f32[N]) {{
+    spmd for i in N by 128 {{ y[i] = if x[i] > {n}.0 then x[i] - {n}.0 else x[i] * 0.5; }}
+}}
+""", """
+export kernel add{n}(x: in f32[M, N], y: in f32[M, N], z: out f32[M, N]) {{
+    spmd for i in M by 16, j in N by 64 {{ z[i, j] = max(x[i, j] + y[i, j], 0.0); }}
+}}
+""", """
+export kernel total{n}(x: in f32[R, C], y: out f32[R]) {{
+    spmd for r in R by 8 {{
+        var s: f32[r] = 0;
+        for c in C by 128 {{ s += sum(x[r, c] over c); }}
+        y[r] = s;
+    }}
+}}
+""", """
+export kernel product{n}(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {{
+    spmd for i in M by 8, j in N by 32 {{
+        var acc: f32[i, j] = 0;
+        for k in K by 64 {{ acc += dot(a[i, k], b[k, j] over k); }}
+        c[i, j] = acc;
+    }}
+}}
+"""]
+
+
+def seconds(source, level):
+    isa = "x86-64-v3" if platform.machine() == "x86_64" else "armv8-a"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["kernelc", "build", source, "--emit", "obj", "-O", level, "--target", f"host?isa={isa}",
+                    "-o", source.parent], check=True, timeout=600)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def grows_linearly(folder, level):
+    small, large = (folder / f"kernels{count}.kdl" for count in (SMALL, LARGE))
+    for source, count in ((small, SMALL), (large, LARGE)):
+        source.write_text("".join(KERNELS[n % len(KERNELS)].format(n=n) for n in range(count)))
+    for _ in range(TRIES):
+        least = min(seconds(small, level) for _ in range(7))
+        ratio = seconds(large, level) / least
+        print(f"-O{level}: {LARGE} kernels take {ratio:.0f} times the {least:.3f} s of {SMALL}")
+        if ratio <= MOST:
+            return True
+    return False
+
+
+def main():
+    if re.search(r"^KDL_SANITIZE:\w+=.+$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE):
+        print("times of a sanitizer build say nothing")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="compile-time-") as name:
+        linear = [grows_linearly(pathlib.Path(name), level) for level in "01"]
+    sys.exit(0 if all(linear) else 1)
+
+
+if __name__ == "__main__":
+    main()
