@@ -1,14 +1,15 @@
 #include <algorithm>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "ir/format.h"
 #include "passes/expand/expander.h"
-#include "passes/rewrite.h"
+#include "passes/expand/last_axis.h"
 #include "support/check.h"
 
 // A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
-// before the innermost loop. A body that no vector can hold, because it gathers or strides, runs element by element.
+// before the innermost loop. Where loads walk the last axis from row to row, square blocks of
+// them are transposed in registers. A body that no vector can hold, because it gathers, runs element by element.
 
 namespace kdl::passes {
 
@@ -19,97 +20,6 @@ using ir::EdgeKind;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-/// How a nest's body behaves along its last axis.
-class LastAxis {
- public:
-  explicit LastAxis(const Op* nest) : point_(nest->region()->params().back()) {
-    axis_ = nest->operands().back()->type()->axes[0];
-    for (const Op* op : *nest->region()) Study(op);
-  }
-
-  /// Whether vectors of several elements can run the body.
-  bool Vectorizes() const { return vectorizes_; }
-  /// The same for every element of the axis.
-  bool IsUniform(const Value* value) const { return value != point_ && !varying_.contains(value); }
-  /// May stand before the loop over the axis.
-  bool IsInvariant(const Op* op) const {
-    return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Yield &&
-           IsUniform(op->result());
-  }
-  /// The width that decides how many elements a vector takes: the widest that the body computes.
-  int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
-
- private:
-  static bool MayTrap(const Op* op) {
-    if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
-    bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-    return divides && IsInteger(op->result()->type()->scalar) &&
-           ConstantOf(op->operand(1)).value_or(0) == 0;
-  }
-
-  void Study(const Op* op) {
-    bool varies = std::any_of(op->operands().begin(), op->operands().end(),
-                              [&](const Value* operand) { return !IsUniform(operand); });
-    if (op->kind() == OpKind::Element) {
-      const auto& axes = op->operand(0)->type()->axes;
-      varies = std::find(axes.begin(), axes.end(), axis_) != axes.end();
-    } else if (op->HasAttr(AttrKey::Edge)) {
-      StudyAccess(op);
-    } else if (varies && MayTrap(op)) {
-      vectorizes_ = false;
-    }
-    for (const Value* result : op->results()) {
-      if (varies) varying_.insert(result);
-      Count(result->type()->scalar);
-    }
-    if (op->kind() == OpKind::Store) Count(op->operand(0)->type()->scalar);
-    if (op->kind() == OpKind::Yield) {
-      for (const Value* value : op->operands()) Count(value->type()->scalar);
-    }
-  }
-
-  /// Indices and conditions are as wide as they must be; they do not decide.
-  void Count(Scalar scalar) {
-    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
-      bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
-  }
-
-  /// Along the axis an access stands still, or walks elements that are side by side.
-  void StudyAccess(const Op* op) {
-    auto index = op->Segment(ir::AccessOperands(op->kind()));
-    ir::Access access = op->attr<AttrKey::Access>();
-    bool walks = false;
-    for (const ir::AccessDim& dim : access.dims) {
-      for (const ir::AccessTerm& term : dim.terms) {
-        const Value* operand = index[term.operand];
-        if (IsUniform(operand)) continue;
-        bool side_by_side =
-            operand == point_ && &dim == &access.dims.back() && IsConstant(term.coefficient, 1);
-        if (!side_by_side || walks) vectorizes_ = false;
-        walks = true;
-      }
-    }
-    bool is_load = op->kind() == OpKind::Load;
-    auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
-    bool guarded = op->attr<AttrKey::Edge>() == EdgeKind::Guard;
-    if (guarded && !mask.empty()) vectorizes_ = false;
-    if (!walks &&
-        !(is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise))))
-      vectorizes_ = false;
-  }
-
-  bool AllUniform(std::span<Value* const> values) const {
-    return std::all_of(values.begin(), values.end(),
-                       [&](const Value* value) { return IsUniform(value); });
-  }
-
-  const Value* point_;
-  ir::AxisId axis_;
-  bool vectorizes_ = true;
-  int64_t bytes_ = 0;
-  std::unordered_set<const Value*> varying_;
-};
 
 /// Which point of a nest to touch ahead of time while another one runs.
 struct Ahead {
@@ -145,6 +55,16 @@ class NestBody {
 
   void Run() {
     ir::Loc outer = e_.b.loc();
+    if (last_.Transposes()) {
+      RunTransposed();
+    } else {
+      RunPieces();
+    }
+    e_.b.set_loc(outer);
+  }
+
+ private:
+  void RunPieces() {
     ir::AxisList around(axes_.begin(), axes_.end() - 1);
     MakeNest(e_, nest_, around, position_, {}, [&](const Values&) -> Values {
       for (size_t i = 0; i < around.size(); ++i) MapPoint(i);
@@ -159,12 +79,110 @@ class NestBody {
       });
       return {};
     });
-    e_.b.set_loc(outer);
   }
 
- private:
   int64_t Lanes() const {
     return last_.Vectorizes() ? e_.LanesAlong(axes_.back(), last_.Bytes()) : 1;
+  }
+
+  /// Square blocks of the last axis and the one that the loads walk: rows are loaded along that one and transposed;
+  /// then the body runs once for each of its points, a vector along the last axis each.
+  void RunTransposed() {
+    constexpr int64_t kLargest = 16;  // rows that registers hold together
+    size_t side = last_.across_axis();
+    int64_t lanes = std::min({kLargest, e_.facts.vector_bits / 8 / last_.Bytes()});
+    ir::AxisList around;
+    for (size_t i = 0; i + 1 < axes_.size(); ++i) {
+      if (i != side) around.push_back(axes_[i]);
+    }
+    Value* zero = e_.b.I64(0);
+    MakeNest(e_, nest_, around, position_, {}, [&](const Values&) -> Values {
+      for (size_t i = 0; i + 1 < axes_.size(); ++i) {
+        if (i != side) MapPoint(i);
+      }
+      Value* height = e_.Facts(nest_, axes_[side]).size;
+      Value* width = e_.Facts(nest_, axes_.back()).size;
+      MakeLoop(e_, {zero, height, lanes}, {}, [&](Value* row, const Values&) -> Values {
+        MakeLoop(e_, {zero, width, lanes}, {}, [&](Value* column, const Values&) -> Values {
+          RunSquare({lanes, row, column, e_.b.Binary(OpKind::Sub, height, row),
+                     e_.b.Binary(OpKind::Sub, width, column)});
+          return {};
+        });
+        return {};
+      });
+      return {};
+    });
+  }
+
+  /// `lanes` points of both axes from a corner on; of those that exist, `rows` and `columns`.
+  struct Square {
+    int64_t lanes;
+    Value* row;
+    Value* column;
+    Value* rows;
+    Value* columns;
+  };
+
+  void RunSquare(const Square& square) {
+    Value* lanes = e_.b.I64(square.lanes);
+    Value* full = e_.b.Binary(OpKind::And, e_.b.Binary(OpKind::Ge, square.rows, lanes),
+                              e_.b.Binary(OpKind::Ge, square.columns, lanes));
+    auto run = [&](bool masked) {
+      return [this, &square, masked]() -> Values {
+        ir::ValueMap around = map_;
+        FillSquare(square, masked);
+        map_ = std::move(around);
+        return {};
+      };
+    };
+    MakeIf(e_, full, {}, run(false), run(true));
+  }
+
+  void FillSquare(const Square& square, bool masked) {
+    std::unordered_map<const Op*, std::vector<Value*>> transposed;
+    for (const Op* load : last_.Across()) transposed[load] = LoadTransposed(load, square, masked);
+    for (int64_t i = 0; i < square.lanes; ++i) {
+      MoveTo(square, i, 0);
+      for (const auto& [load, rows] : transposed)
+        map_[load->result()] = rows[static_cast<size_t>(i)];
+      piece_ = PieceOf(square, square.rows, i, square.columns, masked);
+      ExpandWhere([&](const Op* op) { return !transposed.contains(op); });
+    }
+  }
+
+  /// For each point of the side axis the vector along the last one.
+  std::vector<Value*> LoadTransposed(const Op* op, const Square& square, bool masked) {
+    ir::LoadOp load(const_cast<Op*>(op));
+    Scalar scalar = op->result()->type()->scalar;
+    Values rows;
+    for (int64_t i = 0; i < square.lanes; ++i) {
+      MoveTo(square, 0, i);
+      ElementAccess access{op, e_.Scalar(load.tensor()), All(load.index()), nullptr, nullptr,
+                           PieceOf(square, square.columns, i, square.rows, masked)};
+      rows.push_back(ExpandLoad(e_, access, scalar));
+    }
+    std::vector<ir::Type> types(rows.size(), rows[0]->type());
+    return e_.b.Create(OpKind::Transpose, {rows}, types)->results();
+  }
+
+  /// The points `row` and `column` of the square.
+  void MoveTo(const Square& square, int64_t row, int64_t column) {
+    size_t side = last_.across_axis();
+    position_[axes_[side]] = e_.b.Binary(OpKind::Add, square.row, e_.b.I64(row));
+    position_[axes_.back()] = e_.b.Binary(OpKind::Add, square.column, e_.b.I64(column));
+    MapPoint(side);
+    MapPoint(axes_.size() - 1);
+  }
+
+  /// Vector number `i` of a square: empty where there are fewer, else of `existing` elements.
+  Piece PieceOf(const Square& square, Value* vectors, int64_t i, Value* existing, bool masked) {
+    Piece piece{square.lanes, nullptr, nullptr};
+    if (!masked) return piece;
+    Value* exists = e_.b.Binary(OpKind::Lt, e_.b.I64(i), vectors);
+    piece.count = e_.b.Select(exists, existing, e_.b.I64(0));
+    piece.mask =
+        e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(Scalar::Bool, square.lanes));
+    return piece;
   }
 
   /// The absolute index along axis `i`; along the last one that of the piece's first element.

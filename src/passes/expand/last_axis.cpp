@@ -1,0 +1,127 @@
+#include "passes/expand/last_axis.h"
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::EdgeKind;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool MayTrap(const Op* op) {
+  if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
+  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+  return divides && IsInteger(op->result()->type()->scalar) &&
+         ConstantOf(op->operand(1)).value_or(0) == 0;
+}
+
+/// How one access walks an axis.
+enum class Walk { Still, SideBySide, RowToRow, Otherwise };
+
+}  // namespace
+
+LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
+  axis_ = nest->operands().back()->type()->axes[0];
+  for (const Op* op : *nest->region()) Study(op);
+}
+
+bool LastAxis::IsInvariant(const Op* op) const {
+  return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Yield &&
+         IsUniform(op->result());
+}
+
+void LastAxis::Study(const Op* op) {
+  bool varies = std::any_of(op->operands().begin(), op->operands().end(),
+                            [&](const Value* operand) { return !IsUniform(operand); });
+  if (op->kind() == OpKind::Element) {
+    const auto& axes = op->operand(0)->type()->axes;
+    varies = std::find(axes.begin(), axes.end(), axis_) != axes.end();
+  } else if (op->HasAttr(AttrKey::Edge)) {
+    StudyAccess(op);
+  } else if (varies && MayTrap(op)) {
+    scattered_ = true;
+  }
+  for (const Value* result : op->results()) {
+    if (varies) varying_.insert(result);
+    Count(result->type()->scalar);
+  }
+  if (op->kind() == OpKind::Store) Count(op->operand(0)->type()->scalar);
+  if (op->kind() == OpKind::Yield) {
+    for (const Value* value : op->operands()) Count(value->type()->scalar);
+  }
+}
+
+/// Indices and conditions are as wide as they must be; they do not decide.
+void LastAxis::Count(Scalar scalar) {
+  if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+    bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
+}
+
+void LastAxis::StudyAccess(const Op* op) {
+  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  ir::Access access = op->attr<AttrKey::Access>();
+  Walk walk = Walk::Still;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = index[term.operand];
+      if (IsUniform(operand)) continue;
+      bool last = &dim == &access.dims.back();
+      Walk here = operand != point_                        ? Walk::Otherwise
+                  : !last                                  ? Walk::RowToRow
+                  : IsConstant(term.coefficient, 1)        ? Walk::SideBySide
+                                                           : Walk::Otherwise;
+      walk = walk == Walk::Still ? here : Walk::Otherwise;
+    }
+  }
+  bool is_load = op->kind() == OpKind::Load;
+  auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
+  if (walk == Walk::SideBySide) {
+    if (op->attr<AttrKey::Edge>() == EdgeKind::Guard && !mask.empty()) scattered_ = true;
+  } else if (walk == Walk::Still) {
+    bool fits =
+        is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
+    if (!fits) scattered_ = true;
+  } else if (walk == Walk::RowToRow && is_load && mask.empty() && WalksRows(op)) {
+    across_.push_back(op);
+  } else {
+    scattered_ = true;
+  }
+}
+
+/// Whether the load's last dimension is the index of another axis, by itself, and no element can be outside.
+bool LastAxis::WalksRows(const Op* load) {
+  auto edge = load->attr<AttrKey::Edge>();
+  if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;
+  ir::Access access = load->attr<AttrKey::Access>();
+  const ir::AccessDim& last = access.dims.back();
+  if (last.terms.size() != 1 || !IsConstant(last.terms[0].coefficient, 1)) return false;
+  auto index = load->Segment(ir::LoadOp::at_index);
+  const Value* side = index[last.terms[0].operand];
+  const auto& points = nest_->region()->params();
+  auto found = std::find(points.begin(), points.end(), side);
+  if (found == points.end()) return false;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      if (&dim != &last && index[term.operand] == side) return false;
+    }
+  }
+  auto axis = static_cast<size_t>(found - points.begin());
+  if (!across_.empty() && across_axis_ != axis) return false;
+  across_axis_ = axis;
+  return true;
+}
+
+bool LastAxis::AllUniform(std::span<Value* const> values) const {
+  return std::all_of(values.begin(), values.end(),
+                     [&](const Value* value) { return IsUniform(value); });
+}
+
+}  // namespace kdl::passes
