@@ -35,22 +35,6 @@ Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& na
   return entity;
 }
 
-/// Built by this compiler so far; the others are read.
-bool IsSupported(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::Bool:
-    case Scalar::I32:
-    case Scalar::I64:
-    case Scalar::F16:
-    case Scalar::BF16:
-    case Scalar::F32:
-    case Scalar::F64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::vector<std::string_view> ScalarNames() {
   std::vector<std::string_view> names;
 #define KDL_SCALAR(scalar, spelling, bits, group) names.push_back(spelling);
@@ -119,10 +103,6 @@ std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& n
     return std::nullopt;
   }
   std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
-  if (scalar && !IsSupported(*scalar)) {
-    ReportUnsupported(state.diagnostics, Feature::ElementType, name.span, name.name.text());
-    return std::nullopt;
-  }
   if (!scalar) {
     Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, name.name.text());
     std::vector<std::string_view> candidates = ScalarNames();
@@ -130,7 +110,7 @@ std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& n
       candidates.push_back(binding.generic->name.text());
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
-    report.Help(nearest.empty() ? "the types are bool, i32, i64, f16, bf16, f32 and f64"
+    report.Help(nearest.empty() ? "the types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64"
                                 : fmt::format("did you mean '{}'?", nearest));
   }
   return scalar;

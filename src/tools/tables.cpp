@@ -80,7 +80,9 @@ std::string WithoutPlaceholders(std::string_view text) {
 
 std::vector<DiagnosticRow> AllDiagnostics() {
   std::vector<DiagnosticRow> all;
-  auto add = [&](const auto& rows) { all.insert(all.end(), rows.begin(), rows.end()); };
+  auto add = [&](const auto& rows) {
+    for (const DiagnosticRow& row : rows) all.push_back(row);
+  };
   add(syntax::kDiagnosticRows);
   add(sema::kDiagnosticRows);
   add(ir::kDiagnosticRows);

@@ -7,9 +7,9 @@ namespace kdl::passes {
 namespace {
 
 /// Around multiples of 4, 8 and 16 lanes.
-const std::vector<Dims> kAroundVectors = {
-    {{"M", 1}, {"N", 40}},  {{"M", 16}, {"N", 16}}, {{"M", 15}, {"N", 17}},
-    {{"M", 33}, {"N", 31}}, {{"M", 47}, {"N", 3}},  {{"M", 0}, {"N", 5}}};
+const std::vector<Dims> kAroundVectors = {{{"M", 1}, {"N", 40}},  {{"M", 16}, {"N", 16}},
+                                          {{"M", 15}, {"N", 17}}, {{"M", 33}, {"N", 31}},
+                                          {{"M", 47}, {"N", 3}},  {{"M", 0}, {"N", 5}}};
 
 /// Around blocks of 14 rows and 2 vectors, and of 6 rows.
 const std::vector<Dims> kAroundBlocks = {{{"M", 14}, {"N", 32}, {"K", 5}},

@@ -74,10 +74,10 @@ void LastAxis::StudyAccess(const Op* op) {
       const Value* operand = index[term.operand];
       if (IsUniform(operand)) continue;
       bool last = &dim == &access.dims.back();
-      Walk here = operand != point_                        ? Walk::Otherwise
-                  : !last                                  ? Walk::RowToRow
-                  : IsConstant(term.coefficient, 1)        ? Walk::SideBySide
-                                                           : Walk::Otherwise;
+      Walk here = operand != point_                 ? Walk::Otherwise
+                  : !last                           ? Walk::RowToRow
+                  : IsConstant(term.coefficient, 1) ? Walk::SideBySide
+                                                    : Walk::Otherwise;
       walk = walk == Walk::Still ? here : Walk::Otherwise;
     }
   }
@@ -86,8 +86,7 @@ void LastAxis::StudyAccess(const Op* op) {
   if (walk == Walk::SideBySide) {
     if (op->attr<AttrKey::Edge>() == EdgeKind::Guard && !mask.empty()) scattered_ = true;
   } else if (walk == Walk::Still) {
-    bool fits =
-        is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
+    bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
     if (!fits) scattered_ = true;
   } else if (walk == Walk::RowToRow && is_load && mask.empty() && WalksRows(op)) {
     across_.push_back(op);

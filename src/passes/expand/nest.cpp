@@ -157,7 +157,11 @@ class NestBody {
     Values rows;
     for (int64_t i = 0; i < square.lanes; ++i) {
       MoveTo(square, 0, i);
-      ElementAccess access{op, e_.Scalar(load.tensor()), All(load.index()), nullptr, nullptr,
+      ElementAccess access{op,
+                           e_.Scalar(load.tensor()),
+                           All(load.index()),
+                           nullptr,
+                           nullptr,
                            PieceOf(square, square.columns, i, square.rows, masked)};
       rows.push_back(ExpandLoad(e_, access, scalar));
     }
@@ -180,8 +184,7 @@ class NestBody {
     if (!masked) return piece;
     Value* exists = e_.b.Binary(OpKind::Lt, e_.b.I64(i), vectors);
     piece.count = e_.b.Select(exists, existing, e_.b.I64(0));
-    piece.mask =
-        e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(Scalar::Bool, square.lanes));
+    piece.mask = e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(Scalar::Bool, square.lanes));
     return piece;
   }
 
