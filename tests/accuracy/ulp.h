@@ -1,0 +1,39 @@
+// Distances in units in the last place.
+#pragma once
+
+#include <mpfr.h>
+
+namespace accuracy {
+
+// A binary format; the ulp of numbers below `least` is that of `least`.
+struct Format {
+  const char* name;
+  int digits;    // of the significand, the leading one included
+  int exponent;  // all finite numbers are below 2^exponent
+  double least;  // the smallest normal number
+
+  int least_ulp() const { return 3 - exponent - digits; }
+};
+
+inline constexpr Format kF16 = {"f16", 11, 16, 0x1p-14};
+inline constexpr Format kBf16 = {"bf16", 8, 128, 0x1p-126};
+inline constexpr Format kF32 = {"f32", 24, 128, 0x1p-126};
+inline constexpr Format kF64 = {"f64", 53, 1024, 0x1p-1022};
+
+// The exact result in units of its last place: high + low; infinities, NaN and zeros in `high`.
+struct Reference {
+  double high;
+  double low;
+  int ulp;          // the unit is 2^ulp
+  bool subnormal;   // below the smallest normal number
+  bool above_half;  // a subnormal so near to it that rounding may reach it
+};
+
+Reference ReferenceOf(mpfr_t value, const Format& format);
+Reference ReferenceOf(double value, const Format& format);
+
+// How far `got` is from the reference; infinity where it is wrong in kind: a number for NaN, a zero
+// of the wrong sign. `flushes`: subnormal results are to be zeros.
+double Distance(double got, const Reference& reference, const Format& format, bool flushes);
+
+}  // namespace accuracy

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The elementary functions of stdlib/math against correctly rounded results (tests/accuracy): each stays within the
+bound that the comment above it states, at every -O and instruction set with the same bits, which are the
+interpreter's. Options are handed to math_accuracy: --all."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "tests/run/elementary.kdl"
+PROGRAM = pathlib.Path(shutil.which("kernelc")).resolve().parent / "math_accuracy"
+FUNCTIONS = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "sigmoid", "sqrt", "rsqrt"]
+V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+
+def call(*words):
+    """What a command that succeeds prints."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def targets():
+    """What this machine runs, the best first."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    return ["host?isa=x86-64-v4"] * V4.issubset(flags) + ["host?isa=x86-64-v3"] * ("avx2" in flags) or ["host"]
+
+
+def arguments(kind):
+    """A few numbers of every size, and special ones: the interpreter takes its time."""
+    random = np.random.RandomState(7)
+    info = np.finfo(kind)
+    exponents = np.arange(info.minexp - info.nmant, info.maxexp)
+    x = np.concatenate([np.ldexp(random.uniform(1, 2, len(exponents)), exponents), random.uniform(0, 1000, 500),
+                        random.uniform(0, 3, 500), [0, 1, info.tiny, info.smallest_subnormal, info.max, np.inf, np.nan]])
+    x = x.astype(kind)
+    return np.concatenate([x, -x])
+
+
+def check_interpreter(folder):
+    """`run --check` compares every bit with the interpreter."""
+    for kind in (np.float32, np.float64):
+        x = arguments(kind)
+        np.save(folder / "x.npy", x)
+        np.save(folder / "y.npy", np.random.RandomState(8).permutation(x))
+        for name in FUNCTIONS:
+            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--check", "--arg", f"x=@{folder}/x.npy")
+        call("kernelc", "run", KERNELS, "--kernel", "pow_of", "--check", "--arg", f"x=@{folder}/x.npy",
+             "--arg", f"y=@{folder}/y.npy")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="math-") as scratch:
+        folder = pathlib.Path(scratch)
+        check_interpreter(folder)
+        shared = []
+        for level in ("3", "0"):
+            for target in targets():
+                out = folder / str(len(shared))
+                call("kernelc", "build", KERNELS, "--emit", "shared", "-O", level, "--target", target, "-o", out)
+                shared.append(out / "elementary.so")
+        sys.exit(subprocess.run([str(PROGRAM), *sys.argv[1:], str(ROOT / "stdlib/math"), *map(str, shared)]).returncode)
+
+
+if __name__ == "__main__":
+    main()
