@@ -10,8 +10,9 @@ build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uui
        libboost-program-options-dev libfmt-dev nlohmann-json3-dev"
 # Reads the results of the runs.
 samples="$build python3 python3-numpy"
-# Unit tests, exact values of functions, the second compiler that the written C++ must please, the format check.
-tests="$samples doctest-dev libmpfr-dev clang-19 clang-format-19"
+# Unit tests, exact values of functions, the second compiler that the written C++ must please, the format check, code for
+# aarch64 and what runs it here.
+tests="$samples doctest-dev libmpfr-dev clang-19 clang-format-19 g++-aarch64-linux-gnu qemu-user"
 # The libraries that the benchmark compares with, and the compiler whose time it compares with.
 bench="$samples libdnnl-dev libopenblas-dev clang-19"
 

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Kernels compiled for aarch64, run by an emulator with a runtime for it: the interpreter's results, bit for bit.
+
+The samples' kernels and the programs below make one file; its objects, its written C++ and aarch64_caller.cpp link to
+one program."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ["saxpy", "matmul", "softmax"]
+PROGRAMS = """
+export program line(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) saxpy(a, x, y); }
+export program soft(x: in f32[R, C], y: out f32[R, C], cores: i64) { spmd(core_num = cores) softmax(x, y); }
+export program product_f32(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], cores: i64) {
+    spmd(core_num = cores) matmul(a, b, c);
+}
+export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N], cores: i64) {
+    spmd(core_num = cores) matmul(a, b, c);
+}
+"""
+TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
+TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
+CXX = [TOOLS[0], "-std=c++20", "-O1", "-I", ROOT / "include", "-I", ROOT / "runtime", "-I", ROOT / "tests/run", "-I", "."]
+SHAPES = {"line": [(0,), (1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
+          "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
+          "product_bf16": [(1, 3, 2), (33, 50, 25), (70, 131, 49)]}
+DTYPES = {"f32": np.float32, "bf16": np.dtype("V2")}
+
+
+def call(*words, folder):
+    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def build(folder):
+    text = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in SAMPLES)
+    (folder / "kernels.kdl").write_text(text + PROGRAMS)
+    call("kernelc", "build", "kernels.kdl", "--target", "host?isa=armv8-a", *TILES, folder=folder)
+    parts = [path for part in ("core", "host", "debug", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
+    sources = [*parts, folder / "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp"]
+    half = len(sources) // 2
+    running = [subprocess.Popen([str(w) for w in [*CXX, "-c", *some]], cwd=folder)
+               for some in (sources[:half], sources[half:])]
+    if any([process.wait(timeout=300) for process in running]):
+        raise RuntimeError("the runtime does not compile for aarch64")
+    call(TOOLS[0], *sorted(folder.glob("*.o")), "-pthread", "-ldl", "-o", "program", folder=folder)
+
+
+def parameters(program):
+    """(name, direction or None, element type, sizes) of each parameter but the cores."""
+    text = re.search(rf"program {program}\((.*)\) {{", PROGRAMS)[1]
+    found = re.findall(r"(\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*?)\])?", text)
+    return [(name, direction, element, sizes.split(", ")) for name, direction, element, sizes in found if name != "cores"]
+
+
+def drawn(random, element, shape):
+    values = random.standard_normal(shape).astype(np.float32)
+    if element == "f32":
+        return values
+    return (values.view(np.uint32) >> 16).astype(np.uint16).view(DTYPES[element])
+
+
+def same(program, shape, cores, random, folder):
+    sizes = dict(zip({"line": "N", "soft": "RC"}.get(program, "MNK"), shape))
+    words = ["kernelc", "run", "kernels.kdl", "--program", program, "--target", "reference", *TILES,
+             "--arg", f"cores={cores}"]
+    for name, size in sizes.items():
+        words += ["--set", f"{name}={size}"]
+    outputs = []
+    for name, direction, element, extents in parameters(program):
+        if not direction:
+            words += ["--arg", f"{name}=2.5"]
+            continue
+        values = drawn(random, element, [sizes[extent] for extent in extents])
+        if direction != "out":
+            np.save(folder / f"{name}.npy", values)
+            values.tofile(folder / f"{name}.in")
+            words += ["--arg", f"{name}=@{name}.npy"]
+        if direction != "in":
+            outputs.append(name)
+            words += ["--out", f"{name}=@{name}.out.npy"]
+    call(*words, folder=folder)
+    call(TOOLS[1], "-L", "/usr/aarch64-linux-gnu", "./program", program, cores, *shape, *[1] * (3 - len(shape)),
+         folder=folder)
+    return all(np.load(folder / f"{name}.out.npy").tobytes() == (folder / f"{name}.out").read_bytes() for name in outputs)
+
+
+def main():
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        print(f"not installed: {', '.join(missing)}")
+        sys.exit(77)
+    random = np.random.default_rng(1)
+    problems, checks = [], 0
+    with tempfile.TemporaryDirectory(prefix="aarch64-") as name:
+        folder = pathlib.Path(name)
+        build(folder)
+        for program, shapes in SHAPES.items():
+            for shape in shapes:
+                for cores in (1, 3):
+                    checks += 1
+                    if not same(program, shape, cores, random, folder):
+                        problems.append(f"{program} {shape} on {cores} cores differs from the interpreter")
+    print("\n".join(problems))
+    print(f"{checks - len(problems)} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

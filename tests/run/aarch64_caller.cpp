@@ -1,0 +1,47 @@
+// Runs one program of the file that aarch64.py puts together: PROGRAM CORES SIZE..., tensors from NAME.in to NAME.out.
+#include <cstdlib>
+#include <string_view>
+
+#include "kernels.h"
+#include "orchestration_caller.h"
+
+namespace {
+
+void Product(const kdl::Context& context, kdl::Element element, const std::int64_t* size,
+             std::int64_t cores) {
+  const std::int64_t m = size[0], n = size[1], k = size[2];
+  const kdl::Tensor a = MoveIn(context, "host", element, {m, k}, "a", Direction::In);
+  const kdl::Tensor b = MoveIn(context, "host", element, {k, n}, "b", Direction::In);
+  const kdl::Tensor c = MoveIn(context, "host", element, {m, n}, "c", Direction::Out);
+  if (element == kdl::f32) {
+    kernels::product_f32(context, a, b, c, cores);
+  } else {
+    kernels::product_bf16(context, a, b, c, cores);
+  }
+  MoveOut(c, "c");
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  kdl::Context context;
+  context.Register(kdl_images_kernels);
+  const std::string_view program = argv[1];
+  const std::int64_t cores = std::atoll(argv[2]);
+  std::int64_t size[3] = {};
+  for (int i = 0; i < 3; ++i) size[i] = std::atoll(argv[3 + i]);
+  if (program == "line") {
+    const kdl::Tensor x = MoveIn(context, "host", kdl::f32, {size[0]}, "x", Direction::In);
+    const kdl::Tensor y = MoveIn(context, "host", kdl::f32, {size[0]}, "y", Direction::In);
+    kernels::line(context, 2.5F, x, y, cores);
+    MoveOut(y, "y");
+  } else if (program == "soft") {
+    const kdl::Tensor x = MoveIn(context, "host", kdl::f32, {size[0], size[1]}, "x", Direction::In);
+    const kdl::Tensor y =
+        MoveIn(context, "host", kdl::f32, {size[0], size[1]}, "y", Direction::Out);
+    kernels::soft(context, x, y, cores);
+    MoveOut(y, "y");
+  } else {
+    Product(context, program == "product_f32" ? kdl::f32 : kdl::bf16, size, cores);
+  }
+}
