@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """saxpy, matmul and softmax over edge shapes: compiled code against the interpreter bit for bit (run --check), and
-against NumPy in float64 within the language's default tolerance."""
+against NumPy in float64 within the language's default tolerance.
+
+Then the same kernels give the same bits at every -O, on every processor level, on any number of cores, and with any
+tiles that the language says change none."""
 
 import itertools
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -81,6 +85,39 @@ def softmax(folder, random, rows, columns, options):
     compare(result, reference, reference * (2 + np.abs(np.where(np.isfinite(shifted), shifted, 0))), columns)
 
 
+def levels():
+    """Specs of each processor level that this machine runs; just `host` on others than x86-64."""
+    if platform.machine() != "x86_64":
+        return ["host"]
+    flags = next(line for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("flags")).split()
+    has_v4 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags)
+    return ["host?isa=x86-64-v3"] + ["host?isa=x86-64-v4"] * has_v4
+
+
+def bits_stay(folder, random):
+    """Each kernel with each -O, level and tiles, the cores going round: one result. softmax is online over its columns:
+    their block does change bits."""
+    m, n, k = 37, 101, 83
+    cases = [
+        ("saxpy", {"a": 2.5, "x": random.standard_normal(5 * n), "y": random.standard_normal(5 * n)}, "y",
+         ["BN=64", "BN=7", "BN=1024"]),
+        ("matmul", {"a": random.standard_normal((m, k)), "b": random.standard_normal((k, n))}, "c",
+         ["BM=16 BN=64 BK=32", "BM=5 BN=24 BK=7", "BM=64 BN=128 BK=256"]),
+        ("softmax", {"x": 4 * random.standard_normal((m, n))}, "y", ["BR=8 BC=40", "BR=3 BC=40", "BR=64 BC=40"]),
+    ]
+    for sample, arguments, output, tiles in cases:
+        arguments = {name: np.asarray(value, np.float32) if isinstance(value, np.ndarray) else value
+                     for name, value in arguments.items()}
+        seen = {}
+        cores = itertools.cycle(["1", "2", "7", "1000", "3"])
+        for tile, level, target in itertools.product(tiles, "0123", levels()):
+            options = ["-O", level, "--target", target, "--core-num", next(cores), *(f"-D{one}" for one in tile.split())]
+            if result := run(folder, sample, arguments, [output], options):
+                seen.setdefault(result[0][0].tobytes(), " ".join(result[1]))
+        if len(seen) != 1:
+            failures.append("other bits:\n" + "\n".join(seen.values()))
+
+
 def main():
     random = np.random.default_rng(1)
     settings = [["-O", level, "--target", target, "--core-num", cores]
@@ -99,6 +136,7 @@ def main():
             saxpy(folder, random, 0, options)
             softmax(folder, random, 0, 5, options)
             softmax(folder, random, 5, 0, options)
+        bits_stay(folder, random)
     for failure in failures[:10]:
         print(failure)
     print(f"{checks - len(failures)} passed, {len(failures)} failed")
