@@ -174,6 +174,12 @@ PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targe
   return PipelineEnd::Done;
 }
 
+bool RunsHere(const Code& code, DiagnosticEngine& diagnostics) {
+  if (code.arch() == targets::OwnArch()) return true;
+  diagnostics.Report(diag::OtherArch, {}, code.arch(), targets::OwnArch());
+  return false;
+}
+
 std::string CompileHostObject(const Compilation& c, const Code& code) {
   return codegen::CompileImages(*code.backend, c.module->name.text(), code.compiled.kernels,
                                 code.kir);

@@ -47,6 +47,9 @@ struct Code {
 PipelineEnd CompileForTargets(Compilation& compilation, std::vector<targets::Target> targets,
                               const codegen::CompileOptions& what, Code& code);
 
+/// Whether this machine runs the code; reports where it does not.
+bool RunsHere(const Code& code, DiagnosticEngine& diagnostics);
+
 /// NAME.host.o: the images, and their registration.
 std::string CompileHostObject(const Compilation& compilation, const Code& code);
 

@@ -51,7 +51,7 @@ class Collector {
         AddFile(fmt::format("{}.{}.s", name_, code_.arch()), code_.compiled.assembly);
         break;
       case Emit::Exe:
-        AddLinked(name_, LinkProgram, true);
+        if (RunsHere(code_, c_.diagnostics)) AddLinked(name_, LinkProgram, true);
         break;
       case Emit::Shared:
         AddLinked(name_ + ".so", LinkShared, false);

@@ -29,6 +29,9 @@ struct TargetKind {
 
 std::span<const TargetKind> TargetKinds();
 
+/// The architecture of the machine that kernelc runs on: `x86-64`.
+std::string_view OwnArch();
+
 /// The targets that a spec names, the lowest level first; the same code for all but the processor.
 /// `host?isa=x86-64-v3&threads=4` is one; `host` and `debug?seed=7` are every level of kernelc's own architecture, of
 /// which the runtime takes the best that the processor has.

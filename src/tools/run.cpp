@@ -106,7 +106,8 @@ void Run(Compilation& c) {
                                     c.diagnostics);
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
   auto code = specs ? CompileAll(c, *specs) : std::nullopt;
-  driver::Context context = code ? Load(c, *code) : nullptr;
+  bool runs = code && driver::RunsHere(*code, c.diagnostics);
+  driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return;
   driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);

@@ -67,6 +67,8 @@ ir::TargetFacts FactsOf(const Isa& isa) {
 
 }  // namespace
 
+std::string_view OwnArch() { return kOwnArch; }
+
 Result<std::vector<Target>> MakeHostTarget(const Spec& spec) {
   std::optional<std::string_view> name;
   for (const auto& [key, value] : spec.options) {
