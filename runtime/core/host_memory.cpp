@@ -1,5 +1,8 @@
 #include "core/host_memory.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -56,12 +59,22 @@ const kdl_memory_ops& HostMemoryOps() {
   return kOps;
 }
 
+// Large blocks ask for large pages: kernels walk many rows of a tile at once, more than the processor
+// keeps translations of small pages for.
 void* AllocateAligned(std::int64_t bytes) {
-  constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
-  if (bytes > INT64_MAX - kAlignment) return nullptr;
-  const std::int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return std::aligned_alloc(kAlignment,
-                            static_cast<std::size_t>(rounded == 0 ? kAlignment : rounded));
+  constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
+  const bool is_large = bytes >= kLargePage / 2;
+  const std::int64_t alignment = is_large ? kLargePage : std::int64_t{KDL_SCRATCH_ALIGNMENT};
+  if (bytes > INT64_MAX - alignment) return nullptr;
+  const std::int64_t rounded =
+      std::max((bytes + alignment - 1) / alignment * alignment, alignment);
+  void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment),
+                                    static_cast<std::size_t>(rounded));
+#ifdef MADV_HUGEPAGE
+  if (is_large && memory != nullptr)
+    madvise(memory, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
+#endif
+  return memory;
 }
 
 void FreeAligned(void* memory) { std::free(memory); }

@@ -28,19 +28,20 @@ struct Ahead {
 };
 
 /// A processor looks ahead along one page, and not behind much arithmetic; so a nest asks early for the elements of
-/// tensors: along its rows where they are long, else, where it stores, some rows on.
+/// tensors: along its rows where they are long, else some rows on.
 Ahead AheadOf(const Expander& e, const Op* nest) {
   constexpr int64_t kLongRow = 4096;  // bytes
-  constexpr int64_t kLead = 1024;
+  constexpr int64_t kAlongRow = 2048;
+  constexpr int64_t kRowsOn = 4096;
   const auto& points = nest->region()->params();
   for (const Op* op : *nest->region()) {
     if (!op->HasAttr(AttrKey::Edge)) continue;
     bool stores = op->kind() == OpKind::Store;
     ir::AxisId last = nest->operands().back()->type()->axes[0];
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
-    int64_t row = e.Extent(last) * bytes;
-    if (row >= kLongRow) return {points.back(), kLead / bytes};
-    if (stores && points.size() > 1) return {points[points.size() - 2], (kLead + row - 1) / row};
+    int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
+    if (row >= kLongRow) return {points.back(), kAlongRow / bytes};
+    if (points.size() > 1) return {points[points.size() - 2], (kRowsOn + row - 1) / row};
   }
   return {};
 }
