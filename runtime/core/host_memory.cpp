@@ -66,10 +66,9 @@ void* AllocateAligned(std::int64_t bytes) {
   const bool is_large = bytes >= kLargePage / 2;
   const std::int64_t alignment = is_large ? kLargePage : std::int64_t{KDL_SCRATCH_ALIGNMENT};
   if (bytes > INT64_MAX - alignment) return nullptr;
-  const std::int64_t rounded =
-      std::max((bytes + alignment - 1) / alignment * alignment, alignment);
-  void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment),
-                                    static_cast<std::size_t>(rounded));
+  const std::int64_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
+  void* memory =
+      std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded));
 #ifdef MADV_HUGEPAGE
   if (is_large && memory != nullptr)
     madvise(memory, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
