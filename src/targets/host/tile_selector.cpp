@@ -17,7 +17,7 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The model. A kernel's tiles should stay in a cache: L1 where it streams, L2 where it contracts, since a contraction
+// The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
 // comes back to its operands. Extents grow in turns, each to its next step, until a role's cap or the cache is reached;
 // what memory holds contiguously grows first, because short runs waste cache lines. In a contraction
 //   folded axes    stop where a panel of register blocks' columns fills most of L1
@@ -58,6 +58,7 @@ struct Choice {
 
 constexpr int64_t kUnknownExtent = 256;  // stands for a size that only the launch knows
 constexpr int64_t kRun = 64;             // elements side by side that use whole cache lines
+constexpr int64_t kLongRun = 2048;       // elements over which what a row costs once is little
 constexpr int64_t kFloatBytes = 4;
 
 Steps StepsOf(const Role& role, const ir::TargetFacts& facts) {
@@ -67,7 +68,7 @@ Steps StepsOf(const Role& role, const ir::TargetFacts& facts) {
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
   if (role.kept) return {rows, 4 * rows, 24 * rows};
-  return role.runs() ? Steps{1, 256, 4096} : Steps{1, kRun, kRun};
+  return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }
 
 /// The generic that is an axis's extent, or an empty name.
@@ -87,7 +88,7 @@ class Selection {
       choices_.push_back({&generic, {}, least, {1, 1, 1}});
     }
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
-    budget_ = contracts_ ? facts.l2_bytes * 3 / 2 : facts.l1_bytes * 3 / 4;
+    budget_ = contracts_ ? facts.l2_bytes * 3 / 2 : facts.l1_bytes * 3 / 2;
     for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
   }
 
