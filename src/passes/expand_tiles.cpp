@@ -20,6 +20,7 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
                     ir::Builder(context.module, body),
                     {},
                     {},
+                    {},
                     {}};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());

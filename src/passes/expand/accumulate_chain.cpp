@@ -146,25 +146,42 @@ class Chain {
 
   /// The accumulators of a block after all terms.
   Values Block(Shape shape, const Piece& piece) {
-    Values inits;
-    ForEach(shape, [&](size_t, int64_t row, int64_t column) {
-      Place(row, column);
-      inits.push_back(StartAt(piece));
-    });
-    return MakeNest(e_, what_.op, what_.folded, position_, inits, [&](const Values& carried) {
-      Values next;
-      read_.clear();
-      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
-      });
-      return next;
-    });
+    return MakeNest(e_, what_.op, what_.folded, position_, Starts(shape, piece),
+                    [&](const Values& carried) {
+                      Values next;
+                      read_.clear();
+                      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+                        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
+                      });
+                      return next;
+                    });
   }
 
-  Value* StartAt(const Piece& piece) {
-    if (!what_.into) return e_.b.Splat(what_.identity, piece.lanes);
-    if (!IsTileValue(what_.into)) return e_.b.Splat(e_.Scalar(what_.into), piece.lanes);
-    return LoadPiece(e_, start_, what_.acc, position_, piece);
+  /// What the accumulators of a block start from.
+  Values Starts(Shape shape, const Piece& piece) {
+    auto same = [&](Value* value) {
+      auto count = static_cast<size_t>(shape.rows * shape.columns);
+      return Values(count, e_.b.Splat(value, piece.lanes));
+    };
+    if (!what_.into) return same(what_.identity);
+    if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
+    auto first = e_.first_turns.find(what_.into);
+    if (first == e_.first_turns.end()) return Loads(shape, piece);
+    std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
+                                e_.TypeOf(what_.acc, piece.lanes));
+    const FirstTurn& turn = first->second;
+    return MakeIf(
+        e_, e_.b.Binary(OpKind::Eq, turn.index, turn.lo), types, [&] { return same(turn.value); },
+        [&] { return Loads(shape, piece); });
+  }
+
+  Values Loads(Shape shape, const Piece& piece) {
+    Values loads;
+    ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+      Place(row, column);
+      loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece));
+    });
+    return loads;
   }
 
   Values Terms(int64_t row, int64_t column, const Piece& piece) {

@@ -71,6 +71,30 @@ Home CarriedHome(Expander& e, const Op* loop, Value* init) {
   return copy;
 }
 
+/// Fills, where the loop does not run, what its contraction would otherwise have started.
+void FillWithoutTurns(Expander& e, ir::LoopOp loop) {
+  for (Value* init : loop.inits()) {
+    const Op* fill = init->def();
+    if (!fill || fill->kind() != OpKind::Nest || !FillsAccumulators(fill)) continue;
+    Value* runs = e.b.Binary(OpKind::Lt, e.Scalar(loop.lo()), e.Scalar(loop.hi()));
+    MakeIf(
+        e, runs, {}, [] { return Values(); },
+        [&]() -> Values {
+          ExpandNest(e, fill);
+          return {};
+        });
+  }
+}
+
+/// What the contraction that carries on tile number `i` starts from in the loop's first turn.
+void NoteFirstTurn(Expander& e, const Op* op, size_t i, Value* index) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  const Op* fill = loop.inits()[i]->def();
+  if (!fill || fill->kind() != OpKind::Nest || !FillsAccumulators(fill)) return;
+  Value* value = fill->region()->terminator()->operand(0);
+  e.first_turns[op->region()->param(i + 1)] = {index, e.Scalar(loop.lo()), e.Scalar(value)};
+}
+
 void ExpandLoop(Expander& e, Op* op) {
   ir::LoopOp loop(op);
   const ir::Block* body = op->region();
@@ -86,6 +110,7 @@ void ExpandLoop(Expander& e, Op* op) {
       types.push_back(init->type());
     }
   }
+  FillWithoutTurns(e, loop);
   Op* copy = e.b.Create(
       OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
       types);
@@ -93,7 +118,10 @@ void ExpandLoop(Expander& e, Op* op) {
       e.b.AddParam(copy->region(), body->param(0)->type(), body->param(0)->name());
   size_t next = 0;
   for (size_t i = 0; i < carried.size(); ++i) {
-    if (IsTileValue(carried[i])) continue;
+    if (IsTileValue(carried[i])) {
+      NoteFirstTurn(e, op, i, copy->region()->param(0));
+      continue;
+    }
     e.scalars[carried[i]] = e.b.AddParam(copy->region(), carried[i]->type(), carried[i]->name());
     copy->result(next)->set_name(op->result(i)->name());
     e.scalars[op->result(i)] = copy->result(next++);
@@ -165,7 +193,7 @@ void ExpandOp(Expander& e, Op* op) {
       e.scalars[op->result()] = e.blks.at(op->operand(0)).index;
       break;
     case OpKind::Nest:
-      ExpandNest(e, op);
+      FillsAccumulators(op) ? void(ResultHome(e, op, 0)) : ExpandNest(e, op);
       break;
     case OpKind::Reduce:
       ExpandReduce(e, op);

@@ -39,6 +39,14 @@ struct Piece {
   ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
 };
 
+/// A carried tile that starts as one value everywhere: in the first turn of its loop that value is taken, and nothing is
+/// read.
+struct FirstTurn {
+  ir::Value* index;  ///< of the loop
+  ir::Value* lo;
+  ir::Value* value;
+};
+
 /// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
 struct Expander {
   ir::Module& module;
@@ -46,9 +54,10 @@ struct Expander {
   const ir::TargetFacts& facts;
   AxisOrder order;
   ir::Builder b;
-  ir::ValueMap scalars;                                 ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;     ///< of old tiles
-  std::unordered_map<const ir::Value*, BlkFacts> blks;  ///< of old blks
+  ir::ValueMap scalars;                                         ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;             ///< of old tiles
+  std::unordered_map<const ir::Value*, BlkFacts> blks;          ///< of old blks
+  std::unordered_map<const ir::Value*, FirstTurn> first_turns;  ///< of old carried tiles
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -120,6 +129,11 @@ ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scal
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
 /// A hint that the element is touched soon; it may lie outside.
 void ExpandPrefetch(Expander& e, const ElementAccess& access);
+
+// late_fill.cpp
+/// Whether a nest only fills the accumulators of a contraction in a loop: where the loop runs, its first turn starts
+/// from the value instead of reading them.
+bool FillsAccumulators(const ir::Op* nest);
 
 // nest.cpp, reduce.cpp, contract.cpp
 void ExpandNest(Expander& e, const ir::Op* op);

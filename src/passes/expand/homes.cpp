@@ -117,6 +117,7 @@ Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last, int64_t
 
 Home ResultHome(Expander& e, const Op* op, size_t i) {
   const Value* result = op->result(i);
+  if (auto made = e.homes.find(result); made != e.homes.end()) return made->second;
   std::optional<Home> target = YieldTarget(e, result, op);
   Home home = target ? *target : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
   if (!target) home.buffer->set_name(result->name());

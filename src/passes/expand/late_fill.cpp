@@ -1,0 +1,41 @@
+#include "passes/expand/expander.h"
+
+//   %z = nest { yield %value }                          %z: where the loop does not run, filled after all
+//   %s = loop %n in %lo .. %hi carry(%t = %z) {    ->   loop … { where %n == %lo the registers start from %value,
+//     %u = contract %a, %b into %t                              else from the scratch of %t }
+//     yield %u }
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The only use of a value, where it has one.
+const ir::Use* OnlyUse(const Value* value) {
+  return value->uses().size() == 1 ? &value->uses()[0] : nullptr;
+}
+
+}  // namespace
+
+bool FillsAccumulators(const Op* nest) {
+  const Op* yield = nest->region()->first();
+  if (nest->results().size() != 1 || yield->kind() != OpKind::Yield) return false;
+  const ir::Use* init = OnlyUse(nest->result());
+  if (!init || init->user->kind() != OpKind::Loop || init->user->block() != nest->block())
+    return false;
+  const Op* loop = init->user;
+  size_t carried = init->operand - loop->SegmentBegin(ir::LoopOp::at_inits);
+  const ir::Use* into = OnlyUse(loop->region()->param(carried + 1));
+  if (!into || into->user->kind() != OpKind::Contract || into->user->block() != loop->region())
+    return false;
+  const Op* contract = into->user;
+  const ir::Use* next = OnlyUse(contract->result());
+  return into->operand == contract->SegmentBegin(ir::ContractOp::at_into) &&
+         contract->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
+         next->user == loop->region()->terminator() && next->operand == carried;
+}
+
+}  // namespace kdl::passes
