@@ -46,7 +46,7 @@ def main():
                "exited with code 0, expected exit code 1")
         expect("a directive that does not exist", folder, PASSING.replace("args", "arg"), 1, "'//! arg:")
         expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")
-        expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "u"])
+        expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "no such name"])
 
         wrong = PASSING.replace("//| module", "//| modul")
         mended = expect("an update", folder, wrong, 0, "updated: ", options=["--update"])
