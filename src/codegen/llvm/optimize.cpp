@@ -16,7 +16,7 @@ namespace kdl::codegen {
 namespace {
 
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
-/// straight code.
+/// straight code. Analyses go with their function: a file may hold a thousand kernels.
 llvm::ModulePassManager CleanUp() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -37,9 +37,7 @@ void Optimize(const Machine& machine, llvm::Module& module) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.EagerlyInvalidateAnalyses = true;  // a file may hold a thousand kernels
-  llvm::PassBuilder builder(&machine.target_machine(), tuning);
+  llvm::PassBuilder builder(&machine.target_machine());
   llvm::TargetLibraryInfoImpl library(machine.target_machine().getTargetTriple());
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });

@@ -74,8 +74,8 @@ Home CarriedHome(Expander& e, const Op* loop, Value* init) {
 /// Fills, where the loop does not run, what its contraction would otherwise have started.
 void FillWithoutTurns(Expander& e, ir::LoopOp loop) {
   for (Value* init : loop.inits()) {
-    const Op* fill = init->def();
-    if (!fill || fill->kind() != OpKind::Nest || !FillsAccumulators(fill)) continue;
+    const Op* fill = LateFillOf(init);
+    if (!fill) continue;
     Value* runs = e.b.Binary(OpKind::Lt, e.Scalar(loop.lo()), e.Scalar(loop.hi()));
     MakeIf(
         e, runs, {}, [] { return Values(); },
@@ -89,8 +89,8 @@ void FillWithoutTurns(Expander& e, ir::LoopOp loop) {
 /// What the contraction that carries on tile number `i` starts from in the loop's first turn.
 void NoteFirstTurn(Expander& e, const Op* op, size_t i, Value* index) {
   ir::LoopOp loop(const_cast<Op*>(op));
-  const Op* fill = loop.inits()[i]->def();
-  if (!fill || fill->kind() != OpKind::Nest || !FillsAccumulators(fill)) return;
+  const Op* fill = LateFillOf(loop.inits()[i]);
+  if (!fill) return;
   Value* value = fill->region()->terminator()->operand(0);
   e.first_turns[op->region()->param(i + 1)] = {index, e.Scalar(loop.lo()), e.Scalar(value)};
 }
@@ -193,7 +193,11 @@ void ExpandOp(Expander& e, Op* op) {
       e.scalars[op->result()] = e.blks.at(op->operand(0)).index;
       break;
     case OpKind::Nest:
-      FillsAccumulators(op) ? void(ResultHome(e, op, 0)) : ExpandNest(e, op);
+      if (FillsAccumulators(op)) {
+        ResultHome(e, op, 0);
+      } else {
+        ExpandNest(e, op);
+      }
       break;
     case OpKind::Reduce:
       ExpandReduce(e, op);

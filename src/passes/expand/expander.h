@@ -134,6 +134,8 @@ void ExpandPrefetch(Expander& e, const ElementAccess& access);
 /// Whether a nest only fills the accumulators of a contraction in a loop: where the loop runs, its first turn starts
 /// from the value instead of reading them.
 bool FillsAccumulators(const ir::Op* nest);
+/// The nest of that kind that makes a loop's initial value; null: none does.
+const ir::Op* LateFillOf(const ir::Value* init);
 
 // nest.cpp, reduce.cpp, contract.cpp
 void ExpandNest(Expander& e, const ir::Op* op);

@@ -38,4 +38,9 @@ bool FillsAccumulators(const Op* nest) {
          next->user == loop->region()->terminator() && next->operand == carried;
 }
 
+const Op* LateFillOf(const Value* init) {
+  const Op* fill = init->def();
+  return fill && fill->kind() == OpKind::Nest && FillsAccumulators(fill) ? fill : nullptr;
+}
+
 }  // namespace kdl::passes

@@ -5,18 +5,16 @@
 #include "ir/format.h"
 #include "passes/expand/expander.h"
 #include "passes/expand/last_axis.h"
-#include "support/check.h"
 
 // A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
-// before the innermost loop. Where loads walk the last axis from row to row, square blocks of
-// them are transposed in registers. A body that no vector can hold, because it gathers, runs element by element.
+// before the innermost loop. Where loads walk the last axis from row to row, square blocks of them are transposed in
+// registers. A body that no vector can hold, because it gathers, runs element by element.
 
 namespace kdl::passes {
 
 namespace {
 
 using ir::AttrKey;
-using ir::EdgeKind;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
@@ -91,7 +89,7 @@ class NestBody {
   void RunTransposed() {
     constexpr int64_t kLargest = 16;  // rows that registers hold together
     size_t side = last_.across_axis();
-    int64_t lanes = std::min({kLargest, e_.facts.vector_bits / 8 / last_.Bytes()});
+    int64_t lanes = std::min(kLargest, e_.facts.vector_bits / 8 / last_.Bytes());
     ir::AxisList around;
     for (size_t i = 0; i + 1 < axes_.size(); ++i) {
       if (i != side) around.push_back(axes_[i]);
