@@ -18,8 +18,8 @@ struct Activation;
 struct Code;
 struct Instruction;
 
-enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Vector, Event };
-inline constexpr size_t kSlotKinds = 7;
+enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Vector, Event, Pipe, Workspace };
+inline constexpr size_t kSlotKinds = 9;
 
 /// Where a value lives in an Activation: a place in the array of its kind.
 struct Slot {
@@ -78,9 +78,9 @@ struct Instruction {
   std::vector<Slot> results;
   std::vector<uint32_t> regions;  ///< of Code::blocks
   ir::EvalFn eval = nullptr;      ///< elementwise
-  int64_t number = 0;             ///< const: bits; size: value
+  int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
-                                  ///< buffer; an alloc's sizes
+                                  ///< buffer, a pipe; an alloc's sizes
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;

@@ -254,6 +254,8 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
       return YieldSpmd(core, frame);
     case ir::OpKind::Nest:
       return YieldNest(core, frame, instruction);
+    case ir::OpKind::Stage:
+      return core.frames.pop_back();
     case ir::OpKind::If:
       MoveValues(here, instruction.operands, 0, here, frame.owner->results, 0);
       core.frames.pop_back();
@@ -266,6 +268,7 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
 void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   Frame& frame = core.frames.back();
   if (frame.owner) return ReturnToCall(core, frame, instruction);
+  if (!core.others.empty()) return core.Block();  // the stages run to their ends first
   if (!instruction.operands.empty()) core.result = here.scalar(instruction.operands[0]);
   core.state = MachineState::Done;
 }

@@ -23,6 +23,8 @@ struct Buffer {
   std::vector<bool> defined;
 };
 
+class PipeState;
+
 /// The values of one run of a function.
 struct Activation {
   explicit Activation(const Code& code_to_run);
@@ -35,6 +37,8 @@ struct Activation {
   std::vector<Buffer> buffers;
   std::vector<std::vector<uint64_t>> vectors;  ///< a lane each
   std::vector<EventId> events;
+  std::vector<std::shared_ptr<PipeState>> pipes;
+  std::vector<std::byte*> workspaces;
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
@@ -89,17 +93,28 @@ class Core {
     failure = std::move(why);
     state = MachineState::Failed;
   }
+  /// The op that runs cannot go on until another stage has: it runs again when its stage's turn comes.
+  void Block();
+  /// The next stage's turn: this one waits, or has ended.
+  void SwitchStage();
   /// The compiler's mistake: names the op, its place and `what` is wrong.
   void Break(const Instruction& instruction, const std::string& what);
 
   CoreFacts facts;
   MachineState state = MachineState::Running;
   Activation body;
-  std::vector<Frame> frames;
+  std::vector<Frame> frames;               ///< of the stage that runs, or of the function itself
+  std::vector<std::vector<Frame>> others;  ///< of the stages that wait for their turn, in its order
+  bool blocked = false;
+  size_t turns_without_step = 0;
+  std::vector<std::byte> workspace;
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
   uint64_t result = 0;  ///< of a fn that ran as the whole function
+
+ private:
+  void StopStuck();
 };
 
 /// A value of any kind, on its way from one slot to another.
@@ -110,6 +125,8 @@ struct AnyValue {
   TensorValue tensor;
   std::vector<uint64_t> lanes;
   EventId event;
+  std::shared_ptr<PipeState> pipe;
+  std::byte* workspace = nullptr;
 };
 
 /// Copies values all at once: a target may be a source.

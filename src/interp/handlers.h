@@ -58,6 +58,19 @@ void StartCall(Core& core, Activation& here, const Instruction& instruction);
 void RunYield(Core& core, Activation& here, const Instruction& instruction);
 void RunReturn(Core& core, Activation& here, const Instruction& instruction);
 
+// pipes.cpp
+void RunPipe(Core& core, Activation& here, const Instruction& instruction);
+void RunPush(Core& core, Activation& here, const Instruction& instruction);
+void RunPop(Core& core, Activation& here, const Instruction& instruction);
+void RunAcquire(Core& core, Activation& here, const Instruction& instruction);
+void RunCommit(Core& core, Activation& here, const Instruction& instruction);
+void RunWait(Core& core, Activation& here, const Instruction& instruction);
+void RunMatch(Core& core, Activation& here, const Instruction& instruction);
+void RunRelease(Core& core, Activation& here, const Instruction& instruction);
+
+// stages.cpp
+void StartStage(Core& core, Activation& here, const Instruction& instruction);
+
 // program.cpp
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);

@@ -32,6 +32,12 @@ AnyValue Read(const Activation& here, Slot slot) {
     case SlotKind::Vector:
       value.lanes = here.vectors[slot.index];
       break;
+    case SlotKind::Pipe:
+      value.pipe = here.pipes[slot.index];
+      break;
+    case SlotKind::Workspace:
+      value.workspace = here.workspaces[slot.index];
+      break;
     case SlotKind::Buffer:
       KDL_UNREACHABLE("a buffer that leaves its block");
   }
@@ -57,6 +63,12 @@ void Write(Activation& here, Slot slot, AnyValue value) {
       break;
     case SlotKind::Vector:
       here.vectors[slot.index] = std::move(value.lanes);
+      break;
+    case SlotKind::Pipe:
+      here.pipes[slot.index] = std::move(value.pipe);
+      break;
+    case SlotKind::Workspace:
+      here.workspaces[slot.index] = value.workspace;
       break;
     case SlotKind::Buffer:
       KDL_UNREACHABLE("a buffer that enters a block");
@@ -88,6 +100,8 @@ Activation::Activation(const Code& code_to_run) : code(&code_to_run) {
   buffers.resize(count(SlotKind::Buffer));
   vectors.resize(count(SlotKind::Vector));
   events.resize(count(SlotKind::Event));
+  pipes.resize(count(SlotKind::Pipe));
+  workspaces.resize(count(SlotKind::Workspace));
 }
 
 void Core::Break(const Instruction& instruction, const std::string& what) {
@@ -244,6 +258,24 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunCoreNum;
     case OpKind::Nest:
       return &StartNest;
+    case OpKind::Pipe:
+      return &RunPipe;
+    case OpKind::Stage:
+      return &StartStage;
+    case OpKind::Push:
+      return &RunPush;
+    case OpKind::Pop:
+      return &RunPop;
+    case OpKind::Acquire:
+      return &RunAcquire;
+    case OpKind::Commit:
+      return &RunCommit;
+    case OpKind::Wait:
+      return &RunWait;
+    case OpKind::Match:
+      return &RunMatch;
+    case OpKind::Release:
+      return &RunRelease;
     case OpKind::Element:
       return &RunElement;
     case OpKind::Check:
@@ -290,6 +322,11 @@ void Machine::BindTensor(size_t param, TensorValue tensor) {
   core_->body.tensor(core_->body.code->blocks[0].params[param]) = std::move(tensor);
 }
 
+void Machine::BindWorkspace(size_t param, int64_t bytes) {
+  core_->workspace.assign(static_cast<size_t>(bytes), std::byte{0xA5});
+  core_->body.workspaces[core_->body.code->blocks[0].params[param].index] = core_->workspace.data();
+}
+
 MachineState Machine::state() const { return core_->state; }
 
 MachineState Machine::Run(int64_t steps) {
@@ -304,6 +341,11 @@ MachineState Machine::Run(int64_t steps) {
     }
     const Instruction& instruction = frame.block->instructions[frame.next++];
     instruction.run(core, *frame.here, instruction);
+    if (core.blocked || core.frames.empty()) {
+      core.SwitchStage();
+    } else {
+      core.turns_without_step = 0;
+    }
   }
   return core.state;
 }

@@ -54,6 +54,8 @@ class Machine {
   // The function's parameters, sizes first, by their number; before the first step.
   void BindScalar(size_t param, uint64_t bits);
   void BindTensor(size_t param, TensorValue tensor);
+  /// Memory of the machine's own, its contents unspecified.
+  void BindWorkspace(size_t param, int64_t bytes);
 
   MachineState state() const;
   /// At most `steps` ops; a state other than Running is final.

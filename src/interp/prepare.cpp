@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "interp/core.h"
+#include "ir/ring.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -29,6 +30,10 @@ SlotKind KindOf(ir::Type type) {
       return SlotKind::Vector;
     case TypeKind::Event:
       return SlotKind::Event;
+    case TypeKind::Pipe:
+      return SlotKind::Pipe;
+    case TypeKind::Workspace:
+      return SlotKind::Workspace;
   }
   KDL_UNREACHABLE("type kind {}", static_cast<int>(type->kind));
 }
@@ -52,6 +57,13 @@ OpForm FormOf(const Instruction& instruction) {
     }
   }
   return form;
+}
+
+/// The axes of a push or pop, ascending.
+std::vector<AxisId> AxesOfPositions(const Op& op) {
+  ir::AxisList axes = op.attr<AttrKey::Axes>();
+  std::sort(axes.begin(), axes.end());
+  return axes;
 }
 
 /// Makes the code of one function.
@@ -135,6 +147,13 @@ class FunctionPreparer {
       case OpKind::Nest:
         AddNest(made);
         break;
+      case OpKind::Pipe:
+        AddPipe(made);
+        break;
+      case OpKind::Push:
+      case OpKind::Pop:
+        AddPoints(made, AxesOfPositions(op));
+        break;
       case OpKind::BufferNew:
       case OpKind::Alloc:
         AddSizes(made, op.result()->type());
@@ -175,6 +194,20 @@ class FunctionPreparer {
       bool is_blk = param->type()->kind == TypeKind::Blk;
       made.numbers.push_back(is_blk ? ExtentOf(param->type(), *made.op) : 0);
     }
+  }
+
+  void AddPipe(Instruction& made) {
+    ir::Type type = made.op->result()->type();
+    AddSizes(made, type);
+    std::vector<Size> extents;
+    for (int64_t extent : made.numbers) extents.push_back(sizes_.Constant(extent));
+    ir::TypeNode bound{TypeKind::Pipe, type->scalar, {}, std::move(extents)};
+    std::optional<int64_t> slot = ir::SlotBytes(&bound);
+    if (!slot && !failure_)
+      failure_ =
+          Failure{fmt::format("{}: a slot of '{}' has 2^62 bytes or more", ToString(made.op->loc()),
+                              made.op->attr<AttrKey::Name>().text())};
+    made.number = slot.value_or(0);
   }
 
   // -- Tiles ------------------------------------------------------------------------------------
@@ -294,6 +327,7 @@ class FunctionPreparer {
     return plan;
   }
 
+  SizeTable sizes_;
   const ir::Function& function_;
   const Symbols& symbols_;
   PrepareCallee callee_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interp/machine.h"
+#include "ir/ring.h"
 #include "support/check.h"
 
 namespace kdl::interp {
@@ -22,10 +23,12 @@ constexpr uint64_t kMostStepsInARow = 64;
 struct BoundParams {
   std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the body's parameter
   std::vector<std::pair<size_t, TensorValue>> tensors;
+  std::optional<std::pair<size_t, int64_t>> workspace;  ///< and its bytes
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
     for (const auto& [param, tensor] : tensors) machine.BindTensor(param, tensor);
+    if (workspace) machine.BindWorkspace(workspace->first, workspace->second);
   }
 };
 
@@ -49,6 +52,8 @@ Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& s
                                    Spelling(tensors[tensor].scalar))};
       }
       bound.tensors.emplace_back(number, std::move(tensors[tensor++]));
+    } else if (type->kind == ir::TypeKind::Workspace) {
+      bound.workspace.emplace(number, ir::Footprint(function));
     } else {
       if (scalar == scalars.size())
         return Failure{

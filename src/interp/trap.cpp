@@ -37,7 +37,7 @@ std::string ToString(const Trap& trap) {
       "{}: error: {}", ToString(trap.op->loc()),
       fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
                   fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
-                  fmt::arg("text", QuotedText(*trap.op))));
+                  fmt::arg("text", trap.text.empty() ? QuotedText(*trap.op) : trap.text)));
 }
 
 }  // namespace kdl::interp

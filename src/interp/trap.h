@@ -15,6 +15,7 @@ struct Trap {
   int32_t dimension = -1;      ///< of the tensor, where the code has one
   int64_t index = 0;
   int64_t bound = 0;
+  std::string text{};  ///< what the message quotes instead of the op's text; may be empty
 };
 
 /// The source text that the trap of an op quotes.

@@ -98,8 +98,12 @@ std::string TypeText(Type type, const FunctionNames& names) {
       return fmt::format("blk<{}>", axes());
     case TypeKind::Buffer:
       return fmt::format("buffer<{},[{}]>", Spelling(type->scalar), dims());
+    case TypeKind::Pipe:
+      return fmt::format("pipe<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Event:
       return "event";
+    case TypeKind::Workspace:
+      return "workspace";
     case TypeKind::Vector:
       return fmt::format("vec<{} x {}>", Spelling(type->scalar), Lanes(type));
   }
@@ -292,6 +296,8 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
       list(op->operands().size(),
            [&](size_t i) { return fmt::format("{} in {}", param(i), operand(i)); });
       break;
+    case OpKind::Stage:
+      break;
     default:
       KDL_UNREACHABLE("no text form for the regions of '{}'", op->info().spelling);
   }
@@ -311,7 +317,7 @@ void OpPrinter::PrintFirstLine(const Op* op) {
   } else {
     size_t end = text_.size();
     PrintPieces(op, FormatOf(op->kind()));
-    if (text_.size() > end) text_.insert(end, " ");
+    if (text_.size() > end && text_[end] != ' ') text_.insert(end, " ");
   }
   PrintBraces(op);
   if (op->regions().empty() && !op->results().empty()) text_ += " : " + Types(op->results());
@@ -405,8 +411,8 @@ std::string HeaderText(const Function& function, const OpPrinter& printer,
           Joined(function.params, ", ",
                  [&](const Param& param) {
                    Type type = param.value->type();
-                   bool directed =
-                       type->kind == TypeKind::Tensor || param.direction != Direction::In;
+                   bool directed = type->kind == TypeKind::Tensor || type->kind == TypeKind::Pipe ||
+                                   param.direction != Direction::In;
                    return fmt::format("{}: {}{}", names.Of(param.value), TypeText(type, names),
                                       directed ? DirectionText(param.direction) : "");
                  }) +

@@ -400,6 +400,8 @@ bool OpReader::ReadRegionHeader() {
       return ReadBinder(false) && ReadRange(true) && ReadCarried(3);
     case OpKind::If:
       return ReadOperands(0);
+    case OpKind::Stage:
+      return true;
     default:
       break;
   }

@@ -87,6 +87,7 @@ Type ReadShaped(TextReader& reader, TypeKind kind) {
   }
   if (!cursor.Sign("]") || !cursor.Sign(">")) return nullptr;
   if (kind == TypeKind::Tensor) return reader.types().Tensor(*scalar, std::move(dims));
+  if (kind == TypeKind::Pipe) return reader.types().Pipe(*scalar, std::move(dims));
   std::vector<int64_t> extents;
   for (Size dim : dims) extents.push_back(dim->value);
   return reader.types().Buffer(*scalar, std::move(extents));
@@ -152,12 +153,12 @@ Type ReadType(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   if (ScalarFromSpelling(cursor.PeekWord())) return reader.types().ScalarOf(*ReadScalar(reader));
   if (cursor.TryWord("event")) return reader.types().Event();
+  if (cursor.TryWord("workspace")) return reader.types().Workspace();
   if (cursor.TryWord("tile")) return cursor.Sign("<") ? ReadTile(reader) : nullptr;
-  if (cursor.TryWord("tensor")) {
-    return cursor.Sign("<") ? ReadShaped(reader, TypeKind::Tensor) : nullptr;
-  }
-  if (cursor.TryWord("buffer")) {
-    return cursor.Sign("<") ? ReadShaped(reader, TypeKind::Buffer) : nullptr;
+  constexpr std::pair<std::string_view, TypeKind> kShaped[] = {
+      {"tensor", TypeKind::Tensor}, {"buffer", TypeKind::Buffer}, {"pipe", TypeKind::Pipe}};
+  for (auto [word, kind] : kShaped) {
+    if (cursor.TryWord(word)) return cursor.Sign("<") ? ReadShaped(reader, kind) : nullptr;
   }
   if (cursor.TryWord("vec")) return cursor.Sign("<") ? ReadVector(reader) : nullptr;
   if (cursor.TryWord("blk")) {

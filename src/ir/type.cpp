@@ -44,6 +44,12 @@ Type TypeTable::Vector(Scalar scalar, int64_t lanes) {
 
 Type TypeTable::Event() { return Intern({TypeKind::Event, Scalar::I64, {}, {}}); }
 
+Type TypeTable::Pipe(Scalar scalar, std::vector<Size> dims) {
+  return Intern({TypeKind::Pipe, scalar, {}, std::move(dims)});
+}
+
+Type TypeTable::Workspace() { return Intern({TypeKind::Workspace, Scalar::U8, {}, {}}); }
+
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
   std::vector<AxisId> all;
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));

@@ -21,11 +21,13 @@ using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
   Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
-  Tensor,  ///< memory of a device, row-major, innermost stride 1
-  Blk,     ///< the run-time facts of one block of an axis: start, size, index
-  Buffer,  ///< loop level: per-core scratch, row-major, constant extents
-  Vector,  ///< loop level: a fixed number of lanes, each a scalar
-  Event,   ///< programs: the end of a launch or a transfer
+  Tensor,     ///< memory of a device, row-major, innermost stride 1
+  Blk,        ///< the run-time facts of one block of an axis: start, size, index
+  Buffer,     ///< loop level: per-core scratch, row-major, constant extents
+  Vector,     ///< loop level: a fixed number of lanes, each a scalar
+  Event,      ///< programs: the end of a launch or a transfer
+  Pipe,       ///< a queue of tiles between two stages of a core
+  Workspace,  ///< memory of one instance of a kernel, where the rings of its pipes lie
 };
 
 struct TypeNode {
@@ -33,7 +35,8 @@ struct TypeNode {
   Scalar scalar = Scalar::I64;
   std::vector<AxisId>
       axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
-  std::vector<Size> dims;  ///< Tensor, Buffer: outermost first; Vector: one, the number of lanes
+  std::vector<Size>
+      dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
 };
 /// Interned: equal means same pointer.
 using Type = const TypeNode*;
@@ -58,6 +61,9 @@ class TypeTable {
   Type Blk(AxisId axis);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents);
   Type Event();
+  /// Its extents are those of a tile that travels: constants once tiles are selected.
+  Type Pipe(Scalar scalar, std::vector<Size> dims);
+  Type Workspace();
   /// `lanes` of a scalar; the scalar's own type where that is 1.
   Type Vector(Scalar scalar, int64_t lanes);
 

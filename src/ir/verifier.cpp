@@ -65,6 +65,19 @@ std::string StructureFault(const Op& op) {
   return "";
 }
 
+/// A workspace goes wherever pipes do; a pipe never leaves its core.
+bool IsPassedTo(FunctionKind kind, Type type) {
+  switch (kind) {
+    case FunctionKind::Fn:
+      return IsTile(type) || type->kind == TypeKind::Pipe || type->kind == TypeKind::Workspace;
+    case FunctionKind::Kernel:
+      return type->kind == TypeKind::Tensor || IsScalar(type) || type->kind == TypeKind::Workspace;
+    case FunctionKind::Program:
+      return type->kind == TypeKind::Tensor || IsScalar(type);
+  }
+  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+}
+
 /// Checks one function, walking its ops with what is in scope.
 class FunctionVerifier {
  public:
@@ -147,15 +160,13 @@ void FunctionVerifier::CheckSignature() {
       return Report(nullptr, fmt::format("parameter {} is not the body's", i));
     }
     TypeKind kind = param.value->type()->kind;
-    bool fits = function_.kind == FunctionKind::Fn
-                    ? kind == TypeKind::Tile
-                    : kind == TypeKind::Tensor || IsScalar(param.value->type());
-    if (!fits)
+    if (!IsPassedTo(function_.kind, param.value->type()))
       Report(nullptr, fmt::format("parameter '{}' has a type that is passed to no {}",
                                   param.value->name().text(),
                                   function_.kind == FunctionKind::Fn ? "fn" : "kernel or program"));
     for (Size dim : param.value->type()->dims) CheckSize(dim, nullptr, param.value->name().text());
-    if (kind != TypeKind::Tensor && param.direction != Direction::In)
+    bool directed = kind == TypeKind::Tensor || kind == TypeKind::Pipe;
+    if (!directed && param.direction != Direction::In)
       Report(nullptr, "a scalar parameter is not `in`");
   }
   if (function_.kind != FunctionKind::Fn && !function_.results.empty())
@@ -304,15 +315,12 @@ std::string Sentence(const Fault& fault) {
 std::string LoopLevelFault(const Op* op) {
   if (op->info().has(kTileForm)) return "belongs above loop level";
   for (const Value* value : op->results()) {
-    TypeKind kind = value->type()->kind;
-    if (!IsScalar(value->type()) && kind != TypeKind::Buffer && kind != TypeKind::Vector)
-      return "makes a tile";
+    bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
+    if (is_tile || value->type()->kind == TypeKind::Blk) return "makes a tile";
   }
   for (const Value* value : op->operands()) {
-    TypeKind kind = value->type()->kind;
-    if (!IsScalar(value->type()) && kind != TypeKind::Buffer && kind != TypeKind::Tensor &&
-        kind != TypeKind::Vector)
-      return "reads a tile";
+    bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
+    if (is_tile || value->type()->kind == TypeKind::Blk) return "reads a tile";
   }
   if (!op->HasAttr(AttrKey::Edge)) return "";
   if (op->attr<AttrKey::Edge>() != EdgeKind::Proven) return "its edge is not proven";

@@ -3,55 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "ir/eval.h"
 #include "ir/format.h"
+#include "ir/verify_rules.h"
 #include "ir/views.h"
 
 namespace kdl::ir {
 
 namespace {
-
-using Values = std::span<Value* const>;
-
-bool IsI64(const Value* value) {
-  return IsScalar(value->type()) && value->type()->scalar == Scalar::I64;
-}
-bool IsBlk(const Value* value) { return value->type()->kind == TypeKind::Blk; }
-bool IsTensor(const Value* value) { return value->type()->kind == TypeKind::Tensor; }
-
-std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes = {}) {
-  for (const Value* value : values) axes = UnionAxes(axes, value->type()->axes);
-  return axes;
-}
-
-bool Includes(const std::vector<AxisId>& all, const std::vector<AxisId>& some) {
-  return std::includes(all.begin(), all.end(), some.begin(), some.end());
-}
-
-AxisList Sorted(AxisList axes) {
-  std::sort(axes.begin(), axes.end());
-  return axes;
-}
-
-std::string AllI64(Values values) {
-  for (const Value* value : values) {
-    if (!IsI64(value)) return "an operand is no i64";
-  }
-  return "";
-}
-
-std::string SameTypes(Values values, const std::vector<Value*>& expected, std::string_view what) {
-  auto same = [](const Value* a, const Value* b) { return a->type() == b->type(); };
-  bool equal = std::equal(values.begin(), values.end(), expected.begin(), expected.end(), same);
-  return equal ? "" : fmt::format("the types of {} differ", what);
-}
-
-Values Yielded(const Block* region) {
-  const Op* last = region->terminator();
-  return last && last->kind() == OpKind::Yield ? last->Segment(YieldOp::at_values) : Values();
-}
 
 // -- Elementwise ---------------------------------------------------------------------------------
 
@@ -191,38 +151,6 @@ std::string IotaFault(const Op& op, const Module&) {
 }
 
 // -- Tensors -------------------------------------------------------------------------------------
-
-/// Of a mask that goes with a vector.
-std::string LaneMaskFault(Values mask, Type vector) {
-  if (mask.empty()) return "";
-  Type type = mask[0]->type();
-  bool fits = IsVector(type) && type->scalar == Scalar::Bool && Lanes(type) == Lanes(vector);
-  return fits ? "" : fmt::format("the mask is no vector of {} bools", Lanes(vector));
-}
-
-/// Of the access alone: its operands and its number of dimensions.
-std::string AccessFault(const Op& op, const Value* tensor) {
-  if (!IsTensor(tensor)) return "the tensor is none";
-  Values index = op.Segment(AccessOperands(op.kind()));
-  for (const Value* operand : index) {
-    bool fits = IsBlk(operand) || (IsTile(operand->type()) && IsInteger(operand->type()->scalar));
-    if (!fits) return "an index is neither a blk nor an integer";
-  }
-  Access access = op.attr<AttrKey::Access>();
-  size_t rank = tensor->type()->dims.size();
-  if (access.dims.size() != rank)
-    return fmt::format("{} indices for {} dimensions", access.dims.size(), rank);
-  std::vector<bool> used(index.size());
-  for (const AccessDim& dim : access.dims) {
-    for (const AccessTerm& term : dim.terms) {
-      if (term.operand >= index.size())
-        return fmt::format("index operand {} of {}", term.operand, index.size());
-      used[term.operand] = true;
-    }
-  }
-  bool all_used = std::find(used.begin(), used.end(), false) == used.end();
-  return all_used ? "" : "an index operand stands in no dimension";
-}
 
 /// Of a load or store of a vector: scalar indices, a proven edge, a mask of as many lanes.
 std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
@@ -414,127 +342,6 @@ std::string CoreFault(const Op& op, const Module&) {
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
 
-// -- Loop level ----------------------------------------------------------------------------------
-
-std::string NestFault(const Op& op, const Module&) {
-  std::vector<AxisId> axes = AxesOf(op.operands());
-  if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlk))
-    return "an operand is no blk";
-  if (axes.size() != op.operands().size()) return "two blks of one axis";
-  const std::vector<Value*>& params = op.region()->params();
-  if (params.size() != op.operands().size() || !AllI64(params).empty())
-    return "not one i64 for each blk";
-  Values yielded = Yielded(op.region());
-  if (yielded.size() != op.results().size()) return "not one yielded value for each result";
-  for (size_t i = 0; i < yielded.size(); ++i) {
-    Type result = op.result(i)->type();
-    bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == axes &&
-                result->scalar == yielded[i]->type()->scalar;
-    if (!fits) return "a result is no tile of what the region yields";
-  }
-  return "";
-}
-
-std::string ElementFault(const Op& op, const Module&) {
-  Type tile = op.operand(0)->type();
-  if (!IsTile(tile)) return "the operand is no tile";
-  Values point = op.Segment(ElementOp::at_point);
-  if (point.size() != tile->axes.size())
-    return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
-  bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
-  return fits ? AllI64(point) : "the result is not of the tile's scalar";
-}
-
-std::string PrefetchFault(const Op& op, const Module&) {
-  return AccessFault(op, op.Segment(PrefetchOp::at_tensor)[0]);
-}
-
-std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
-
-constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
-
-std::string BufferNewFault(const Op& op, const Module&) {
-  Type type = op.result()->type();
-  if (type->kind != TypeKind::Buffer) return "the result is no buffer";
-  int64_t bytes = Bytes(type->scalar);
-  for (Size dim : type->dims) {
-    if (dim->value < 0) return "an extent is negative";
-    if (dim->value > kMaxBufferBytes / std::max<int64_t>(bytes, 1))
-      return "the buffer is too large";
-    bytes *= dim->value;
-  }
-  return "";
-}
-
-std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
-  Type type = buffer->type();
-  if (type->kind != TypeKind::Buffer) return "the buffer is none";
-  if (index.size() != type->dims.size())
-    return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
-  bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
-  if (!fits || element->type()->scalar != type->scalar)
-    return "the element is not of the buffer's scalar";
-  if (!IsVector(element->type()) && !mask.empty()) return "a mask, but no vector";
-  if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
-  return AllI64(index);
-}
-
-std::string BufferLoadFault(const Op& op, const Module&) {
-  return BufferFault(op.operand(0), op.Segment(BufferLoadOp::at_index), op.result(),
-                     op.Segment(BufferLoadOp::at_mask));
-}
-
-std::string BufferStoreFault(const Op& op, const Module&) {
-  return BufferFault(op.operand(1), op.Segment(BufferStoreOp::at_index), op.operand(0),
-                     op.Segment(BufferStoreOp::at_mask));
-}
-
-// -- Vectors -------------------------------------------------------------------------------------
-
-std::string SplatFault(const Op& op, const Module&) {
-  Type result = op.result()->type();
-  bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
-              result->scalar == op.operand(0)->type()->scalar;
-  return fits ? "" : "the result is no vector of the scalar";
-}
-
-std::string LaneMaskOpFault(const Op& op, const Module&) {
-  Type result = op.result()->type();
-  if (!IsVector(result) || result->scalar != Scalar::Bool)
-    return "the result is no vector of bools";
-  return AllI64(op.operands());
-}
-
-std::string LaneNumbersFault(const Op& op, const Module&) {
-  Type result = op.result()->type();
-  return IsVector(result) && result->scalar == Scalar::I64 ? "" : "the result is no vector of i64";
-}
-
-std::string HalfFault(const Op& op, const Module&) {
-  Type whole = op.operand(0)->type();
-  Type half = op.result()->type();
-  if (!IsVector(whole) || Lanes(whole) % 2 != 0) return "the value has no halves";
-  int64_t part = op.attr<AttrKey::Part>();
-  if (part != 0 && part != 1) return fmt::format("there is no part {}", part);
-  bool fits = (IsScalar(half) || IsVector(half)) && half->scalar == whole->scalar &&
-              2 * Lanes(half) == Lanes(whole);
-  return fits ? "" : "the result is not half of the value";
-}
-
-std::string TransposeFault(const Op& op, const Module&) {
-  if (op.operands().empty()) return "there is no row";
-  Type type = op.operand(0)->type();
-  if (!IsVector(type)) return "a row is no vector";
-  auto same = [&](const Value* value) { return value->type() == type; };
-  auto rows = static_cast<size_t>(Lanes(type));
-  if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
-  bool square = op.operands().size() == rows && op.results().size() == rows;
-  if (!square) return fmt::format("not {} rows and results", rows);
-  bool equal = std::all_of(op.operands().begin(), op.operands().end(), same) &&
-               std::all_of(op.results().begin(), op.results().end(), same);
-  return equal ? "" : "rows and results differ in type";
-}
-
 // -- Programs ------------------------------------------------------------------------------------
 
 std::string Events(Values values) {
@@ -587,15 +394,10 @@ std::string LaunchFault(const Op& op, const Module& module) {
   return Events(op.Segment(LaunchOp::at_after));
 }
 
-struct Hook {
-  OpKind kind;
-  std::string (*fault)(const Op&, const Module&);
-};
-
 std::string ConstHook(const Op& op, const Module&) { return ConstFault(op); }
 std::string YieldHook(const Op&, const Module&) { return ""; }  // judged by the op around
 
-constexpr Hook kHooks[] = {
+constexpr TypeRule kRules[] = {
     {OpKind::Const, &ConstHook},
     {OpKind::SizeOf, &CoreFault},
     {OpKind::Call, &CallFault},
@@ -616,18 +418,6 @@ constexpr Hook kHooks[] = {
     {OpKind::Yield, &YieldHook},
     {OpKind::CoreId, &CoreFault},
     {OpKind::CoreNum, &CoreFault},
-    {OpKind::Nest, &NestFault},
-    {OpKind::Element, &ElementFault},
-    {OpKind::Check, &CheckFault},
-    {OpKind::BufferNew, &BufferNewFault},
-    {OpKind::BufferLoad, &BufferLoadFault},
-    {OpKind::BufferStore, &BufferStoreFault},
-    {OpKind::Prefetch, &PrefetchFault},
-    {OpKind::Splat, &SplatFault},
-    {OpKind::LaneMask, &LaneMaskOpFault},
-    {OpKind::LaneNumbers, &LaneNumbersFault},
-    {OpKind::Half, &HalfFault},
-    {OpKind::Transpose, &TransposeFault},
     {OpKind::Alloc, &AllocFault},
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},
@@ -638,8 +428,11 @@ constexpr Hook kHooks[] = {
 }  // namespace
 
 std::string TypeFault(const Op& op, const Module& module) {
-  for (const Hook& hook : kHooks) {
-    if (hook.kind == op.kind()) return hook.fault(op, module);
+  for (std::span<const TypeRule> rules :
+       {std::span<const TypeRule>(kRules), LoopRules(), PipeRules()}) {
+    for (const TypeRule& rule : rules) {
+      if (rule.kind == op.kind()) return rule.fault(op, module);
+    }
   }
   if (op.info().has(kElementwise)) return ElementwiseFault(op);
   return fmt::format("'{}' has no rule of types", op.info().spelling);

@@ -101,6 +101,55 @@ program @run dims(%N) (%x: tensor<f32,[N]> inout) {
 }
 )";
 
+constexpr std::string_view kPipes = R"kir(module "pipes"
+device @host = "host"
+
+fn @send (%q: pipe<f32,[4]> out, %r: pipe<f32,[4,8]> in, %ws: workspace) {
+  return
+}
+
+kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out) {
+  axis i = M by B
+  axis j = M by B
+  %0 = const 0 : i64
+  %q = pipe {depth = 2, name = "q"} : pipe<f32,[B]>
+  stage {name = "make"} {
+    spmd (%i: blk<i> in %0 .. %M) {deal = static, domain = "blocks"} {
+      %1 = load %x[%i] {edge = clip, text = "x[i]"} : tile<f32; i>
+      push %1 to %q over i {text = "q.push(x[i])"}
+      yield
+    }
+    yield
+  }
+  stage {name = "use"} {
+    spmd (%j: blk<j> in %0 .. %M) {deal = static, domain = "blocks"} {
+      %2 = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
+      store %2 to %y[%j] {edge = clip, text = "y[j]"}
+      yield
+    }
+    yield
+  }
+  return
+}
+
+kernel @slots (%ws: workspace) {
+  %q = pipe in %ws {depth = 2, from = "make", header = 64, offset = 0, slot = 128, to = "use", name = "q"} : pipe<f32,[4,2]>
+  %0 = const 4 : i64
+  stage {name = "make"} {
+    %s = acquire %q : tensor<f32,[4,2]>
+    commit %s to %q sizes(%0, %0)
+    yield
+  }
+  stage {name = "use"} {
+    %s.1, %m, %n = wait %q : tensor<f32,[4,2]>, i64, i64
+    match %m, %0 {text = "q.pop(i)"}
+    release %s.1 to %q
+    yield
+  }
+  return
+}
+)kir";
+
 constexpr std::string_view kVectors =
     R"(kernel @vectors dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %0 = const 0 : i64
@@ -174,6 +223,7 @@ TEST_CASE("printed text reads back and prints the same") {
   CheckRoundTrip(kMatmul);
   CheckRoundTrip(kEverything);
   CheckRoundTrip(kVectors);
+  CheckRoundTrip(kPipes);
   CheckRoundTrip("");
   CheckRoundTrip("module \"na\\\\me \\x01\\n\\xff é\"\n");
 }
@@ -207,7 +257,8 @@ TEST_CASE("every op of the table prints and reads, or stands in a test above") {
     std::string word = " " + std::string(info.spelling);
     bool stands = kMatmul.find(word) != std::string_view::npos ||
                   kEverything.find(word) != std::string_view::npos ||
-                  kVectors.find(word) != std::string_view::npos;
+                  kVectors.find(word) != std::string_view::npos ||
+                  kPipes.find(word) != std::string_view::npos;
     CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart ||
                    info.kind == OpKind::BlkSize || info.kind == OpKind::BlkIndex),
                   info.spelling);

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "interp/elements.h"
+#include "ir/ring.h"
+
+namespace kdl::interp {
+
+/// A pipe of one core: its ring, in the workspace of the instance, or, until one has been injected, in memory of its own.
+class PipeState {
+ public:
+  /// `memory` is the ring's, or null. Empties the ring.
+  PipeState(Name name, Scalar scalar, std::vector<int64_t> extents, ir::Ring ring,
+            std::byte* memory);
+
+  Name name() const { return name_; }
+  const std::vector<int64_t>& extents() const { return extents_; }
+  bool full() const { return Pushed() - Popped() == ring_.depth; }
+  bool empty() const { return Pushed() == Popped(); }
+
+  /// The next free slot, or the first one that is not popped, as a tensor of the pipe's extents.
+  TensorValue Free() const { return SlotAt(Pushed()); }
+  TensorValue First() const { return SlotAt(Popped()); }
+  std::vector<int64_t> FirstSizes() const;
+
+  void Commit(std::span<const int64_t> sizes);
+  void Release();
+
+ private:
+  std::byte* Slot(int64_t number) const {
+    return memory_ + ring_.header + number % ring_.depth * ring_.slot;
+  }
+  TensorValue SlotAt(int64_t number) const;
+  int64_t Pushed() const { return Counter(ir::kRingPushed); }
+  int64_t Popped() const { return Counter(ir::kRingPopped); }
+  int64_t Counter(int64_t at) const;
+  void SetCounter(int64_t at, int64_t value);
+
+  Name name_;
+  Scalar scalar_;
+  std::vector<int64_t> extents_;
+  ir::Ring ring_;
+  std::vector<std::byte> own_;
+  std::byte* memory_;
+};
+
+}  // namespace kdl::interp

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/verify_rules.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+std::string NestFault(const Op& op, const Module&) {
+  std::vector<AxisId> axes = AxesOf(op.operands());
+  if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlk))
+    return "an operand is no blk";
+  if (axes.size() != op.operands().size()) return "two blks of one axis";
+  const std::vector<Value*>& params = op.region()->params();
+  if (params.size() != op.operands().size() || !AllI64(params).empty())
+    return "not one i64 for each blk";
+  Values yielded = Yielded(op.region());
+  if (yielded.size() != op.results().size()) return "not one yielded value for each result";
+  for (size_t i = 0; i < yielded.size(); ++i) {
+    Type result = op.result(i)->type();
+    bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == axes &&
+                result->scalar == yielded[i]->type()->scalar;
+    if (!fits) return "a result is no tile of what the region yields";
+  }
+  return "";
+}
+
+std::string ElementFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  Values point = op.Segment(ElementOp::at_point);
+  if (point.size() != tile->axes.size())
+    return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
+  bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
+  return fits ? AllI64(point) : "the result is not of the tile's scalar";
+}
+
+std::string PrefetchFault(const Op& op, const Module&) {
+  return AccessFault(op, op.Segment(PrefetchOp::at_tensor)[0]);
+}
+
+std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
+
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
+
+std::string BufferNewFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::Buffer) return "the result is no buffer";
+  int64_t bytes = Bytes(type->scalar);
+  for (Size dim : type->dims) {
+    if (dim->value < 0) return "an extent is negative";
+    if (dim->value > kMaxBufferBytes / std::max<int64_t>(bytes, 1))
+      return "the buffer is too large";
+    bytes *= dim->value;
+  }
+  return "";
+}
+
+std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
+  Type type = buffer->type();
+  if (type->kind != TypeKind::Buffer) return "the buffer is none";
+  if (index.size() != type->dims.size())
+    return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
+  bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
+  if (!fits || element->type()->scalar != type->scalar)
+    return "the element is not of the buffer's scalar";
+  if (!IsVector(element->type()) && !mask.empty()) return "a mask, but no vector";
+  if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
+  return AllI64(index);
+}
+
+std::string BufferLoadFault(const Op& op, const Module&) {
+  return BufferFault(op.operand(0), op.Segment(BufferLoadOp::at_index), op.result(),
+                     op.Segment(BufferLoadOp::at_mask));
+}
+
+std::string BufferStoreFault(const Op& op, const Module&) {
+  return BufferFault(op.operand(1), op.Segment(BufferStoreOp::at_index), op.operand(0),
+                     op.Segment(BufferStoreOp::at_mask));
+}
+
+// -- Vectors -------------------------------------------------------------------------------------
+
+std::string SplatFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
+              result->scalar == op.operand(0)->type()->scalar;
+  return fits ? "" : "the result is no vector of the scalar";
+}
+
+std::string LaneMaskOpFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  if (!IsVector(result) || result->scalar != Scalar::Bool)
+    return "the result is no vector of bools";
+  return AllI64(op.operands());
+}
+
+std::string LaneNumbersFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  return IsVector(result) && result->scalar == Scalar::I64 ? "" : "the result is no vector of i64";
+}
+
+std::string HalfFault(const Op& op, const Module&) {
+  Type whole = op.operand(0)->type();
+  Type half = op.result()->type();
+  if (!IsVector(whole) || Lanes(whole) % 2 != 0) return "the value has no halves";
+  int64_t part = op.attr<AttrKey::Part>();
+  if (part != 0 && part != 1) return fmt::format("there is no part {}", part);
+  bool fits = (IsScalar(half) || IsVector(half)) && half->scalar == whole->scalar &&
+              2 * Lanes(half) == Lanes(whole);
+  return fits ? "" : "the result is not half of the value";
+}
+
+std::string TransposeFault(const Op& op, const Module&) {
+  if (op.operands().empty()) return "there is no row";
+  Type type = op.operand(0)->type();
+  if (!IsVector(type)) return "a row is no vector";
+  auto same = [&](const Value* value) { return value->type() == type; };
+  auto rows = static_cast<size_t>(Lanes(type));
+  if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
+  bool square = op.operands().size() == rows && op.results().size() == rows;
+  if (!square) return fmt::format("not {} rows and results", rows);
+  bool equal = std::all_of(op.operands().begin(), op.operands().end(), same) &&
+               std::all_of(op.results().begin(), op.results().end(), same);
+  return equal ? "" : "rows and results differ in type";
+}
+
+constexpr TypeRule kRules[] = {
+    {OpKind::Nest, &NestFault},
+    {OpKind::Element, &ElementFault},
+    {OpKind::Check, &CheckFault},
+    {OpKind::BufferNew, &BufferNewFault},
+    {OpKind::BufferLoad, &BufferLoadFault},
+    {OpKind::BufferStore, &BufferStoreFault},
+    {OpKind::Prefetch, &PrefetchFault},
+    {OpKind::Splat, &SplatFault},
+    {OpKind::LaneMask, &LaneMaskOpFault},
+    {OpKind::LaneNumbers, &LaneNumbersFault},
+    {OpKind::Half, &HalfFault},
+    {OpKind::Transpose, &TransposeFault},
+};
+
+}  // namespace
+
+std::span<const TypeRule> LoopRules() { return kRules; }
+
+}  // namespace kdl::ir
