@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "core/host_memory.h"
 
@@ -69,13 +70,15 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
-// One block for everything: claim counters, frames, scratch.
+// One block for everything: shares, claim counters, frames, scratch.
 Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kAlignment);
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
-  const std::int64_t claims_at = 0;
-  const std::int64_t frames_at = RoundUp(variant_.claim_count * std::int64_t{8}, kAlignment);
+  const std::int64_t claims_at =
+      RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kAlignment);
+  const std::int64_t frames_at =
+      claims_at + RoundUp(variant_.claim_count * std::int64_t{8}, kAlignment);
   std::int64_t scratch_at = 0;
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
@@ -86,13 +89,13 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 request_.core_num, " cores: their frames of ", frame_bytes_,
                 " bytes each are 2^63 bytes or more");
   }
-  if (bytes == 0) return nullptr;
   *block = scratch.Acquire(bytes);
   if (block->data == nullptr) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
                 request_.core_num, " cores: there are no ", bytes,
                 " bytes left for frames and scratch");
   }
+  shares_ = reinterpret_cast<Share*>(block->data);
   launch_.claims = reinterpret_cast<std::int64_t*>(block->data + claims_at);
   frames_ = block->data + frames_at;
   scratch_ = block->data + scratch_at;
@@ -109,16 +112,29 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
   if (has_barriers()) {
     states_.assign(static_cast<std::size_t>(request_.core_num), CoreState::kRunning);
   }
-  // Neighbouring cores on one worker, yet enough pieces that no worker waits long for another.
+  workers_ = workers;
+  // Enough pieces that no worker waits long for another.
   chunk_ = std::max<std::int64_t>(1, request_.core_num / (std::int64_t{workers} * 8));
   const std::function<void(int)> work = [this](int worker) { Work(worker); };
   do {
-    next_ = 0;
+    DealShares();
     at_barrier_ = 0;
     pool.Run(workers, work);
   } while (at_barrier_ > 0 && error_ == nullptr);
-  if (block.data != nullptr) scratch.GiveBack(block);
+  scratch.GiveBack(block);
   return std::move(error_);
+}
+
+// Neighbouring cores to one worker.
+void CoreRunner::DealShares() {
+  const std::int64_t least = request_.core_num / workers_;
+  const std::int64_t longer = request_.core_num % workers_;
+  std::int64_t begin = 0;
+  for (std::int64_t w = 0; w < workers_; ++w) {
+    const std::int64_t end = begin + least + (w < longer ? 1 : 0);
+    new (&shares_[w]) Share{begin, end};
+    begin = end;
+  }
 }
 
 void CoreRunner::Work(int worker) {
@@ -130,15 +146,18 @@ void CoreRunner::Work(int worker) {
   core.launch = &launch_;
   if (variant_.scratch_bytes > 0) core.scratch = scratch_ + worker * scratch_bytes_;
   if (variant_.footprint_bytes > 0) core.workspace = workspace_ + worker * request_.slice_bytes;
-  const auto count = static_cast<std::uint64_t>(request_.core_num);
-  for (;;) {
-    const std::uint64_t begin = next_.fetch_add(static_cast<std::uint64_t>(chunk_));
-    if (begin >= count) return;
-    const std::uint64_t end = std::min(begin + static_cast<std::uint64_t>(chunk_), count);
-    for (std::uint64_t position = begin; position < end; ++position) {
+  for (int n = 0; n < workers_ && !stopped(); ++n) {
+    RunShare(&shares_[(worker + n) % workers_], &core);
+  }
+}
+
+void CoreRunner::RunShare(Share* share, kdl_core* core) {
+  while (share->next.load(std::memory_order_relaxed) < share->end) {
+    const std::int64_t begin = share->next.fetch_add(chunk_, std::memory_order_relaxed);
+    const std::int64_t end = std::min(begin + chunk_, share->end);
+    for (std::int64_t at = begin; at < end; ++at) {
       if (stopped()) return;
-      const auto at = static_cast<std::int64_t>(position);
-      RunCore(&core, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
+      RunCore(core, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
     }
   }
 }

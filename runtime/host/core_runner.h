@@ -60,9 +60,17 @@ class CoreRunner {
 
  private:
   enum class CoreState : std::uint8_t { kRunning, kDone };
+  // The cores that one worker takes first: the same ones in every launch, so that their memory is
+  // still in its cache. Others take from it once they have none left.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
 
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block);
+  void DealShares();
   void Work(int worker);
+  void RunShare(Share* share, kdl_core* core);
   void RunCore(kdl_core* core, std::int64_t core_id);
   void Stop(std::int64_t core_id, Error error);
   bool has_barriers() const { return (variant_.flags & KDL_VARIANT_SYNC) != 0; }
@@ -74,14 +82,15 @@ class CoreRunner {
   char* workspace_;
   CoreHooks* hooks_;
   kdl_launch launch_;
+  int workers_ = 1;
   // In the borrowed block.
+  Share* shares_ = nullptr;  // one a worker
   char* scratch_ = nullptr;  // a slice a worker
   char* frames_ = nullptr;   // one a core where there are barriers, else one a worker
   std::int64_t scratch_bytes_ = 0;
   std::int64_t frame_bytes_ = 0;
   std::int64_t chunk_ = 1;
   std::vector<CoreState> states_;  // by core, where there are barriers
-  alignas(64) std::atomic<std::uint64_t> next_{0};
   alignas(64) std::atomic<std::int64_t> at_barrier_{0};
   std::mutex error_mutex_;
   std::int64_t error_core_ = 0;

@@ -103,10 +103,11 @@ void* WorkerPool::ThreadMain(void* argument) {
 }
 
 void WorkerPool::WorkUntilStopped() {
+  const int thread = ++numbered_;
   std::uint32_t last_job = 0;
   int worker = 0;
   while (!stop_) {
-    if (!Spin([&] { return stop_ || TryJoin(&last_job, &worker); })) {
+    if (!Spin([&] { return stop_ || TryJoin(thread, &last_job, &worker); })) {
       Park(last_job);
       continue;
     }
@@ -121,14 +122,15 @@ void WorkerPool::WorkUntilStopped() {
 }
 
 // Joins the present job unless it is closed, full, or the one that this thread has had.
-bool WorkerPool::TryJoin(std::uint32_t* last_job, int* worker) {
+bool WorkerPool::TryJoin(int thread, std::uint32_t* last_job, int* worker) {
   Job job = job_.load();
   while (job.number != *last_job && job.joined < job.limit) {
     Job joined = job;
     ++joined.joined;
     if (job_.compare_exchange_weak(job, joined)) {
       *last_job = job.number;
-      *worker = joined.joined;
+      const bool all_may = job.limit == workers_ - 1;
+      *worker = all_may ? thread : joined.joined;
       return true;
     }
   }

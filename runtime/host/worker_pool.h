@@ -25,8 +25,8 @@ class WorkerPool {
 
   int workers() const { return workers_; }
 
-  // Calls work(n) on this thread with n = 0, and with n = 1, 2, … on up to workers - 1 threads that
-  // come in time; returns when all these calls have. So `work` must take its tasks from a shared
+  // Calls work(n) on this thread with n = 0, and with other n below `workers` on the threads that
+  // come in time, where all may come each with the same n every time; returns when all these calls have. So `work` must take its tasks from a shared
   // list, and the list must be empty when work(0) returns. One job runs at a time; others wait.
   void Run(int workers, const std::function<void(int)>& work);
 
@@ -41,7 +41,7 @@ class WorkerPool {
   static void* ThreadMain(void* argument);
   void StartThreads();
   void WorkUntilStopped();
-  bool TryJoin(std::uint32_t* last_job, int* worker);
+  bool TryJoin(int thread, std::uint32_t* last_job, int* worker);
   void Park(std::uint32_t last_job);
   void WaitForJoined(int joined);
 
@@ -50,10 +50,12 @@ class WorkerPool {
   std::mutex run_mutex_;  // held while a job runs
   std::vector<pthread_t> threads_;
   bool started_ = false;
-  const std::function<void(int)>* work_ = nullptr;  // of the open job
+  std::atomic<int> numbered_{0};  // threads that have their number
 
+  // In one cache line, which brings a thread all that it needs to begin.
   alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
-  alignas(64) std::atomic<int> left_{0};  // threads that have finished with the job
+  const std::function<void(int)>* work_ = nullptr;  // of the open job
+  alignas(64) std::atomic<int> left_{0};            // threads that have finished with the job
   std::atomic<bool> stop_{false};
 
   std::mutex park_mutex_;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
@@ -109,6 +111,34 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   return free;
 }
 
+/// Which dimension of the stored tensors a binder walks, the outermost one; binders that none is stored along come last.
+size_t StoredDimension(Op* op, const Value* binder) {
+  size_t least = SIZE_MAX;
+  ir::Walk(op->region(), [&](Op* inner) {
+    auto store = ir::DynAs<ir::StoreOp>(inner);
+    if (!store) return;
+    ir::Access access = inner->attr<ir::AttrKey::Access>();
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      for (const ir::AccessTerm& term : access.dims[d].terms) {
+        if (store->index()[term.operand] == binder) least = std::min(least, d);
+      }
+    }
+  });
+  return least;
+}
+
+/// The binders' numbers in the order in which they are split for the cores. Cores that have whole rows of what they store
+/// stay out of each other's way: next to lines that one core writes, its processor fetches more than those.
+std::vector<size_t> SplitOrder(Op* op) {
+  const std::vector<Value*>& binders = op->region()->params();
+  std::vector<size_t> order(binders.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return StoredDimension(op, binders[a]) < StoredDimension(op, binders[b]);
+  });
+  return order;
+}
+
 class Dealer {
  public:
   Dealer(ir::Module& module, ir::Function& kernel, const ir::TargetFacts& facts)
@@ -197,7 +227,7 @@ int64_t Dealer::Granule(const Op* op, const Value* binder) const {
 }
 
 /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
-/// allows where that gives every core work: the last binder first, down to a granule.
+/// allows where that gives every core work, down to a granule.
 std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
   const std::vector<Value*>& binders = op->region()->params();
   std::vector<Value*> sizes;
@@ -209,7 +239,7 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
     counts.push_back(AtLeastOne(range.Count()));
     total = builder_.Binary(OpKind::Mul, total, counts[b]);
   }
-  for (size_t b = binders.size(); b-- > 0;) {
+  for (size_t b : SplitOrder(op)) {
     if (!IsFree(kernel_, binders[b]) || ExtentOf(binders[b]) == 1) continue;
     BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     Value* length = AtLeastOne(range.Length());

@@ -113,10 +113,13 @@ class Chain {
     }
   }
 
-  /// The largest blocks, then what is left of them: by fours where that saves much, then one by one.
+  /// The largest blocks, then what is left of them: by fours and twos where that saves much, then one by one.
   static std::vector<int64_t> Heights(int64_t largest) {
-    if (largest == 1) return {1};
-    return largest >= 8 ? std::vector<int64_t>{largest, 4, 1} : std::vector<int64_t>{largest, 1};
+    std::vector<int64_t> heights = {largest};
+    for (int64_t less : {4, 2, 1}) {
+      if (2 * less <= largest) heights.push_back(less);
+    }
+    return heights;
   }
 
   void StoreBlock(Shape shape, const Piece& piece) {
