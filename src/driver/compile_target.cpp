@@ -14,6 +14,7 @@
 #include "ir/builder.h"
 #include "ir/equal.h"
 #include "ir/printer.h"
+#include "passes/diagnostics.h"
 #include "support/check.h"
 
 namespace kdl::driver {
@@ -96,6 +97,19 @@ bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
   return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features;
 }
 
+bool RefuseStages(Compilation& c, const ir::Module& module) {
+  for (const ir::Function* function : module.functions()) {
+    for (const ir::Op* op : *function->body) {
+      if (op->kind() != ir::OpKind::Stage) continue;
+      const ir::Loc& loc = op->loc();
+      Span span = c.sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
+      c.diagnostics.Report(passes::diag::StagesNotBuilt, span, function->name.text());
+      return true;
+    }
+  }
+  return false;
+}
+
 PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", target.facts.cpu));
   code.target = std::move(target);
@@ -106,6 +120,7 @@ PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& 
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
+  if (RefuseStages(c, *code.module)) return PipelineEnd::Failed;
   return passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
 }
 

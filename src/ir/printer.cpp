@@ -208,7 +208,7 @@ void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
       text_ += "@" + NameText(std::get<Name>(value).text());
       break;
     case AttrForm::Axes:
-      text_ += in_braces ? "(" + axes() + ")" : axes();
+      text_ += in_braces || std::get<AxisList>(value).empty() ? "(" + axes() + ")" : axes();
       break;
     case AttrForm::Access:
       text_ += AccessText(op, std::get<Access>(value));

@@ -267,9 +267,12 @@ std::optional<Name> OpReader::ReadSymbol() {
   return name->name.empty() ? Name() : reader_.Intern(name->name);
 }
 
+/// `i, j`; `(i, j)` in braces; `()` where there are none.
 std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   if (in_braces && !cursor_.Sign("(")) return std::nullopt;
   AxisList axes;
+  bool open = in_braces || cursor_.TrySign("(");
+  if (open && cursor_.TrySign(")")) return axes;
   do {
     std::optional<AxisId> axis = ReadAxis(reader_);
     if (!axis) return std::nullopt;

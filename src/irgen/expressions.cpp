@@ -127,6 +127,7 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
 }
 
 Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
+  if (info.pipe) return Widen(gen, GenPop(gen, *info.pipe, call.span));
   if (info.builtin && info.builtin->lowering == sema::Lowering::Iota)
     return GenIota(gen, info.entity);
   std::vector<Value*> args;

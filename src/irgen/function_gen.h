@@ -11,6 +11,13 @@
 
 namespace kdl::irgen {
 
+/// What a loop walks.
+struct LoopBounds {
+  ir::Value* lo;
+  ir::Value* hi;
+  ir::Value* step;  ///< null: 1, or blocks
+};
+
 /// What one function's generation shares: where ops go, and what each source name stands for at this point.
 /// Narrow floats: a value under a name, in a tensor or passed to a fn has its own type; the value of an expression is
 /// the f32 that it computes in (see Widen and Round).
@@ -25,6 +32,8 @@ struct FunctionGen {
   std::unordered_map<const sema::Entity*, ir::Value*> values;
   std::unordered_map<const sema::Entity*, ir::Value*> blks;  ///< of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
+  /// Of a domain, by dimension: made where it is declared.
+  std::unordered_map<const sema::Entity*, std::vector<LoopBounds>> domains;
 
   /// The conditions of the `if` expressions around: elements for which one does not hold must not trap.
   struct Guard {
@@ -92,6 +101,14 @@ void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block);
 // loops.cpp
 void GenFor(FunctionGen& gen, const syntax::ForStmt& loop);
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch);
+void GenDomain(FunctionGen& gen, const sema::Entity* domain);
+
+// pipes.cpp
+void GenPipe(FunctionGen& gen, const sema::Entity* pipe);
+void GenStage(FunctionGen& gen, const syntax::StageStmt& stage);
+void GenPush(FunctionGen& gen, const sema::PipeInfo& push, Span span);
+/// The tile, as it lies in the pipe.
+ir::Value* GenPop(FunctionGen& gen, const sema::PipeInfo& pop, Span span);
 
 // programs.cpp
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);

@@ -131,7 +131,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
   ir::Function& function = *module_.AddFunction(KindOf(checked.item->function_kind), name);
   FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body),
-                  {},      {},       {},      {}};
+                  {},      {},       {},      {},       {}};
   function.loc = gen.LocOf(checked.item->name.span);
   function.exported = checked.item->exported;
   function.doc = checked.item->doc;

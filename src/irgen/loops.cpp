@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "irgen/function_gen.h"
@@ -69,30 +71,35 @@ void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
   }
 }
 
-struct Bounds {
-  Value* lo;
-  Value* hi;
-};
-
-Bounds BoundsOfRange(FunctionGen& gen, const sema::Entity* range) {
-  const sema::RangeFacts& facts = range->range;
+LoopBounds BoundsOfRange(FunctionGen& gen, const sema::RangeFacts& facts) {
   ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   if (facts.parent) {
     Value* blk = gen.blks.at(facts.parent);
     Value* lo = gen.builder.Make(OpKind::BlkStart, {blk}, i64);
     Value* size = gen.builder.Make(OpKind::BlkSize, {blk}, i64);
-    return {lo, gen.builder.Binary(OpKind::Add, lo, size)};
+    return {lo, gen.builder.Binary(OpKind::Add, lo, size), nullptr};
   }
   if (facts.domain) {
-    return {gen.builder.I64(0), gen.builder.Make(OpKind::SizeOf, {}, i64,
-                                                 {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)})};
+    Value* zero = gen.builder.I64(0);
+    Value* size =
+        gen.builder.Make(OpKind::SizeOf, {}, i64, {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)});
+    return {zero, size, nullptr};
   }
-  return {facts.lo ? GenIndex(gen, facts.lo) : gen.builder.I64(0), GenIndex(gen, facts.hi)};
+  Value* lo = facts.lo ? GenIndex(gen, facts.lo) : gen.builder.I64(0);
+  return {lo, GenIndex(gen, facts.hi), nullptr};
 }
 
-Bounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
-  if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder);
-  return {binder->lo ? GenIndex(gen, binder->lo) : gen.builder.I64(0), GenIndex(gen, binder->hi)};
+LoopBounds BoundsOfIndices(FunctionGen& gen, const syntax::Expr* lo, const syntax::Expr* hi,
+                           const syntax::Expr* step) {
+  Value* first = lo ? GenIndex(gen, lo) : gen.builder.I64(0);
+  Value* end = GenIndex(gen, hi);
+  return {first, end, step ? GenIndex(gen, step) : nullptr};
+}
+
+LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
+  if (binder->of) return gen.domains.at(binder->of)[binder->position];
+  if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder->range);
+  return BoundsOfIndices(gen, binder->lo, binder->hi, binder->step);
 }
 
 /// The region's parameter for a binder: its blk, or its index.
@@ -105,15 +112,28 @@ void AddBinder(FunctionGen& gen, ir::Block* region, const sema::Entity* binder) 
   }
 }
 
+/// A name of its own for each domain of the function: two of one name are walked alike.
+Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
+  int before = 0;
+  for (const sema::Entity* entity : gen.checked.entities) {
+    bool same = entity->kind == sema::EntityKind::Domain && entity->name == domain->name;
+    before += same && entity->number < domain->number ? 1 : 0;
+  }
+  if (before == 0) return domain->name;
+  return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
+}
+
 void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders) {
   std::vector<Value*> bounds;
   for (const sema::Entity* binder : binders) {
-    Bounds b = BoundsOf(gen, binder);
+    LoopBounds b = BoundsOf(gen, binder);
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }
-  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {},
-                                  {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)});
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)};
+  if (const sema::Entity* domain = binders[0]->of)
+    attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
+  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
   for (const sema::Entity* binder : binders) AddBinder(gen, op->region(), binder);
   gen.builder.SetInsertionPoint(op->region());
   GenBlock(gen, *loop.body);
@@ -126,13 +146,13 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
                  const Vars& vars) {
   if (depth == binders.size()) return GenBlock(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
-  Bounds bounds = BoundsOf(gen, binder);
+  LoopBounds bounds = BoundsOf(gen, binder);
   std::vector<Value*> inits = Present(gen, vars);
   ir::Op* op;
   if (binder->kind == sema::EntityKind::Range) {
     op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits));
   } else {
-    Value* step = binder->step ? GenIndex(gen, binder->step) : gen.builder.I64(1);
+    Value* step = bounds.step ? bounds.step : gen.builder.I64(1);
     op =
         gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
   }
@@ -166,6 +186,15 @@ void GenFor(FunctionGen& gen, const syntax::ForStmt& loop) {
   const Vars& binders = gen.checked.Info(&loop).entities;
   if (loop.is_spmd) return GenSpmd(gen, loop, binders);
   GenLoopNest(gen, loop, binders, 0, AssignedOutside(gen, {loop.body}));
+}
+
+void GenDomain(FunctionGen& gen, const sema::Entity* domain) {
+  std::vector<LoopBounds> bounds;
+  for (const sema::WalkFacts& walk : domain->walks) {
+    bounds.push_back(walk.blocked ? BoundsOfRange(gen, walk.range)
+                                  : BoundsOfIndices(gen, walk.lo, walk.hi, walk.step));
+  }
+  gen.domains[domain] = std::move(bounds);
 }
 
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {

@@ -87,6 +87,13 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   gen.blks[entity] = blk;
 }
 
+/// A push, or a pop whose tile nobody wants.
+void GenCallStmt(FunctionGen& gen, const syntax::CallExpr& call) {
+  const sema::PipeInfo& access = *gen.Info(&call).pipe;
+  if (access.pushes) return GenPush(gen, access, call.span);
+  GenPop(gen, access, call.span);
+}
+
 /// A fn ends with its only return.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
   Value* value = Round(gen, GenExpr(gen, statement.value), gen.checked.result.scalar);
@@ -116,6 +123,18 @@ void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
         break;
       case syntax::StmtKind::Range:
         GenRange(gen, syntax::As<syntax::RangeStmt>(stmt));
+        break;
+      case syntax::StmtKind::Domain:
+        GenDomain(gen, gen.checked.Info(stmt).entities.at(0));
+        break;
+      case syntax::StmtKind::Pipe:
+        GenPipe(gen, gen.checked.Info(stmt).entities.at(0));
+        break;
+      case syntax::StmtKind::Stage:
+        GenStage(gen, syntax::As<syntax::StageStmt>(stmt));
+        break;
+      case syntax::StmtKind::Call:
+        GenCallStmt(gen, *syntax::As<syntax::CallStmt>(stmt).call);
         break;
       case syntax::StmtKind::Return:
         GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));

@@ -9,6 +9,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/groups.h"
+#include "sema/pipes.h"
 #include "sema/reductions.h"
 #include "sema/resolve.h"
 
@@ -245,10 +246,7 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
 }  // namespace
 
 Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
-  if (call.receiver != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::Methods, call.span, call.callee.name.text());
-    return Type{};
-  }
+  if (call.receiver != nullptr) return CheckMethod(state, call, info);
   const Entity* entity = state.scopes.Find(call.callee.name);
   if (entity != nullptr && entity->kind == EntityKind::Fn) {
     return CheckFnCall(state, call, entity, info);

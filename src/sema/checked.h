@@ -69,6 +69,14 @@ struct ReduceInfo {
 
 enum class RangeField : uint8_t { Start, Size, Index };
 
+/// `q.push(tile, i, j)` or `q.pop(i, j)`.
+struct PipeInfo {
+  bool pushes = false;
+  const Entity* pipe = nullptr;
+  const syntax::Expr* tile = nullptr;  ///< of a push
+  std::vector<const Entity*> ranges;   ///< by position, each once
+};
+
 /// What is known of an expression. Fields that do not apply are null.
 /// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (the
 /// whole expression is that size, as `type.scalar`), then the kind of the expression:
@@ -76,7 +84,8 @@ enum class RangeField : uint8_t { Start, Size, Index };
 ///           an i64 tile) or builtin (core_id, core_num)
 ///   Call    builtin and, where that is elementary, callee; else callee, a fn. The operands have
 ///           one scalar type (of a fn: those of its parameters) and broadcast to `type.ranges`;
-///           iota: entity is the range; clamp and the like: see builtins.def
+///           iota: entity is the range; clamp and the like: see builtins.def;
+///           a push or pop: pipe
 ///   Field   entity is the range, field what is asked of it
 ///   Index   index        Reduce  reduce
 ///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
@@ -90,6 +99,7 @@ struct ExprInfo {
   const CheckedFunction* callee = nullptr;
   const IndexInfo* index = nullptr;
   const ReduceInfo* reduce = nullptr;
+  const PipeInfo* pipe = nullptr;
   RangeField field = RangeField::Start;
 };
 
@@ -117,7 +127,7 @@ struct LaunchInfo {
 };
 
 /// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
-/// ScalarBinder; Range: the range. An assignment's target is described by its expression: a Name
+/// ScalarBinder; Range, Domain, Pipe, Stage: what it declares. An assignment's target is described by its expression: a Name
 /// with a Var, or an Index; its `type` is what the value is broadcast to.
 struct StmtInfo {
   std::vector<const Entity*> entities;

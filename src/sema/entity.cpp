@@ -29,6 +29,9 @@ std::string ToString(const Type& type) {
       return "a range";
     case TypeKind::String:
       return "a text";
+    case TypeKind::Nothing:
+      return "nothing";
+    case TypeKind::Pipe:
     case TypeKind::Value:
     case TypeKind::Tensor:
       break;

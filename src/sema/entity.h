@@ -19,8 +19,9 @@ namespace kdl::sema {
   X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
   X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
   X(Let, "a let") X(Var, "a var") X(Range, "a range") X(ScalarBinder, "a loop index")           \
-  X(LocalTensor, "a tensor") X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel")          \
-  X(Program, "a program") X(Auxiliary, "an equation's name")
+  X(LocalTensor, "a tensor") X(Domain, "a domain") X(Pipe, "a pipe") X(Stage, "a stage")        \
+  X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel") X(Program, "a program")             \
+  X(Auxiliary, "an equation's name")
 // clang-format on
 #define KDL_KIND(name, text) name,
 enum class EntityKind : uint8_t { KDL_ENTITIES(KDL_KIND) };
@@ -35,15 +36,17 @@ enum class TypeKind : uint8_t {
   FloatLiteral,  ///< never a final type
   Value,         ///< a scalar where `ranges` is empty, else a tile
   Tensor,
-  Range,  ///< of a Range entity
+  Range,    ///< of a Range entity
+  Pipe,     ///< of a Pipe entity
+  Nothing,  ///< of a call that has no result
   String,
 };
 
 struct Type {
   TypeKind kind = TypeKind::Error;
-  Scalar scalar = Scalar::I32;        ///< Value, Tensor
+  Scalar scalar = Scalar::I32;        ///< Value, Tensor, Pipe
   std::vector<const Entity*> ranges;  ///< Value: each once, ascending by Entity::number
-  std::vector<Size> dims;             ///< Tensor: outermost first
+  std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: by position
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
@@ -66,6 +69,15 @@ struct RangeFacts {
   const Entity* parent = nullptr;
   /// `range d in D max m`: one block is all; a domain above `extent` is a launch error.
   bool whole = false;
+};
+
+/// What a binder, or a dimension of a domain, walks: the blocks of a range, or single indices.
+struct WalkFacts {
+  bool blocked = false;
+  RangeFacts range;                  ///< where blocked
+  const syntax::Expr* lo = nullptr;  ///< else, as hi
+  const syntax::Expr* hi = nullptr;
+  const syntax::Expr* step = nullptr;  ///< may be null: 1
 };
 
 enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias };
@@ -97,6 +109,10 @@ struct Entity {
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< ScalarBinder; may be null: 1
+  const Entity* of = nullptr;          ///< Range, ScalarBinder: the Domain that it walks, if any
+  uint32_t position = 0;               ///< which dimension of that
+  std::vector<WalkFacts> walks;        ///< Domain: its dimensions
+  int64_t depth = 1;                   ///< Pipe: what `@depth` asks for
   uint32_t param = 0;                  ///< TensorParam, ScalarParam: which
   const Entity* on = nullptr;          ///< TensorParam, LocalTensor: a Device; may be null
   bool in_spmd = false;                ///< Range, ScalarBinder: a binder of `spmd for`

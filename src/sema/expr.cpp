@@ -121,9 +121,12 @@ KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name,
     case EntityKind::Var:
     case EntityKind::ScalarBinder:
     case EntityKind::LocalTensor:
+    case EntityKind::Pipe:
     case EntityKind::Auxiliary:
       return entity->type;
     case EntityKind::TypeGeneric:
+    case EntityKind::Domain:
+    case EntityKind::Stage:
     case EntityKind::Device:
     case EntityKind::Fn:
     case EntityKind::Kernel:
@@ -458,6 +461,14 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
     case TypeKind::Tensor:
       state.diagnostics.Report(diag::TensorAsValue, expr->span, text, ToString(type))
           .Help(fmt::format("index it: {}[…]", text));
+      break;
+    case TypeKind::Pipe:
+      state.diagnostics.Report(diag::PipeAsValue, expr->span, text)
+          .Help(fmt::format("take a tile from it: {}.pop(…)", text));
+      break;
+    case TypeKind::Nothing:
+      state.diagnostics.Report(diag::ResultOfNothing, expr->span, text)
+          .Help("write it as a statement of its own");
       break;
     default:
       state.diagnostics.Report(diag::TextAsValue, expr->span);

@@ -11,6 +11,7 @@
 #include "sema/expr.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/stages.h"
 
 namespace kdl::sema {
 
@@ -329,6 +330,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     }
     info.index = access;
     info.entity = base.entity;
+    RecordTensorUse(state, base.entity, index.span, stored);
     if (stored) CheckStored(state, *access);
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
     if (on_host) ReportUnsupported(state.diagnostics, Feature::HostAccess, index.span);

@@ -7,6 +7,7 @@
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
 #include "sema/expr.h"
+#include "sema/extents.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stmt.h"
@@ -21,71 +22,6 @@ using syntax::Extent;
 using syntax::ForStmt;
 using syntax::FunctionKind;
 
-/// A block's size: known when code is made, and above 0. Null, reported, where it is not.
-Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view what) {
-  bool at_run_time = AnyOf(expr, [&](const Expr* inner) {
-    const auto* name = syntax::DynAs<syntax::NameExpr>(inner);
-    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
-    if (entity == nullptr || IsFaulty(*entity)) return false;
-    return entity->kind != EntityKind::Const && entity->kind != EntityKind::IntGeneric;
-  });
-  if (at_run_time) {
-    state.diagnostics.Report(diag::BlockSizeNotStatic, expr->span, what, Quote(state, expr))
-        .Help("take an integer parameter, for example `BN: int = auto`");
-    return nullptr;
-  }
-  Size size = CheckSize(state, expr, what);
-  if (size == nullptr) return nullptr;
-  SizeTable& sizes = state.module.sizes;
-  std::optional<int64_t> value = ConstantDifference(sizes, size, sizes.Constant(0));
-  if (value && *value <= 0) {
-    state.diagnostics.Report(diag::BlockSizeNotPositive, expr->span, what, *value);
-    return nullptr;
-  }
-  return size;
-}
-
-/// The range that `for kk in k by 16` splits, or null.
-const Entity* SplitRange(FunctionState& state, const Extent& extent) {
-  const auto* name = syntax::DynAs<syntax::NameExpr>(extent.hi);
-  if (name == nullptr || extent.lo != nullptr) return nullptr;
-  const Entity* entity = state.scopes.Find(name->name);
-  return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
-}
-
-/// What stands in the place of both bounds has no meaning: a faulty name, a list.
-bool IsFaultyDomain(FunctionState& state, const Extent& extent) {
-  if (extent.hi->kind == syntax::ExprKind::List) {
-    ReportUnsupported(state.diagnostics, Feature::Lists, extent.hi->span);
-    return true;
-  }
-  const auto* name = syntax::DynAs<syntax::NameExpr>(extent.hi);
-  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
-  return entity != nullptr && IsFaulty(*entity);
-}
-
-struct Bounds {
-  bool ok = false;
-  Size domain = nullptr;  ///< where they are 0..domain
-};
-
-Bounds CheckBounds(FunctionState& state, const Extent& extent) {
-  bool ok = true;
-  bool from_zero = extent.lo == nullptr;
-  if (extent.lo != nullptr) {
-    ok = !CheckInteger(state, extent.lo, "a loop's bound").is_error();
-    Size lo = state.fn.exprs[extent.lo].size;
-    from_zero = ok && lo != nullptr && IsConstant(lo, 0);
-  }
-  ok = !CheckInteger(state, extent.hi, "a loop's bound").is_error() && ok;
-  Size hi = state.fn.exprs[extent.hi].size;
-  if (ok && hi != nullptr && IsConstant(hi) && from_zero && hi->value < 0) {
-    state.diagnostics.Report(diag::NegativeSize, extent.hi->span, hi->value);
-    return {};
-  }
-  return {ok, ok && from_zero ? hi : nullptr};
-}
-
 Entity* DeclareRange(FunctionState& state, const syntax::Ident& name, const RangeFacts& facts) {
   Entity* entity = Declare(state, EntityKind::Range, name);
   entity->type.kind = TypeKind::Range;
@@ -93,63 +29,24 @@ Entity* DeclareRange(FunctionState& state, const syntax::Ident& name, const Rang
   return entity;
 }
 
-Entity* BindRange(FunctionState& state, const Binder& binder) {
-  const Extent& extent = binder.extent;
-  if (state.kind() == FunctionKind::Program) {
-    state.diagnostics.Report(diag::RangeInProgram, binder.span, binder.name.name.text())
-        .Help("a program counts: `for r in 0..n`");
-    return nullptr;
-  }
-  if (extent.step != nullptr) {
-    state.diagnostics.Report(diag::StepWithBy, extent.step->span);
-    return nullptr;
-  }
-  RangeFacts facts;
-  facts.extent = CheckBlockSize(state, extent.by, "a block size");
-  facts.parent = SplitRange(state, extent);
-  bool ok = facts.extent != nullptr;
-  if (facts.parent == nullptr) {
-    Bounds bounds = CheckBounds(state, extent);
-    ok = ok && bounds.ok;
-    facts.domain = bounds.domain;
-    facts.lo = extent.lo;
-    facts.hi = extent.hi;
-  } else if (IsFaulty(*facts.parent)) {
-    ok = false;
-  }
-  return ok ? DeclareRange(state, binder.name, facts) : nullptr;
-}
-
-Entity* BindScalar(FunctionState& state, const Binder& binder) {
-  const Extent& extent = binder.extent;
-  if (extent.lo == nullptr) {
-    state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, Quote(state, extent.hi))
-        .Help(fmt::format("write `{0} in {1} by 16` for blocks, `{0} in 0..{1}` for single indices",
-                          binder.name.name.text(), Quote(state, extent.hi)));
-    return nullptr;
-  }
-  bool ok = CheckBounds(state, extent).ok;
-  if (extent.step != nullptr) {
-    ok = !CheckInteger(state, extent.step, "a step").is_error() && ok;
-    Size step = state.fn.exprs[extent.step].size;
-    if (ok && step != nullptr && IsConstant(step) && step->value <= 0) {
-      state.diagnostics.Report(diag::BlockSizeNotPositive, extent.step->span, "a step",
-                               step->value);
-      ok = false;
-    }
-  }
-  if (!ok) return nullptr;
-  Entity* entity = Declare(state, EntityKind::ScalarBinder, binder.name);
+Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFacts& walk) {
+  if (walk.blocked) return DeclareRange(state, name, walk.range);
+  Entity* entity = Declare(state, EntityKind::ScalarBinder, name);
   entity->type = ValueType(Scalar::I64);
-  entity->lo = extent.lo;
-  entity->hi = extent.hi;
-  entity->step = extent.step;
+  entity->lo = walk.lo;
+  entity->hi = walk.hi;
+  entity->step = walk.step;
   return entity;
 }
 
 Entity* Bind(FunctionState& state, const Binder& binder) {
-  if (IsFaultyDomain(state, binder.extent)) return nullptr;
-  return binder.extent.by != nullptr ? BindRange(state, binder) : BindScalar(state, binder);
+  if (binder.extent.by != nullptr && state.kind() == FunctionKind::Program) {
+    state.diagnostics.Report(diag::RangeInProgram, binder.span, binder.name.name.text())
+        .Help("a program counts: `for r in 0..n`");
+    return nullptr;
+  }
+  std::optional<WalkFacts> walk = CheckExtent(state, binder.extent, binder.name.name.text());
+  return walk ? BindWalk(state, binder.name, *walk) : nullptr;
 }
 
 /// Of `spmd for`: the domain is there before any of its binders is.
@@ -195,20 +92,70 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
   return true;
 }
 
-std::vector<const Expr*> BoundsOf(const ForStmt& loop) {
-  std::vector<const Expr*> bounds;
-  for (const Binder& binder : loop.binders) {
-    for (const Expr* expr : {binder.extent.lo, binder.extent.hi, binder.extent.step}) {
-      if (expr != nullptr) bounds.push_back(expr);
-    }
-  }
-  return bounds;
+/// What stands in the place of the domain of `for i, j in blocks` or `for i in blocks`; null where
+/// each binder has an extent of its own.
+const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
+  if (loop.domain != nullptr) return &syntax::As<syntax::NameExpr>(loop.domain);
+  const Extent& extent = loop.binders[0].extent;
+  bool alone = loop.binders.size() == 1 && extent.lo == nullptr && extent.by == nullptr &&
+               extent.step == nullptr;
+  const auto* name = alone ? syntax::DynAs<syntax::NameExpr>(extent.hi) : nullptr;
+  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
 }
 
-std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bool is_spmd) {
+/// The domain that the loop walks, one dimension a binder; null, reported, where it is none.
+const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
+                            const syntax::NameExpr& name) {
+  const Entity* domain = Resolve(state, name.name, name.span);
+  if (domain == nullptr || IsFaulty(*domain)) return nullptr;
+  if (domain->kind != EntityKind::Domain) {
+    state.diagnostics.Report(diag::NotADomain, name.span, name.name.text(), Describe(domain->kind))
+        .Note(domain->span, "declared here")
+        .Help("give each binder its own extent: `for i in M by BM, j in N by BN`");
+    return nullptr;
+  }
+  if (domain->walks.size() != loop.binders.size()) {
+    Span binders = loop.binders.front().name.span;
+    binders.end = loop.binders.back().name.span.end;
+    state.diagnostics
+        .Report(diag::DomainBinders, binders, domain->name.text(),
+                Counted(domain->walks.size(), "dimension"), Counted(loop.binders.size(), "name"))
+        .Note(domain->span, "declared here")
+        .Help("bind one name for each of its dimensions");
+    return nullptr;
+  }
+  return domain;
+}
+
+/// Binders over a named domain: new ranges with the extents of its dimensions.
+std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
+                                      const syntax::NameExpr& name, bool is_spmd) {
+  const Entity* domain = ResolveDomain(state, loop, name);
+  std::vector<const Entity*> entities;
+  for (uint32_t i = 0; i < loop.binders.size(); ++i) {
+    if (domain == nullptr) {
+      DeclareFaulty(state, loop.binders[i].name);
+      continue;
+    }
+    const WalkFacts& walk = domain->walks[i];
+    Entity* entity = BindWalk(state, loop.binders[i].name, walk);
+    entity->of = domain;
+    entity->position = i;
+    entity->in_spmd = is_spmd;
+    if (is_spmd && walk.step != nullptr) {
+      ReportUnsupported(state.diagnostics, Feature::SpmdStep, walk.step->span);
+    }
+    entities.push_back(entity);
+  }
+  return entities;
+}
+
+/// Binders with extents of their own.
+std::vector<const Entity*> BindEach(FunctionState& state, const ForStmt& loop, bool is_spmd) {
   std::vector<const Entity*> entities;
   for (const Binder& binder : loop.binders) {
-    Entity* entity = loop.domain == nullptr ? Bind(state, binder) : nullptr;
+    Entity* entity = Bind(state, binder);
     if (entity == nullptr) {
       DeclareFaulty(state, binder.name);
       continue;
@@ -223,6 +170,31 @@ std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bo
   return entities;
 }
 
+std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bool is_spmd) {
+  if (const syntax::NameExpr* name = WalkedName(state, loop)) {
+    return BindDomain(state, loop, *name, is_spmd);
+  }
+  return BindEach(state, loop, is_spmd);
+}
+
+/// All that bounds the loop, where it walks a domain the bounds of that.
+std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
+                                      const std::vector<const Entity*>& binders) {
+  std::vector<const Expr*> bounds;
+  for (const Entity* binder : binders) {
+    if (binder->of == nullptr) continue;
+    for (const Expr* expr : {binder->range.lo, binder->range.hi, binder->lo, binder->hi}) {
+      if (expr != nullptr) bounds.push_back(expr);
+    }
+  }
+  for (const Binder& binder : loop.binders) {
+    if (binder.extent.hi == nullptr) continue;
+    std::vector<const Expr*> own = BoundsOf(binder.extent);
+    bounds.insert(bounds.end(), own.begin(), own.end());
+  }
+  return bounds;
+}
+
 }  // namespace
 
 void ReportDivergent(FunctionState& state, Span head) {
@@ -234,16 +206,12 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   ScopeGuard scope(state.scopes);
   bool is_spmd = loop.is_spmd && MayHoldSpmd(state, loop);
   bool has_binders = is_spmd || !loop.is_spmd || state.kind() == FunctionKind::Kernel;
-  if (loop.domain != nullptr && CheckExpr(state, loop.domain).kind != TypeKind::Error) {
-    state.diagnostics.Report(diag::NotADomain, loop.domain->span, Quote(state, loop.domain))
-        .Help("give each binder its own extent: `for i in M by BM, j in N by BN`");
-  }
   if (has_binders) {
     state.fn.stmts[&loop].entities = BindAll(state, loop, is_spmd);
   } else {
     for (const Binder& binder : loop.binders) DeclareFaulty(state, binder.name);
   }
-  std::vector<const Expr*> bounds = BoundsOf(loop);
+  std::vector<const Expr*> bounds = BoundsOfLoop(loop, state.fn.stmts[&loop].entities);
   int divergent = 0;
   for (const Expr* bound : bounds) divergent |= DependsOnCore(state, bound) ? 1 : 0;
   if (is_spmd) {
@@ -280,6 +248,17 @@ void CheckRange(FunctionState& state, const syntax::RangeStmt& range) {
   }
   if (!ok || facts.extent == nullptr) return DeclareFaulty(state, range.name);
   state.fn.stmts[&range].entities = {DeclareRange(state, range.name, facts)};
+}
+
+void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt) {
+  std::vector<WalkFacts> walks;
+  for (const Extent& dim : stmt.dims) {
+    if (std::optional<WalkFacts> walk = CheckExtent(state, dim, "")) walks.push_back(*walk);
+  }
+  if (walks.size() != stmt.dims.size()) return DeclareFaulty(state, stmt.name);
+  Entity* entity = Declare(state, EntityKind::Domain, stmt.name);
+  entity->walks = std::move(walks);
+  state.fn.stmts[&stmt].entities = {entity};
 }
 
 }  // namespace kdl::sema

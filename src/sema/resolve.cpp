@@ -77,6 +77,7 @@ bool IsFaulty(const Entity& entity) {
     case EntityKind::Range:
     case EntityKind::ScalarBinder:
     case EntityKind::LocalTensor:
+    case EntityKind::Pipe:
     case EntityKind::Auxiliary:
     case EntityKind::Const:
       return entity.type.is_error();

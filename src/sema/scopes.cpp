@@ -23,4 +23,12 @@ std::vector<std::string_view> Scopes::AllNames() const {
   return names;
 }
 
+std::vector<const Entity*> Scopes::All() const {
+  std::vector<const Entity*> entities;
+  for (const Scope& scope : scopes_) {
+    for (const auto& [name, entity] : scope) entities.push_back(entity);
+  }
+  return entities;
+}
+
 }  // namespace kdl::sema

@@ -26,6 +26,8 @@ class Scopes {
   const Scope& items() const { return *items_; }
   size_t depth() const { return scopes_.size(); }
   std::vector<std::string_view> AllNames() const;
+  /// Those of the scopes, in no order; items are not among them.
+  std::vector<const Entity*> All() const;
 
  private:
   const Scope* items_;

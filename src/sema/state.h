@@ -70,6 +70,26 @@ struct ContractState {
   size_t errors_before = 0;                          ///< those reported before the equation
 };
 
+/// Where a stage does something.
+struct StageUse {
+  const Entity* stage = nullptr;  ///< null: nowhere
+  Span span;
+};
+/// A tensor in the stages: the first access, and the first that writes.
+struct TensorUses {
+  StageUse first;
+  bool first_writes = false;
+  StageUse written;
+  bool reported = false;
+};
+/// What the stages of a kernel do, as far as the walk is.
+struct StageState {
+  const Entity* current = nullptr;                     ///< the stage around; null: none
+  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first of each pipe, as pops
+  std::unordered_map<const Entity*, StageUse> pops;
+  std::unordered_map<const Entity*, TensorUses> tensors;
+};
+
 /// Where in a function the walk is.
 struct FunctionState {
   FunctionState(ModuleState& m, FunctionGroup& g, CheckedFunction& f, DiagnosticEngine& d,
@@ -91,7 +111,9 @@ struct FunctionState {
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
   ContractState* contract = nullptr;                     ///< null outside contracts
-  int range_values = 0;  ///< above 0: a range stands for its indices
+  StageState stages;
+  size_t block_depth = 0;  ///< blocks around the statement; 1: the function's own
+  int range_values = 0;    ///< above 0: a range stands for its indices
   int loop_depth = 0;
   bool has_stopped = false;  ///< there were too many errors
   int divergent = 0;         ///< ifs and loops around that differ by core

@@ -10,8 +10,10 @@
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
 #include "sema/expr.h"
+#include "sema/pipes.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/stages.h"
 
 namespace kdl::sema {
 
@@ -60,6 +62,8 @@ std::string_view Describe(FunctionKind kind) {
 void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
     DeclareFaulty(state, domain->name);
+  } else if (const auto* stage = syntax::DynAs<syntax::StageStmt>(stmt)) {
+    DeclareFaulty(state, stage->name);
   } else if (const auto* pipe = syntax::DynAs<syntax::PipeStmt>(stmt)) {
     DeclareFaulty(state, pipe->name);
   } else if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt)) {
@@ -81,12 +85,6 @@ Feature LaterFeature(const Stmt* stmt) {
       return Feature::Break;
     case StmtKind::Continue:
       return Feature::Continue;
-    case StmtKind::Domain:
-      return Feature::Domains;
-    case StmtKind::Pipe:
-      return Feature::Pipes;
-    case StmtKind::Stage:
-      return Feature::Stages;
     case StmtKind::View:
       return Feature::Views;
     case StmtKind::Sync:
@@ -291,7 +289,9 @@ void CheckCallStmt(FunctionState& state, const syntax::CallStmt& stmt) {
     ReportUnsupported(state.diagnostics, Feature::ProgramCalls, call.span);
     return;
   }
-  if (CheckExpr(state, &call).is_error()) return;
+  Type type = CheckExpr(state, &call);
+  bool popped = state.fn.exprs[&call].pipe != nullptr;
+  if (type.is_error() || type.kind == TypeKind::Nothing || popped) return;
   state.diagnostics.Report(diag::UnusedResult, call.span, call.callee.name.text());
 }
 
@@ -317,10 +317,7 @@ bool HasStopped(FunctionState& state, const Stmt* stmt) {
   return true;
 }
 
-void CheckStmt(FunctionState& state, const Stmt* stmt) {
-  if (HasStopped(state, stmt)) return;
-  CheckAttributes(state, stmt->attributes);
-  if (!MayStand(state, stmt)) return;
+void Dispatch(FunctionState& state, const Stmt* stmt) {
   switch (stmt->kind) {
     case StmtKind::Let:
       return CheckLet(state, As<LetStmt>(stmt));
@@ -340,9 +337,23 @@ void CheckStmt(FunctionState& state, const Stmt* stmt) {
       return CheckReturn(state, As<syntax::ReturnStmt>(stmt));
     case StmtKind::Range:
       return CheckRange(state, As<syntax::RangeStmt>(stmt));
+    case StmtKind::Domain:
+      return CheckDomain(state, As<syntax::DomainStmt>(stmt));
+    case StmtKind::Pipe:
+      return CheckPipe(state, As<syntax::PipeStmt>(stmt));
+    case StmtKind::Stage:
+      return CheckStage(state, As<syntax::StageStmt>(stmt));
     default:
       KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
+}
+
+void CheckStmt(FunctionState& state, const Stmt* stmt) {
+  if (HasStopped(state, stmt)) return;
+  CheckAttributes(state, stmt->attributes);
+  if (!MayStand(state, stmt)) return;
+  Dispatch(state, stmt);
+  CheckPipePlaces(state, stmt);
 }
 
 /// A fn's only `return` is its last statement.
@@ -399,13 +410,16 @@ void CheckUniform(FunctionState& state) {
 
 void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   ScopeGuard scope(state.scopes);
+  ++state.block_depth;
   for (const Stmt* stmt : block.stmts) CheckStmt(state, stmt);
+  --state.block_depth;
 }
 
 void CheckBody(FunctionState& state) {
   CheckAttributes(state, state.fn.item->attributes);
   CheckBlock(state, *state.fn.item->body);
   CheckUniform(state);
+  if (state.kind() == FunctionKind::Kernel) CheckBesideStages(state, *state.fn.item->body);
   if (state.kind() == FunctionKind::Fn) {
     CheckReturns(state);
     CheckEarlyReturn(state, *state.fn.item->body, true);
@@ -424,7 +438,8 @@ bool DependsOnCore(FunctionState& state, const Expr* expr) {
     auto info = state.fn.exprs.find(inner);
     if (info == state.fn.exprs.end()) return false;
     const Builtin* builtin = info->second.builtin;
-    return (builtin != nullptr && builtin->kind == BuiltinKind::CoreId) ||
+    bool popped = info->second.pipe != nullptr && state.spmd_depth == 0;
+    return popped || (builtin != nullptr && builtin->kind == BuiltinKind::CoreId) ||
            state.core_dependent.contains(info->second.entity);
   });
 }

@@ -22,6 +22,7 @@ void ReportDivergent(FunctionState& state, Span head);
 // The kinds that have files of their own.
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
+void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
 void CheckLaunch(FunctionState& state, const syntax::LaunchStmt& launch);
 void CheckAssign(FunctionState& state, const syntax::AssignStmt& assign);
 
