@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kdl/program.hpp"
 #include "kdl/scalar.hpp"
 #include "kdl/values.hpp"
 
@@ -61,18 +62,26 @@ class Queue {
   kdl_queue* get() const { return queue_; }
 
   // Runs kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO:
-  // as many as the device holds).
-  Event Launch(const char* kernel, std::int64_t core_num, std::initializer_list<Argument> arguments,
-               const After& after = {}) const {
+  // as many as the device holds). `place`: of the statement in the source, "mlp.kdl:12:5"; errors
+  // of the launch begin with it.
+  Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
+               const After& after = {}, const char* place = nullptr) const {
     const kdl_function* function = nullptr;
-    Check(kdl_context_find_kernel(context_, kernel, &function));
+    Check(kdl_context_find_kernel(context_, kernel, &function), place);
     std::vector<kdl_arg> args;
     for (const Argument& argument : arguments) args.push_back(argument.get());
-    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
-      return kdl_launch_kernel(queue_, function, core_num, args.data(),
+    if (core_num.is_computed && core_num.number == KDL_CORES_AUTO) {
+      const std::string message = std::string("launch of '") + kernel + "': core_num is " +
+                                  std::to_string(core_num.number) +
+                                  "; a launch runs on 1 core or more";
+      Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()), place);
+    }
+    const auto submit = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+      return kdl_launch_kernel(queue_, function, core_num.number, args.data(),
                                static_cast<std::int32_t>(args.size()), nullptr, events, count,
                                done);
-    });
+    };
+    return Enqueue(after, submit, place);
   }
 
   // Copies all elements; `cause` is for the statistics.
@@ -131,11 +140,11 @@ class Queue {
 
  private:
   template <class Submit>
-  static Event Enqueue(const After& after, Submit submit) {
+  static Event Enqueue(const After& after, Submit submit, const char* place = nullptr) {
     std::vector<kdl_event*> events;
     for (const Event& event : after) events.push_back(event.get());
     kdl_event* done = nullptr;
-    Check(submit(events.data(), static_cast<std::int32_t>(events.size()), &done));
+    Check(submit(events.data(), static_cast<std::int32_t>(events.size()), &done), place);
     return Event(done);
   }
 
@@ -195,12 +204,13 @@ class Context {
     return {get(), device};
   }
 
-  // A new row-major tensor with undefined contents.
+  // A new row-major tensor with undefined contents. `place`: as at a launch.
   Tensor Allocate(const Device& device, Element element, const std::vector<std::int64_t>& sizes,
-                  const char* name = "") const {
+                  const char* name = "", const char* place = nullptr) const {
     kdl_array array = {};
     Check(kdl_array_allocate(device.get(), element, static_cast<std::int32_t>(sizes.size()),
-                             sizes.data(), name, &array));
+                             sizes.data(), name, &array),
+          place);
     return Tensor(array);
   }
 

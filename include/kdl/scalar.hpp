@@ -241,43 +241,4 @@ To As(From value) {
   }
 }
 
-// A number of cores that a program computes: the value that stands for `auto` is none.
-inline std::int64_t Cores(std::int64_t core_num) {
-  if (core_num != KDL_CORES_AUTO) return core_num;
-  throw Error(KDL_ERROR_INVALID_ARGUMENT,
-              "core_num is " + std::to_string(core_num) + "; a launch runs on 1 core or more");
-}
-
-// lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
-class Steps {
- public:
-  Steps(std::int64_t lo, std::int64_t hi, std::int64_t step = 1) : lo_(lo), step_(step) {
-    if (step <= 0) {
-      throw Error(KDL_ERROR_TRAP, "step " + std::to_string(step) + " of a loop is not positive");
-    }
-    if (lo < hi) count_ = (detail::Wide(hi) - detail::Wide(lo) - 1) / detail::Wide(step) + 1;
-  }
-
-  struct Iterator {
-    std::int64_t value;
-    std::int64_t step;
-    std::uint64_t left;
-
-    std::int64_t operator*() const { return value; }
-    Iterator& operator++() {
-      value = Add(value, step);
-      --left;
-      return *this;
-    }
-    bool operator!=(const Iterator& other) const { return left != other.left; }
-  };
-  Iterator begin() const { return {lo_, step_, count_}; }
-  Iterator end() const { return {lo_, step_, 0}; }
-
- private:
-  std::int64_t lo_;
-  std::int64_t step_;
-  std::uint64_t count_ = 0;
-};
-
 }  // namespace kdl

@@ -1,4 +1,4 @@
-// What the C++ interface passes around: errors, element kinds, events, tensors, arguments.
+// What the C++ interface passes around: element kinds, events, tensors, arguments.
 #pragma once
 
 #include <algorithm>
@@ -7,44 +7,13 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "kdl/runtime.h"
+#include "kdl/errors.hpp"
 
 namespace kdl {
-
-class Error : public std::runtime_error {
- public:
-  Error(kdl_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  kdl_code code() const { return code_; }
-
- private:
-  kdl_code code_;
-};
-
-// Throws what the C interface gave, if it gave an error.
-inline void Check(kdl_error* error) {
-  if (error == nullptr) return;
-  Error thrown(kdl_error_code(error), kdl_error_message(error));
-  kdl_error_free(error);
-  throw thrown;
-}
-
-// Calls `call` for a C caller: what it throws comes back as an error.
-template <class Call>
-kdl_error* Try(Call call) {
-  try {
-    call();
-    return nullptr;
-  } catch (const Error& error) {
-    return kdl_error_create(error.code(), error.what());
-  } catch (const std::exception& error) {
-    return kdl_error_create(KDL_ERROR_DEVICE, error.what());
-  }
-}
 
 // Element kinds: kdl::f32 and so on; kdl::bool_ for bool.
 enum Element : std::uint8_t {
@@ -230,7 +199,43 @@ class Tensor {
     return Mapping<T>(array_.buffer, offset, static_cast<std::size_t>(count), access);
   }
 
+  // One element, for the host, once `after` has completed. `place` and `text`: of the access in the
+  // source, for errors.
+  template <class T>
+  T Read(std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
+         const char* place, const char* text) const {
+    const std::size_t at = OffsetOf(index, place, text);
+    for (const Event& event : after) event.Wait();
+    return Map<T>(KDL_MAP_READ).elements()[at];
+  }
+  template <class T>
+  void Write(T value, std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
+             const char* place, const char* text) const {
+    const std::size_t at = OffsetOf(index, place, text);
+    for (const Event& event : after) event.Wait();
+    Mapping<T> elements = Map<T>(KDL_MAP_READ_WRITE);
+    elements.elements()[at] = value;
+    elements.Close();
+  }
+
  private:
+  // In elements from the first one; throws where an index is outside.
+  std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
+                       const char* text) const {
+    std::int64_t offset = 0;
+    int dimension = 0;
+    for (const std::int64_t at : index) {
+      if (at < 0 || at >= size(dimension)) {
+        throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: index " + std::to_string(at) +
+                                        " is outside dimension " + std::to_string(dimension) +
+                                        " of size " + std::to_string(size(dimension)) + " in '" +
+                                        text + "'");
+      }
+      offset += at * array_.view.stride[dimension++];
+    }
+    return static_cast<std::size_t>(offset);
+  }
+
   kdl_array array_ = {};
   std::shared_ptr<kdl_buffer> buffer_;
 };

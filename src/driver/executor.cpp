@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -175,6 +176,55 @@ Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest&
                              static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return interp::TransferResult{moved, AddEvent(done)};
+}
+
+Status Executor::WaitFor(const std::vector<EventId>& after) {
+  for (kdl_event* event : Events(after)) {
+    if (Status done = StatusOf(kdl_event_wait(event, -1)); !done.ok()) return done;
+  }
+  return {};
+}
+
+/// Maps the buffer for `use(address of the element, its bytes)`.
+template <class Use>
+Status Executor::WithElement(TensorId tensor, const std::vector<int64_t>& index,
+                             kdl_map_access access, Use use) {
+  const kdl_array& from = array(tensor);
+  const auto* base = static_cast<const char*>(kdl_buffer_address(from.buffer));
+  int64_t offset = 0;
+  for (size_t d = 0; d < index.size(); ++d) offset += index[d] * from.view.stride[d];
+  int64_t bytes = from.view.element_bits / 8;
+  offset = offset * bytes + (static_cast<const char*>(from.view.data) - base);
+  void* data = nullptr;
+  if (Status mapped = StatusOf(kdl_buffer_map(from.buffer, access, &data)); !mapped.ok())
+    return mapped;
+  use(static_cast<char*>(data) + offset, static_cast<size_t>(bytes));
+  return StatusOf(kdl_buffer_unmap(from.buffer));
+}
+
+Result<uint64_t> Executor::Load(TensorId tensor, const std::vector<int64_t>& index,
+                                const std::vector<EventId>& after) {
+  if (Status done = WaitFor(after); !done.ok()) return done.failure();
+  uint64_t bits = 0;
+  Status read = WithElement(tensor, index, KDL_MAP_READ, [&](const char* element, size_t bytes) {
+    std::memcpy(&bits, element, bytes);
+  });
+  return read.ok() ? Result<uint64_t>(bits) : read.failure();
+}
+
+Status Executor::Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
+                       const std::vector<EventId>& after) {
+  if (Status done = WaitFor(after); !done.ok()) return done;
+  return WithElement(tensor, index, KDL_MAP_READ_WRITE,
+                     [&](char* element, size_t bytes) { std::memcpy(element, &bits, bytes); });
+}
+
+Result<int64_t> Executor::Cores(Name device) {
+  Result<kdl_device*> found = DeviceOf(device);
+  if (!found.ok()) return found.failure();
+  kdl_device_facts facts = {};
+  kdl_device_get_facts(*found, &facts);
+  return facts.cores;
 }
 
 Result<EventId> Executor::Mark(Name device, int64_t queue) {

@@ -45,6 +45,11 @@ class Executor final : public interp::ProgramHost {
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
+  Result<uint64_t> Load(interp::TensorId tensor, const std::vector<int64_t>& index,
+                        const std::vector<interp::EventId>& after) override;
+  Status Store(uint64_t bits, interp::TensorId tensor, const std::vector<int64_t>& index,
+               const std::vector<interp::EventId>& after) override;
+  Result<int64_t> Cores(Name device) override;
   Result<interp::EventId> Mark(Name device, int64_t queue) override;
   Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
 
@@ -55,6 +60,10 @@ class Executor final : public interp::ProgramHost {
   interp::EventId AddEvent(kdl_event* event);
   /// An event behind all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
+  Status WaitFor(const std::vector<interp::EventId>& after);
+  template <class Use>
+  Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
+                     kdl_map_access access, Use use);
   std::string RuntimeNameOf(const interp::LaunchRequest& request) const;
   Status Wait();
 

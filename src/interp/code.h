@@ -81,6 +81,7 @@ struct Instruction {
   int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
                                   ///< buffer, a pipe; an alloc's sizes
+  Size faulty = nullptr;          ///< a size of an alloc that divides by zero or leaves 64 bits
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;

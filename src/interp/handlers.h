@@ -74,6 +74,9 @@ void StartStage(Core& core, Activation& here, const Instruction& instruction);
 // program.cpp
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
+void RunHostLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunHostStore(Core& core, Activation& here, const Instruction& instruction);
+void RunDeviceCores(Core& core, Activation& here, const Instruction& instruction);
 void RunMark(Core& core, Activation& here, const Instruction& instruction);
 void RunTransfer(Core& core, Activation& here, const Instruction& instruction);
 void RunLaunch(Core& core, Activation& here, const Instruction& instruction);

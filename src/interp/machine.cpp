@@ -294,6 +294,12 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunFree;
     case OpKind::Transfer:
       return &RunTransfer;
+    case OpKind::HostLoad:
+      return &RunHostLoad;
+    case OpKind::HostStore:
+      return &RunHostStore;
+    case OpKind::DeviceCores:
+      return &RunDeviceCores;
     case OpKind::Mark:
       return &RunMark;
     case OpKind::Launch:

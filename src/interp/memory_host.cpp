@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -91,6 +92,33 @@ Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
   KDL_CHECK(entry.alive, "tensor {} of a program moved after its end", request.tensor.value);
   return TransferResult{Add(Entry(entry)), EventId()};
 }
+
+std::byte* MemoryHost::ElementAt(TensorId tensor, const std::vector<int64_t>& index) {
+  const Entry& entry = tensors_[tensor.value];
+  KDL_CHECK(entry.alive, "tensor {} of a program accessed after its end", tensor.value);
+  int64_t offset = 0;
+  for (size_t d = 0; d < index.size(); ++d) offset += index[d] * entry.view.strides[d];
+  return static_cast<std::byte*>(entry.view.data) + offset * Bytes(entry.view.scalar);
+}
+
+Result<uint64_t> MemoryHost::Load(TensorId tensor, const std::vector<int64_t>& index,
+                                  const std::vector<EventId>&) {
+  if (failed_) return *failed_;
+  uint64_t bits = 0;
+  auto bytes = static_cast<size_t>(Bytes(tensors_[tensor.value].view.scalar));
+  std::memcpy(&bits, ElementAt(tensor, index), bytes);
+  return bits;
+}
+
+Status MemoryHost::Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
+                         const std::vector<EventId>&) {
+  if (failed_) return *failed_;
+  auto bytes = static_cast<size_t>(Bytes(tensors_[tensor.value].view.scalar));
+  std::memcpy(ElementAt(tensor, index), &bits, bytes);
+  return {};
+}
+
+Result<int64_t> MemoryHost::Cores(Name) { return default_core_num_; }
 
 /// Everything ends before its call returns.
 Result<EventId> MemoryHost::Mark(Name, int64_t) { return EventId(); }

@@ -30,6 +30,12 @@ class MemoryHost final : public ProgramHost {
   Result<TensorId> Alloc(const AllocRequest& request) override;
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
+  Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
+                        const std::vector<EventId>& after) override;
+  Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
+               const std::vector<EventId>& after) override;
+  /// Of every device: the number of a launch that does not say.
+  Result<int64_t> Cores(Name device) override;
   Result<EventId> Mark(Name device, int64_t queue) override;
   Result<EventId> Launch(const LaunchRequest& request) override;
 
@@ -40,6 +46,7 @@ class MemoryHost final : public ProgramHost {
     bool alive = true;
   };
   TensorId Add(Entry entry);
+  std::byte* ElementAt(TensorId tensor, const std::vector<int64_t>& index);
 
   const ir::Module* module_;
   int64_t default_core_num_;

@@ -155,8 +155,10 @@ class FunctionPreparer {
         AddPoints(made, AxesOfPositions(op));
         break;
       case OpKind::BufferNew:
-      case OpKind::Alloc:
         AddSizes(made, op.result()->type());
+        break;
+      case OpKind::Alloc:
+        AddCheckedSizes(made, op.result()->type());
         break;
       case OpKind::BufferLoad:
       case OpKind::BufferStore:
@@ -187,6 +189,15 @@ class FunctionPreparer {
 
   void AddSizes(Instruction& made, ir::Type type) {
     for (Size dim : type->dims) made.numbers.push_back(Number(dim, *made.op));
+  }
+
+  /// A size without a value is an error where the op runs, not before.
+  void AddCheckedSizes(Instruction& made, ir::Type type) {
+    for (Size dim : type->dims) {
+      std::optional<int64_t> number = EvaluateChecked(dim, symbols_);
+      if (!number && !made.faulty) made.faulty = dim;
+      made.numbers.push_back(number.value_or(0));
+    }
   }
 
   void AddSpmd(Instruction& made) {

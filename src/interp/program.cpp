@@ -26,12 +26,30 @@ Failure Located(const Instruction& instruction, const Failure& failure) {
           failure.kind};
 }
 
+/// The index of an access; the core traps where it is outside.
+std::vector<int64_t> IndexOf(Core& core, Activation& here, const Instruction& instruction,
+                             size_t segment, const TensorValue& tensor) {
+  std::vector<int64_t> index;
+  size_t first = instruction.op->SegmentBegin(segment);
+  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+    auto at = static_cast<int64_t>(here.scalar(instruction.operands[first + d]));
+    bool inside = at >= 0 && at < tensor.sizes[d];
+    if (!inside && core.state == MachineState::Running) {
+      core.Stop({KDL_TRAP_INDEX, instruction.op, static_cast<int32_t>(d), at, tensor.sizes[d]});
+    }
+    index.push_back(at);
+  }
+  return index;
+}
+
 }  // namespace
 
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   AllocRequest request{op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(),
                        op.result()->type()->scalar, instruction.numbers};
+  if (instruction.faulty)
+    return core.Fail(Located(instruction, {NoValueText(instruction.faulty), FailureKind::User}));
   Result<TensorId> made = core.facts.host->Alloc(request);
   if (!made.ok()) return core.Fail(Located(instruction, made.failure()));
   here.tensor(instruction.results[0]) = {nullptr, request.scalar, request.sizes, {}, *made};
@@ -54,6 +72,31 @@ void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
   moved.id = result->tensor;
   here.tensor(instruction.results[0]) = std::move(moved);
   here.events[instruction.results[1].index] = result->event;
+}
+
+void RunHostLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[0]);
+  std::vector<int64_t> index = IndexOf(core, here, instruction, ir::HostLoadOp::at_index, tensor);
+  if (core.state != MachineState::Running) return;
+  Result<uint64_t> bits = core.facts.host->Load(
+      tensor.id, index, EventsOf(here, instruction, ir::HostLoadOp::at_after));
+  if (!bits.ok()) return core.Fail(Located(instruction, bits.failure()));
+  here.scalar(instruction.results[0]) = *bits;
+}
+
+void RunHostStore(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[1]);
+  std::vector<int64_t> index = IndexOf(core, here, instruction, ir::HostStoreOp::at_index, tensor);
+  if (core.state != MachineState::Running) return;
+  Status stored = core.facts.host->Store(here.scalar(instruction.operands[0]), tensor.id, index,
+                                         EventsOf(here, instruction, ir::HostStoreOp::at_after));
+  if (!stored.ok()) core.Fail(Located(instruction, stored.failure()));
+}
+
+void RunDeviceCores(Core& core, Activation& here, const Instruction& instruction) {
+  Result<int64_t> cores = core.facts.host->Cores(instruction.op->attr<AttrKey::Device>());
+  if (!cores.ok()) return core.Fail(Located(instruction, cores.failure()));
+  here.scalar(instruction.results[0]) = static_cast<uint64_t>(*cores);
 }
 
 void RunMark(Core& core, Activation& here, const Instruction& instruction) {

@@ -62,6 +62,13 @@ class ProgramHost {
   /// The tensor's life ends once `after` has completed.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  /// An element, whose index is inside, once `after` has completed.
+  virtual Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
+                                const std::vector<EventId>& after) = 0;
+  virtual Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
+                       const std::vector<EventId>& after) = 0;
+  /// How many cores the device holds at once.
+  virtual Result<int64_t> Cores(Name device) = 0;
   /// The end of all that the queue was given so far.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
   virtual Result<EventId> Launch(const LaunchRequest& request) = 0;

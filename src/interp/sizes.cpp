@@ -55,10 +55,9 @@ const Dimension* SourceOf(Name name, const std::vector<Dimension>& dimensions) {
 
 Status Check(const Dimension& dimension, const SizeValues& values,
              const std::vector<Dimension>& dimensions) {
-  std::optional<int64_t> needed = Evaluate(dimension.declared, values.AsSymbols());
+  std::optional<int64_t> needed = EvaluateChecked(dimension.declared, values.AsSymbols());
   std::string here = fmt::format("{} dimension {}", SpellingOf(*dimension.param), dimension.number);
-  if (!needed)
-    return Failure{fmt::format("size {} of {} has no value", ToString(dimension.declared), here)};
+  if (!needed) return Failure{fmt::format("{}: {}", here, NoValueText(dimension.declared))};
   if (*needed == dimension.actual) return {};
   if (dimension.declared->kind == SizeKind::Symbol) {
     if (const Dimension* source = SourceOf(dimension.declared->symbol, dimensions)) {

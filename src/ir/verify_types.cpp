@@ -367,6 +367,32 @@ std::string TransferFault(const Op& op, const Module&) {
               : "the results are not the operand's type and an event";
 }
 
+/// An index for each dimension, and an element of the tensor's scalar.
+std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
+  if (!IsTensor(tensor)) return "there is no tensor";
+  if (index.size() != tensor->type()->dims.size())
+    return fmt::format("{} indices for {} dimensions", index.size(), tensor->type()->dims.size());
+  if (std::string fault = AllI64(index); !fault.empty()) return fault;
+  if (!IsScalar(element->type()) || element->type()->scalar != tensor->type()->scalar)
+    return "the element has not the tensor's scalar";
+  return Events(after);
+}
+
+std::string HostLoadFault(const Op& op, const Module&) {
+  return HostAccessFault(op.operand(0), op.result(), op.Segment(HostLoadOp::at_index),
+                         op.Segment(HostLoadOp::at_after));
+}
+
+std::string HostStoreFault(const Op& op, const Module&) {
+  return HostAccessFault(op.operand(1), op.operand(0), op.Segment(HostStoreOp::at_index),
+                         op.Segment(HostStoreOp::at_after));
+}
+
+std::string DeviceCoresFault(const Op& op, const Module&) {
+  bool is_i64 = IsScalar(op.result()->type()) && op.result()->type()->scalar == Scalar::I64;
+  return is_i64 ? "" : "the result is no i64";
+}
+
 std::string MarkFault(const Op& op, const Module&) {
   return op.result()->type()->kind == TypeKind::Event ? "" : "the result is no event";
 }
@@ -421,6 +447,9 @@ constexpr TypeRule kRules[] = {
     {OpKind::Alloc, &AllocFault},
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},
+    {OpKind::HostLoad, &HostLoadFault},
+    {OpKind::HostStore, &HostStoreFault},
+    {OpKind::DeviceCores, &DeviceCoresFault},
     {OpKind::Mark, &MarkFault},
     {OpKind::Launch, &LaunchFault},
 };

@@ -52,6 +52,7 @@ std::vector<Value*> Optional(Value* value) {
 }  // namespace
 
 Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
+  if (gen.function.kind == ir::FunctionKind::Program) return GenHostLoad(gen, expr);
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = gen.values.at(index.base);
   AccessGen access = GenAccess(gen, index);
@@ -70,6 +71,7 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
 }
 
 void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask) {
+  if (gen.function.kind == ir::FunctionKind::Program) return GenHostStore(gen, target, value);
   const sema::IndexInfo& index = *gen.Info(&target).index;
   Value* tensor = gen.values.at(index.base);
   AccessGen access = GenAccess(gen, index);

@@ -23,12 +23,6 @@ bool MentionsGeneric(const FunctionGen& gen, Size size) {
   return size->lhs && (MentionsGeneric(gen, size->lhs) || MentionsGeneric(gen, size->rhs));
 }
 
-Value* GenSize(FunctionGen& gen, Size size) {
-  if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
-  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
-                          {ir::MakeAttr<ir::AttrKey::Size>(size)});
-}
-
 Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
   ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
   return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
@@ -130,6 +124,8 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
   if (info.pipe) return Widen(gen, GenPop(gen, *info.pipe, call.span));
   if (info.builtin && info.builtin->lowering == sema::Lowering::Iota)
     return GenIota(gen, info.entity);
+  if (info.entity && info.entity->kind == sema::EntityKind::Device)
+    return GenDeviceCores(gen, info.entity);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
   return info.callee ? GenFnCall(gen, *info.callee, args) : GenBuiltin(gen, *info.builtin, args);
@@ -142,6 +138,12 @@ Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprI
 }
 
 }  // namespace
+
+Value* GenSize(FunctionGen& gen, Size size) {
+  if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
+  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
+                          {ir::MakeAttr<ir::AttrKey::Size>(size)});
+}
 
 Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
   const sema::ExprInfo& info = gen.Info(expr);

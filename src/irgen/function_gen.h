@@ -76,6 +76,8 @@ void SetName(ir::Value* value, Name name);
 ir::Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr);
 /// Rounded to the expression's own type.
 ir::Value* GenRounded(FunctionGen& gen, const syntax::Expr* expr);
+/// A size as i64.
+ir::Value* GenSize(FunctionGen& gen, Size size);
 /// An integer expression as i64.
 ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 
@@ -111,6 +113,9 @@ void GenPush(FunctionGen& gen, const sema::PipeInfo& push, Span span);
 ir::Value* GenPop(FunctionGen& gen, const sema::PipeInfo& pop, Span span);
 
 // programs.cpp
+ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
+void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
+ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);
 

@@ -27,7 +27,68 @@ Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
   return GenRounded(gen, arg);
 }
 
+Value* ZeroOf(FunctionGen& gen, Scalar scalar) {
+  return IsFloat(scalar) ? gen.builder.Bits(scalar, 0) : gen.builder.Int(scalar, 0);
+}
+
+/// The indices of an element: the sum of each dimension's terms.
+std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
+  std::vector<Value*> indices;
+  for (const sema::IndexDim& dim : index.dims) {
+    Value* sum = nullptr;
+    auto add = [&](Value* term) {
+      sum = sum ? gen.builder.Binary(ir::OpKind::Add, sum, term) : term;
+    };
+    for (const sema::IndexTerm& term : dim.terms) {
+      Value* value = GenIndex(gen, term.value);
+      if (!IsConstant(term.coefficient, 1))
+        value = gen.builder.Binary(ir::OpKind::Mul, GenSize(gen, term.coefficient), value);
+      add(value);
+    }
+    if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
+    indices.push_back(sum);
+  }
+  return indices;
+}
+
 }  // namespace
+
+/// Under the conditions of the `if` expressions around: an element that nobody asks for is not read.
+Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
+  const sema::IndexInfo& index = *gen.Info(&expr).index;
+  Value* tensor = gen.values.at(index.base);
+  ir::Type type = gen.builder.types().ScalarOf(tensor->type()->scalar);
+  auto load = [&] {
+    std::vector<Value*> indices = GenIndices(gen, index);
+    return gen.builder
+        .Create(ir::OpKind::HostLoad, {{tensor}, indices, {}}, {type},
+                {ir::MakeAttr<AttrKey::Text>(gen.TextOf(expr.span))})
+        ->result();
+  };
+  Value* mask = gen.Mask();
+  if (!mask) return load();
+  ir::Op* choice = gen.builder.Create(ir::OpKind::If, {{mask}}, {type});
+  for (size_t r = 0; r < 2; ++r) {
+    gen.builder.SetInsertionPoint(choice->region(r));
+    Value* value = r == 0 ? load() : ZeroOf(gen, type->scalar);
+    gen.builder.Create(ir::OpKind::Yield, {{value}}, {});
+  }
+  gen.builder.SetInsertionPoint(choice->block());
+  return choice->result();
+}
+
+void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value) {
+  const sema::IndexInfo& index = *gen.Info(&target).index;
+  Value* tensor = gen.values.at(index.base);
+  Value* stored = Round(gen, value, tensor->type()->scalar);
+  gen.builder.Create(ir::OpKind::HostStore, {{stored}, {tensor}, GenIndices(gen, index), {}}, {},
+                     {ir::MakeAttr<AttrKey::Text>(gen.TextOf(target.span))});
+}
+
+Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device) {
+  return gen.builder.Make(ir::OpKind::DeviceCores, {}, gen.builder.types().ScalarOf(Scalar::I64),
+                          {ir::MakeAttr<AttrKey::Device>(device->name)});
+}
 
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   const sema::LaunchInfo& launch = *gen.checked.Info(&statement).launch;

@@ -60,11 +60,6 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 
-Value* GenSize(FunctionGen& gen, Size size) {
-  return gen.builder.Make(ir::OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
-                          {ir::MakeAttr<ir::AttrKey::Size>(size)});
-}
-
 /// A trap where `range c in C max 8192;` meets a larger C.
 void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
   Value* bound = gen.builder.Binary(ir::OpKind::Add, GenSize(gen, most), gen.builder.I64(1));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -14,6 +15,7 @@
 // An event does not leave its region, nor live from one turn of a loop to the next. What happened there is in order
 // behind it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
+// The host waits where it reads or writes an element, so nothing has to wait for it.
 // A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
 // lived there already.
 
@@ -72,9 +74,23 @@ bool IsQueued(const Op* op) {
 /// The event of what a queue is given.
 Value* EventOf(const Op* op) { return op->results().back(); }
 
+bool IsHostAccess(const Op* op) {
+  return op->kind() == OpKind::HostLoad || op->kind() == OpKind::HostStore;
+}
+
 size_t AfterSegment(const Op* op) {
-  bool is_launch = op->kind() == OpKind::Launch;
-  return is_launch ? size_t{ir::LaunchOp::at_after} : size_t{ir::TransferOp::at_after};
+  switch (op->kind()) {
+    case OpKind::Launch:
+      return ir::LaunchOp::at_after;
+    case OpKind::Transfer:
+      return ir::TransferOp::at_after;
+    case OpKind::HostLoad:
+      return ir::HostLoadOp::at_after;
+    case OpKind::HostStore:
+      return ir::HostStoreOp::at_after;
+    default:
+      KDL_UNREACHABLE("'{}' is not ordered", op->info().spelling);
+  }
 }
 
 std::span<Value* const> AfterOf(const Op* op) { return op->Segment(AfterSegment(op)); }
@@ -104,6 +120,7 @@ class Ordering {
   void Block(const ir::Block* block, States& states) {
     for (Op* op : *block) {
       if (IsQueued(op)) Order(op, states);
+      if (IsHostAccess(op)) OrderHost(op, states);
       if (op->regions().empty()) continue;
       States before = states;
       if (op->kind() == OpKind::Loop) AddInside(op, before);
@@ -135,6 +152,11 @@ class Ordering {
       touches.push_back({op->result(0), true});
       return touches;
     }
+    if (IsHostAccess(op)) {
+      bool writes = op->kind() == OpKind::HostStore;
+      add(op->operand(writes ? 1 : 0), writes);
+      return touches;
+    }
     ir::LaunchOp launch(const_cast<Op*>(op));
     const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
     KDL_CHECK(kernel, "launch of '{}', which is not in the module",
@@ -147,9 +169,9 @@ class Ordering {
     return touches;
   }
 
-  void Order(Op* op, States& states) {
-    Queue queue = QueueOf(op);
-    std::vector<Touch> touches = TouchesOf(op);
+  /// Makes `op` wait for what touches the same; `queue`: its own, behind which it comes anyway.
+  void WaitForConflicts(Op* op, const std::vector<Touch>& touches, States& states,
+                        std::optional<Queue> queue) {
     std::vector<Access> conflicts;
     for (const Touch& touch : touches) AddConflicts(states[touch.tensor], touch.writes, conflicts);
     std::vector<Value*> after;
@@ -161,6 +183,20 @@ class Ordering {
       }
     }
     SetAfter(op, after);
+  }
+
+  void OrderHost(Op* op, States& states) {
+    std::vector<Touch> touches = TouchesOf(op);
+    WaitForConflicts(op, touches, states, std::nullopt);
+    for (const Touch& touch : touches) {
+      if (touch.writes) states[touch.tensor].clear();
+    }
+  }
+
+  void Order(Op* op, States& states) {
+    Queue queue = QueueOf(op);
+    std::vector<Touch> touches = TouchesOf(op);
+    WaitForConflicts(op, touches, states, queue);
     ++time_;
     for (const Touch& touch : touches)
       Record(states[touch.tensor], {queue, EventOf(op), touch.writes, time_});
@@ -234,7 +270,7 @@ class Ordering {
 /// KIR text may bring an order; it is made anew.
 void DropOrder(const ir::Function& program) {
   ir::Walk(program.body, [](Op* op) {
-    if (IsQueued(op)) SetAfter(op, {});
+    if (IsQueued(op) || IsHostAccess(op)) SetAfter(op, {});
   });
   ir::Walk(program.body, [](Op* op) {
     if (op->kind() == OpKind::Mark && op->result()->uses().empty()) Erase(op);

@@ -162,6 +162,12 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   }
   Type target = CheckTarget(state, assign);
   Type value = CheckValue(state, assign.value);
+  const IndexInfo* element = state.fn.exprs[assign.target].index;
+  if (state.kind() == syntax::FunctionKind::Program && element != nullptr) {
+    const Entity* tensor = element->base;
+    if (assign.op != AssignOp::Set) CheckHostRead(state, tensor, assign.target->span);
+    state.written.insert(tensor);
+  }
   if (assign.condition != nullptr) {
     ReportUnsupported(state.diagnostics, Feature::StoreWhere, assign.condition->span);
   }

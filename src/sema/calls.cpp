@@ -223,11 +223,33 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   return CheckFnArgs(state, call, *callee, args);
 }
 
+/// `cores(d)`: as many cores as the device holds.
+Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
+  if (state.kind() != FunctionKind::Program || state.contract != nullptr) {
+    state.diagnostics.Report(diag::CoresOutsideProgram, call.span)
+        .Help("a kernel knows the number of cores of its launch: core_num");
+    return Type{};
+  }
+  const auto* name =
+      call.args.size() == 1 ? syntax::DynAs<syntax::NameExpr>(call.args[0].value) : nullptr;
+  if (name == nullptr || call.args[0].name || !call.generics.empty()) {
+    state.diagnostics.Report(diag::CoresOfOther, call.span).Help("write cores(d), d a device");
+    return Type{};
+  }
+  const Entity* device = Resolve(state, name->name, name->span);
+  if (device == nullptr) return Type{};
+  if (device->kind != EntityKind::Device) {
+    state.diagnostics.Report(diag::NotADevice, name->span, name->name.text(),
+                             Describe(device->kind));
+    return Type{};
+  }
+  info.entity = device;
+  return ValueType(Scalar::I64);
+}
+
 Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   std::string_view name = call.callee.name.text();
-  if (name == "cores") {
-    ReportUnsupported(state.diagnostics, Feature::Cores, call.span);
-  } else if (name == "copy" || name == "swap" || name == "random") {
+  if (name == "copy" || name == "swap" || name == "random") {
     ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, name);
   } else if (FindReduction(name) || IsLaterReduction(name)) {
     CheckArgs(state, call);
@@ -255,6 +277,7 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (builtin != nullptr && builtin->operands != Operands::None) {
     return CheckBuiltinCall(state, call, *builtin, info);
   }
+  if (entity == nullptr && call.callee.name.text() == "cores") return CheckCores(state, call, info);
   if (entity == nullptr) return ReportUnknownCall(state, call);
   if (IsFaulty(*entity)) return Type{};
   Diagnostic& report = state.diagnostics.Report(diag::NotCallable, call.callee.span,

@@ -12,6 +12,7 @@
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stages.h"
+#include "sema/stmt.h"
 
 namespace kdl::sema {
 
@@ -333,7 +334,9 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     RecordTensorUse(state, base.entity, index.span, stored);
     if (stored) CheckStored(state, *access);
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
-    if (on_host) ReportUnsupported(state.diagnostics, Feature::HostAccess, index.span);
+    if (on_host && !stored) CheckHostRead(state, base.entity, index.span);
+    if (on_host && index.otherwise != nullptr)
+      ReportUnsupported(state.diagnostics, Feature::HostElse, index.otherwise->span);
   } else {
     type = Type{};
   }

@@ -130,6 +130,15 @@ Direction DirectionOf(const FunctionState& state, const Entity& tensor) {
                                                 : Direction::InOut;
 }
 
+/// Whether its elements are undefined here: nothing has written them, not even a turn of the loop before.
+bool IsUndefined(const FunctionState& state, const Entity* tensor) {
+  bool starts_undefined =
+      tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
+  auto depth = state.loop_depth_of.find(tensor);
+  int declared_at = depth == state.loop_depth_of.end() ? 0 : depth->second;
+  return starts_undefined && declared_at == state.loop_depth && !state.written.contains(tensor);
+}
+
 /// What is written may be written and is no other argument; what is read has been written.
 void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                   const Args& args) {
@@ -155,10 +164,7 @@ void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunct
                   kernel.params[j].entity->name.text())
           .Note(call.args[j].value->span, "the other one");
     }
-    bool undefined =
-        tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
-    bool first_pass = undefined && state.loop_depth_of[tensor] == state.loop_depth;
-    if (direction != Direction::Out && first_pass && !state.written.contains(tensor)) {
+    if (direction != Direction::Out && IsUndefined(state, tensor)) {
       state.diagnostics
           .Report(diag::ReadBeforeWrite, span, tensor->name.text(), kernel.entity->name.text())
           .Note(tensor->span, "declared here, with undefined elements")
@@ -378,6 +384,14 @@ const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
 }
 
 }  // namespace
+
+void CheckHostRead(FunctionState& state, const Entity* tensor, Span span) {
+  if (!IsUndefined(state, tensor)) return;
+  state.diagnostics.Report(diag::HostReadBeforeWrite, span, tensor->name.text())
+      .Note(tensor->span, "declared here, with undefined elements")
+      .Help("launch what writes it before this");
+  state.written.insert(tensor);
+}
 
 void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
   const CallExpr& call = *stmt.call;

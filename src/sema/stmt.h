@@ -23,6 +23,8 @@ void ReportDivergent(FunctionState& state, Span head);
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
+/// An element of a tensor is read in a program: something may have written it.
+void CheckHostRead(FunctionState& state, const Entity* tensor, Span span);
 void CheckLaunch(FunctionState& state, const syntax::LaunchStmt& launch);
 void CheckAssign(FunctionState& state, const syntax::AssignStmt& assign);
 

@@ -120,4 +120,31 @@ std::optional<int64_t> Evaluate(Size size,
   return Fold(size->kind, *lhs, *rhs);
 }
 
+std::optional<int64_t> EvaluateChecked(Size size,
+                                       const std::function<std::optional<int64_t>(Name)>& symbol) {
+  if (size->kind == SizeKind::Constant) return size->value;
+  if (size->kind == SizeKind::Symbol) return symbol(size->symbol);
+  std::optional<int64_t> lhs = EvaluateChecked(size->lhs, symbol);
+  std::optional<int64_t> rhs = EvaluateChecked(size->rhs, symbol);
+  if (!lhs || !rhs) return std::nullopt;
+  int64_t value = 0;
+  switch (size->kind) {
+    case SizeKind::Add:
+      return __builtin_add_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Sub:
+      return __builtin_sub_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Mul:
+      return __builtin_mul_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
+    default:
+      if (*rhs == 0 || (*rhs == -1 && *lhs == INT64_MIN)) return std::nullopt;
+      return Fold(size->kind, *lhs, *rhs);
+  }
+}
+
+std::string NoValueText(Size size) {
+  std::string text = ToString(size);
+  if (text.front() == '(') text = text.substr(1, text.size() - 2);
+  return fmt::format("size '{}' divides by zero or leaves 64 bits", text);
+}
+
 }  // namespace kdl

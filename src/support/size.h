@@ -56,6 +56,12 @@ class SizeTable {
 std::optional<int64_t> Evaluate(Size size,
                                 const std::function<std::optional<int64_t>(Name)>& symbol);
 
+/// The same, but nothing where an operation leaves 64 bits.
+std::optional<int64_t> EvaluateChecked(Size size,
+                                       const std::function<std::optional<int64_t>(Name)>& symbol);
+/// What is said of a size that has no value, its symbols being known.
+std::string NoValueText(Size size);
+
 /// floor(a / b) and a - b * floor(a / b), wrapping; b is not 0.
 int64_t FloorDivide(int64_t a, int64_t b);
 int64_t FloorModulo(int64_t a, int64_t b);

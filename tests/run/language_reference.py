@@ -13,6 +13,7 @@ import tempfile
 
 REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "grammar/LANGUAGE.md"
 BLOCK = re.compile(r"^```kdl\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DEVICE = re.compile(r"^device (\w+)", re.MULTILINE)
 ERROR = re.compile(r"^\S*: error: .*$", re.MULTILINE)
 
 
@@ -20,7 +21,9 @@ def complaint(example, folder):
     """What is wrong with an example, or None; and whether it compiled."""
     source = folder / "example.kdl"
     source.write_text(example)
-    done = subprocess.run(["kernelc", "build", "--emit", "header", "-o", str(folder / "out"),
+    # Whatever an example's devices are, it is compiled for this one.
+    devices = [f"--device={name}=host" for name in DEVICE.findall(example)]
+    done = subprocess.run(["kernelc", "build", "--emit", "header", "-o", str(folder / "out"), *devices,
                            str(source)], capture_output=True, text=True, timeout=120)
     if done.returncode == 0:
         return None, True

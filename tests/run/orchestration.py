@@ -43,6 +43,9 @@ CASES = [
     Case("samples/digits/digits.kdl", "classify", {"M": 13, "P": 64, "H": 32, "D": 10}),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}),
+    Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "2"}, ("host", "debug", None)),
+    Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
+    Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]
@@ -58,8 +61,10 @@ def sanitizers():
     return [f"-fsanitize={found[1]}"] if found else []
 
 
-def call(*words, folder):
+def call(*words, folder, may_fail=False):
     done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode == 1 and may_fail:
+        return re.sub(r" \[E\d+\]$", "", done.stderr.splitlines()[0])
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -115,7 +120,8 @@ def caller_text(project, program, params, words):
     bound = ", ".join(f".{name} = {at[name]}" for name, _ in project.devices)
     names = ", ".join(name for name, *_ in params)
     namespace = project.images.removeprefix("kdl_images_")
-    lines.append(f"  {namespace}::{program}(context, {names}, {{{bound}}});")
+    lines += ["  try {", f"    {namespace}::{program}(context, {names}, {{{bound}}});", "  } catch (const kdl::Error& error) {",
+              '    std::fprintf(stderr, "%s\\n", error.what());', "    return 1;", "  }"]
     lines += [f'  MoveOut({name}, "{source_name(name)}");' for name, direction, *_ in params
               if direction in ("out", "inout")]
     by_name = ", ".join(at[name] for name, _ in sorted(project.devices))
@@ -123,7 +129,7 @@ def caller_text(project, program, params, words):
 
 
 def walked(project, case, params, target):
-    """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs."""
+    """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs, or its error."""
     random = np.random.default_rng(1)
     words = ["kernelc", "run", project.source, "-v", "--program", case.program]
     words += ["--target", target] if target else project.bound
@@ -143,7 +149,9 @@ def walked(project, case, params, target):
         if direction != "in":
             outputs.append(name)
             words += ["--out", f"{name}=@{name}.out.npy"]
-    printed = call(*words, folder=project.folder).splitlines(keepends=True)
+    printed = call(*words, folder=project.folder, may_fail=True).splitlines(keepends=True)
+    if ": error: " in printed[0]:
+        return printed[0], {}
     statistics = "".join(line for line in printed if re.match(r"[^ ]+(: launches | -> | memory -> )", line))
     return statistics, {name: np.load(project.folder / f"{name}.out.npy").tobytes() for name in outputs}
 
@@ -157,9 +165,9 @@ def compare(project, case, target, cpp):
     if not caller.exists() or caller.read_text() != text:  # what cases differ in stands in its arguments
         caller.write_text(text)
         project.link(cpp, caller.name, ["-std=c++20"])
-    printed = call("./program", *words.values(), folder=project.folder)
+    printed = call("./program", *words.values(), folder=project.folder, may_fail=True)
     problems = []
-    if printed != statistics or "launches" not in statistics:
+    if printed != statistics or not re.search("launches|: error: ", statistics):
         problems.append(f"statistics:\n{printed}kernelc run:\n{statistics}")
     for name, expected in outputs.items():
         if (project.folder / f"{name}.out").read_bytes() != expected:
@@ -175,7 +183,7 @@ def statement_lines(source):
             inside = True
         elif line == "}":
             inside = False
-        elif inside and re.match(r" +(let|spmd|for|if) ", line.replace("(", " ")):
+        elif inside and re.match(r" +(let|spmd|for|if|\w+\[.*\] \+?=) ", line.replace("(", " ")):
             lines.append(number)
     return lines
 
@@ -185,7 +193,9 @@ def check_places(project):
     if path.suffix == ".kir":  # its statements stand in the golden file
         return []
     text = (project.folder / f"{project.name}.orch.cpp").read_text()
-    found = [int(n) for n in re.findall(rf"// {re.escape(path.name)}:(\d+)$", text, re.MULTILINE)]
+    name = re.escape(path.name)
+    mentions = re.findall(rf'// {name}:(\d+)$|(?:"|/){name}:(\d+):\d+"', text, re.MULTILINE)
+    found = list(dict.fromkeys(int(comment or argument) for comment, argument in mentions))
     expected = statement_lines(path.read_text())
     return [] if found == expected else [f"{path.name}: lines {found}, the statements are on {expected}"]
 

@@ -1,3 +1,4 @@
+#include "kdl/program.hpp"
 #include "kdl/scalar.hpp"
 
 #include <doctest/doctest.h>
@@ -174,12 +175,18 @@ TEST_CASE("steps end below hi, also where the next one leaves 64 bits") {
   CHECK(count(INT64_MIN, INT64_MAX, INT64_MAX) == 3);
 }
 
-TEST_CASE("a step that is not positive, and the number that stands for auto, throw") {
+TEST_CASE("a step that is not positive throws") {
   CHECK_THROWS_WITH_AS(Steps(5, 5, 0), "step 0 of a loop is not positive", Error);
   CHECK_THROWS_AS(Steps(0, 5, INT64_MIN), Error);
-  CHECK(Cores(-1) == -1);  // the launch tells what is wrong with it
-  CHECK_THROWS_WITH_AS(Cores(INT64_MIN),
-                       "core_num is -9223372036854775808; a launch runs on 1 core or more", Error);
+}
+
+TEST_CASE("a size knows whether it divided by zero or left 64 bits") {
+  CHECK((Extent(7) / 2 * 3 - 10 % Extent(-4)).Get("") == 11);
+  CHECK((Extent(-7) / 2).Get("") == -4);
+  CHECK_THROWS_WITH_AS(((Extent(INT64_MAX) + 1 - 1).Get("too large")), "too large", Error);
+  CHECK_THROWS_AS((Extent(INT64_MAX) * 2 / 2).Get("x"), Error);
+  CHECK_THROWS_AS((Extent(INT64_MIN) / -1).Get("x"), Error);
+  CHECK_THROWS_AS((Extent(5) % 0 * 0).Get("x"), Error);
 }
 
 }  // namespace kdl::codegen

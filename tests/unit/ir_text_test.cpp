@@ -96,6 +96,9 @@ program @run dims(%N) (%x: tensor<f32,[N]> inout) {
   %3 = launch @loops.f32 on @npu queue 0 cores(%N) (%1, %0) after(%2) {constants = "BM=8"} : event
   %4 = mark on @npu queue 1 : event
   %5 = launch @loops.f32 on @"" queue 0 (%h, %0) after(%2, %3, %4) : event
+  %6 = device_cores @npu : i64
+  %7 = host_load %h[%6] after(%5) {text = "h[0]"} : f32
+  host_store %7 to %h[%6] after() {text = "h[0]"}
   free %h after(%5)
   return
 }

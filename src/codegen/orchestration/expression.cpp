@@ -157,8 +157,7 @@ std::string Apply(const ir::Op* op, const VariableName& variable) {
 std::string DivisionTrap(const ir::Op* op) {
   ir::Loc loc = op->loc();
   Name source = op->HasAttr(ir::AttrKey::Text) ? op->attr<ir::AttrKey::Text>() : Name();
-  return Quoted(fmt::format("{}:{}:{}: error: division by zero in '{}'", loc.file.text(), loc.line,
-                            loc.column, source.text()));
+  return Quoted(fmt::format("{}: error: division by zero in '{}'", PlaceText(loc), source.text()));
 }
 
 std::string Definition(const ir::Op* op, const VariableName& variable) {
@@ -188,14 +187,32 @@ std::string Expression(const ir::Value* value, const VariableName& variable, Lit
   return Definition(value->def(), variable);
 }
 
-std::string SizeExpression(Size size, const std::function<std::string(Name)>& dim) {
+namespace {
+
+/// Operands that are no leaves have parentheses; the leftmost leaf is a kdl::Extent, which makes all of it one.
+std::string SizeSum(Size size, const std::function<std::string(Name)>& dim, bool leftmost) {
+  if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol) {
+    std::string leaf =
+        size->kind == SizeKind::Symbol ? dim(size->symbol) : std::to_string(size->value);
+    return leftmost ? fmt::format("kdl::Extent({})", leaf) : leaf;
+  }
+  static constexpr std::string_view kOperators[] = {"+", "-", "*", "/", "%"};
+  auto op = kOperators[static_cast<size_t>(size->kind) - static_cast<size_t>(SizeKind::Add)];
+  return fmt::format("({} {} {})", SizeSum(size->lhs, dim, true), op,
+                     SizeSum(size->rhs, dim, false));
+}
+
+}  // namespace
+
+std::string SizeExpression(Size size, const std::function<std::string(Name)>& dim, ir::Loc loc) {
   if (size->kind == SizeKind::Constant) return std::to_string(size->value);
   if (size->kind == SizeKind::Symbol) return dim(size->symbol);
-  static constexpr std::string_view kFunctions[] = {"Add", "Sub", "Mul", "Div", "Rem"};
-  auto function = kFunctions[static_cast<size_t>(size->kind) - static_cast<size_t>(SizeKind::Add)];
-  std::string lhs = SizeExpression(size->lhs, dim);
-  if (IsConstant(size->lhs)) lhs = fmt::format("std::int64_t{{{}}}", lhs);
-  return fmt::format("kdl::{}({}, {})", function, lhs, SizeExpression(size->rhs, dim));
+  std::string trap = fmt::format("{}: error: {}", PlaceText(loc), NoValueText(size));
+  return fmt::format("{}.Get({})", SizeSum(size, dim, true), Quoted(trap));
+}
+
+std::string PlaceText(ir::Loc loc) {
+  return fmt::format("{}:{}:{}", loc.file.text(), loc.line, loc.column);
 }
 
 }  // namespace kdl::codegen

@@ -17,8 +17,11 @@ std::string Expression(const ir::Value* value, const VariableName& variable, Lit
 /// The same, without the variable that `value` itself may have.
 std::string Definition(const ir::Op* op, const VariableName& variable);
 
-/// A size as an std::int64_t expression.
-std::string SizeExpression(Size size, const std::function<std::string(Name)>& dim);
+/// A size as an std::int64_t expression, which throws where the size has no value.
+std::string SizeExpression(Size size, const std::function<std::string(Name)>& dim, ir::Loc loc);
+
+/// `m.kdl:3:9`.
+std::string PlaceText(ir::Loc loc);
 
 /// `"m.kdl:3:9: error: division by zero in 'a / b'"`: what a trap of the op says.
 std::string DivisionTrap(const ir::Op* op);

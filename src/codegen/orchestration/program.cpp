@@ -147,7 +147,7 @@ class ProgramPrinter {
                                Quoted(fmt::format("{}: {}", param.param->value->name().text(),
                                                   param.declared)),
                                ElementText(type->scalar)),
-                   SizeTexts(type), "});");
+                   SizeTexts(type, function_.loc), "});");
     }
   }
 
@@ -163,11 +163,11 @@ class ProgramPrinter {
     KDL_UNREACHABLE("no parameter gives the size '{}'", dim.text());
   }
 
-  std::vector<std::string> SizeTexts(ir::Type type) const {
+  std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const {
     std::vector<std::string> texts;
     texts.reserve(type->dims.size());
     for (Size size : type->dims) {
-      texts.push_back(SizeExpression(size, [this](Name dim) { return dims_.at(dim); }));
+      texts.push_back(SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, loc));
     }
     return texts;
   }
@@ -215,6 +215,12 @@ class ProgramPrinter {
     return fmt::format("  // {}:{}", file.substr(file.rfind('/') + 1), loc.line);
   }
 
+  /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
+  std::string FailurePlace(const Op* op) {
+    said_.insert({op->loc().file.text(), op->loc().line});
+    return Quoted(PlaceText(op->loc()));
+  }
+
   void PrintBlock(const ir::Block* block) {
     for (const Op* op : *block) {
       if (needs_.Has(op)) PrintOp(op);
@@ -229,6 +235,12 @@ class ProgramPrinter {
         return writer_.Line(variables_.at(op->operand(0)) + " = {};");
       case OpKind::Transfer:
         return PrintTransfer(op);
+      case OpKind::HostLoad:
+        return PrintHostLoad(op);
+      case OpKind::HostStore:
+        return PrintHostStore(op);
+      case OpKind::DeviceCores:
+        return PrintDeviceCores(op);
       case OpKind::Mark:
         return PrintMark(op);
       case OpKind::Launch:
@@ -276,7 +288,8 @@ class ProgramPrinter {
     const std::string& variable = NameOf(op->result(), name.text());
     writer_.List(fmt::format("kdl::Tensor {} = {}.Allocate({}, {}, {{", variable, own_.context,
                              devices_.at(op->attr<AttrKey::Device>()), ElementText(type->scalar)),
-                 SizeTexts(type), fmt::format("}}, {});{}", Quoted(name.text()), Place(op)));
+                 SizeTexts(type, op->loc()),
+                 fmt::format("}}, {}, {});", Quoted(name.text()), FailurePlace(op)));
   }
 
   std::string QueueText(kdl::Name device, int64_t queue) const {
@@ -302,6 +315,51 @@ class ProgramPrinter {
     writer_.List(fmt::format("auto [{}, {}] = {}.Transfer(", tensor, event,
                              QueueText(device, op->attr<AttrKey::Queue>())),
                  items, ");" + Place(op));
+  }
+
+  /// `{i, j}`, the events that are waited for, the place and the access as written.
+  std::vector<std::string> AccessItems(const Op* op, std::span<Value* const> index,
+                                       std::span<Value* const> after) {
+    std::vector<std::string> indices;
+    for (const Value* i : index) indices.push_back(Unwrapped(Text(i, LiteralStyle::Plain)));
+    std::vector<std::string> items;
+    AddBraced(items, indices);
+    AppendEvents(items, after);
+    if (after.empty()) items.emplace_back("{}");
+    items.push_back(FailurePlace(op));
+    items.push_back(Quoted(op->attr<AttrKey::Text>().text()));
+    return items;
+  }
+
+  void PrintHostLoad(const Op* op) {
+    ir::HostLoadOp load(const_cast<Op*>(op));
+    const std::string& tensor = variables_.at(load.tensor());
+    std::string type = CppType(op->result()->type()->scalar);
+    std::string head;
+    if (needs_.Uses(op->result()) > 0) {
+      head = fmt::format("const {} {} = ", type,
+                         NameOf(op->result(), Wanted(op->result(), tensor + "_element")));
+    }
+    writer_.List(fmt::format("{}{}.Read<{}>(", head, tensor, type),
+                 AccessItems(op, load.index(), load.after()), ");");
+  }
+
+  void PrintHostStore(const Op* op) {
+    ir::HostStoreOp store(const_cast<Op*>(op));
+    std::vector<std::string> items = {Unwrapped(Text(store.value(), LiteralStyle::Typed))};
+    for (std::string& item : AccessItems(op, store.index(), store.after()))
+      items.push_back(std::move(item));
+    writer_.List(variables_.at(store.tensor()) + ".Write(", items, ");");
+  }
+
+  void PrintDeviceCores(const Op* op) {
+    std::string text = devices_.at(op->attr<AttrKey::Device>()) + ".cores()";
+    if (op->result()->name().empty()) {
+      variables_[op->result()] = text;
+      return;
+    }
+    const std::string& name = NameOf(op->result(), op->result()->name().text());
+    writer_.Line(fmt::format("const std::int64_t {} = {};{}", name, text, Place(op)));
   }
 
   /// It belongs to the statement of the launch that waits for it, which tells the place.
@@ -331,7 +389,11 @@ class ProgramPrinter {
     std::vector<std::string> items = {Quoted(LaunchName(module_, op)), CoresText(launch)};
     AddBraced(items, args);
     AppendEvents(items, launch.after());
-    writer_.List(head, items, ");" + Place(op));
+    if (op->loc().line != 0) {
+      if (launch.after().empty()) items.emplace_back("{}");
+      items.push_back(FailurePlace(op));
+    }
+    writer_.List(head, items, ");");
   }
 
   std::string CoresText(const ir::LaunchOp& launch) const {

@@ -1,0 +1,49 @@
+// Errors of the C interface as exceptions, and back.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "kdl/runtime.h"
+
+namespace kdl {
+
+class Error : public std::runtime_error {
+ public:
+  Error(kdl_code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  kdl_code code() const { return code_; }
+
+ private:
+  kdl_code code_;
+};
+
+// Throws what the C interface gave, if it gave an error.
+inline void Check(kdl_error* error) {
+  if (error == nullptr) return;
+  Error thrown(kdl_error_code(error), kdl_error_message(error));
+  kdl_error_free(error);
+  throw thrown;
+}
+
+// The same; before the message goes the place of the statement in the source, where there is one.
+inline void Check(kdl_error* error, const char* place) {
+  if (error == nullptr || place == nullptr) return Check(error);
+  Error thrown(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
+  kdl_error_free(error);
+  throw thrown;
+}
+
+// Calls `call` for a C caller: what it throws comes back as an error.
+template <class Call>
+kdl_error* Try(Call call) {
+  try {
+    call();
+    return nullptr;
+  } catch (const Error& error) {
+    return kdl_error_create(error.code(), error.what());
+  } catch (const std::exception& error) {
+    return kdl_error_create(KDL_ERROR_DEVICE, error.what());
+  }
+}
+
+}  // namespace kdl

@@ -1,0 +1,104 @@
+// What compiled programs count with: numbers of cores, sizes, steps of loops.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kdl/errors.hpp"
+
+namespace kdl {
+
+// A launch's number of cores. A caller's KDL_CORES_AUTO stands for as many as the device holds; a
+// number that a program computes, Cores(n), is what it is.
+struct CoreNum {
+  CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
+  std::int64_t number;
+  bool is_computed = false;
+};
+inline CoreNum Cores(std::int64_t core_num) {
+  CoreNum computed(core_num);
+  computed.is_computed = true;
+  return computed;
+}
+
+// A size as it is computed: `Extent(M) * K + 1` knows whether it divided by zero or left 64 bits.
+class Extent {
+ public:
+  Extent(std::int64_t value) : value_(value) {}  // NOLINT: implicit
+
+  // The value; throws `trap` where there is none.
+  std::int64_t Get(const char* trap) const {
+    if (is_valid_) return value_;
+    throw Error(KDL_ERROR_TRAP, trap);
+  }
+
+  friend Extent operator+(Extent a, Extent b) {
+    return a.Then(b, !__builtin_add_overflow(a.value_, b.value_, &a.value_));
+  }
+  friend Extent operator-(Extent a, Extent b) {
+    return a.Then(b, !__builtin_sub_overflow(a.value_, b.value_, &a.value_));
+  }
+  friend Extent operator*(Extent a, Extent b) {
+    return a.Then(b, !__builtin_mul_overflow(a.value_, b.value_, &a.value_));
+  }
+  friend Extent operator/(Extent a, Extent b) {
+    if (!a.Divides(b)) return a.Then(b, false);
+    const bool inexact = a.value_ % b.value_ != 0 && (a.value_ < 0) != (b.value_ < 0);
+    a.value_ = a.value_ / b.value_ - (inexact ? 1 : 0);
+    return a.Then(b, true);
+  }
+  friend Extent operator%(Extent a, Extent b) {
+    if (!a.Divides(b)) return a.Then(b, false);
+    const std::int64_t rest = a.value_ % b.value_;
+    a.value_ = rest != 0 && (rest < 0) != (b.value_ < 0) ? rest + b.value_ : rest;
+    return a.Then(b, true);
+  }
+
+ private:
+  bool Divides(Extent b) const { return b.value_ != 0 && (b.value_ != -1 || value_ != INT64_MIN); }
+  Extent Then(Extent b, bool ok) const {
+    Extent result = *this;
+    result.is_valid_ = is_valid_ && b.is_valid_ && ok;
+    return result;
+  }
+
+  std::int64_t value_;
+  bool is_valid_ = true;
+};
+
+// lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
+class Steps {
+ public:
+  Steps(std::int64_t lo, std::int64_t hi, std::int64_t step = 1) : lo_(lo), step_(step) {
+    if (step <= 0) {
+      throw Error(KDL_ERROR_TRAP, "step " + std::to_string(step) + " of a loop is not positive");
+    }
+    if (lo < hi)
+      count_ = (static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo) - 1) /
+                   static_cast<std::uint64_t>(step) +
+               1;
+  }
+
+  struct Iterator {
+    std::int64_t value;
+    std::int64_t step;
+    std::uint64_t left;
+
+    std::int64_t operator*() const { return value; }
+    Iterator& operator++() {
+      __builtin_add_overflow(value, step, &value);  // past the last one it may wrap
+      --left;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return left != other.left; }
+  };
+  Iterator begin() const { return {lo_, step_, count_}; }
+  Iterator end() const { return {lo_, step_, 0}; }
+
+ private:
+  std::int64_t lo_;
+  std::int64_t step_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace kdl
