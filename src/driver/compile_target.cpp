@@ -110,18 +110,25 @@ bool RefuseStages(Compilation& c, const ir::Module& module) {
   return false;
 }
 
+passes::PipeMode PipesOf(const Options& options) {
+  if (options.pipes == "buffered") return passes::PipeMode::Buffered;
+  return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
+}
+
 PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", target.facts.cpu));
   code.target = std::move(target);
   code.module = CopyModule(*c.module);
-  passes::PassContext context{*code.module, c.diagnostics, c.sources, &code.target.facts,
-                              code.target.selector.get()};
+  passes::PassContext context{
+      *code.module,      c.diagnostics, c.sources, &code.target.facts, code.target.selector.get(),
+      PipesOf(c.options)};
   passes::PassOptions pass_options = PassOptionsOf(c);
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
-  if (RefuseStages(c, *code.module)) return PipelineEnd::Failed;
-  return passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
+  end = passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
+  if (end == PipelineEnd::Done && RefuseStages(c, *code.module)) return PipelineEnd::Failed;
+  return end;
 }
 
 }  // namespace

@@ -213,6 +213,10 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
                        "text or json");
   }
+  if (options.pipes != "auto" && options.pipes != "buffered" && options.pipes != "fused") {
+    diagnostics.Report(diag::BadOptionValue, {}, "--pipes", options.pipes,
+                       "buffered, fused or auto");
+  }
   if (options.opt_level && (*options.opt_level < 0 || *options.opt_level > 3)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--opt-level", fmt::to_string(*options.opt_level),
                        "0, 1, 2 or 3");

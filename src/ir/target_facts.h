@@ -22,7 +22,8 @@ struct TargetFacts {
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
   int64_t cache_line_bytes = 64;
-  bool exact = true;  ///< agrees with the interpreter to the bit
+  bool pipes_on_chip = false;  ///< pipes need no memory of the program's
+  bool exact = true;           ///< agrees with the interpreter to the bit
 };
 
 /// A block of accumulators that is `columns` vectors wide may be so many rows high: they, a vector a column and one of a

@@ -24,10 +24,12 @@ class Binder {
   }
 
   ir::Type Bound(ir::Type type) const {
-    if (type->kind != ir::TypeKind::Tensor) return type;
+    bool is_pipe = type->kind == ir::TypeKind::Pipe;
+    if (!is_pipe && type->kind != ir::TypeKind::Tensor) return type;
     std::vector<Size> dims;
     for (Size dim : type->dims) dims.push_back(Bound(dim));
-    return types_.Tensor(type->scalar, std::move(dims));
+    return is_pipe ? types_.Pipe(type->scalar, std::move(dims))
+                   : types_.Tensor(type->scalar, std::move(dims));
   }
 
   /// A size without open generics becomes plain i64 arithmetic on the dims.

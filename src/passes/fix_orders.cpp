@@ -64,11 +64,17 @@ Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
                                                              : Verdict::NotLast;
 }
 
+/// A popped tile's last position is its last index.
+Verdict JudgePop(const Op* pop, ir::AxisId axis) {
+  return pop->attr<ir::AttrKey::Axes>().back() == axis ? Verdict::LastInAll : Verdict::NotLast;
+}
+
 /// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
 Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second || !HasAxis(value, axis)) return Verdict::NoTensorHasIt;
   if (def->kind() == OpKind::Snapshot || !def->regions().empty()) return Verdict::NoTensorHasIt;
+  if (def->kind() == OpKind::Pop) return JudgePop(def, axis);
   Verdict verdict = Verdict::NoTensorHasIt;
   if (auto load = ir::DynAs<ir::LoadOp>(def)) {
     verdict = JudgeLoad(*load, axis);

@@ -29,6 +29,9 @@ enum Fact : uint32_t {
   kCanonical = 1 << 8,
   kNestsFormed = 1 << 9,
   kLoopLevel = 1 << 10,
+  kRingsPlaced = 1 << 11,
+  kWorkspaceInjected = 1 << 12,
+  kSlotsOpen = 1 << 13,
 };
 
 enum class PassKind : uint8_t {
@@ -74,13 +77,18 @@ constexpr uint32_t kAfterModulePipeline =
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target: down to loops over scalars and scratch.
-inline constexpr std::array kLoweringPipeline = {PassKind::InlineFunctions, PassKind::Deal,
-                                                 PassKind::WidenOperands,   PassKind::Canonicalize,
-                                                 PassKind::FormNests,       PassKind::ExpandTiles,
-                                                 PassKind::Canonicalize};
+inline constexpr std::array kLoweringPipeline = {
+    PassKind::SplitStages,   PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
+    PassKind::FuseStages,    PassKind::OpenSlots,         PassKind::Deal,
+    PassKind::WidenOperands, PassKind::Canonicalize,      PassKind::FormNests,
+    PassKind::ExpandTiles,   PassKind::Canonicalize};
 static_assert(OrderHolds(kModulePipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));
+
+/// How tiles go from stage to stage: through rings in memory, in registers and scratch where the stages are in step, or,
+/// by default, fused where that is possible.
+enum class PipeMode : uint8_t { Auto, Buffered, Fused };
 
 /// What every pass may read, and where it reports.
 struct PassContext {
@@ -89,6 +97,7 @@ struct PassContext {
   const SourceManager& sources;
   const ir::TargetFacts* facts = nullptr;      ///< null in module passes
   const ir::TileSelector* selector = nullptr;  ///< null in module passes
+  PipeMode pipes = PipeMode::Auto;
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

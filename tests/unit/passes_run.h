@@ -16,6 +16,7 @@
 #include "ir/equal.h"
 #include "ir/eval.h"
 #include "ir/printer.h"
+#include "ir/ring.h"
 #include "ir/verifier.h"
 #include "ir_text.h"
 #include "passes/pass_manager.h"
@@ -34,6 +35,7 @@ struct Outcome {
 struct TestKernel {
   ir::ReadText read;
   ir::TargetFacts facts;  ///< of the target that the passes lower for
+  PipeMode pipes = PipeMode::Auto;
 
   explicit TestKernel(std::string text) : read(std::move(text)) {
     REQUIRE_MESSAGE(read.module, read.Errors());
@@ -43,7 +45,7 @@ struct TestKernel {
   std::string Text() const { return ir::Print(*read.module); }
 
   void Apply(PassKind kind) {
-    PassContext context{*read.module, read.diagnostics, read.sources, &facts};
+    PassContext context{*read.module, read.diagnostics, read.sources, &facts, nullptr, pipes};
     PassOptions options;
     options.verify = false;
     RunPipeline({&kind, 1}, context, options);
@@ -83,6 +85,7 @@ inline Outcome RunOn(const TestKernel& test, const Dims& dims, int64_t core_num,
   for (const auto& [name, value] : dims) arguments.constants[name] = value;
   for (const ir::Param& param : kernel.params) {
     ir::Type type = param.value->type();
+    if (type->kind == ir::TypeKind::Workspace) continue;
     if (type->kind != ir::TypeKind::Tensor) {
       arguments.scalars.push_back(Draw(type->scalar, random, false));
       continue;
@@ -131,7 +134,8 @@ struct LoweringRuns {
 /// inputs.
 inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::string& text,
                                      const std::vector<Dims>& shapes,
-                                     std::span<const PassKind> pipeline) {
+                                     std::span<const PassKind> pipeline,
+                                     PipeMode pipes = PipeMode::Auto) {
   struct Run {
     Dims dims;
     int64_t core_num;
@@ -141,6 +145,7 @@ inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::st
   std::vector<Run> runs;
   TestKernel test(text);
   test.facts = facts;
+  test.pipes = pipes;
   for (const Dims& dims : shapes) {
     uint64_t seed = runs.size();
     for (int64_t cores : {1, 3, 1000}) runs.push_back({dims, cores, ++seed, {}});
@@ -172,13 +177,14 @@ inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::st
 
 /// The same for targets with the narrowest and with the widest vectors.
 inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
-                                  std::span<const PassKind> pipeline = kLoweringPipeline) {
+                                  std::span<const PassKind> pipeline = kLoweringPipeline,
+                                  PipeMode pipes = PipeMode::Auto) {
   LoweringRuns counts;
   for (int vector_bits : {128, 512}) {
     ir::TargetFacts facts;
     facts.vector_bits = vector_bits;
     facts.vector_registers = vector_bits == 512 ? 32 : 16;
-    LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline);
+    LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline, pipes);
     counts.ended += runs.ended;
     counts.trapped += runs.trapped;
   }

@@ -146,6 +146,11 @@ void ExpandIf(Expander& e, Op* op) {
   for (size_t r = 0; r < 2; ++r) FillRegion(e, op->region(r), copy->region(r), op->results());
 }
 
+void ExpandStage(Expander& e, const Op* op) {
+  Op* copy = e.b.Create(OpKind::Stage, {}, {}, op->attrs());
+  FillRegion(e, op->region(), copy->region(), {});
+}
+
 std::vector<Value*> ScalarsOf(Expander& e, std::span<Value* const> old) {
   std::vector<Value*> values;
   for (Value* value : old) values.push_back(e.Scalar(value));
@@ -210,6 +215,9 @@ void ExpandOp(Expander& e, Op* op) {
       break;
     case OpKind::If:
       ExpandIf(e, op);
+      break;
+    case OpKind::Stage:
+      ExpandStage(e, op);
       break;
     default:
       ExpandScalarOp(e, op);

@@ -1,0 +1,358 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "ir/builder.h"
+#include "ir/ring.h"
+#include "ir/views.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+
+// fuse-stages: where all stages of a kernel walk their loops in step, one walk does what they did, and what a stage pushed
+// is what the other pops: no pipe is left.
+//
+//   stage { spmd (%i …) { … push %t to %q over i } }      ->   spmd (%i …) { … %t … ; uses of %u become uses of %t }
+//   stage { spmd (%j …) { %u = pop %q over j ; … } }
+//
+// The ops of the stages take turns as the stages would: a stage goes on until it pops what has not been pushed. Loops
+// with pipes in them are entered together, where they have the same bounds and blocks; a pipe is as full behind them as
+// before. Where that does not come out even, the kernel stays as it is.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Block;
+using ir::Op;
+using ir::OpKind;
+using ir::Type;
+using ir::Value;
+
+bool UsesPipes(const Op* op) {
+  auto is_pipe = [](const Value* value) { return value->type()->kind == ir::TypeKind::Pipe; };
+  if (std::any_of(op->operands().begin(), op->operands().end(), is_pipe)) return true;
+  bool found = false;
+  for (const Block* region : op->regions())
+    ir::Walk(region, [&](const Op* inner) { found = found || UsesPipes(inner); });
+  return found;
+}
+
+bool IsLoop(const Op* op) {
+  return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop;
+}
+
+/// The operands that bound a loop, and the parameters of its region that are no carried values.
+size_t BoundCount(const Op* loop) {
+  if (loop->kind() == OpKind::Spmd) return loop->operands().size();
+  return loop->kind() == OpKind::For ? size_t{ir::ForOp::at_inits} : size_t{ir::LoopOp::at_inits};
+}
+size_t BinderCount(const Op* loop) {
+  return loop->kind() == OpKind::Spmd ? loop->region()->params().size() : 1;
+}
+
+/// The pipes that ops below `loop` push to and pop from.
+void CollectPipes(const Op* loop, std::set<const Value*>& pushed, std::set<const Value*>& popped) {
+  ir::Walk(loop->region(), [&](Op* op) {
+    if (auto push = ir::DynAs<ir::PushOp>(op)) pushed.insert(push->pipe());
+    if (auto pop = ir::DynAs<ir::PopOp>(op)) popped.insert(pop->pipe());
+  });
+}
+
+/// What stands for a stage's ops, values and axes in the fused kernel.
+class Fusion {
+ public:
+  Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
+
+  /// Makes `into` from the stages, at its end; false: they are not in step, and `into` is to be thrown away.
+  bool Run(const std::vector<Op*>& stages, Block* into) {
+    std::vector<const Block*> bodies;
+    for (const Op* stage : stages) bodies.push_back(stage->region());
+    b_.SetInsertionPoint(into);
+    return Merge(bodies) && std::all_of(queues_.begin(), queues_.end(),
+                                        [](const auto& queue) { return queue.second.empty(); });
+  }
+
+ private:
+  /// Where a stage is in its block.
+  struct Cursor {
+    Op* op;
+    bool at_end() const { return op->info().has(ir::kTerminator); }
+  };
+  /// A tile on its way, and the axes of the fused kernel that stand for its positions.
+  struct Parcel {
+    Value* tile;
+    ir::AxisList positions;
+    bool operator==(const Parcel&) const = default;
+  };
+  using Queues = std::map<const Value*, std::deque<Parcel>>;
+
+  bool Merge(const std::vector<const Block*>& bodies);
+  bool Step(Cursor& cursor);
+  std::vector<size_t> LoopsInStep(const std::vector<Cursor>& cursors) const;
+  bool SameWalk(const Op* a, const Op* b) const;
+  bool SameBlocks(Type a, Type b) const;
+  Op* MakeMerged(const std::vector<Op*>& loops);
+  void BindParams(const std::vector<Op*>& loops, Op* merged);
+  bool MergeLoops(const std::vector<Op*>& loops);
+  bool SameValue(Value* a, Value* b) const;
+  AxisId AxisFor(AxisId axis) const;
+  Type TypeFor(Type type) const;
+  void Unify(const Value* blk, const Value* with);
+  void CloneOp(const Op* op);
+  void Retype(Op* op);
+  ir::AxisList PositionsOf(const Op* op) const;
+  bool SameQueues(const Queues& before) const;
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  ir::Builder b_;
+  ir::ValueMap values_;
+  std::unordered_map<AxisId, AxisId> axes_;
+  Queues queues_;  ///< of each pipe: what is pushed and not popped
+};
+
+AxisId Fusion::AxisFor(AxisId axis) const {
+  auto found = axes_.find(axis);
+  return found == axes_.end() ? axis : found->second;
+}
+
+Type Fusion::TypeFor(Type type) const {
+  if (type->axes.empty()) return type;
+  if (type->kind == ir::TypeKind::Blk) return module_.types().Blk(AxisFor(type->axes[0]));
+  std::vector<AxisId> axes;
+  for (AxisId axis : type->axes) axes.push_back(AxisFor(axis));
+  return module_.types().Tile(type->scalar, std::move(axes));
+}
+
+ir::AxisList Fusion::PositionsOf(const Op* op) const {
+  ir::AxisList axes = op->attr<AttrKey::Axes>();
+  for (AxisId& axis : axes) axis = AxisFor(axis);
+  return axes;
+}
+
+/// A copy of an op speaks of the fused kernel's axes.
+void Fusion::Retype(Op* op) {
+  for (Value* result : op->results()) result->set_type(TypeFor(result->type()));
+  if (op->HasAttr(AttrKey::Axes)) op->SetAttr(ir::MakeAttr<AttrKey::Axes>(PositionsOf(op)));
+  for (const Block* region : op->regions()) {
+    for (Value* param : region->params()) param->set_type(TypeFor(param->type()));
+    for (Op* inner : *region) Retype(inner);
+  }
+}
+
+void Fusion::CloneOp(const Op* op) { Retype(ir::Clone(op, b_, values_)); }
+
+/// Constants are equal wherever they stand, and so is what is made of them in the same way.
+bool Fusion::SameValue(Value* a, Value* b) const {
+  a = Mapped(values_, a);
+  b = Mapped(values_, b);
+  if (a == b) return true;
+  const Op* x = a->def();
+  const Op* y = b->def();
+  if (!x || !y || x->kind() != y->kind() || !x->info().has(ir::kPure) || x->attrs() != y->attrs())
+    return false;
+  return a->type() == b->type() &&
+         std::equal(x->operands().begin(), x->operands().end(), y->operands().begin(),
+                    y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
+}
+
+/// The same blocks in the same order: loops of one kind with equal bounds and extents.
+bool Fusion::SameWalk(const Op* a, const Op* b) const {
+  if (!IsLoop(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
+  for (size_t i = 0; i < BoundCount(a); ++i) {
+    if (!SameValue(a->operand(i), b->operand(i))) return false;
+  }
+  for (size_t i = 0; i < BinderCount(a); ++i) {
+    if (!SameBlocks(a->region()->param(i)->type(), b->region()->param(i)->type())) return false;
+  }
+  return a->kind() != OpKind::Spmd || a->attr<AttrKey::Deal>() == b->attr<AttrKey::Deal>();
+}
+
+bool Fusion::SameBlocks(Type a, Type b) const {
+  if (a->kind != b->kind) return false;
+  if (a->kind != ir::TypeKind::Blk) return true;
+  const ir::Axis& x = kernel_.axis(a->axes[0]);
+  const ir::Axis& y = kernel_.axis(b->axes[0]);
+  bool same_parent = x.parent.valid() == y.parent.valid() &&
+                     (!x.parent.valid() || AxisFor(x.parent) == AxisFor(y.parent));
+  return x.extent == y.extent && same_parent;
+}
+
+void Fusion::Unify(const Value* blk, const Value* with) {
+  if (blk->type()->kind == ir::TypeKind::Blk && blk->type() != with->type())
+    axes_[blk->type()->axes[0]] = with->type()->axes[0];
+}
+
+/// An empty loop in place of loops of one walk: it carries what all of them carry.
+Op* Fusion::MakeMerged(const std::vector<Op*>& loops) {
+  const Op* first = loops[0];
+  ir::Builder::Segments segments(first->info().operands.size());
+  for (size_t s = 0; s < segments.size(); ++s) {
+    for (Value* value : first->Segment(s)) segments[s].push_back(Mapped(values_, value));
+  }
+  std::vector<Type> types;
+  for (const Op* loop : loops) {
+    for (size_t i = 0; i < loop->results().size(); ++i) {
+      Value* init = loop->operand(BoundCount(loop) + i);
+      if (loop != first) segments.back().push_back(Mapped(values_, init));
+      types.push_back(TypeFor(loop->result(i)->type()));
+    }
+  }
+  Op* merged = b_.Create(first->kind(), segments, types, first->attrs());
+  merged->set_loc(first->loc());
+  return merged;
+}
+
+/// The merged loop's binders and carried values stand for those of the loops.
+void Fusion::BindParams(const std::vector<Op*>& loops, Op* merged) {
+  const Op* first = loops[0];
+  for (size_t i = 0; i < BinderCount(first); ++i) {
+    Value* param = first->region()->param(i);
+    Value* made = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
+    for (const Op* loop : loops) {
+      Unify(loop->region()->param(i), made);
+      values_[loop->region()->param(i)] = made;
+    }
+  }
+  size_t next = 0;
+  for (const Op* loop : loops) {
+    for (Value* result : loop->results()) {
+      const Value* param = loop->region()->param(BinderCount(loop) + result->index());
+      values_[param] = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
+      merged->result(next)->set_name(result->name());
+      values_[result] = merged->result(next++);
+    }
+  }
+}
+
+/// One loop does what all of them do; they are of one walk.
+bool Fusion::MergeLoops(const std::vector<Op*>& loops) {
+  Op* merged = MakeMerged(loops);
+  Block* outer = b_.block();
+  b_.SetInsertionPoint(merged->region());
+  BindParams(loops, merged);
+  std::vector<const Block*> bodies;
+  for (const Op* loop : loops) bodies.push_back(loop->region());
+  auto before = queues_;
+  if (!Merge(bodies) || !SameQueues(before)) return false;
+  std::vector<Value*> yielded;
+  for (const Block* body : bodies) {
+    for (Value* value : body->terminator()->operands()) yielded.push_back(Mapped(values_, value));
+  }
+  b_.Create(OpKind::Yield, {yielded}, {});
+  b_.SetInsertionPoint(outer);
+  return true;
+}
+
+/// Each pipe holds what it held before.
+bool Fusion::SameQueues(const Queues& before) const {
+  auto of = [](const Queues& queues, const Value* pipe) {
+    auto found = queues.find(pipe);
+    return found == queues.end() ? std::deque<Parcel>() : found->second;
+  };
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [&](const auto& queue) { return of(before, queue.first) == queue.second; });
+}
+
+/// One op of a stage, if it can go on by itself.
+bool Fusion::Step(Cursor& cursor) {
+  Op* op = cursor.op;
+  if (auto push = ir::DynAs<ir::PushOp>(op)) {
+    ir::AxisList positions = PositionsOf(op);
+    Value* value = b_.Broadcast(Mapped(values_, push->value()), positions);
+    queues_[push->pipe()].push_back({value, positions});
+  } else if (auto pop = ir::DynAs<ir::PopOp>(op)) {
+    std::deque<Parcel>& queue = queues_[pop->pipe()];
+    if (queue.empty() || queue.front().positions != PositionsOf(op)) return false;
+    values_[pop->result()] = queue.front().tile;
+    queue.pop_front();
+  } else if (UsesPipes(op)) {
+    return false;
+  } else {
+    CloneOp(op);
+  }
+  cursor.op = op->next();
+  return true;
+}
+
+/// The loops before which stages stand that walk alike, and in which every pipe has both of its ends; empty: there are none.
+std::vector<size_t> Fusion::LoopsInStep(const std::vector<Cursor>& cursors) const {
+  for (const Cursor& candidate : cursors) {
+    if (!IsLoop(candidate.op)) continue;
+    std::vector<size_t> group;
+    std::set<const Value*> pushed;
+    std::set<const Value*> popped;
+    for (size_t i = 0; i < cursors.size(); ++i) {
+      if (!SameWalk(candidate.op, cursors[i].op)) continue;
+      group.push_back(i);
+      CollectPipes(cursors[i].op, pushed, popped);
+    }
+    if (!pushed.empty() && pushed == popped) return group;
+  }
+  return {};
+}
+
+bool Fusion::Merge(const std::vector<const Block*>& bodies) {
+  std::vector<Cursor> cursors;
+  for (const Block* body : bodies) cursors.push_back({body->first()});
+  while (true) {
+    bool moved = false;
+    for (Cursor& cursor : cursors) {
+      while (!cursor.at_end() && Step(cursor)) moved = true;
+    }
+    if (std::all_of(cursors.begin(), cursors.end(), [](const Cursor& c) { return c.at_end(); }))
+      return true;
+    if (moved) continue;
+    std::vector<Op*> loops;
+    for (size_t i : LoopsInStep(cursors)) {
+      loops.push_back(cursors[i].op);
+      cursors[i].op = cursors[i].op->next();
+    }
+    if (loops.empty() || !MergeLoops(loops)) return false;
+  }
+}
+
+void EraseAll(const Block* block) {
+  while (block->last()) ir::Erase(block->last());
+}
+
+/// Without pipes nothing needs it.
+void DropWorkspace(ir::Function& kernel) {
+  std::erase_if(kernel.params, [&](const ir::Param& param) {
+    if (param.value->type()->kind != ir::TypeKind::Workspace) return false;
+    kernel.body->EraseParam(param.value->index());
+    return true;
+  });
+}
+
+}  // namespace
+
+void RunFuseStages(PassContext& context, ir::Function& kernel) {
+  std::vector<Op*> stages = OpsOfKind(kernel, OpKind::Stage);
+  if (stages.empty() || context.pipes == PipeMode::Buffered) return;
+  Block* fused = context.module.arena().Make<Block>();
+  fused->set_function(&kernel);
+  if (!Fusion(context.module, kernel).Run(stages, fused)) {
+    EraseAll(fused);
+    if (context.pipes == PipeMode::Fused) {
+      context.diagnostics.Report(diag::NotInStep, context.SpanOf(stages[0]->loc()),
+                                 kernel.base_name());
+    }
+    return;
+  }
+  for (Op* op : *fused) {
+    fused->Remove(op);
+    kernel.body->InsertBefore(op, kernel.body->terminator());
+  }
+  for (Op* stage : stages) ir::Erase(stage);
+  for (Op* pipe : ir::PipesOf(kernel)) ir::Erase(pipe);
+  DropWorkspace(kernel);
+}
+
+}  // namespace kdl::passes

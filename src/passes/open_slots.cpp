@@ -1,0 +1,126 @@
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+
+// open-slots: a tile that travels is written to, and read from, a slot of the ring, which is a tensor while it is held.
+//
+//   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ; commit %s to %q sizes(size of %i)
+//   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
+//                                 … ; release %s to %q, behind the last use of %u in the block
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::MakeAttr;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The elements of a slot that belong to the blocks in scope at `op`: element (start of the blocks) is the slot's first.
+struct SlotIndex {
+  std::vector<Value*> operands;
+  ir::Access access;
+  std::vector<Value*> sizes;
+};
+
+SlotIndex IndexOfSlot(ir::Builder& builder, const Op* op) {
+  SlotIndex index;
+  SizeTable& sizes = builder.types().sizes();
+  ir::Type i64 = builder.types().ScalarOf(Scalar::I64);
+  for (ir::AxisId axis : op->attr<AttrKey::Axes>()) {
+    Value* blk = ir::FindBlk(op, axis);
+    KDL_CHECK(blk, "'{}' over an axis of which no block is in scope", op->info().spelling);
+    auto first = static_cast<uint32_t>(index.operands.size());
+    index.operands.push_back(blk);
+    index.operands.push_back(builder.Make(OpKind::BlkStart, {blk}, i64));
+    index.access.dims.push_back(
+        {{{sizes.Constant(1), first}, {sizes.Constant(-1), first + 1}}, sizes.Constant(0)});
+    index.sizes.push_back(builder.Make(OpKind::BlkSize, {blk}, i64));
+  }
+  return index;
+}
+
+std::vector<ir::Attr> TextOf(const Op* op) {
+  const ir::Attr* text = op->FindAttr(AttrKey::Text);
+  return text ? std::vector{*text} : std::vector<ir::Attr>();
+}
+
+ir::Type SlotType(ir::Builder& builder, const Value* pipe) {
+  return builder.types().Tensor(pipe->type()->scalar, pipe->type()->dims);
+}
+
+std::vector<ir::Attr> ProvenAccess(const SlotIndex& index) {
+  return {MakeAttr<AttrKey::Access>(index.access), MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)};
+}
+
+void OpenPush(ir::Module& module, ir::PushOp push) {
+  ir::Builder builder(module);
+  builder.SetInsertionPoint(push.op);
+  builder.set_loc(push->loc());
+  SlotIndex index = IndexOfSlot(builder, push.op);
+  Value* slot = builder
+                    .Create(OpKind::Acquire, {{push.pipe()}}, {SlotType(builder, push.pipe())},
+                            TextOf(push.op))
+                    ->result();
+  slot->set_name(push.pipe()->name());
+  builder.Create(OpKind::Store, {{push.value()}, {slot}, index.operands, {}}, {},
+                 ProvenAccess(index));
+  builder.Create(OpKind::Commit, {{slot}, {push.pipe()}, index.sizes}, {});
+  ir::Erase(push.op);
+}
+
+/// The op of `block` in which, or in whose regions, the use stands.
+Op* InBlock(Op* user, const ir::Block* block) {
+  while (user->block() != block) user = user->block()->parent();
+  return user;
+}
+
+/// What stands behind the last use of a value in its block; the terminator where that uses it itself.
+Op* BehindLastUse(const Value* value) {
+  const ir::Block* block = value->def()->block();
+  Op* last = value->def();
+  for (const ir::Use& use : value->uses()) {
+    Op* user = InBlock(use.user, block);
+    for (Op* op = last; op; op = op->next()) {
+      if (op == user) last = user;
+    }
+  }
+  return last->info().has(ir::kTerminator) ? last : last->next();
+}
+
+void OpenPop(ir::Module& module, ir::PopOp pop) {
+  ir::Builder builder(module);
+  builder.SetInsertionPoint(pop.op);
+  builder.set_loc(pop->loc());
+  SlotIndex index = IndexOfSlot(builder, pop.op);
+  std::vector<ir::Type> types = {SlotType(builder, pop.pipe())};
+  types.resize(1 + index.sizes.size(), builder.types().ScalarOf(Scalar::I64));
+  Op* wait = builder.Create(OpKind::Wait, {{pop.pipe()}}, types, TextOf(pop.op));
+  Value* slot = wait->result();
+  slot->set_name(pop.pipe()->name());
+  for (size_t i = 0; i < index.sizes.size(); ++i) {
+    builder.Create(OpKind::Match, {{wait->result(i + 1)}, {index.sizes[i]}}, {}, TextOf(pop.op));
+  }
+  Value* tile = builder
+                    .Create(OpKind::Load, {{slot}, index.operands, {}, {}}, {pop.result()->type()},
+                            ProvenAccess(index))
+                    ->result();
+  tile->set_name(pop.result()->name());
+  pop.result()->ReplaceAllUsesWith(tile);
+  builder.SetInsertionPoint(BehindLastUse(tile));
+  builder.Create(OpKind::Release, {{slot}, {pop.pipe()}}, {});
+  ir::Erase(pop.op);
+}
+
+}  // namespace
+
+void RunOpenSlots(PassContext& context, ir::Function& kernel) {
+  for (Op* op : OpsOfKind(kernel, OpKind::Push)) OpenPush(context.module, ir::PushOp(op));
+  for (Op* op : OpsOfKind(kernel, OpKind::Pop)) OpenPop(context.module, ir::PopOp(op));
+}
+
+}  // namespace kdl::passes
