@@ -403,15 +403,18 @@ std::string LaunchFault(const Op& op, const Module& module) {
   if (!kernel || kernel->kind != FunctionKind::Kernel)
     return fmt::format("'{}' is no kernel of the module", callee.text());
   Values arguments = op.Segment(LaunchOp::at_arguments);
-  if (arguments.size() != kernel->params.size()) {
+  std::vector<Type> wanted;  // a workspace is the launch's own matter
+  for (const Param& param : kernel->params) {
+    if (param.value->type()->kind != TypeKind::Workspace) wanted.push_back(param.value->type());
+  }
+  if (arguments.size() != wanted.size()) {
     return fmt::format("{} arguments; '{}' takes {}", arguments.size(), callee.text(),
-                       kernel->params.size());
+                       wanted.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     Type given = arguments[i]->type();
-    Type wanted = kernel->params[i].value->type();
-    bool fits = given->kind == wanted->kind && given->scalar == wanted->scalar &&
-                given->dims.size() == wanted->dims.size() && given->axes.empty();
+    bool fits = given->kind == wanted[i]->kind && given->scalar == wanted[i]->scalar &&
+                given->dims.size() == wanted[i]->dims.size() && given->axes.empty();
     if (!fits) return fmt::format("argument {} has not the parameter's type", i + 1);
   }
   if (std::string fault = AllI64(op.Segment(LaunchOp::at_cores)); !fault.empty())
