@@ -5,6 +5,8 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
+#include "passes/analysis/points.h"
+#include "passes/analysis/reloads.h"
 #include "passes/passes.h"
 #include "support/check.h"
 
@@ -13,6 +15,9 @@
 //   -> nest (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
 // Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
 // and as long as at most one op may trap (the first trap is then the same one).
+// A fold in lanes that reads what a group makes goes behind its nest, which goes on: expand-tiles lets the nest take
+// the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
+// (analysis/reloads.h).
 
 namespace kdl::passes {
 
@@ -24,23 +29,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-AxisList AxesOf(const Op* op) {
-  if (!op->results().empty()) return op->result()->type()->axes;
-  AxisList axes;
-  for (const Value* operand : op->operands()) {
-    if (operand->type()->kind != ir::TypeKind::Tensor)
-      axes = ir::UnionAxes(axes, operand->type()->axes);
-  }
-  return axes;
-}
-
 bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
-
-bool IsMember(const Op* op) {
-  KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before nests are formed");
-  bool pointwise = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota || IsMemory(op);
-  return pointwise && !AxesOf(op).empty();
-}
 
 bool MayTrap(const Op* op) {
   if (IsMemory(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
@@ -69,10 +58,12 @@ bool SameAccess(const Op* a, const Op* b) {
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
-  std::unordered_set<const Op*> set;
+  std::vector<Op*> followers;         ///< folds of what members make: they come behind the nest
+  size_t overtaken = 0;               ///< of them; they stand in front of the last member
+  std::unordered_set<const Op*> set;  ///< of both
 
   bool Accepts(const Op* op) const {
-    if (AxesOf(op) != axes) return false;
+    if (PointAxes(op) != axes || NeedsFollower(op)) return false;
     if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
     return !IsMemory(op) || std::all_of(members.begin(), members.end(),
                                         [&](const Op* other) { return Agree(other, op); });
@@ -90,10 +81,22 @@ struct Group {
                        [&](const Value* v) { return v->def() && set.contains(v->def()); });
   }
 
+  bool NeedsFollower(const Op* op) const {
+    return std::any_of(op->operands().begin(), op->operands().end(), [&](const Value* operand) {
+      return std::find(followers.begin(), followers.end(), operand->def()) != followers.end();
+    });
+  }
+
   void Add(Op* op) {
-    if (members.empty()) axes = AxesOf(op);
+    if (members.empty()) axes = PointAxes(op);
     members.push_back(op);
     set.insert(op);
+    overtaken = followers.size();
+  }
+
+  void Follow(Op* fold) {
+    followers.push_back(fold);
+    set.insert(fold);
   }
 };
 
@@ -106,8 +109,12 @@ AxisList LoopOrder(const Group& group, const AxisOrder& order) {
 /// Rewrites one group into a nest in front of its last member.
 class NestMaker {
  public:
-  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order)
-      : module_(module), group_(group), order_(LoopOrder(group, order)), inner_(module) {}
+  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads)
+      : module_(module),
+        group_(group),
+        reloads_(reloads),
+        order_(LoopOrder(group, order)),
+        inner_(module) {}
 
   void Run() {
     Op* last = group_.members.back();
@@ -134,18 +141,28 @@ class NestMaker {
       nest->result(i)->set_name(leaving[i]->name());
       leaving[i]->ReplaceAllUsesWith(nest->result(i));
     }
+    for (size_t i = 0; i < group_.overtaken; ++i) MoveBefore(group_.followers[i], last);
     for (auto it = group_.members.rbegin(); it != group_.members.rend(); ++it) ir::Erase(*it);
   }
 
  private:
-  /// Results that ops outside the group use.
+  static void MoveBefore(Op* op, Op* place) {
+    ir::Block* block = op->block();
+    block->Remove(op);
+    block->InsertBefore(op, place);
+  }
+
+  bool IsInside(const Op* op) const {
+    return std::find(group_.members.begin(), group_.members.end(), op) != group_.members.end();
+  }
+
+  /// Results that ops outside the nest use.
   std::vector<Value*> Leaving() const {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
       for (Value* result : op->results()) {
-        bool outside =
-            std::any_of(result->uses().begin(), result->uses().end(),
-                        [&](const ir::Use& use) { return !group_.set.contains(use.user); });
+        bool outside = std::any_of(result->uses().begin(), result->uses().end(),
+                                   [&](const ir::Use& use) { return !IsInside(use.user); });
         if (outside) leaving.push_back(result);
       }
     }
@@ -160,11 +177,21 @@ class NestMaker {
     ir::Type type = operand->type();
     if (type->kind == ir::TypeKind::Blk) return Point(type->axes[0]);
     if (!ir::IsTile(type) || type->axes.empty()) return operand;
+    if (Op* load = reloads_.LoadOf(operand)) return Reloaded(load);
     std::vector<Value*> point;
     for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
     Op* element = inner_.Create(OpKind::Element, {{operand}, point},
                                 {module_.types().ScalarOf(type->scalar)});
     return map_[operand] = element->result();
+  }
+
+  Value* Reloaded(Op* load) {
+    const Op* kept = reloads_.KeptTwin(load);
+    if (kept && map_.contains(kept->result())) return map_.at(kept->result());
+    ir::Loc here = inner_.loc();
+    Copy(load);
+    inner_.set_loc(here);
+    return map_.at(load->result());
   }
 
   void Copy(Op* member) {
@@ -190,6 +217,7 @@ class NestMaker {
 
   ir::Module& module_;
   const Group& group_;
+  const Reloads& reloads_;
   AxisList order_;
   ir::Builder inner_;
   std::unordered_map<const Value*, Value*> map_;
@@ -199,28 +227,51 @@ class NestMaker {
 /// Ops that may stand between two members although they are none.
 bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
 
-void FormInBlock(ir::Module& module, const ir::Block* block, const AxisOrder& order) {
-  Group group;
-  auto close = [&] {
-    if (!group.members.empty()) NestMaker(module, group, order).Run();
-    group = {};
-  };
-  for (Op* op : *block) {
-    for (const ir::Block* region : op->regions()) FormInBlock(module, region, order);
-    if (IsMember(op)) {
-      if (!group.members.empty() && !group.Accepts(op)) close();
-      group.Add(op);
-    } else if (!MayStandBetween(op) || group.Feeds(op)) {
-      close();
-    }
-  }
-  close();
+bool FoldsInLanes(const Op* op) {
+  return op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
 }
+
+class Former {
+ public:
+  Former(ir::Module& module, const ir::Function& kernel)
+      : module_(module), order_(kernel), reloads_(module, kernel, order_) {}
+
+  void Run(ir::Block* body) {
+    FormInBlock(body);
+    reloads_.EraseLoads();
+  }
+
+ private:
+  void FormInBlock(const ir::Block* block) {
+    Group group;
+    auto close = [&] {
+      if (!group.members.empty()) NestMaker(module_, group, order_, reloads_).Run();
+      group = {};
+    };
+    for (Op* op : *block) {
+      if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
+      for (const ir::Block* region : op->regions()) FormInBlock(region);
+      if (IsPointwise(op)) {
+        if (!group.members.empty() && !group.Accepts(op)) close();
+        group.Add(op);
+      } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {
+        group.Follow(op);
+      } else if (!MayStandBetween(op) || group.Feeds(op)) {
+        close();
+      }
+    }
+    close();
+  }
+
+  ir::Module& module_;
+  AxisOrder order_;
+  Reloads reloads_;
+};
 
 }  // namespace
 
 void RunFormNests(PassContext& context, ir::Function& kernel) {
-  FormInBlock(context.module, kernel.body, AxisOrder(kernel));
+  Former(context.module, kernel).Run(kernel.body);
 }
 
 }  // namespace kdl::passes

@@ -22,6 +22,13 @@ struct Accumulation {
   std::function<ir::Value*(ir::Value* acc, const Values& terms)> step;
 };
 
+// reduce.cpp, contract.cpp
+Accumulation ReduceAccumulation(Expander& e, const ir::Op* op);
+Accumulation ContractAccumulation(Expander& e, const ir::Op* op);
+
+/// Of a reduction or contraction.
+Accumulation AccumulationOf(Expander& e, const ir::Op* op);
+
 /// In ascending order, one accumulator an element: blocks of the result stay in registers while the folded axes pass.
 void AccumulateChain(Expander& e, const Accumulation& what);
 

@@ -19,10 +19,10 @@ Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
 
 }  // namespace
 
-void ExpandContract(Expander& e, const ir::Op* op) {
+Accumulation ContractAccumulation(Expander& e, const ir::Op* op) {
   ir::ContractOp contract(const_cast<ir::Op*>(op));
   auto acc = op->attr<AttrKey::Acc>();
-  Accumulation what{
+  return {
       op,
       op->attr<AttrKey::Axes>(),
       {contract.a(), contract.b()},
@@ -31,8 +31,6 @@ void ExpandContract(Expander& e, const ir::Op* op) {
       e.b.Bits(acc, 0),
       OpKind::Add,
       [&e](Value* sum, const Values& terms) { return MultiplyAdd(e, terms[0], terms[1], sum); }};
-  bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-  lanes ? AccumulateLanes(e, what) : AccumulateChain(e, what);
 }
 
 }  // namespace kdl::passes

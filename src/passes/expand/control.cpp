@@ -205,10 +205,8 @@ void ExpandOp(Expander& e, Op* op) {
       }
       break;
     case OpKind::Reduce:
-      ExpandReduce(e, op);
-      break;
     case OpKind::Contract:
-      ExpandContract(e, op);
+      ExpandFold(e, op);
       break;
     case OpKind::Loop:
       ExpandLoop(e, op);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/builder.h"
@@ -58,6 +59,7 @@ struct Expander {
   std::unordered_map<const ir::Value*, Home> homes;             ///< of old tiles
   std::unordered_map<const ir::Value*, BlkFacts> blks;          ///< of old blks
   std::unordered_map<const ir::Value*, FirstTurn> first_turns;  ///< of old carried tiles
+  std::unordered_set<const ir::Op*> taken_along = {};           ///< old folds that a nest has done
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -137,10 +139,10 @@ bool FillsAccumulators(const ir::Op* nest);
 /// The nest of that kind that makes a loop's initial value; null: none does.
 const ir::Op* LateFillOf(const ir::Value* init);
 
-// nest.cpp, reduce.cpp, contract.cpp
+// nest.cpp, accumulate.cpp
 void ExpandNest(Expander& e, const ir::Op* op);
-void ExpandReduce(Expander& e, const ir::Op* op);
-void ExpandContract(Expander& e, const ir::Op* op);
+/// A reduction or contraction.
+void ExpandFold(Expander& e, const ir::Op* op);
 
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.

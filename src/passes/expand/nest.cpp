@@ -4,10 +4,12 @@
 
 #include "ir/format.h"
 #include "passes/expand/expander.h"
+#include "passes/expand/lane_folds.h"
 #include "passes/expand/last_axis.h"
+#include "passes/expand/riders.h"
 
 // A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
-// before the innermost loop. Where loads walk the last axis from row to row, square blocks of them are transposed in
+// before the innermost loop. Folds of what it makes are taken along: the loops carry their accumulators. Where loads walk the last axis from row to row, square blocks of them are transposed in
 // registers. A body that no vector can hold, because it gathers, runs element by element.
 
 namespace kdl::passes {
@@ -48,7 +50,10 @@ class NestBody {
  public:
   NestBody(Expander& e, const Op* nest)
       : e_(e), nest_(nest), last_(nest), ahead_(AheadOf(e, nest)) {
-    for (size_t i = 0; i < nest->results().size(); ++i) homes_.push_back(ResultHome(e, nest, i));
+    if (last_.Vectorizes()) riders_ = RidersOf(e, nest);
+    for (const Accumulation& rider : riders_) e.taken_along.insert(rider.op);
+    for (size_t i = 0; i < nest->results().size(); ++i)
+      homes_.push_back(IsKept(nest->result(i)) ? ResultHome(e, nest, i) : Home());
     for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
   }
 
@@ -56,6 +61,8 @@ class NestBody {
     ir::Loc outer = e_.b.loc();
     if (last_.Transposes()) {
       RunTransposed();
+    } else if (!riders_.empty()) {
+      RunFolds();
     } else {
       RunPieces();
     }
@@ -63,19 +70,83 @@ class NestBody {
   }
 
  private:
+  /// Whether anything needs the result as a tile.
+  bool IsKept(const Value* result) const {
+    return std::any_of(result->uses().begin(), result->uses().end(),
+                       [&](const ir::Use& use) { return !e_.taken_along.contains(use.user); });
+  }
+
+  /// One walk that also carries the accumulators of folds.
+  void RunFolds() {
+    int64_t bytes = last_.Bytes();
+    std::vector<Home> homes;
+    for (const Accumulation& rider : riders_) {
+      const Value* result = rider.op->result();
+      bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
+      homes.push_back(IsTileValue(result) ? NewHome(e_, result->type()) : Home());
+    }
+    LaneFolds folds(e_, riders_, bytes);
+    LaneFolds::Body body{[&] { BeginRow(axes_.size() - 1); },
+                         [&](const Piece& piece) {
+                           std::vector<Values> terms;
+                           RunPiece(piece, [&] { terms = Terms(); });
+                           return terms;
+                         }};
+    ir::AxisList kept = axes_;
+    kept.resize(axes_.size() - riders_[0].folded.size());
+    MakeNest(e_, nest_, kept, position_, {}, [&](const Values&) -> Values {
+      Values folded = folds.Fold(position_, body);
+      for (size_t i = 0; i < folded.size(); ++i) {
+        const Value* result = riders_[i].op->result();
+        if (!IsTileValue(result)) {
+          e_.scalars[result] = folded[i];
+        } else {
+          StorePiece(e_, folded[i], e_.homes[result] = homes[i], position_);
+        }
+      }
+      return {};
+    });
+  }
+
+  /// For each rider what its accumulators take in from the present piece.
+  std::vector<Values> Terms() {
+    std::vector<Values> terms;
+    for (const Accumulation& rider : riders_) {
+      terms.emplace_back();
+      for (Value* operand : rider.operands) {
+        bool made_here = operand->def() == nest_;
+        Value* yielded =
+            made_here ? nest_->region()->terminator()->operand(operand->index()) : nullptr;
+        terms.back().push_back(yielded ? Lane(yielded) : ElementPiece(operand));
+      }
+    }
+    return terms;
+  }
+
+  /// What is the same for a whole row, along the first axes.
+  void BeginRow(size_t axes) {
+    for (size_t i = 0; i < axes; ++i) MapPoint(i);
+    piece_ = {};
+    ExpandWhere([&](const Op* op) { return last_.IsInvariant(op); });
+  }
+
+  /// The rest of the body, for one piece; then `behind`.
+  template <class Behind>
+  void RunPiece(const Piece& piece, Behind&& behind) {
+    piece_ = piece;
+    ir::ValueMap row = map_;
+    MapPoint(axes_.size() - 1);
+    ExpandWhere([&](const Op* op) { return !last_.IsInvariant(op); });
+    behind();
+    map_ = std::move(row);
+  }
+
   void RunPieces() {
     ir::AxisList around(axes_.begin(), axes_.end() - 1);
     MakeNest(e_, nest_, around, position_, {}, [&](const Values&) -> Values {
-      for (size_t i = 0; i < around.size(); ++i) MapPoint(i);
-      piece_ = {};
-      ExpandWhere([&](const Op* op) { return last_.IsInvariant(op); });
-      MakePieces(e_, nest_, axes_.back(), Lanes(), position_, [&](const Piece& piece) {
-        piece_ = piece;
-        ir::ValueMap invariant = map_;
-        MapPoint(axes_.size() - 1);
-        ExpandWhere([&](const Op* op) { return !last_.IsInvariant(op); });
-        map_ = std::move(invariant);
-      });
+      BeginRow(around.size());
+      MakePieces(e_, nest_, axes_.back(), Lanes(), position_,
+                 [&](const Piece& piece) { RunPiece(piece, [] {}); });
       return {};
     });
   }
@@ -141,7 +212,7 @@ class NestBody {
     std::unordered_map<const Op*, std::vector<Value*>> transposed;
     for (const Op* load : last_.Across()) transposed[load] = LoadTransposed(load, square, masked);
     for (int64_t i = 0; i < square.lanes; ++i) {
-      MoveTo(square, i, 0);
+      MoveTo(square, ExistingRow(square, i, masked), e_.b.I64(0));
       for (const auto& [load, rows] : transposed)
         map_[load->result()] = rows[static_cast<size_t>(i)];
       piece_ = PieceOf(square, square.rows, i, square.columns, masked);
@@ -155,7 +226,7 @@ class NestBody {
     Scalar scalar = op->result()->type()->scalar;
     Values rows;
     for (int64_t i = 0; i < square.lanes; ++i) {
-      MoveTo(square, 0, i);
+      MoveTo(square, e_.b.I64(0), e_.b.I64(i));
       ElementAccess access{op,
                            e_.Scalar(load.tensor()),
                            All(load.index()),
@@ -168,11 +239,18 @@ class NestBody {
     return e_.b.Create(OpKind::Transpose, {rows}, types)->results();
   }
 
+  /// Row `i`, or the last one where there are fewer: what is the same for a row is read without a mask.
+  Value* ExistingRow(const Square& square, int64_t i, bool masked) {
+    Value* row = e_.b.I64(i);
+    if (!masked || i == 0) return row;
+    return e_.b.Binary(OpKind::Min, row, e_.b.Binary(OpKind::Sub, square.rows, e_.b.I64(1)));
+  }
+
   /// The points `row` and `column` of the square.
-  void MoveTo(const Square& square, int64_t row, int64_t column) {
+  void MoveTo(const Square& square, Value* row, Value* column) {
     size_t side = last_.across_axis();
-    position_[axes_[side]] = e_.b.Binary(OpKind::Add, square.row, e_.b.I64(row));
-    position_[axes_.back()] = e_.b.Binary(OpKind::Add, square.column, e_.b.I64(column));
+    position_[axes_[side]] = e_.b.Binary(OpKind::Add, square.row, row);
+    position_[axes_.back()] = e_.b.Binary(OpKind::Add, square.column, column);
     MapPoint(side);
     MapPoint(axes_.size() - 1);
   }
@@ -240,7 +318,7 @@ class NestBody {
   void Expand(Op* op) {
     if (op->kind() == OpKind::Yield) {
       for (size_t i = 0; i < op->operands().size(); ++i)
-        StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
+        if (homes_[i].buffer) StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
     } else if (op->kind() == OpKind::Element) {
       map_[op->result()] = ElementPiece(op->operand(0));
     } else if (auto load = ir::DynAs<ir::LoadOp>(op)) {
@@ -293,7 +371,8 @@ class NestBody {
   const Op* nest_;
   LastAxis last_;
   Ahead ahead_;
-  std::vector<Home> homes_;
+  std::vector<Accumulation> riders_;  ///< the folds that are taken along
+  std::vector<Home> homes_;           ///< of the results; none where only riders use them
   ir::AxisList axes_;
   Position position_;
   Piece piece_;

@@ -18,23 +18,21 @@ constexpr OpKind kCombine[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
 
 }  // namespace
 
-void ExpandReduce(Expander& e, const ir::Op* op) {
+Accumulation ReduceAccumulation(Expander& e, const ir::Op* op) {
   ir::ReduceOp reduce(const_cast<ir::Op*>(op));
   auto fold = op->attr<AttrKey::Fold>();
   auto acc = op->attr<AttrKey::Acc>();
   OpKind combine = kCombine[static_cast<size_t>(fold)];
-  Accumulation what{op,
-                    op->attr<AttrKey::Axes>(),
-                    {reduce.value()},
-                    acc,
-                    nullptr,
-                    e.b.Bits(acc, ir::FoldIdentity(fold, acc)),
-                    combine,
-                    [&e, combine](Value* sum, const Values& terms) {
-                      return e.b.Binary(combine, sum, terms[0]);
-                    }};
-  bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-  lanes ? AccumulateLanes(e, what) : AccumulateChain(e, what);
+  return {op,
+          op->attr<AttrKey::Axes>(),
+          {reduce.value()},
+          acc,
+          nullptr,
+          e.b.Bits(acc, ir::FoldIdentity(fold, acc)),
+          combine,
+          [&e, combine](Value* sum, const Values& terms) {
+            return e.b.Binary(combine, sum, terms[0]);
+          }};
 }
 
 }  // namespace kdl::passes

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ir/op.h"
+
+namespace kdl::passes {
+
+/// The axes that an op walks: its result's, or all of what a store touches.
+ir::AxisList PointAxes(const ir::Op* op);
+
+/// Whether an op works point by point on tiles with axes: elementwise, or an access to memory.
+bool IsPointwise(const ir::Op* op);
+
+}  // namespace kdl::passes

@@ -1,0 +1,94 @@
+#include "passes/analysis/reloads.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/analysis/points.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// `in` parameters: no other one of the kernel overlaps what it writes.
+bool IsConstantTensor(const ir::Function& kernel, const Value* tensor) {
+  return std::any_of(kernel.params.begin(), kernel.params.end(), [&](const ir::Param& param) {
+    return param.value == tensor && param.direction == ir::Direction::In;
+  });
+}
+
+/// Whether rows along `last` find the load's elements side by side, or all the same.
+bool ReadsRows(ir::LoadOp load, AxisId last) {
+  ir::Access access = load->attr<AttrKey::Access>();
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      ir::Type type = load.index()[term.operand]->type();
+      bool walks = std::find(type->axes.begin(), type->axes.end(), last) != type->axes.end();
+      bool side_by_side = type->kind == ir::TypeKind::Blk && &dim == &access.dims.back() &&
+                          IsConstant(term.coefficient, 1);
+      if (walks && !side_by_side) return false;
+    }
+  }
+  return true;
+}
+
+bool IsReader(const ir::Use& use, const Op* load) {
+  return use.user->block() == load->block() && IsPointwise(use.user);
+}
+
+bool MayReload(const Op* op, const ir::Function& kernel, const AxisOrder& order) {
+  if (op->kind() != OpKind::Load || PointAxes(op).empty()) return false;
+  ir::LoadOp load(const_cast<Op*>(op));
+  if (load.mask() || load.otherwise() || op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard ||
+      !IsConstantTensor(kernel, load.tensor()))
+    return false;
+  bool is_read = false;
+  for (const ir::Use& use : op->result()->uses()) {
+    if (!IsReader(use, op)) continue;
+    is_read = true;
+    if (!ReadsRows(load, order.Sorted(PointAxes(use.user)).back())) return false;
+  }
+  return is_read;
+}
+
+Op* PartTwin(ir::Module& module, Op* load) {
+  std::vector<ir::Use> others;
+  for (const ir::Use& use : load->result()->uses()) {
+    if (!IsReader(use, load)) others.push_back(use);
+  }
+  if (others.empty()) return nullptr;
+  ir::Builder builder(module);
+  builder.SetInsertionPoint(load);
+  builder.set_loc(load->loc());
+  ir::ValueMap same;
+  Op* twin = ir::Clone(load, builder, same);
+  for (const ir::Use& use : others) use.user->SetOperand(use.operand, twin->result());
+  return twin;
+}
+
+}  // namespace
+
+Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order) {
+  ir::Walk(kernel.body, [&](Op* op) {
+    if (MayReload(op, kernel, order)) loads_.push_back(op);
+  });
+  for (Op* load : loads_) twins_[load] = PartTwin(module, load);
+}
+
+Op* Reloads::LoadOf(const Value* value) const {
+  return twins_.contains(value->def()) ? value->def() : nullptr;
+}
+
+Op* Reloads::KeptTwin(const Op* load) const { return twins_.at(load); }
+
+void Reloads::EraseLoads() {
+  for (Op* load : loads_) ir::Erase(load);
+}
+
+}  // namespace kdl::passes

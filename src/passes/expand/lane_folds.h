@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "passes/expand/accumulate.h"
+
+namespace kdl::passes {
+
+/// Folds in lanes that go over the same axes together: one walk, 64 accumulators each.
+class LaneFolds {
+ public:
+  /// All fold the same axes; `bytes` is the widest scalar that goes through a vector.
+  LaneFolds(Expander& e, std::vector<Accumulation> folds, int64_t bytes);
+
+  const std::vector<Accumulation>& folds() const { return folds_; }
+
+  /// What the walk does besides folding.
+  struct Body {
+    /// At the start of a row of the last axis.
+    std::function<void()> row;
+    /// The terms of each fold for the elements of the piece at the position.
+    std::function<std::vector<Values>(const Piece&)> terms;
+  };
+
+  /// The folded values of the element at the position.
+  Values Fold(Position& position, const Body& body);
+
+ private:
+  Values Start(const Accumulation& fold, const Position& position);
+  Values Row(const Values& carried, Position& position, const Body& body);
+  Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
+  Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
+  void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
+  ir::Value* Finish(const Accumulation& fold, Values lanes);
+  ir::Value* Mask(ir::Value* count);
+
+  Expander& e_;
+  std::vector<Accumulation> folds_;
+  ir::AxisId last_;
+  int64_t width_;   ///< of a vector
+  size_t vectors_;  ///< with the accumulators of one fold
+};
+
+}  // namespace kdl::passes
