@@ -69,7 +69,8 @@ std::string StructureFault(const Op& op) {
 bool IsPassedTo(FunctionKind kind, Type type) {
   switch (kind) {
     case FunctionKind::Fn:
-      return IsTile(type) || type->kind == TypeKind::Pipe || type->kind == TypeKind::Workspace;
+      return IsTile(type) || type->kind == TypeKind::Blk || type->kind == TypeKind::Pipe ||
+             type->kind == TypeKind::Workspace;
     case FunctionKind::Kernel:
       return type->kind == TypeKind::Tensor || IsScalar(type) || type->kind == TypeKind::Workspace;
     case FunctionKind::Program:
@@ -137,7 +138,8 @@ void FunctionVerifier::CheckAxes() {
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
       Report(nullptr, what + " stands before the axis that it splits");
-    CheckSize(axis.extent, nullptr, what);
+    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // of any extent
+    if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }
 }

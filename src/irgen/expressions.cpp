@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "irgen/function_gen.h"
@@ -76,24 +77,28 @@ bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   return traps;
 }
 
-Value* GenFnCall(FunctionGen& gen, const sema::CheckedFunction& callee,
-                 const std::vector<Value*>& wide) {
-  std::vector<Value*> args;
-  std::vector<ir::AxisId> axes;
-  for (size_t i = 0; i < wide.size(); ++i) {
-    args.push_back(Round(gen, wide[i], callee.params[i].entity->type.scalar));
-    axes = ir::UnionAxes(axes, args.back()->type()->axes);
+std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes,
+                                const std::vector<ir::AxisId>& others) {
+  std::vector<ir::AxisId> left;
+  for (ir::AxisId axis : axes) {
+    if (std::find(others.begin(), others.end(), axis) == others.end()) left.push_back(axis);
   }
-  Name name = gen.module.context().names.Intern(callee.InstanceName());
-  ir::Function* fn = gen.module.FindFunction(name);
-  KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
-  std::vector<Value*> mask;
-  if (!gen.guards.empty() && MayTrap(*fn, gen.module)) mask.push_back(gen.Mask());
-  if (!mask.empty()) axes = ir::UnionAxes(axes, mask[0]->type()->axes);
-  ir::Type type = gen.builder.types().Tile(callee.result.scalar, std::move(axes));
-  ir::Op* call = gen.builder.Create(OpKind::Call, {args, mask}, {type},
-                                    {ir::MakeAttr<ir::AttrKey::Callee>(name)});
-  return Widen(gen, call->result());
+  return left;
+}
+
+/// A pipe, or the value of an argument with all ranges that stand for those of its parameter.
+Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg, const sema::CheckedFunction& callee,
+                   const sema::CallInfo& bound, size_t number) {
+  const sema::Entity& param = *callee.params[number].entity;
+  if (param.kind == sema::EntityKind::Pipe) return gen.values.at(gen.Info(arg).entity);
+  Value* value = Round(gen, GenExpr(gen, arg), param.type.scalar);
+  std::vector<ir::AxisId> axes = value->type()->axes;
+  for (size_t i = 0; i < callee.ranges.size(); ++i) {
+    const std::vector<const sema::Entity*>& own = param.type.ranges;
+    if (std::find(own.begin(), own.end(), callee.ranges[i]) == own.end()) continue;
+    axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
+  }
+  return gen.builder.Broadcast(value, axes);
 }
 
 Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
@@ -126,9 +131,10 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
     return GenIota(gen, info.entity);
   if (info.entity && info.entity->kind == sema::EntityKind::Device)
     return GenDeviceCores(gen, info.entity);
+  if (info.callee) return GenFnCall(gen, call, info);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
-  return info.callee ? GenFnCall(gen, *info.callee, args) : GenBuiltin(gen, *info.builtin, args);
+  return GenBuiltin(gen, *info.builtin, args);
 }
 
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
@@ -143,6 +149,40 @@ Value* GenSize(FunctionGen& gen, Size size) {
   if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
   return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});
+}
+
+Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
+  static const sema::CallInfo kNothing;
+  const sema::CheckedFunction& callee = *info.callee;
+  const sema::CallInfo& bound = info.call ? *info.call : kNothing;
+  std::vector<Value*> given;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    given.push_back(GenArgument(gen, call.args[i].value, callee, bound, i));
+  std::vector<Value*> args;
+  for (Size size : bound.sizes) args.push_back(GenSize(gen, size));
+  for (const sema::Entity* range : bound.ranges) args.push_back(gen.blks.at(range));
+  args.insert(args.end(), given.begin(), given.end());
+  Name name = gen.module.context().names.Intern(callee.InstanceName());
+  ir::Function* fn = gen.module.FindFunction(name);
+  KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
+  std::vector<Value*> mask;
+  if (!gen.guards.empty() && MayTrap(*fn, gen.module)) mask.push_back(gen.Mask());
+  std::vector<ir::Type> types;
+  if (callee.result.is_value()) {
+    std::vector<ir::AxisId> axes;
+    for (Value* value : given) axes = ir::UnionAxes(axes, value->type()->axes);
+    for (Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
+    axes = Without(axes, gen.AxesOf(bound.ranges));
+    for (size_t i = 0; i < callee.ranges.size(); ++i) {
+      const std::vector<const sema::Entity*>& own = callee.result.ranges;
+      if (std::find(own.begin(), own.end(), callee.ranges[i]) != own.end())
+        axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
+    }
+    types.push_back(gen.builder.types().Tile(callee.result.scalar, std::move(axes)));
+  }
+  ir::Op* op = gen.builder.Create(OpKind::Call, {args, mask}, types,
+                                  {ir::MakeAttr<ir::AttrKey::Callee>(name)});
+  return types.empty() ? nullptr : Widen(gen, op->result());
 }
 
 Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {

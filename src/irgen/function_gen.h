@@ -81,6 +81,9 @@ ir::Value* GenSize(FunctionGen& gen, Size size);
 /// An integer expression as i64.
 ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 
+/// The value that a call of a fn computes in; null where the fn has no result.
+ir::Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info);
+
 // arithmetic.cpp
 /// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
 ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);

@@ -33,9 +33,12 @@ ir::Direction DirectionOf(syntax::Direction direction) {
       return ir::Direction::Out;
     case syntax::Direction::InOut:
       return ir::Direction::InOut;
-    default:
-      KDL_UNREACHABLE("a pipe's end is no parameter of a kernel or program");
+    case syntax::Direction::Push:
+      return ir::Direction::Out;
+    case syntax::Direction::Pop:
+      return ir::Direction::In;
   }
+  KDL_UNREACHABLE();
 }
 
 /// Generates functions on demand: a fn before its first caller, each once.
@@ -109,18 +112,34 @@ std::string ModuleGen::SpecText(const sema::DeviceSpec& spec) {
   KDL_UNREACHABLE();
 }
 
+ir::Type ParamType(FunctionGen& gen, const sema::Type& type) {
+  ir::TypeTable& types = gen.builder.types();
+  if (type.is_tensor()) return types.Tensor(type.scalar, type.dims);
+  if (type.kind == sema::TypeKind::Pipe) return types.Pipe(type.scalar, type.dims);
+  return types.Tile(type.scalar, gen.AxesOf(type.ranges));
+}
+
 void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen) {
   ir::TypeTable& types = module_.types();
-  for (const sema::DimInfo& dim : checked.dims) {
-    gen.function.dims.push_back(dim.entity->name);
-    gen.values[dim.entity] =
-        gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim.entity->name);
+  auto add_dim = [&](const sema::Entity* dim) {
+    gen.function.dims.push_back(dim->name);
+    gen.values[dim] =
+        gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
+  };
+  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // to whom constants are handed as sizes
+  for (const sema::IntGenericInfo& generic : checked.generics) {
+    if (is_fn) add_dim(generic.entity);
+  }
+  for (const sema::DimInfo& dim : checked.dims) add_dim(dim.entity);
+  for (const sema::Entity* range : checked.ranges) {
+    ir::Value* blk =
+        gen.builder.AddParam(gen.function.body, types.Blk(gen.AxisOf(range)), range->name);
+    gen.blks[range] = blk;
+    gen.function.params.push_back({blk, ir::Direction::In});
   }
   for (const sema::ParamInfo& param : checked.params) {
-    const sema::Type& type = param.entity->type;
-    ir::Type ir_type =
-        type.is_tensor() ? types.Tensor(type.scalar, type.dims) : types.ScalarOf(type.scalar);
-    ir::Value* value = gen.builder.AddParam(gen.function.body, ir_type, param.entity->name);
+    ir::Type type = ParamType(gen, param.entity->type);
+    ir::Value* value = gen.builder.AddParam(gen.function.body, type, param.entity->name);
     gen.values[param.entity] = value;
     gen.function.params.push_back({value, DirectionOf(param.direction)});
   }
@@ -139,14 +158,15 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
     function.bindings.push_back({binding.generic->name, binding.scalar});
   }
   for (const sema::IntGenericInfo& generic : checked.generics) {
+    if (function.kind == ir::FunctionKind::Fn) break;
     function.generics.push_back(
         {generic.entity->name, generic.values, generic.is_auto, generic.choices});
   }
   DeclareParams(checked, gen);
-  if (function.kind == ir::FunctionKind::Fn)
-    function.results.push_back(module_.types().ScalarOf(checked.result.scalar));
+  bool returns = function.kind == ir::FunctionKind::Fn && checked.result.is_value();
+  if (returns) function.results.push_back(ParamType(gen, checked.result));
   GenBlock(gen, *checked.item->body);
-  if (function.kind != ir::FunctionKind::Fn) gen.builder.Create(ir::OpKind::Return, {{}}, {});
+  if (!returns) gen.builder.Create(ir::OpKind::Return, {{}}, {});
   DropUnused(function.body);
 }
 

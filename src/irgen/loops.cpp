@@ -165,7 +165,7 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// In a fn, which maps elementwise, both branches are evaluated and each assignment selects.
+/// In a fn that may be mapped elementwise, both branches are evaluated and each assignment selects.
 void GenMaskedIf(FunctionGen& gen, const syntax::IfStmt& branch, Value* condition) {
   gen.guards.push_back({condition, false});
   GenBlock(gen, *branch.then_block);
@@ -199,7 +199,8 @@ void GenDomain(FunctionGen& gen, const sema::Entity* domain) {
 
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
   Value* condition = GenExpr(gen, branch.condition);
-  if (gen.function.kind == ir::FunctionKind::Fn) return GenMaskedIf(gen, branch, condition);
+  bool maps = gen.function.kind == ir::FunctionKind::Fn && !gen.checked.HasPipes();
+  if (maps) return GenMaskedIf(gen, branch, condition);
   Vars vars = AssignedOutside(gen, {branch.then_block, branch.else_stmt});
   std::vector<Value*> before = Present(gen, vars);
   ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));

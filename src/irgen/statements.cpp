@@ -82,16 +82,21 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   gen.blks[entity] = blk;
 }
 
-/// A push, or a pop whose tile nobody wants.
+/// A push, a pop whose tile nobody wants, or a fn that does these.
 void GenCallStmt(FunctionGen& gen, const syntax::CallExpr& call) {
-  const sema::PipeInfo& access = *gen.Info(&call).pipe;
-  if (access.pushes) return GenPush(gen, access, call.span);
-  GenPop(gen, access, call.span);
+  const sema::ExprInfo& info = gen.Info(&call);
+  if (info.callee) {
+    GenFnCall(gen, call, info);
+  } else if (info.pipe->pushes) {
+    GenPush(gen, *info.pipe, call.span);
+  } else {
+    GenPop(gen, *info.pipe, call.span);
+  }
 }
 
 /// A fn ends with its only return.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
-  Value* value = Round(gen, GenExpr(gen, statement.value), gen.checked.result.scalar);
+  Value* value = AsDeclared(gen, GenExpr(gen, statement.value), gen.checked.result);
   gen.builder.Create(ir::OpKind::Return, {{value}}, {});
 }
 

@@ -32,6 +32,7 @@ enum Fact : uint32_t {
   kRingsPlaced = 1 << 11,
   kWorkspaceInjected = 1 << 12,
   kSlotsOpen = 1 << 13,
+  kTileFnsInlined = 1 << 14,
 };
 
 enum class PassKind : uint8_t {
@@ -69,9 +70,9 @@ constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
 }
 
 /// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
-inline constexpr std::array kModulePipeline = {PassKind::Instantiate, PassKind::FixOrders,
-                                               PassKind::CheckBounds, PassKind::ResolveDevices,
-                                               PassKind::OrderLaunches};
+inline constexpr std::array kModulePipeline = {
+    PassKind::Instantiate, PassKind::InlineTileFunctions, PassKind::FixOrders,
+    PassKind::CheckBounds, PassKind::ResolveDevices,      PassKind::OrderLaunches};
 constexpr uint32_t kAfterModulePipeline =
     kConstantsBound | kOrdersFixed | kBoundsChecked | kDevicesResolved | kLaunchesOrdered;
 /// Per target: chooses the constants of the variants. Its result is still at tile level.

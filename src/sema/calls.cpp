@@ -12,6 +12,7 @@
 #include "sema/pipes.h"
 #include "sema/reductions.h"
 #include "sema/resolve.h"
+#include "sema/tile_calls.h"
 
 namespace kdl::sema {
 
@@ -28,6 +29,36 @@ bool HasNamedArgs(FunctionState& state, const CallExpr& call) {
     return true;
   }
   return false;
+}
+
+/// The name of a pipe, where a fn takes an end of one. False, reported, where it is none.
+bool CheckPipeArg(FunctionState& state, const CallExpr& call, const syntax::Param& param,
+                  const Expr* arg) {
+  Type type = CheckExpr(state, arg);
+  if (type.kind == TypeKind::Pipe || type.is_error()) return !type.is_error();
+  state.diagnostics
+      .Report(diag::NotAPipeArgument, arg->span, param.name.name.text(), call.callee.name.text(),
+              Quote(state, arg))
+      .Note(param.span, "the parameter is declared here");
+  state.fn.exprs[arg].type = Type{};
+  return false;
+}
+
+std::vector<const Expr*> CheckArgsOf(FunctionState& state, const CallExpr& call,
+                                     const std::vector<syntax::Param>& params) {
+  std::vector<const Expr*> args;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Expr* arg = call.args[i].value;
+    bool pipe = i < params.size() && (params[i].direction == syntax::Direction::Push ||
+                                      params[i].direction == syntax::Direction::Pop);
+    if (pipe) {
+      CheckPipeArg(state, call, params[i], arg);
+    } else {
+      CheckValue(state, arg);
+    }
+    args.push_back(arg);
+  }
+  return args;
 }
 
 std::vector<const Expr*> CheckArgs(FunctionState& state, const CallExpr& call) {
@@ -148,12 +179,21 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   return ValueType(ResultOf(builtin.result, type.scalar), type.ranges);
 }
 
+/// Whether a fn's tiles have a range of this name.
+bool IsRangeOf(const FunctionGroup& group, Name name) {
+  if (group.instances.empty()) return false;
+  const std::vector<const Entity*>& ranges = group.instances[0]->ranges;
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Entity* range) { return range->name == name; });
+}
+
 /// The kinds of the callee's type parameters that the arguments and `<T = …>` give.
 std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
                                     const FunctionGroup& group,
                                     const std::vector<const Expr*>& args) {
   std::vector<KindChoice> choices;
   for (const syntax::Arg& generic : call.generics) {
+    if (IsRangeOf(group, generic.name.name)) continue;
     if (std::optional<KindChoice> choice = NamedKind(state, group, generic)) {
       choices.push_back(*choice);
     }
@@ -176,28 +216,42 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
   return choices;
 }
 
+/// The stage that hands an end to a fn has that end.
+bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
+               const std::vector<const Expr*>& args) {
+  bool ok = true;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Entity& param = *callee.params[i].entity;
+    if (param.kind == EntityKind::Pipe) ok = UseEnd(state, args[i], param.end) && ok;
+  }
+  return ok;
+}
+
 Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFunction& callee,
-                 const std::vector<const Expr*>& args) {
+                 const std::vector<const Expr*>& args, ExprInfo& info) {
   Type result = callee.result;
   bool ok = true;
   for (size_t i = 0; i < args.size(); ++i) {
     const Entity& param = *callee.params[i].entity;
     Type type = state.fn.exprs[args[i]].type;
     if (type.is_error()) ok = false;
-    result.ranges = UnionOf(result.ranges, type.ranges);
-    if (param.type.is_error() || Fits(state, args[i], param.type.scalar)) continue;
+    if (param.kind == EntityKind::Pipe || param.type.is_error() ||
+        Fits(state, args[i], param.type.scalar))
+      continue;
     ok = false;
     state.diagnostics
         .Report(diag::ArgumentType, args[i]->span, param.name.text(), call.callee.name.text(),
                 Spelling(param.type.scalar), Spelling(type.scalar))
         .Help(fmt::format("write '{}'", AsHint(state, args[i], param.type.scalar)));
   }
-  return ok ? result : Type{};
+  if (!ok || !BindCall(state, call, callee, args, info)) return Type{};
+  if (result.kind == TypeKind::Nothing) return CheckEnds(state, callee, args) ? result : Type{};
+  return result.is_error() ? result : ResultOfCall(state, callee, *info.call, args);
 }
 
 Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity, ExprInfo& info) {
   FunctionGroup& group = Require(state.module, entity);
-  std::vector<const Expr*> args = CheckArgs(state, call);
+  std::vector<const Expr*> args = CheckArgsOf(state, call, group.item->params);
   if (HasNamedArgs(state, call)) return Type{};
   if (state.contract != nullptr) {
     ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, call.span);
@@ -220,7 +274,8 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  return CheckFnArgs(state, call, *callee, args);
+  if (callee->HasPipes()) CheckBodies(state.module, group);  // gives its ranges their extents
+  return CheckFnArgs(state, call, *callee, args, info);
 }
 
 /// `cores(d)`: as many cores as the device holds.

@@ -125,16 +125,6 @@ void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> 
   }
 }
 
-void CheckBodies(ModuleState& module, FunctionGroup& group) {
-  if (std::exchange(group.bodies_done, true) || group.is_opaque) return;
-  for (size_t i = 0; i < group.instances.size(); ++i) {
-    DoingScope doing(fmt::format("checking '{}'", group.instances[i]->InstanceName()));
-    FunctionState state = Open(module, group, i);
-    CheckBody(state);
-    CheckContracts(state);
-  }
-}
-
 /// fns are inlined: none may reach itself. Reports each cycle at the call that closes it.
 void CheckRecursion(FunctionGroup& group, std::unordered_set<FunctionGroup*>& done,
                     std::vector<FunctionGroup*>& path, DiagnosticEngine& diagnostics) {
@@ -199,6 +189,16 @@ void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
 }
 
 }  // namespace
+
+void CheckBodies(ModuleState& module, FunctionGroup& group) {
+  if (std::exchange(group.bodies_done, true) || group.is_opaque) return;
+  for (size_t i = 0; i < group.instances.size(); ++i) {
+    DoingScope doing(fmt::format("checking '{}'", group.instances[i]->InstanceName()));
+    FunctionState state = Open(module, group, i);
+    CheckBody(state);
+    CheckContracts(state);
+  }
+}
 
 CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,

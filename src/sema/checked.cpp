@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/check.h"
 
 namespace kdl::sema {
@@ -16,6 +18,11 @@ const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
   auto found = stmts.find(stmt);
   KDL_CHECK(found != stmts.end(), "'{}' knows nothing of statement {}", InstanceName(), stmt->id);
   return found->second;
+}
+
+bool CheckedFunction::HasPipes() const {
+  return std::any_of(params.begin(), params.end(),
+                     [](const ParamInfo& param) { return param.entity->kind == EntityKind::Pipe; });
 }
 
 std::string CheckedFunction::InstanceName() const {

@@ -77,13 +77,21 @@ struct PipeInfo {
   std::vector<const Entity*> ranges;   ///< by position, each once
 };
 
+/// What a call gives a fn beside its arguments.
+struct CallInfo {
+  std::vector<const Entity*> ranges;  ///< the caller's, for each of callee->ranges
+  /// For each int generic, then each of callee->dims, in the caller's sizes.
+  std::vector<Size> sizes;
+};
+
 /// What is known of an expression. Fields that do not apply are null.
 /// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (the
 /// whole expression is that size, as `type.scalar`), then the kind of the expression:
 ///   Name    entity (a Range: only inside an index or a contract, there it is its absolute indices,
 ///           an i64 tile) or builtin (core_id, core_num)
-///   Call    builtin and, where that is elementary, callee; else callee, a fn. The operands have
-///           one scalar type (of a fn: those of its parameters) and broadcast to `type.ranges`;
+///   Call    builtin and, where that is elementary, callee; else callee, a fn, and call. The
+///           operands have one scalar type (of a fn: those of its parameters) and broadcast to
+///           `type.ranges`;
 ///           iota: entity is the range; clamp and the like: see builtins.def;
 ///           a push or pop: pipe
 ///   Field   entity is the range, field what is asked of it
@@ -100,6 +108,7 @@ struct ExprInfo {
   const IndexInfo* index = nullptr;
   const ReduceInfo* reduce = nullptr;
   const PipeInfo* pipe = nullptr;
+  const CallInfo* call = nullptr;  ///< of a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
 };
 
@@ -162,7 +171,8 @@ struct IntGenericInfo {
   bool in_type = false;          ///< stands in a tensor type: taken from the data where not given
 };
 struct ParamInfo {
-  const Entity* entity = nullptr;  ///< a TensorParam or ScalarParam; its type is the parameter's
+  /// A TensorParam, ScalarParam, TileParam or Pipe; its type is the parameter's.
+  const Entity* entity = nullptr;
   syntax::Direction direction = syntax::Direction::In;
 };
 
@@ -187,7 +197,8 @@ struct CheckedFunction {
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
-  Type result;  ///< of a fn
+  std::vector<const Entity*> ranges;  ///< of a fn: those of its tiles, in the order of first use
+  Type result;                        ///< of a fn; Nothing where it has none
   std::vector<WhereInfo> where;
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
@@ -199,6 +210,7 @@ struct CheckedFunction {
 
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
+  bool HasPipes() const;
   /// The name, then `.f32` for each type generic; of a library fn after `std.`. One of a kind.
   std::string InstanceName() const;
 };

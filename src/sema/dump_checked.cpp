@@ -55,6 +55,9 @@ std::string Details(const ExprInfo& info, const SourceManager& sources) {
 std::string RangeText(const Entity& entity, const SourceManager& sources) {
   const RangeFacts& facts = entity.range;
   std::string text;
+  if (facts.domain == nullptr && facts.hi == nullptr && facts.parent == nullptr) {
+    return facts.extent != nullptr ? fmt::format("by {}", ToString(facts.extent)) : "of a call";
+  }
   if (facts.parent != nullptr) {
     text = facts.parent->name.str();
   } else if (facts.domain != nullptr) {
@@ -68,6 +71,7 @@ std::string RangeText(const Entity& entity, const SourceManager& sources) {
 
 std::string EntityLine(const Entity& entity, const SourceManager& sources) {
   std::string text = fmt::format("  {} is {}", entity.name.text(), Describe(entity.kind));
+  if (entity.kind == EntityKind::Domain || entity.kind == EntityKind::Stage) return text + "\n";
   if (entity.kind == EntityKind::Range) {
     if (!entity.type.is_error()) text += fmt::format(": {}", RangeText(entity, sources));
   } else if (entity.kind != EntityKind::TypeGeneric && entity.kind != EntityKind::IntGeneric) {

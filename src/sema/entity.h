@@ -18,6 +18,7 @@ namespace kdl::sema {
 #define KDL_ENTITIES(X)                                                                         \
   X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
   X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
+  X(TileParam, "a tile parameter")                                                              \
   X(Let, "a let") X(Var, "a var") X(Range, "a range") X(ScalarBinder, "a loop index")           \
   X(LocalTensor, "a tensor") X(Domain, "a domain") X(Pipe, "a pipe") X(Stage, "a stage")        \
   X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel") X(Program, "a program")             \
@@ -62,7 +63,9 @@ std::string ToString(const Type& type);
 /// What a Range walks. `domain` is there where it is a whole dimension 0..domain; else `lo` and
 /// `hi` bound it (lo null: 0), or `parent` is split. In a contract only `domain` is there.
 struct RangeFacts {
-  Size extent = nullptr;  ///< of a block: made of constants and integer parameters
+  /// Of a block: made of constants and integer parameters. Of a fn's range: that of the pipe whose
+  /// position it stands for; null: any.
+  Size extent = nullptr;
   Size domain = nullptr;
   const syntax::Expr* lo = nullptr;
   const syntax::Expr* hi = nullptr;
@@ -113,9 +116,11 @@ struct Entity {
   uint32_t position = 0;               ///< which dimension of that
   std::vector<WalkFacts> walks;        ///< Domain: its dimensions
   int64_t depth = 1;                   ///< Pipe: what `@depth` asks for
-  uint32_t param = 0;                  ///< TensorParam, ScalarParam: which
-  const Entity* on = nullptr;          ///< TensorParam, LocalTensor: a Device; may be null
-  bool in_spmd = false;                ///< Range, ScalarBinder: a binder of `spmd for`
+  /// Pipe: the end that a fn takes, Push or Pop; In: both, it is a kernel's own.
+  syntax::Direction end = syntax::Direction::In;
+  uint32_t param = 0;          ///< TensorParam, ScalarParam, TileParam, Pipe: which
+  const Entity* on = nullptr;  ///< TensorParam, LocalTensor: a Device; may be null
+  bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
 };

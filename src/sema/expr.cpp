@@ -121,6 +121,7 @@ KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name,
     case EntityKind::Var:
     case EntityKind::ScalarBinder:
     case EntityKind::LocalTensor:
+    case EntityKind::TileParam:
     case EntityKind::Pipe:
     case EntityKind::Auxiliary:
       return entity->type;

@@ -114,9 +114,6 @@ void TakeDefines(FunctionState& state, const GenericParam& generic, const Define
 void DeclareInt(FunctionState& state, const GenericParam& generic) {
   Entity* entity = Declare(state, EntityKind::IntGeneric, generic.name);
   entity->size = state.module.sizes.Symbol(generic.name.name);
-  if (state.kind() == FunctionKind::Fn) {
-    ReportUnsupported(state.diagnostics, Feature::FunctionConstants, generic.span);
-  }
   IntGenericInfo info;
   info.entity = entity;
   for (const syntax::Expr* choice : generic.choices) {
@@ -125,6 +122,11 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
     }
   }
   info.is_auto = syntax::DynAs<syntax::AutoLit>(generic.default_value) != nullptr;
+  bool is_fn = state.kind() == FunctionKind::Fn;
+  if (info.is_auto && is_fn) {
+    state.diagnostics.Report(diag::AutoInFn, generic.default_value->span, generic.name.name.text())
+        .Help("leave the default out: each call gives the value");
+  }
   if (generic.default_value != nullptr && !info.is_auto) {
     std::optional<int64_t> value = IntegerOf(state, generic.default_value, "a default");
     if (value) info.values.push_back(*value);
@@ -134,7 +136,7 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
     }
   }
   const Define* define = FindDefine(state.module, generic.name.name);
-  if (define != nullptr) TakeDefines(state, generic, *define, info);
+  if (define != nullptr && !is_fn) TakeDefines(state, generic, *define, info);
   state.fn.generics.push_back(std::move(info));
 }
 

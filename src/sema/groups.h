@@ -12,6 +12,9 @@ namespace kdl::sema {
 /// Where the signature is faulty there are no instances, and uses of the function say nothing.
 void DeclareSignatures(ModuleState& module, FunctionGroup& group);
 
+/// The bodies of its instances, once.
+void CheckBodies(ModuleState& module, FunctionGroup& group);
+
 /// The state for the walk through an instance: its parameters and sizes are in scope.
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance);
 

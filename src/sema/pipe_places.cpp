@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sema/ast_walk.h"
 #include "sema/pipes.h"
+#include "sema/resolve.h"
 
-// A push or pop is for a whole tile, once, in the order of statements. So in one statement there is
+// What is done to a whole tile does not stand where elements are chosen. A push or pop is for a whole tile, once, in the order of statements. So in one statement there is
 // one, outside of what runs for some elements only, and not in a bound, which may be evaluated again.
 
 namespace kdl::sema {
@@ -24,18 +27,21 @@ class PlaceWalk {
   /// `place`: what the expression is, where no push or pop may stand in it; else empty.
   void Visit(const Expr* expr, std::string_view place) {
     if (const PipeInfo* pipe = PipeOf(expr)) Note(expr, *pipe, place);
+    if (by_element_) NoteCall(expr);
     switch (expr->kind) {
       case ExprKind::If: {
         const auto& choice = As<syntax::IfExpr>(expr);
         Visit(choice.condition, place);
-        VisitBranch(choice.then_value, "a branch of `if`", place);
-        return VisitBranch(choice.else_value, "a branch of `if`", place);
+        VisitBranch(choice.then_value, choice.condition, "a branch of `if`", place);
+        return VisitBranch(choice.else_value, choice.condition, "a branch of `if`", place);
       }
       case ExprKind::Binary: {
         const auto& binary = As<syntax::BinaryExpr>(expr);
         bool logic = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
         Visit(binary.lhs, place);
-        if (logic) return VisitBranch(binary.rhs, "the right side of `&&` or `||`", place);
+        if (logic) {
+          return VisitBranch(binary.rhs, binary.lhs, "the right side of `&&` or `||`", place);
+        }
         return Visit(binary.rhs, place);
       }
       default:
@@ -49,11 +55,27 @@ class PlaceWalk {
     return info != state_.fn.exprs.end() ? info->second.pipe : nullptr;
   }
 
-  void VisitBranch(const Expr* expr, std::string_view branch, std::string_view place) {
+  void VisitBranch(const Expr* expr, const Expr* condition, std::string_view branch,
+                   std::string_view place) {
     std::string_view around = branch_;
+    bool by_element = by_element_;
+    auto info = state_.fn.exprs.find(condition);
     branch_ = branch;
+    by_element_ |= info != state_.fn.exprs.end() && !info->second.type.ranges.empty();
     Visit(expr, place);
     branch_ = around;
+    by_element_ = by_element;
+  }
+
+  /// A fn that folds a tile is not evaluated for some of its elements.
+  void NoteCall(const Expr* expr) {
+    auto info = state_.fn.exprs.find(expr);
+    const CheckedFunction* callee = info != state_.fn.exprs.end() ? info->second.callee : nullptr;
+    if (callee == nullptr || callee->ranges.empty()) return;
+    state_.diagnostics
+        .Report(diag::TileCallInBranch, expr->span, callee->item->name.name.text(), branch_)
+        .Help(fmt::format("make it a statement of its own, before: let t = {};",
+                          state_.Text(expr->span)));
   }
 
   void Note(const Expr* expr, const PipeInfo& pipe, std::string_view place) {
@@ -76,9 +98,60 @@ class PlaceWalk {
   FunctionState& state_;
   const Expr* first_ = nullptr;  ///< the first pop
   std::string_view branch_;      ///< the innermost branch around; empty: none
+  bool by_element_ = false;      ///< a condition around is a tile
 };
 
+/// Whether an expression pushes into, pops from or hands on a pipe.
+bool Uses(const FunctionState& state, const Expr* expr, const Entity* pipe) {
+  return AnyOf(expr, [&](const Expr* inner) {
+    auto info = state.fn.exprs.find(inner);
+    return info != state.fn.exprs.end() &&
+           (info->second.entity == pipe ||
+            (info->second.pipe != nullptr && info->second.pipe->pipe == pipe));
+  });
+}
+
+bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe) {
+  switch (stmt->kind) {
+    case StmtKind::Block: {
+      const auto& stmts = As<syntax::BlockStmt>(stmt).stmts;
+      return std::any_of(stmts.begin(), stmts.end(),
+                         [&](const Stmt* inner) { return AlwaysUses(state, inner, pipe); });
+    }
+    case StmtKind::If: {
+      const auto& choice = As<syntax::IfStmt>(stmt);
+      if (Uses(state, choice.condition, pipe)) return true;
+      return choice.else_stmt != nullptr && AlwaysUses(state, choice.then_block, pipe) &&
+             AlwaysUses(state, choice.else_stmt, pipe);
+    }
+    case StmtKind::Let: {
+      const Expr* value = As<syntax::LetStmt>(stmt).value;
+      return value != nullptr && Uses(state, value, pipe);
+    }
+    case StmtKind::Assign:
+      return Uses(state, As<syntax::AssignStmt>(stmt).value, pipe);
+    case StmtKind::Call:
+      return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+void CheckEndsUsed(FunctionState& state) {
+  if (state.diagnostics.has_errors()) return;  // one may stand for a push or pop
+  for (const ParamInfo& param : state.fn.params) {
+    const Entity* pipe = param.entity;
+    bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);
+    if (!judged || AlwaysUses(state, state.fn.item->body, pipe)) continue;
+    std::string_view verb = pipe->end == syntax::Direction::Push ? "push" : "pop";
+    state.diagnostics
+        .Report(diag::PipeEndMissing, pipe->span, state.fn.item->name.name.text(), verb,
+                pipe->name.text())
+        .Help(fmt::format("{} in both branches of an `if`, or outside of it", verb));
+  }
+}
 
 void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
   PlaceWalk walk(state);

@@ -47,6 +47,21 @@ bool Same(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
+/// A fn's range that has no extent yet fits every one.
+bool ExtentFits(FunctionState& state, const Entity* range, Size extent) {
+  Size own = range->range.extent;
+  if (own == nullptr) return Contains(state.fn.ranges, range);
+  return Same(state, own, extent);
+}
+
+/// A fn's ranges take the extents of the positions that they stand for.
+void TakeExtents(const Entity* pipe, const Ranges& ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    Size& extent = const_cast<Entity*>(ranges[i])->range.extent;
+    if (extent == nullptr) extent = pipe->type.dims[i];
+  }
+}
+
 /// The assignments of candidates to positions, each at most once and with equal extents. Two are
 /// enough to know that it is open.
 void FindAssignments(FunctionState& state, const Entity* pipe, const Ranges& candidates,
@@ -55,8 +70,7 @@ void FindAssignments(FunctionState& state, const Entity* pipe, const Ranges& can
   const std::vector<Size>& extents = pipe->type.dims;
   if (chosen.size() == extents.size()) return found.push_back(chosen);
   for (const Entity* range : candidates) {
-    bool fits = !Contains(chosen, range) && range->range.extent != nullptr &&
-                Same(state, range->range.extent, extents[chosen.size()]);
+    bool fits = !Contains(chosen, range) && ExtentFits(state, range, extents[chosen.size()]);
     if (!fits) continue;
     chosen.push_back(range);
     FindAssignments(state, pipe, candidates, chosen, found);
@@ -111,7 +125,7 @@ const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t pos
     return nullptr;
   }
   Size wanted = pipe->type.dims[position];
-  if (range->range.extent != nullptr && Same(state, range->range.extent, wanted)) return range;
+  if (ExtentFits(state, range, wanted)) return range;
   std::string found = range->range.extent != nullptr ? SizeText(range->range.extent) : "any size";
   state.diagnostics
       .Report(diag::PipeExtent, expr->span, range->name.text(), found, position + 1,
@@ -169,6 +183,7 @@ Type CheckPush(FunctionState& state, const CallExpr& call, const Entity* pipe, P
   std::optional<Ranges> ranges = CheckPositions(state, call, pipe, 1, value.ranges);
   if (!ranges) return Type{};
   info.ranges = *ranges;
+  TakeExtents(pipe, info.ranges);
   Ranges missing = Missing(value.ranges, info.ranges);
   Type type;
   if (missing.empty()) {
@@ -197,6 +212,7 @@ Type CheckPop(FunctionState& state, const CallExpr& call, const Entity* pipe, Pi
   std::optional<Ranges> ranges = CheckPositions(state, call, pipe, 0, LiveRanges(state));
   if (!ranges) return Type{};
   info.ranges = *ranges;
+  TakeExtents(pipe, info.ranges);
   Ranges ascending;
   for (const Entity* range : info.ranges) ascending = UnionOf(ascending, {range});
   return ValueType(pipe->type.scalar, std::move(ascending));
@@ -249,6 +265,24 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
   return nullptr;
 }
 
+/// Whether this end may be used here.
+bool MayUse(FunctionState& state, const Entity* pipe, bool pushes, Span span) {
+  if (pipe->end != syntax::Direction::In) {
+    bool fits = pushes == (pipe->end == syntax::Direction::Push);
+    if (fits) return true;
+    state.diagnostics
+        .Report(diag::PipeOtherEnd, span, pipe->name.text(), Spelling(pipe->end),
+                pushes ? "push" : "pop")
+        .Note(pipe->span, "declared here");
+    return false;
+  }
+  if (state.stages.current != nullptr) return true;
+  state.diagnostics
+      .Report(diag::PipeOutsideStage, span, pushes ? "a push" : "a pop", pipe->name.text())
+      .Help("write it in a stage: stage name { … }");
+  return false;
+}
+
 bool HasOddArgs(FunctionState& state, const CallExpr& call) {
   for (const Arg& arg : call.args) {
     if (!arg.name) continue;
@@ -261,6 +295,14 @@ bool HasOddArgs(FunctionState& state, const CallExpr& call) {
 }
 
 }  // namespace
+
+bool UseEnd(FunctionState& state, const Expr* expr, syntax::Direction end) {
+  const Entity* pipe = state.fn.exprs[expr].entity;
+  bool pushes = end == syntax::Direction::Push;
+  if (!MayUse(state, pipe, pushes, expr->span)) return false;
+  if (state.stages.current != nullptr) RecordEnd(state, pipe, pushes, expr->span);
+  return true;
+}
 
 void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   Span head = stmt.span;
@@ -289,12 +331,7 @@ Type CheckMethod(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   const Entity* pipe = ResolvePipe(state, call);
   if (pipe == nullptr || HasOddArgs(state, call)) return Type{};
   bool pushes = call.callee.name.text() == "push";
-  if (state.stages.current == nullptr && state.kind() != syntax::FunctionKind::Fn) {
-    state.diagnostics
-        .Report(diag::PipeOutsideStage, call.span, pushes ? "a push" : "a pop", pipe->name.text())
-        .Help("write it in a stage: stage name { … }");
-    return Type{};
-  }
+  if (!MayUse(state, pipe, pushes, call.span)) return Type{};
   auto* facts = state.module.arena.Make<PipeInfo>(PipeInfo{});
   facts->pipe = pipe;
   facts->pushes = pushes;

@@ -72,6 +72,7 @@ bool IsFaulty(const Entity& entity) {
   switch (entity.kind) {
     case EntityKind::TensorParam:
     case EntityKind::ScalarParam:
+    case EntityKind::TileParam:
     case EntityKind::Let:
     case EntityKind::Var:
     case EntityKind::Range:

@@ -44,10 +44,20 @@ DimInfo* FindDim(FunctionState& state, Name name) {
   return nullptr;
 }
 
+bool IsPipeEnd(const syntax::Param& param) {
+  return param.direction == Direction::Push || param.direction == Direction::Pop;
+}
+
+/// Whether the names in the brackets are those of ranges.
+bool IsTile(const FunctionState& state, const syntax::Param& param) {
+  return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
+}
+
 /// Names are bound in the order of the text; a value is read from an input where there is one.
 void BindBareSizes(FunctionState& state) {
   const std::vector<syntax::Param>& params = state.fn.item->params;
   for (const syntax::Param& param : params) {
+    if (IsTile(state, param)) continue;
     for (const Expr* dim : param.type->dims) {
       if (const NameExpr* name = UnboundName(state, dim)) DeclareSize(state, *name).only_out = true;
     }
@@ -127,13 +137,14 @@ const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
 /// What a parameter may not be; true where it is that, reported.
 bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;
-  bool pipe = param.direction == Direction::Push || param.direction == Direction::Pop;
   if (!param.type->elements.empty()) {
     ReportUnsupported(state.diagnostics, Feature::Tuples, param.type->span);
-  } else if (pipe) {
-    ReportUnsupported(state.diagnostics, Feature::PipeFunctions, param.span);
-  } else if (is_fn && !param.type->dims.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::TileFunctions, param.type->span);
+  } else if (IsPipeEnd(param)) {
+    return false;
+  } else if (is_fn && param.direction != Direction::In) {
+    state.diagnostics
+        .Report(diag::FnDirection, param.span, param.name.name.text(), Spelling(param.direction))
+        .Help("a fn returns what it calculates: `-> f32`");
   } else if (param.type->dims.empty() && param.direction != Direction::In) {
     state.diagnostics
         .Report(diag::ScalarDirection, param.span, param.name.name.text(),
@@ -145,10 +156,46 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
   return true;
 }
 
+/// A range that a fn's tiles have: known here by its name, bound by each call.
+const Entity* TileRange(FunctionState& state, const Expr* dim) {
+  const auto* name = syntax::DynAs<NameExpr>(dim);
+  const Entity* known = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (known != nullptr && known->kind == EntityKind::Range) return known;
+  if (name == nullptr || known != nullptr) {
+    state.diagnostics.Report(diag::FnTileDim, dim->span, Quote(state, dim))
+        .Help("name the ranges of the tile: t: f32[i, j]");
+    return nullptr;
+  }
+  Entity* range = Declare(state, EntityKind::Range, {{name->span}, name->name});
+  range->type.kind = TypeKind::Range;
+  state.fn.ranges.push_back(range);
+  return range;
+}
+
+/// The type of a fn's tile: a parameter's, or the result.
+bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
+  bool ok = true;
+  for (const Expr* dim : ref.dims) {
+    const Entity* range = TileRange(state, dim);
+    if (range != nullptr && Contains(type.ranges, range)) {
+      state.diagnostics.Report(diag::RangeTwice, dim->span, range->name.text());
+    }
+    ok = ok && range != nullptr;
+    if (range != nullptr) type.ranges = UnionOf(type.ranges, {range});
+  }
+  return ok;
+}
+
+EntityKind KindOf(const FunctionState& state, const syntax::Param& param) {
+  if (IsPipeEnd(param)) return EntityKind::Pipe;
+  if (param.type->dims.empty()) return EntityKind::ScalarParam;
+  return IsTile(state, param) ? EntityKind::TileParam : EntityKind::TensorParam;
+}
+
 void DeclareParam(FunctionState& state, const syntax::Param& param) {
-  bool tensor = !param.type->dims.empty();
-  Entity* entity =
-      Declare(state, tensor ? EntityKind::TensorParam : EntityKind::ScalarParam, param.name);
+  EntityKind kind = KindOf(state, param);
+  Entity* entity = Declare(state, kind, param.name);
+  entity->end = kind == EntityKind::Pipe ? param.direction : Direction::In;
   entity->param = static_cast<uint32_t>(state.fn.params.size());
   state.fn.params.push_back({entity, param.direction});
   if (IsRefused(state, param)) {
@@ -158,8 +205,11 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   std::optional<Scalar> scalar = ResolveScalar(state, param.type->name);
   Type type = ValueType(scalar.value_or(Scalar::F32));
   bool ok = scalar.has_value();
-  if (tensor) type.kind = TypeKind::Tensor;
+  if (kind == EntityKind::TensorParam) type.kind = TypeKind::Tensor;
+  if (kind == EntityKind::Pipe) type.kind = TypeKind::Pipe;
+  if (kind == EntityKind::TileParam) ok = AddRanges(state, *param.type, type) && ok;
   for (const Expr* dim : param.type->dims) {
+    if (kind == EntityKind::TileParam) break;
     Size size = CheckDim(state, dim);
     CheckGenericsIn(state, dim, true);
     type.dims.push_back(size);
@@ -213,6 +263,15 @@ void CheckWhere(FunctionState& state, uint32_t number, const Expr* clause) {
 void CheckResult(FunctionState& state) {
   const FunctionItem& item = *state.fn.item;
   if (item.function_kind != FunctionKind::Fn) return;
+  if (state.fn.HasPipes()) {
+    if (item.result == nullptr) {
+      state.fn.result.kind = TypeKind::Nothing;
+      return;
+    }
+    state.diagnostics.Report(diag::PipeFnResult, item.result->span, item.name.name.text())
+        .Help("leave the result out, or push it into a pipe");
+    return;
+  }
   if (item.result == nullptr) {
     state.diagnostics.Report(diag::FnWithoutResult, item.name.span, item.name.name.text())
         .Help("write the type of the result after the parameters: `-> f32`");
@@ -220,10 +279,17 @@ void CheckResult(FunctionState& state) {
   }
   if (!item.result->elements.empty()) {
     ReportUnsupported(state.diagnostics, Feature::Tuples, item.result->span);
-  } else if (!item.result->dims.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::TileFunctions, item.result->span);
   } else if (std::optional<Scalar> scalar = ResolveScalar(state, item.result->name)) {
-    state.fn.result = ValueType(*scalar);
+    size_t bound = state.fn.ranges.size();
+    Type type = ValueType(*scalar);
+    bool ok = AddRanges(state, *item.result, type);
+    if (state.fn.ranges.size() != bound) {
+      const Entity* unbound = state.fn.ranges[bound];
+      state.diagnostics.Report(diag::ResultRange, unbound->span, unbound->name.text())
+          .Help("the ranges of a result are those of the parameters");
+      ok = false;
+    }
+    if (ok) state.fn.result = type;
   }
 }
 

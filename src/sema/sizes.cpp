@@ -153,7 +153,10 @@ bool IsStatic(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Constant) return true;
   if (size->kind == SizeKind::Symbol) {
     const Entity* entity = state.scopes.Find(size->symbol);
-    return entity != nullptr && entity->kind == EntityKind::IntGeneric;
+    if (entity == nullptr) return false;
+    // A fn has no tensors: its sizes are extents of pipes.
+    bool extent = entity->kind == EntityKind::SizeName && state.kind() == syntax::FunctionKind::Fn;
+    return extent || entity->kind == EntityKind::IntGeneric;
   }
   return IsStatic(state, size->lhs) && IsStatic(state, size->rhs);
 }

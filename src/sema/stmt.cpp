@@ -295,6 +295,17 @@ void CheckCallStmt(FunctionState& state, const syntax::CallStmt& stmt) {
   state.diagnostics.Report(diag::UnusedResult, call.span, call.callee.name.text());
 }
 
+void CheckReturnRanges(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  const Type& type = state.fn.exprs[stmt.value].type;
+  std::vector<const Entity*> missing = Missing(type.ranges, state.fn.result.ranges);
+  if (missing.empty()) return;
+  state.diagnostics
+      .Report(diag::ReturnRanges, stmt.value->span, RangesText(missing),
+              state.fn.item->name.name.text(), ToString(state.fn.result))
+      .Help(fmt::format("reduce over it, for example sum({} over {}), or add it to the result",
+                        Quote(state, stmt.value), Joined(missing)));
+}
+
 void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
   if (stmt.value == nullptr) {
     state.diagnostics.Report(diag::ReturnWithoutValue, stmt.span);
@@ -302,7 +313,13 @@ void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
   }
   Type type = CheckValue(state, stmt.value);
   const Type& result = state.fn.result;
-  if (type.is_error() || result.is_error() || Fits(state, stmt.value, result.scalar)) return;
+  if (result.kind == TypeKind::Nothing) {
+    state.diagnostics.Report(diag::ReturnFromPipeFn, stmt.span, state.fn.item->name.name.text())
+        .Help("push the value into a pipe, or leave the statement out");
+    return;
+  }
+  if (type.is_error() || result.is_error()) return;
+  if (Fits(state, stmt.value, result.scalar)) return CheckReturnRanges(state, stmt);
   state.diagnostics
       .Report(diag::ReturnType, stmt.value->span, state.fn.item->name.name.text(),
               Spelling(result.scalar), Spelling(type.scalar))
@@ -421,6 +438,7 @@ void CheckBody(FunctionState& state) {
   CheckUniform(state);
   if (state.kind() == FunctionKind::Kernel) CheckBesideStages(state, *state.fn.item->body);
   if (state.kind() == FunctionKind::Fn) {
+    CheckEndsUsed(state);
     CheckReturns(state);
     CheckEarlyReturn(state, *state.fn.item->body, true);
   }

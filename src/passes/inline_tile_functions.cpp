@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <map>
+
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+
+// inline-tile-functions: a call of a fn that has ranges or pipes is replaced by its body, over the caller's axes. What
+// comes after decides orders of rounding and counts pushes by what the tiles of the one caller are.
+//
+//   fn @row_max (%i: blk<i>, %j: blk<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
+//   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
+//   ->  %m = reduce max %x over c : tile<f32; b r>
+//
+// Where the call has a mask, which has none of the fn's axes, ops of the body that may trap have it as well. The fns are
+// then removed; calls of other fns stay.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AxisId;
+using ir::AxisList;
+using ir::CallOp;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsTileFunction(const ir::Function& fn) {
+  return fn.kind == ir::FunctionKind::Fn &&
+         std::any_of(fn.params.begin(), fn.params.end(), [](const ir::Param& param) {
+           ir::TypeKind kind = param.value->type()->kind;
+           return kind == ir::TypeKind::Blk || kind == ir::TypeKind::Pipe;
+         });
+}
+
+AxisList Without(const AxisList& axes, const AxisList& others) {
+  AxisList left;
+  for (AxisId axis : axes) {
+    if (std::find(others.begin(), others.end(), axis) == others.end()) left.push_back(axis);
+  }
+  return left;
+}
+
+bool MayTrap(const Op* op) {
+  if (op->kind() == OpKind::Call) return true;
+  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+  return divides && IsInteger(op->result()->type()->scalar);
+}
+
+/// The copy of one fn's body in place of one call.
+class Inliner {
+ public:
+  Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder)
+      : call_(call), fn_(fn), builder_(builder) {
+    const std::vector<Value*>& params = fn.body->params();
+    for (size_t i = 0; i < params.size(); ++i) {
+      Value* argument = call.arguments()[i];
+      map_[params[i]] = argument;
+      if (params[i]->type()->kind == ir::TypeKind::Blk) {
+        axes_[params[i]->type()->axes[0]] = argument->type()->axes[0];
+      }
+    }
+  }
+
+  void Run(std::vector<Op*>& calls) {
+    CopyBody(fn_.body, calls);
+    Op* end = fn_.body->terminator();
+    for (size_t i = 0; i < end->operands().size(); ++i) {
+      Value* result = call_.result(i);
+      Value* value = Mapped(map_, end->operand(i));
+      result->ReplaceAllUsesWith(builder_.Broadcast(value, result->type()->axes));
+    }
+  }
+
+ private:
+  AxisId Bound(AxisId axis) const { return axes_.at(axis); }
+  AxisList Bound(const AxisList& axes) const {
+    AxisList bound;
+    for (AxisId axis : axes) bound.push_back(Bound(axis));
+    return bound;
+  }
+  AxisList BoundSorted(const AxisList& axes) const {
+    AxisList bound = Bound(axes);
+    std::sort(bound.begin(), bound.end());
+    return bound;
+  }
+
+  /// The type over the caller's axes, and over `mapped`, those that the call maps over.
+  ir::Type Bound(ir::Type type, const AxisList& mapped) const {
+    if (type->kind != ir::TypeKind::Tile) return type;
+    return builder_.types().Tile(type->scalar, ir::UnionAxes(BoundSorted(type->axes), mapped));
+  }
+
+  /// Axes of the operands' copies that the operands do not have.
+  AxisList MappedAxes(const Op* op) const {
+    AxisList mapped;
+    for (Value* operand : op->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tile) continue;
+      AxisList extra =
+          Without(Mapped(map_, operand)->type()->axes, BoundSorted(operand->type()->axes));
+      mapped = ir::UnionAxes(mapped, extra);
+    }
+    return mapped;
+  }
+
+  void CopyBody(const ir::Block* from, std::vector<Op*>& calls) {
+    for (const Op* op : *from) {
+      if (!op->info().has(ir::kTerminator)) CopyOp(op, calls);
+    }
+  }
+
+  void CopyOp(const Op* op, std::vector<Op*>& calls) {
+    ir::Builder::Segments segments;
+    for (size_t s = 0; s < op->info().operands.size(); ++s) {
+      segments.emplace_back();
+      for (Value* value : op->Segment(s)) segments.back().push_back(Mapped(map_, value));
+    }
+    AxisList mapped = MappedAxes(op);
+    std::vector<ir::Type> types;
+    for (const Value* result : op->results()) types.push_back(Bound(result->type(), mapped));
+    builder_.set_loc(op->loc());
+    if (op->kind() == OpKind::Contract) {
+      Value*& into = segments[ir::ContractOp::at_into][0];
+      into = builder_.Broadcast(into, types[0]->axes);
+    }
+    if (call_.mask() && MayTrap(op)) Mask(op, segments, types);
+    Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      copy->result(i)->set_name(op->result(i)->name());
+      map_[op->result(i)] = copy->result(i);
+    }
+    for (size_t r = 0; r < op->regions().size(); ++r) {
+      CopyRegion(op->region(r), copy->region(r), calls);
+    }
+    if (copy->kind() == OpKind::Call) calls.push_back(copy);
+  }
+
+  void CopyRegion(const ir::Block* from, ir::Block* to, std::vector<Op*>& calls) {
+    ir::Block* block = builder_.block();
+    builder_.SetInsertionPoint(to);
+    for (Value* param : from->params()) {
+      map_[param] = builder_.AddParam(to, Bound(param->type(), {}), param->name());
+    }
+    CopyBody(from, calls);
+    std::vector<Value*> yielded;
+    for (Value* value : from->terminator()->operands()) yielded.push_back(Mapped(map_, value));
+    builder_.Create(OpKind::Yield, {yielded}, {});
+    builder_.SetInsertionPoint(block, block == call_->block() ? call_.op : nullptr);
+  }
+
+  std::vector<ir::Attr> Attrs(const Op* op) const {
+    std::vector<ir::Attr> attrs = op->attrs();
+    for (ir::Attr& attr : attrs) {
+      if (auto* axes = std::get_if<AxisList>(&attr.value)) *axes = Bound(*axes);
+    }
+    return attrs;
+  }
+
+  // ---- Masks
+
+  /// Divisors are 1 where the call does not run, and calls have the mask as well.
+  void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
+    Value* mask = call_.mask();
+    if (op->kind() == OpKind::Call) {
+      std::vector<Value*>& own = segments[CallOp::at_mask];
+      own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
+    } else {
+      Value*& divisor = segments.back()[0];
+      divisor = builder_.Select(mask, divisor, builder_.Int(divisor->type()->scalar, 1));
+    }
+    types[0] =
+        builder_.types().Tile(types[0]->scalar, ir::UnionAxes(types[0]->axes, mask->type()->axes));
+  }
+
+  CallOp call_;
+  const ir::Function& fn_;
+  ir::Builder& builder_;
+  ir::ValueMap map_;
+  std::map<AxisId, AxisId> axes_;  ///< of the fn, the caller's
+};
+
+void InlineCalls(ir::Module& module, ir::Function& function) {
+  std::vector<Op*> calls = OpsOfKind(function, OpKind::Call);
+  while (!calls.empty()) {
+    CallOp call(calls.back());
+    calls.pop_back();
+    const ir::Function& fn = *module.FindFunction(call->attr<ir::AttrKey::Callee>());
+    if (!IsTileFunction(fn)) continue;
+    ir::Builder builder(module);
+    builder.SetInsertionPoint(call.op);
+    Inliner(call, fn, builder).Run(calls);
+    ir::Erase(call.op);
+  }
+}
+
+}  // namespace
+
+void RunInlineTileFunctions(PassContext& context) {
+  for (ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) InlineCalls(context.module, *function);
+  }
+  std::erase_if(context.module.functions(),
+                [](const ir::Function* function) { return IsTileFunction(*function); });
+}
+
+}  // namespace kdl::passes
