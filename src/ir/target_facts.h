@@ -22,6 +22,8 @@ struct TargetFacts {
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
   int64_t cache_line_bytes = 64;
+  bool split_units =
+      false;  ///< contractions run on a unit of their own, everything else on another
   bool pipes_on_chip = false;  ///< pipes need no memory of the program's
   bool exact = true;           ///< agrees with the interpreter to the bit
 };

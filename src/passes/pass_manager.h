@@ -78,11 +78,18 @@ constexpr uint32_t kAfterModulePipeline =
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target: down to loops over scalars and scratch.
-inline constexpr std::array kLoweringPipeline = {
-    PassKind::SplitStages,   PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
-    PassKind::FuseStages,    PassKind::OpenSlots,         PassKind::Deal,
-    PassKind::WidenOperands, PassKind::Canonicalize,      PassKind::FormNests,
-    PassKind::ExpandTiles,   PassKind::Canonicalize};
+inline constexpr std::array kLoweringPipeline = {PassKind::CutUnits,
+                                                 PassKind::SplitStages,
+                                                 PassKind::InjectPipeBuffers,
+                                                 PassKind::InlineFunctions,
+                                                 PassKind::FuseStages,
+                                                 PassKind::OpenSlots,
+                                                 PassKind::Deal,
+                                                 PassKind::WidenOperands,
+                                                 PassKind::Canonicalize,
+                                                 PassKind::FormNests,
+                                                 PassKind::ExpandTiles,
+                                                 PassKind::Canonicalize};
 static_assert(OrderHolds(kModulePipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));

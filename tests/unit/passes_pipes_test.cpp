@@ -210,4 +210,96 @@ TEST_CASE("pipes on chip need no workspace") {
   CHECK(test.Text() == before);
 }
 
+namespace {
+
+/// A row of attention's loop in small: products in both directions, and what the vector unit carries between them.
+const char* kBothDirections = R"(
+kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, %v: tensor<f32,[N,D]> in, %o: tensor<f32,[M,D]> out) {
+  axis i = M by 4
+  axis j = N by 8
+  axis d = D by 16
+  axis e = D by 16
+  %0 = const 0 : i64
+  %zero = const 0.0 : f32
+  %half = const 0.5 : f32
+  spmd (%i: blk<i> in %0 .. %M, %e: blk<e> in %0 .. %D) {deal = static} {
+    %a = broadcast %zero : tile<f32; i e>
+    %s = broadcast %zero : tile<f32; i>
+    %acc, %sum = for %j: blk<j> in %0 .. %N carry(%a.1 = %a, %s.1 = %s) {
+      %z = broadcast %zero : tile<f32; i j>
+      %p = for %d: blk<d> in %0 .. %D carry(%z.1 = %z) {
+        %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
+        %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
+        %t = contract %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
+        yield %t
+      } : tile<f32; i j>
+      %w = mul %p, %half : tile<f32; i j>
+      %r = reduce max %w over j {acc = f32, order = lanes64} : tile<f32; i>
+      %s.2 = add %s.1, %r : tile<f32; i>
+      %b = load %v[%j, %e] {edge = clip} : tile<f32; j e>
+      %n = broadcast %zero : tile<f32; i e>
+      %u = contract %w, %b into %n over j {acc = f32, order = chain} : tile<f32; i e>
+      %a.2 = fma %a.1, %s.2, %u : tile<f32; i e>
+      yield %a.2, %s.2
+    } : tile<f32; i e>, tile<f32; i>
+    %out = add %acc, %sum : tile<f32; i e>
+    store %out to %o[%i, %e] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+const char* kMatmul = R"(
+kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, %o: tensor<f32,[M,N]> out) {
+  axis i = M by 4
+  axis j = N by 8
+  axis d = D by 16
+  %0 = const 0 : i64
+  %zero = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %z = broadcast %zero : tile<f32; i j>
+    %p = for %d: blk<d> in %0 .. %D carry(%z.1 = %z) {
+      %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
+      %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
+      %t = contract %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
+      yield %t
+    } : tile<f32; i j>
+    store %p to %o[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+std::string CutText(const std::string& text) {
+  TestKernel test(text);
+  test.facts.split_units = true;
+  test.Apply(PassKind::CutUnits);
+  return test.Text();
+}
+
+}  // namespace
+
+TEST_CASE("a kernel is cut at the borders of the units, with the same results") {
+  std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"D", 1}},
+                              {{"M", 4}, {"N", 8}, {"D", 16}},
+                              {{"M", 5}, {"N", 17}, {"D", 19}},
+                              {{"M", 3}, {"N", 0}, {"D", 5}},
+                              {{"M", 9}, {"N", 9}, {"D", 0}}};
+  for (PipeMode mode : {PipeMode::Buffered, PipeMode::Auto}) {
+    ir::TargetFacts facts;
+    facts.split_units = true;
+    LoweringRuns runs = CheckLoweringFor(facts, kBothDirections, shapes, kLoweringPipeline, mode);
+    CHECK(runs.ended == 15);
+  }
+  std::string text = CutText(kBothDirections);
+  CHECK(text.find("stage {name = \"matrix\"}") != std::string::npos);
+  CHECK(text.find("push %p.1 to %p") != std::string::npos);
+}
+
+TEST_CASE("a unit that has nothing to do gets no stage") {
+  CHECK(CutText(kMatmul).find("stage") == std::string::npos);
+}
+
 }  // namespace kdl::passes

@@ -71,14 +71,24 @@ std::string_view OwnArch() { return kOwnArch; }
 
 Result<std::vector<Target>> MakeHostTarget(const Spec& spec) {
   std::optional<std::string_view> name;
+  bool split_units = false;
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") name = value;
+    if (key != "units") continue;
+    if (value != "split") {
+      return Failure{fmt::format("target '{}': units = {} is unknown; units = split acts as a "
+                                 "device with separate matrix and vector units",
+                                 spec.text, value),
+                     FailureKind::Usage};
+    }
+    split_units = true;
   }
   std::vector<Target> targets;
   for (const Isa& isa : kIsas) {
     if (name ? isa.name == *name : isa.arch == kOwnArch)
       targets.push_back({FactsOf(isa), MakeHostTileSelector(), spec.text});
   }
+  for (Target& target : targets) target.facts.split_units = split_units;
   if (!targets.empty()) return targets;
   std::string known;
   for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
