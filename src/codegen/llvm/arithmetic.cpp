@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/finite_bits.h"
 #include "ir/attr.h"
 #include "ir/op.h"
 #include "kdl/kernel_abi.h"
@@ -238,11 +239,12 @@ void EmitToBits(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = emitter.Get(op->operand(0));
   llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
   KDL_CHECK(!IsNarrowFloat(OperandScalar(op)), "'to_bits' of {}", Spelling(OperandScalar(op)));
+  llvm::Value* bits = builder.CreateBitCast(a, type);
+  if (CountsOnlyFinite(op)) return emitter.Set(op->result(), bits);
   uint64_t quiet =
       type->getScalarSizeInBits() == 32 ? uint64_t{0x7FC00000} : uint64_t{0x7FF8000000000000};
-  emitter.Set(op->result(),
-              builder.CreateSelect(builder.CreateFCmpUNO(a, a), llvm::ConstantInt::get(type, quiet),
-                                   builder.CreateBitCast(a, type)));
+  emitter.Set(op->result(), builder.CreateSelect(builder.CreateFCmpUNO(a, a),
+                                                 llvm::ConstantInt::get(type, quiet), bits));
 }
 
 void EmitFromBits(Emitter& emitter, ir::Op* op) {

@@ -1,0 +1,166 @@
+#include "codegen/llvm/finite_bits.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+// exp, for one, ends in
+//
+//   %p = …a polynomial in %x…
+//   %scaled = from_bits (select (lt %x, -87.3), 0, to_bits %p + …)
+//   %y = select (not (le %x, 88.7)), %above, %scaled
+//
+// so the bits count for -87.3 <= %x <= 88.7 only, and there interval arithmetic finds %p finite.
+
+namespace kdl::codegen {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Finite numbers between two bounds.
+struct Range {
+  double lo;
+  double hi;
+};
+
+/// What comparisons say of a number.
+struct Bounds {
+  double lo = -kInfinity;
+  double hi = kInfinity;
+  bool is_number = false;  ///< a comparison holds, so it is no NaN
+};
+
+std::optional<double> ConstantOf(const Value* value) {
+  const Op* def = value->def();
+  if (def && def->kind() == OpKind::Splat) return ConstantOf(def->operand(0));
+  if (!def || def->kind() != OpKind::Const) return std::nullopt;
+  uint64_t bits = def->attr<AttrKey::Bits>();
+  switch (value->type()->scalar) {
+    case Scalar::F32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case Scalar::F64:
+      return std::bit_cast<double>(bits);
+    default:
+      return std::nullopt;
+  }
+}
+
+class Finiteness {
+ public:
+  explicit Finiteness(const Op* to_bits) : operand_(to_bits->operand(0)) {
+    Collect(to_bits->result());
+  }
+
+  bool Holds() { return RangeOf(operand_).has_value(); }
+
+ private:
+  /// Follows what has one use only: where a select does not take it, it counts for nothing.
+  void Collect(const Value* value) {
+    while (value->uses().size() == 1) {
+      const ir::Use& use = value->uses()[0];
+      const Op* user = use.user;
+      if (!user->info().has(ir::kElementwise) || user->results().size() != 1) return;
+      if (user->kind() == OpKind::Select) Learn(user->operand(0)->def(), use.operand);
+      value = user->result();
+    }
+  }
+
+  /// The condition holds where operand 1 is taken; where operand 2 is, it fails, perhaps because of a NaN.
+  void Learn(const Op* condition, uint32_t taken) {
+    if (taken == 0 || !condition) return;
+    bool holds = taken == 1;
+    if (condition->kind() == OpKind::Not) return Learn(condition->operand(0)->def(), holds ? 2 : 1);
+    if (condition->operands().size() != 2) return;
+    std::optional<double> limit = ConstantOf(condition->operand(1));
+    if (!limit) return;
+    bool less = condition->kind() == OpKind::Lt || condition->kind() == OpKind::Le;
+    bool more = condition->kind() == OpKind::Gt || condition->kind() == OpKind::Ge;
+    if (!less && !more) return;
+    Bounds& bounds = bounds_[condition->operand(0)];
+    bounds.is_number |= holds;
+    if (less == holds) {
+      bounds.hi = std::min(bounds.hi, *limit);
+    } else {
+      bounds.lo = std::max(bounds.lo, *limit);
+    }
+  }
+
+  std::optional<Range> RangeOf(const Value* value) {
+    auto [known, is_new] = ranges_.try_emplace(value, std::nullopt);
+    if (!is_new) return known->second;
+    std::optional<Range> range = Derive(value);
+    if (range) range = Rounded(*range, value->type()->scalar);
+    return ranges_[value] = range;
+  }
+
+  std::optional<Range> Derive(const Value* value) {
+    if (auto found = bounds_.find(value); found != bounds_.end()) {
+      const Bounds& bounds = found->second;
+      if (bounds.is_number && std::isfinite(bounds.lo) && std::isfinite(bounds.hi))
+        return Range{bounds.lo, bounds.hi};
+    }
+    if (std::optional<double> constant = ConstantOf(value)) return Range{*constant, *constant};
+    const Op* def = value->def();
+    if (!def) return std::nullopt;
+    std::vector<Range> operands;
+    for (const Value* operand : def->operands()) {
+      std::optional<Range> range = RangeOf(operand);
+      if (!range) return std::nullopt;
+      operands.push_back(*range);
+    }
+    switch (def->kind()) {
+      case OpKind::Neg:
+        return Negated(operands[0]);
+      case OpKind::Add:
+        return Sum(operands[0], operands[1]);
+      case OpKind::Sub:
+        return Sum(operands[0], Negated(operands[1]));
+      case OpKind::Mul:
+        return Product(operands[0], operands[1]);
+      case OpKind::Fma:
+        return Sum(Product(operands[0], operands[1]), operands[2]);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static Range Negated(const Range& a) { return {-a.hi, -a.lo}; }
+
+  static Range Sum(const Range& a, const Range& b) { return {a.lo + b.lo, a.hi + b.hi}; }
+
+  static Range Product(const Range& a, const Range& b) {
+    auto [lo, hi] = std::minmax({a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi});
+    return {lo, hi};
+  }
+
+  /// With room for the op's own rounding and ours; nothing where that may overflow.
+  static std::optional<Range> Rounded(const Range& range, Scalar scalar) {
+    constexpr double kRoom = 0x1p-20;  // of the value: far above half an ulp of an f32
+    double largest = scalar == Scalar::F32 ? double{std::numeric_limits<float>::max()}
+                                           : std::numeric_limits<double>::max();
+    double lo = range.lo - std::abs(range.lo) * kRoom - kRoom;
+    double hi = range.hi + std::abs(range.hi) * kRoom + kRoom;
+    bool fits = lo > -largest / 2 && hi < largest / 2;  // false for a NaN
+    return fits ? std::optional(Range{lo, hi}) : std::nullopt;
+  }
+
+  const Value* operand_;
+  std::unordered_map<const Value*, Bounds> bounds_;
+  std::unordered_map<const Value*, std::optional<Range>> ranges_;
+};
+
+}  // namespace
+
+bool CountsOnlyFinite(const Op* to_bits) { return Finiteness(to_bits).Holds(); }
+
+}  // namespace kdl::codegen
