@@ -16,7 +16,8 @@ enum class EdgeKind : uint8_t { Guard, Clip, Proven, Else };
 enum class OrderKind : uint8_t { Open, Chain, Lanes64 };
 enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
 enum class DealKind : uint8_t { Static };
-enum class IntentKind : uint8_t { Read, Write };
+/// ReadLater: what is worked on until then should stay in the nearest cache.
+enum class IntentKind : uint8_t { Read, Write, ReadLater };
 
 using AxisList = std::vector<AxisId>;
 

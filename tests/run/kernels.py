@@ -59,10 +59,10 @@ def saxpy(folder, random, n, options):
     compare(result, wide + y, np.abs(wide) + np.abs(y), 2)
 
 
-def matmul(folder, random, m, n, k, options):
+def matmul(folder, random, m, n, k, options, tile=TILE):
     a = random.standard_normal((m, k)).astype(np.float32)
     b = random.standard_normal((k, n)).astype(np.float32)
-    tiles = ["-D", f"BM={TILE}", "-D", f"BN={TILE}", "-D", f"BK={TILE}"]
+    tiles = ["-D", f"BM={tile}", "-D", f"BN={tile}", "-D", f"BK={tile}"]
     result = run(folder, "matmul", {"a": a, "b": b}, ["c"], [*tiles, *options])
     wide = a.astype(np.float64), b.astype(np.float64)
     compare(result, wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1]), k)
@@ -131,6 +131,8 @@ def main():
                 saxpy(folder, random, n, options)
                 matmul(folder, random, m, n, k, options)
                 softmax(folder, random, m, n, options)
+            # Many rows and terms: panels are packed one by one, and c is stored from registers.
+            matmul(folder, random, 97, 70, 150, options, tile=64)
             matmul(folder, random, 5, 7, 0, options)
             matmul(folder, random, 0, 7, 5, options)
             saxpy(folder, random, 0, options)

@@ -153,15 +153,18 @@ void EmitPrefetch(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::PrefetchOp prefetch(op);
   ir::Type type = prefetch.tensor()->type();
-  bool writes = op->attr<ir::AttrKey::Intent>() == ir::IntentKind::Write;
+  auto intent = op->attr<ir::AttrKey::Intent>();
+  bool writes = intent == ir::IntentKind::Write;
   llvm::Value* address = ElementAddress(
       emitter, {emitter.memories.at(prefetch.tensor()), type,
                 AccessIndex(emitter, op, prefetch.index()), nullptr, /*in_bounds=*/false});
   constexpr int kKeepInAllCaches = 3;
+  constexpr int kKeepInFartherCaches = 2;
+  int locality = intent == ir::IntentKind::ReadLater ? kKeepInFartherCaches : kKeepInAllCaches;
   constexpr int kData = 1;
-  builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
-                          {address, builder.getInt32(writes), builder.getInt32(kKeepInAllCaches),
-                           builder.getInt32(kData)});
+  builder.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {address->getType()},
+      {address, builder.getInt32(writes), builder.getInt32(locality), builder.getInt32(kData)});
 }
 
 std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* const> operands) {

@@ -129,13 +129,11 @@ void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
       [] { return Values{}; });
 }
 
-void ExpandPrefetch(Expander& e, const ElementAccess& narrow) {
+void ExpandPrefetch(Expander& e, const ElementAccess& narrow, ir::IntentKind intent) {
   ElementAccess access = Widened(e, narrow);
-  bool writes = access.op->kind() == OpKind::Store;
-  e.b.Create(
-      OpKind::Prefetch, {{access.tensor}, access.index}, {},
-      {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
-       ir::MakeAttr<AttrKey::Intent>(writes ? ir::IntentKind::Write : ir::IntentKind::Read)});
+  e.b.Create(OpKind::Prefetch, {{access.tensor}, access.index}, {},
+             {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
+              ir::MakeAttr<AttrKey::Intent>(intent)});
 }
 
 }  // namespace kdl::passes

@@ -13,6 +13,8 @@
 //       b[columns] = buffer_load b[k, j + c * L] : vec
 //       for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
 //
+// What the contraction packs itself (late_pack.cpp) comes before the rows of each column, and what follows in the last
+// turn (epilogue.cpp) behind each block.
 // Rows that no whole block covers go by smaller blocks, columns by single vectors with a mask: nothing outside the
 // valid elements is read or written.
 
@@ -39,6 +41,11 @@ class Chain {
 
   void Run() {
     for (Value* operand : what_.operands) {
+      if (const Op* pack = IsTileValue(operand) ? LatePackOf(e_, operand) : nullptr) {
+        packs_.push_back({pack, homes_.size()});
+        homes_.push_back(NewHome(e_, operand->type(), std::nullopt, PanelOf(e_, operand)));
+        continue;
+      }
       bool walks = column_ && HasAxis(operand, *column_);
       homes_.push_back(!IsTileValue(operand) ? Home()
                        : walks               ? HomeAlong(e_, what_.op, operand, *column_)
@@ -64,9 +71,57 @@ class Chain {
     result_ =
         in_place ? e_.homes[what_.op->result()] = e_.homes.at(into) : ResultHome(e_, what_.op, 0);
     if (into && IsTileValue(into)) start_ = HomeAlong(e_, what_.op, into, *column_);
+    auto last = e_.last_turns.find(into);
+    if (last != e_.last_turns.end()) last_turn_ = &last->second;
+  }
+
+  Window WindowFrom(Value* lo, Value* size) {
+    return {lo, e_.b.Binary(OpKind::Add, lo, size), size};
+  }
+
+  /// A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than
+  /// pieces of them: all columns are packed at once.
+  void PackAllForFewRows() {
+    if (packs_.empty()) return;
+    constexpr int64_t kFewBlocks = 4;
+    Value* rows = e_.Facts(what_.op, *row_).size;
+    few_rows_ = e_.b.Binary(OpKind::Lt, rows, e_.b.I64(kFewBlocks * block_.largest.rows));
+    MakeIf(
+        e_, few_rows_, {},
+        [&]() -> Values {
+          for (const auto& [nest, operand] : packs_) {
+            e_.homes[nest->result()] = homes_[operand];
+            ExpandNest(e_, nest);
+          }
+          return {};
+        },
+        [] { return Values(); });
+  }
+
+  /// Packs what the rows of these columns read, always in the same place.
+  void Pack() {
+    if (packs_.empty()) return;
+    for (const auto& [nest, operand] : packs_) {
+      Home& home = homes_[operand];
+      Value* panel = e_.b.Binary(OpKind::Div, column_index_, e_.b.I64(home.panel));
+      home.place = e_.b.Select(few_rows_, panel, e_.b.I64(0));
+      home.first = e_.b.Binary(OpKind::Mul, panel, e_.b.I64(home.panel));
+    }
+    MakeIf(
+        e_, few_rows_, {}, [] { return Values(); },
+        [&]() -> Values {
+          for (const auto& [nest, operand] : packs_) {
+            e_.homes[nest->result()] = homes_[operand];
+            e_.windows[*column_] = WindowFrom(column_index_, width_);
+            ExpandNest(e_, nest);
+            e_.windows.clear();
+          }
+          return {};
+        });
   }
 
   void Columns() {
+    PackAllForFewRows();
     const Shape& largest = block_.largest;
     Value* size = e_.Facts(what_.op, *column_).size;
     Value* first = e_.b.I64(0);
@@ -76,6 +131,8 @@ class Chain {
       Value* end = e_.b.Binary(OpKind::Mul, blocks, e_.b.I64(step));
       MakeLoop(e_, {first, end, step}, {}, [&](Value* index, const Values&) -> Values {
         column_index_ = index;
+        width_ = e_.b.I64(step);
+        Pack();
         Rows(largest, {lanes_});
         return {};
       });
@@ -83,12 +140,15 @@ class Chain {
     }
     MakeLoop(e_, {first, size, lanes_}, {}, [&](Value* index, const Values&) -> Values {
       column_index_ = index;
+      width_ = e_.b.I64(1);
       Piece piece{lanes_};
       if (lanes_ > 1) {
         piece.count = e_.b.Binary(OpKind::Sub, size, index);
+        width_ = e_.b.Binary(OpKind::Min, piece.count, e_.b.I64(lanes_));
         piece.mask =
             e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(kdl::Scalar::Bool, lanes_));
       }
+      Pack();
       Rows({largest.rows, 1}, piece);
       return {};
     });
@@ -123,11 +183,104 @@ class Chain {
   }
 
   void StoreBlock(Shape shape, const Piece& piece) {
+    if (!piece.mask) Prefetch(shape, piece);
     Values block = Block(shape, piece);
+    auto keep = [&]() -> Values {
+      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+        Place(row, column);
+        StorePiece(e_, block[n], result_, position_, piece);
+      });
+      return {};
+    };
+    if (!last_turn_) {
+      keep();
+      return;
+    }
+    MakeIf(
+        e_, IsLastTurn(), {},
+        [&]() -> Values {
+          if (IsShort(last_turn_->epilogue)) {
+            Finish(block, shape, piece);
+          } else {
+            keep();
+            FinishFromTile(shape);
+          }
+          return {};
+        },
+        keep);
+  }
+
+  /// While a block of rows passes, its share of the next columns' panel is asked for; so is what it will store.
+  void Prefetch(Shape shape, const Piece& piece) {
+    if (!packs_.empty()) {
+      MakeIf(
+          e_, few_rows_, {}, [] { return Values(); },
+          [&]() -> Values {
+            PrefetchPanel(shape);
+            return {};
+          });
+    }
+    if (!last_turn_) return;
+    MakeIf(
+        e_, IsLastTurn(), {},
+        [&]() -> Values {
+          ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+            Place(row, column);
+            PrefetchStoresAt(e_, last_turn_->epilogue, position_, piece);
+          });
+          return {};
+        },
+        [] { return Values(); });
+  }
+
+  void PrefetchPanel(Shape shape) {
+    for (const LatePack& pack : packs_) {
+      if (pack.nest->operands().size() != 2) continue;
+      AxisId folded = pack.nest->operand(0)->type()->axes[0];
+      Value* terms = e_.Facts(what_.op, folded).size;
+      Value* rows = e_.Facts(what_.op, *row_).size;
+      auto share = [&](Value* row) {
+        return e_.b.Binary(OpKind::Div, e_.b.Binary(OpKind::Mul, terms, row), rows);
+      };
+      Value* lo = share(row_index_);
+      Value* hi = share(e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(shape.rows)));
+      e_.windows[folded] = {lo, hi, e_.b.Binary(OpKind::Sub, hi, lo)};
+      Value* next = e_.b.Binary(OpKind::Add, column_index_, width_);
+      e_.windows[*column_] = WindowFrom(next, width_);
+      PrefetchLoads(e_, pack.nest);
+      e_.windows.clear();
+    }
+  }
+
+  /// No index comes after this one. The distance to the end is taken as a u64, which holds every one.
+  Value* IsLastTurn() {
+    Value* rest = e_.b.Binary(OpKind::Sub, last_turn_->hi, last_turn_->index);
+    Value* is_last = e_.b.Binary(OpKind::Le, e_.b.Cast(rest, kdl::Scalar::U64),
+                                 e_.b.Cast(last_turn_->step, kdl::Scalar::U64));
+    return e_.b.Binary(OpKind::And, last_turn_->is_long, is_last);
+  }
+
+  /// Few enough ops that a copy for each vector of a block is small, and leaves the accumulators in registers.
+  static bool IsShort(const Op* nest) {
+    constexpr int kFew = 4;
+    int count = 0;
+    for (const Op* op : *nest->region()) count += op->info().has(ir::kElementwise) ? 1 : 0;
+    return count <= kFew;
+  }
+
+  void Finish(const Values& block, Shape shape, const Piece& piece) {
     ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
       Place(row, column);
-      StorePiece(e_, block[n], result_, position_, piece);
+      ExpandNestAt(e_, last_turn_->epilogue, position_, piece, last_turn_->result, block[n]);
     });
+  }
+
+  void FinishFromTile(Shape shape) {
+    e_.homes[last_turn_->result] = result_;
+    e_.windows[*row_] = WindowFrom(row_index_, e_.b.I64(shape.rows));
+    e_.windows[*column_] = WindowFrom(column_index_, width_);
+    ExpandNest(e_, last_turn_->epilogue);
+    e_.windows.clear();
   }
 
   template <class Visit>
@@ -216,11 +369,19 @@ class Chain {
   std::optional<AxisId> column_;
   int64_t lanes_;
   std::vector<Home> homes_;  ///< of the operands
+  struct LatePack {
+    const Op* nest;
+    size_t operand;
+  };
+  std::vector<LatePack> packs_;
+  Value* few_rows_ = nullptr;            ///< where there are packs
+  const LastTurn* last_turn_ = nullptr;  ///< of `into`
   Home result_;
   Home start_;  ///< of `into`
   Position position_;
   Value* row_index_ = nullptr;
   Value* column_index_ = nullptr;
+  Value* width_ = nullptr;  ///< existing columns from there on that belong together
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
       read_;  ///< operand, row, column: in this turn
 };

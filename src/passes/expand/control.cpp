@@ -71,18 +71,34 @@ Home CarriedHome(Expander& e, const Op* loop, Value* init) {
   return copy;
 }
 
+void ExpandUnless(Expander& e, Value* condition, const Op* nest) {
+  MakeIf(
+      e, condition, {}, [] { return Values(); },
+      [&]() -> Values {
+        ExpandNest(e, nest);
+        return {};
+      });
+}
+
 /// Fills, where the loop does not run, what its contraction would otherwise have started.
 void FillWithoutTurns(Expander& e, ir::LoopOp loop) {
   for (Value* init : loop.inits()) {
     const Op* fill = LateFillOf(init);
     if (!fill) continue;
     Value* runs = e.b.Binary(OpKind::Lt, e.Scalar(loop.lo()), e.Scalar(loop.hi()));
-    MakeIf(
-        e, runs, {}, [] { return Values(); },
-        [&]() -> Values {
-          ExpandNest(e, fill);
-          return {};
-        });
+    ExpandUnless(e, runs, fill);
+  }
+}
+
+/// Nests that run inside of other ops leave nothing here but what those do not do.
+void ExpandNestInPlace(Expander& e, Op* op) {
+  if (IsLatePack(e, op)) return;
+  if (FillsAccumulators(op)) {
+    ResultHome(e, op, 0);
+  } else if (const Op* loop = LoopOfEpilogue(e, op)) {
+    ExpandUnless(e, e.long_loops.at(loop), op);
+  } else {
+    ExpandNest(e, op);
   }
 }
 
@@ -93,6 +109,27 @@ void NoteFirstTurn(Expander& e, const Op* op, size_t i, Value* index) {
   if (!fill) return;
   Value* value = fill->region()->terminator()->operand(0);
   e.first_turns[op->region()->param(i + 1)] = {index, e.Scalar(loop.lo()), e.Scalar(value)};
+}
+
+/// The nest that follows the contraction that carries on tile number `i`, in the loop's last turn.
+void NoteLastTurn(Expander& e, const Op* op, size_t i, Value* index) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  const Op* epilogue = EpilogueOf(e, op, i);
+  if (!epilogue) return;
+  e.last_turns[op->region()->param(i + 1)] = {e.long_loops.at(op),   index,    e.Scalar(loop.hi()),
+                                              e.Scalar(loop.step()), epilogue, op->result(i)};
+}
+
+/// Whether a loop has so many terms that stores to memory, a register block at a time, hide behind them. With fewer the
+/// memory's speed counts, which likes long rows better. The distance is taken as a u64, which holds every one.
+void NoteLength(Expander& e, const Op* op) {
+  constexpr uint64_t kLong = 128;
+  ir::LoopOp loop(const_cast<Op*>(op));
+  Value* lo = e.Scalar(loop.lo());
+  Value* hi = e.Scalar(loop.hi());
+  Value* terms = e.b.Cast(e.b.Binary(OpKind::Sub, hi, lo), kdl::Scalar::U64);
+  Value* enough = e.b.Binary(OpKind::Ge, terms, e.b.Cast(e.b.I64(kLong), kdl::Scalar::U64));
+  e.long_loops[op] = e.b.Binary(OpKind::And, e.b.Binary(OpKind::Lt, lo, hi), enough);
 }
 
 void ExpandLoop(Expander& e, Op* op) {
@@ -111,6 +148,7 @@ void ExpandLoop(Expander& e, Op* op) {
     }
   }
   FillWithoutTurns(e, loop);
+  if (op->results().size() == 1 && EpilogueOf(e, op, 0)) NoteLength(e, op);
   Op* copy = e.b.Create(
       OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
       types);
@@ -120,6 +158,7 @@ void ExpandLoop(Expander& e, Op* op) {
   for (size_t i = 0; i < carried.size(); ++i) {
     if (IsTileValue(carried[i])) {
       NoteFirstTurn(e, op, i, copy->region()->param(0));
+      NoteLastTurn(e, op, i, copy->region()->param(0));
       continue;
     }
     e.scalars[carried[i]] = e.b.AddParam(copy->region(), carried[i]->type(), carried[i]->name());
@@ -198,11 +237,7 @@ void ExpandOp(Expander& e, Op* op) {
       e.scalars[op->result()] = e.blks.at(op->operand(0)).index;
       break;
     case OpKind::Nest:
-      if (FillsAccumulators(op)) {
-        ResultHome(e, op, 0);
-      } else {
-        ExpandNest(e, op);
-      }
+      ExpandNestInPlace(e, op);
       break;
     case OpKind::Reduce:
     case OpKind::Contract:
@@ -248,6 +283,13 @@ const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
   KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope",
             function.axis(axis).name.text());
   return blks.at(blk);
+}
+
+Window Expander::WindowOf(const ir::Op* at, ir::AxisId axis) {
+  auto found = windows.find(axis);
+  if (found != windows.end()) return found->second;
+  Value* size = Facts(at, axis).size;
+  return {b.I64(0), size, size};
 }
 
 int64_t Expander::Extent(ir::AxisId axis) const {

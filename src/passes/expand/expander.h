@@ -20,6 +20,9 @@ struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
   int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
+  /// Where the panel is known: the position along the last axis at which it begins, and its place in the buffer.
+  ir::Value* first = nullptr;
+  ir::Value* place = nullptr;
 };
 
 /// The facts of a blk, as scalars.
@@ -48,6 +51,24 @@ struct FirstTurn {
   ir::Value* value;
 };
 
+/// A carried tile that one nest reads behind its loop: where the loop is long, that nest follows in its last turn each
+/// part of the tile as soon as the part is finished.
+struct LastTurn {
+  ir::Value* is_long;
+  ir::Value* index;  ///< of the loop
+  ir::Value* hi;
+  ir::Value* step;
+  const ir::Op* epilogue;
+  const ir::Value* result;  ///< the loop's, which the nest reads
+};
+
+/// The positions of an axis that loops walk.
+struct Window {
+  ir::Value* lo;
+  ir::Value* hi;
+  ir::Value* size;  ///< hi - lo
+};
+
 /// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
 struct Expander {
   ir::Module& module;
@@ -60,9 +81,14 @@ struct Expander {
   std::unordered_map<const ir::Value*, BlkFacts> blks;          ///< of old blks
   std::unordered_map<const ir::Value*, FirstTurn> first_turns;  ///< of old carried tiles
   std::unordered_set<const ir::Op*> taken_along = {};           ///< old folds that a nest has done
+  std::unordered_map<const ir::Value*, LastTurn> last_turns = {};  ///< of old carried tiles
+  std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};   ///< of those with an epilogue
+  std::unordered_map<ir::AxisId, Window> windows = {};             ///< where not the whole block
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
+  /// What loops over the axis walk: its valid elements, or those of them that `windows` names.
+  Window WindowOf(const ir::Op* at, ir::AxisId axis);
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
   ir::Type TypeOf(kdl::Scalar scalar, int64_t lanes) {
     return module.types().Vector(scalar, lanes);
@@ -107,7 +133,8 @@ Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
-/// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask.
+/// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all
+/// are full take no loop.
 void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body);
 /// `if condition` with one result of each kind of value that `then` and `otherwise` give.
@@ -130,17 +157,37 @@ struct ElementAccess {
 ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
 /// A hint that the element is touched soon; it may lie outside.
-void ExpandPrefetch(Expander& e, const ElementAccess& access);
+void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
 
 // late_fill.cpp
+/// The contraction that alone reads and makes the loop's carried value of that number; null: none does.
+const ir::Op* AccumulatorOf(const ir::Op* loop, size_t carried);
 /// Whether a nest only fills the accumulators of a contraction in a loop: where the loop runs, its first turn starts
 /// from the value instead of reading them.
 bool FillsAccumulators(const ir::Op* nest);
 /// The nest of that kind that makes a loop's initial value; null: none does.
 const ir::Op* LateFillOf(const ir::Value* init);
 
+// late_pack.cpp
+/// The nest that makes the tile, where it runs panel by panel inside the one contraction that reads it; else null.
+const ir::Op* LatePackOf(const Expander& e, const ir::Value* tile);
+bool IsLatePack(const Expander& e, const ir::Op* nest);
+
+// epilogue.cpp
+/// The nest behind the loop that runs inside the loop's last turn, for its result of that number; else null.
+const ir::Op* EpilogueOf(const Expander& e, const ir::Op* loop, size_t carried);
+/// The loop whose last turn runs the nest; null where none does.
+const ir::Op* LoopOfEpilogue(const Expander& e, const ir::Op* nest);
+
 // nest.cpp, accumulate.cpp
 void ExpandNest(Expander& e, const ir::Op* op);
+/// The body of a nest for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
+void ExpandNestAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece,
+                  const ir::Value* tile, ir::Value* value);
+/// Asks for the memory that the nest reads, which is wanted later; only where rows of it are loaded piece by piece.
+void PrefetchLoads(Expander& e, const ir::Op* op);
+/// Asks for the memory that the nest writes in one piece.
+void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
 

@@ -80,6 +80,11 @@ Values IndexAt(Expander& e, const Home& home, const Position& position) {
   Values index;
   for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
   if (!home.panel) return index;
+  if (home.first) {
+    index.back() = e.b.Binary(OpKind::Sub, index.back(), home.first);
+    index.insert(index.begin(), home.place);
+    return index;
+  }
   Value* last = index.back();
   index.back() = e.b.Binary(OpKind::And, last, e.b.I64(home.panel - 1));
   int64_t shift = std::countr_zero(static_cast<uint64_t>(home.panel));
@@ -112,7 +117,7 @@ Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last, int64_t
     extents.back() = PaddedRow(extents.back(), Bytes(tile->scalar), e.facts);
   }
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});
-  return {buffer->result(), std::move(axes), panel};
+  return {buffer->result(), std::move(axes), panel, nullptr, nullptr};
 }
 
 Home ResultHome(Expander& e, const Op* op, size_t i) {

@@ -16,17 +16,17 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
+/// How one access walks an axis.
+enum class Walk { Still, SideBySide, RowToRow, Otherwise };
+
+}  // namespace
+
 bool MayTrap(const Op* op) {
   if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar) &&
          ConstantOf(op->operand(1)).value_or(0) == 0;
 }
-
-/// How one access walks an axis.
-enum class Walk { Still, SideBySide, RowToRow, Otherwise };
-
-}  // namespace
 
 LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
   axis_ = nest->operands().back()->type()->axes[0];

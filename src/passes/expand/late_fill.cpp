@@ -20,6 +20,18 @@ const ir::Use* OnlyUse(const Value* value) {
 
 }  // namespace
 
+const Op* AccumulatorOf(const Op* loop, size_t carried) {
+  const ir::Use* into = OnlyUse(loop->region()->param(carried + 1));
+  if (!into || into->user->kind() != OpKind::Contract || into->user->block() != loop->region())
+    return nullptr;
+  const Op* contract = into->user;
+  const ir::Use* next = OnlyUse(contract->result());
+  bool accumulates = into->operand == contract->SegmentBegin(ir::ContractOp::at_into) &&
+                     contract->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
+                     next->user == loop->region()->terminator() && next->operand == carried;
+  return accumulates ? contract : nullptr;
+}
+
 bool FillsAccumulators(const Op* nest) {
   const Op* yield = nest->region()->first();
   if (nest->results().size() != 1 || yield->kind() != OpKind::Yield) return false;
@@ -27,15 +39,7 @@ bool FillsAccumulators(const Op* nest) {
   if (!init || init->user->kind() != OpKind::Loop || init->user->block() != nest->block())
     return false;
   const Op* loop = init->user;
-  size_t carried = init->operand - loop->SegmentBegin(ir::LoopOp::at_inits);
-  const ir::Use* into = OnlyUse(loop->region()->param(carried + 1));
-  if (!into || into->user->kind() != OpKind::Contract || into->user->block() != loop->region())
-    return false;
-  const Op* contract = into->user;
-  const ir::Use* next = OnlyUse(contract->result());
-  return into->operand == contract->SegmentBegin(ir::ContractOp::at_into) &&
-         contract->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
-         next->user == loop->region()->terminator() && next->operand == carried;
+  return AccumulatorOf(loop, init->operand - loop->SegmentBegin(ir::LoopOp::at_inits));
 }
 
 const Op* LateFillOf(const Value* init) {

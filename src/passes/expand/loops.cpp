@@ -1,4 +1,5 @@
 #include "passes/expand/expander.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 
 namespace kdl::passes {
@@ -27,11 +28,11 @@ Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t dept
                 Position& position, const Values& carried,
                 const std::function<Values(const Values&)>& body) {
   if (depth == axes.size()) return body(carried);
-  return MakeLoop(e, {e.b.I64(0), e.Facts(at, axes[depth]).size}, carried,
-                  [&](Value* index, const Values& inner) {
-                    position[axes[depth]] = index;
-                    return NestFrom(e, at, axes, depth + 1, position, inner, body);
-                  });
+  Window window = e.WindowOf(at, axes[depth]);
+  return MakeLoop(e, {window.lo, window.hi}, carried, [&](Value* index, const Values& inner) {
+    position[axes[depth]] = index;
+    return NestFrom(e, at, axes, depth + 1, position, inner, body);
+  });
 }
 
 }  // namespace
@@ -59,10 +60,24 @@ Value* RoundDown(Expander& e, Value* size, int64_t step) {
 
 void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body) {
-  Value* size = e.Facts(at, axis).size;
-  Value* full = lanes == 1 ? size : RoundDown(e, size, lanes);
+  constexpr int64_t kFew = 4;
+  Window window = e.WindowOf(at, axis);
+  int64_t known = ConstantOf(window.size).value_or(0);
+  if (known > 0 && known % lanes == 0 && known <= kFew * lanes) {
+    for (int64_t skipped = 0; skipped < known; skipped += lanes) {
+      position[axis] = e.b.Binary(OpKind::Add, window.lo, e.b.I64(skipped));
+      body({lanes});
+    }
+    return;
+  }
+  Value* size = window.hi;
+  Value* full = size;
+  if (lanes > 1) {
+    full = RoundDown(e, window.size, lanes);
+    if (ConstantOf(window.lo) != 0) full = e.b.Binary(OpKind::Add, window.lo, full);
+  }
   if (e.Extent(axis) >= lanes) {
-    MakeLoop(e, {e.b.I64(0), full, lanes}, {}, [&](Value* index, const Values&) -> Values {
+    MakeLoop(e, {window.lo, full, lanes}, {}, [&](Value* index, const Values&) -> Values {
       position[axis] = index;
       body({lanes});
       return {};

@@ -7,6 +7,7 @@
 #include "passes/expand/lane_folds.h"
 #include "passes/expand/last_axis.h"
 #include "passes/expand/riders.h"
+#include "passes/rewrite.h"
 
 // A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
 // before the innermost loop. Folds of what it makes are taken along: the loops carry their accumulators. Where loads walk the last axis from row to row, square blocks of them are transposed in
@@ -39,7 +40,10 @@ Ahead AheadOf(const Expander& e, const Op* nest) {
     bool stores = op->kind() == OpKind::Store;
     ir::AxisId last = nest->operands().back()->type()->axes[0];
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
-    int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
+    auto window = e.windows.find(last);
+    std::optional<int64_t> part;
+    if (window != e.windows.end()) part = ConstantOf(window->second.size);
+    int64_t row = std::max<int64_t>(part.value_or(e.Extent(last)) * bytes, 1);
     if (row >= kLongRow) return {points.back(), kAlongRow / bytes};
     if (points.size() > 1) return {points[points.size() - 2], (kRowsOn + row - 1) / row};
   }
@@ -55,6 +59,38 @@ class NestBody {
     for (size_t i = 0; i < nest->results().size(); ++i)
       homes_.push_back(IsKept(nest->result(i)) ? ResultHome(e, nest, i) : Home());
     for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
+  }
+
+  /// One piece, with `value` for elements of `tile`.
+  void RunAt(const Position& position, const Piece& piece, const Value* tile, Value* value) {
+    ahead_ = {};
+    position_ = position;
+    piece_ = piece;
+    given_ = {tile, value};
+    for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
+    ir::Loc outer = e_.b.loc();
+    ExpandWhere([](const Op*) { return true; });
+    e_.b.set_loc(outer);
+  }
+
+  void PrefetchLoads() {
+    if (!last_.Vectorizes()) return;
+    ir::AxisList around(axes_.begin(), axes_.end() - 1);
+    MakeNest(e_, nest_, around, position_, {}, [&](const Values&) -> Values {
+      MakePieces(e_, nest_, axes_.back(), Lanes(), position_, [&](const Piece& piece) {
+        piece_ = piece;
+        for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
+        for (const Op* op : *nest_->region()) AskFor(op, OpKind::Load, ir::IntentKind::ReadLater);
+      });
+      return {};
+    });
+  }
+
+  void PrefetchStoresAt(const Position& position, const Piece& piece) {
+    position_ = position;
+    piece_ = piece;
+    for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
+    for (const Op* op : *nest_->region()) AskFor(op, OpKind::Store, ir::IntentKind::Write);
   }
 
   void Run() {
@@ -165,19 +201,19 @@ class NestBody {
     for (size_t i = 0; i + 1 < axes_.size(); ++i) {
       if (i != side) around.push_back(axes_[i]);
     }
-    Value* zero = e_.b.I64(0);
     MakeNest(e_, nest_, around, position_, {}, [&](const Values&) -> Values {
       for (size_t i = 0; i + 1 < axes_.size(); ++i) {
         if (i != side) MapPoint(i);
       }
-      Value* height = e_.Facts(nest_, axes_[side]).size;
-      Value* width = e_.Facts(nest_, axes_.back()).size;
-      MakeLoop(e_, {zero, height, lanes}, {}, [&](Value* row, const Values&) -> Values {
-        MakeLoop(e_, {zero, width, lanes}, {}, [&](Value* column, const Values&) -> Values {
-          RunSquare({lanes, row, column, e_.b.Binary(OpKind::Sub, height, row),
-                     e_.b.Binary(OpKind::Sub, width, column)});
-          return {};
-        });
+      Window rows = e_.WindowOf(nest_, axes_[side]);
+      Window columns = e_.WindowOf(nest_, axes_.back());
+      MakeLoop(e_, {rows.lo, rows.hi, lanes}, {}, [&](Value* row, const Values&) -> Values {
+        MakeLoop(e_, {columns.lo, columns.hi, lanes}, {},
+                 [&](Value* column, const Values&) -> Values {
+                   RunSquare({lanes, row, column, e_.b.Binary(OpKind::Sub, rows.hi, row),
+                              e_.b.Binary(OpKind::Sub, columns.hi, column)});
+                   return {};
+                 });
         return {};
       });
       return {};
@@ -307,6 +343,7 @@ class NestBody {
   }
 
   Value* ElementPiece(Value* tile) {
+    if (tile == given_.tile) return given_.value;
     if (!IsTileValue(tile)) return e_.Scalar(tile);
     const auto& axes = tile->type()->axes;
     bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
@@ -348,7 +385,23 @@ class NestBody {
       if (index[i] == ahead_.point)
         access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(ahead_.distance));
     }
-    ExpandPrefetch(e_, access);
+    bool writes = access.op->kind() == OpKind::Store;
+    ExpandPrefetch(e_, access, writes ? ir::IntentKind::Write : ir::IntentKind::Read);
+  }
+
+  /// The line of the piece's last element: that of the first one belongs to the piece before too, where lines are shared.
+  void AskFor(const Op* op, OpKind kind, ir::IntentKind intent) {
+    if (op->kind() != kind) return;
+    auto index = op->Segment(ir::AccessOperands(kind));
+    ElementAccess access{
+        op, e_.Scalar(op->operand(kind == OpKind::Load ? 0 : 1)), {}, nullptr, nullptr, {}};
+    for (Value* operand : index) {
+      if (operand->def() && operand->def()->block() == nest_->region()) return;
+      Value* at = At(operand);
+      bool along = operand == nest_->region()->params().back();
+      access.index.push_back(along ? e_.b.Binary(OpKind::Add, at, e_.b.I64(piece_.lanes - 1)) : at);
+    }
+    ExpandPrefetch(e_, access, intent);
   }
 
   Value* ExpandElementwise(Op* op) {
@@ -376,11 +429,26 @@ class NestBody {
   ir::AxisList axes_;
   Position position_;
   Piece piece_;
+  struct {
+    const Value* tile = nullptr;
+    Value* value = nullptr;
+  } given_;
   ir::ValueMap map_;
 };
 
 }  // namespace
 
 void ExpandNest(Expander& e, const Op* op) { NestBody(e, op).Run(); }
+
+void ExpandNestAt(Expander& e, const Op* op, const Position& position, const Piece& piece,
+                  const Value* tile, Value* value) {
+  NestBody(e, op).RunAt(position, piece, tile, value);
+}
+
+void PrefetchLoads(Expander& e, const Op* op) { NestBody(e, op).PrefetchLoads(); }
+
+void PrefetchStoresAt(Expander& e, const Op* op, const Position& position, const Piece& piece) {
+  NestBody(e, op).PrefetchStoresAt(position, piece);
+}
 
 }  // namespace kdl::passes
