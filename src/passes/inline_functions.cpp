@@ -54,7 +54,7 @@ void Inline(CallOp call, ir::Module& module, std::vector<Op*>& calls) {
   builder.set_loc(call->loc());
   ir::ValueMap map;
   for (size_t i = 0; i < call.arguments().size(); ++i) {
-    map[fn->params[i].value] = call.arguments()[i];
+    map[fn->body->param(i)] = call.arguments()[i];
   }
   for (const Op* op : *fn->body) {
     if (op->info().has(ir::kTerminator)) break;

@@ -33,6 +33,7 @@ enum Fact : uint32_t {
   kWorkspaceInjected = 1 << 12,
   kSlotsOpen = 1 << 13,
   kTileFnsInlined = 1 << 14,
+  kPipesChecked = 1 << 15,
 };
 
 enum class PassKind : uint8_t {
@@ -71,10 +72,11 @@ constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
 
 /// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
 inline constexpr std::array kModulePipeline = {
-    PassKind::Instantiate, PassKind::InlineTileFunctions, PassKind::FixOrders,
-    PassKind::CheckBounds, PassKind::ResolveDevices,      PassKind::OrderLaunches};
-constexpr uint32_t kAfterModulePipeline =
-    kConstantsBound | kOrdersFixed | kBoundsChecked | kDevicesResolved | kLaunchesOrdered;
+    PassKind::Instantiate,  PassKind::InlineTileFunctions, PassKind::FixOrders,
+    PassKind::CheckBounds,  PassKind::CheckPipes,          PassKind::ResolveDevices,
+    PassKind::OrderLaunches};
+constexpr uint32_t kAfterModulePipeline = kConstantsBound | kOrdersFixed | kBoundsChecked |
+                                          kPipesChecked | kDevicesResolved | kLaunchesOrdered;
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target: down to loops over scalars and scratch.

@@ -16,8 +16,9 @@ PipeEnd EndOf(const ir::Use& use, const ir::Module& module) {
       return PipeEnd::Pop;
     case ir::OpKind::Call: {
       const ir::Function* fn = module.FindFunction(use.user->attr<ir::AttrKey::Callee>());
-      KDL_CHECK(fn && use.operand < fn->params.size(), "a call hands a pipe to no parameter");
-      return fn->params[use.operand].direction == ir::Direction::Out ? PipeEnd::Push : PipeEnd::Pop;
+      size_t param = use.operand - (fn ? fn->dims.size() : 0);  // sizes come first
+      KDL_CHECK(fn && param < fn->params.size(), "a call hands a pipe to no parameter");
+      return fn->params[param].direction == ir::Direction::Out ? PipeEnd::Push : PipeEnd::Pop;
     }
     default:
       return PipeEnd::Neither;

@@ -1,0 +1,205 @@
+#include "passes/analysis/pipe_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Value;
+using Kind = TrafficItem::Kind;
+
+constexpr int64_t kMostTurns = 64;      ///< of a loop that is walked turn by turn
+constexpr size_t kMostItems = 1 << 14;  ///< that a stage's list may grow to
+
+/// One stage: what it has still to do, next item last.
+struct Walker {
+  std::vector<const TrafficItem*> rest;
+
+  explicit Walker(const Traffic& traffic) { Add(traffic); }
+  bool done() const { return rest.empty(); }
+  const TrafficItem& next() const { return *rest.back(); }
+  void Add(const Traffic& traffic) {
+    for (auto item = traffic.rbegin(); item != traffic.rend(); ++item) rest.push_back(&*item);
+  }
+};
+
+void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
+  for (const TrafficItem& item : traffic) {
+    if (item.pipe) pipes.insert(item.pipe);
+    CollectPipes(item.body, pipes);
+    CollectPipes(item.other, pipes);
+  }
+}
+
+/// Whether both do the same, one after the other.
+bool Same(const Traffic& a, const Traffic& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const TrafficItem& x, const TrafficItem& y) {
+        bool turns = x.kind != Kind::Loop || y.kind != Kind::Loop || TurnsOf(x.op) == TurnsOf(y.op);
+        return x.kind == y.kind && x.pipe == y.pipe && turns && Same(x.body, y.body) &&
+               Same(x.other, y.other);
+      });
+}
+
+std::optional<int64_t> ConstantTurns(const TrafficItem& loop) {
+  Count turns = TurnsOf(loop.op);
+  if (turns.empty()) return 0;
+  bool constant = turns.size() == 1 && turns.begin()->first.empty();
+  return constant ? std::optional(turns.begin()->second) : std::nullopt;
+}
+
+class Scheduler {
+ public:
+  explicit Scheduler(Schedule& schedule) : schedule_(schedule) {}
+
+  /// Runs all to their ends.
+  bool Run(std::vector<Walker> walkers) {
+    while (!std::all_of(walkers.begin(), walkers.end(), [](const Walker& w) { return w.done(); })) {
+      if (Pop(walkers) || Push(walkers, true) || WalkTogether(walkers) || Push(walkers, false) ||
+          TakeBranch(walkers) || Unroll(walkers)) {
+        continue;
+      }
+      Report(walkers);
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  static bool IsAt(const Walker& walker, Kind kind) {
+    return !walker.done() && walker.next().kind == kind;
+  }
+
+  bool Pop(std::vector<Walker>& walkers) {
+    for (Walker& walker : walkers) {
+      if (!IsAt(walker, Kind::Pop) || tiles_[walker.next().pipe] == 0) continue;
+      --tiles_[walker.next().pipe];
+      walker.rest.pop_back();
+      return true;
+    }
+    return false;
+  }
+
+  /// `wanted`: only what another one waits for. Pipes stay as empty as they can.
+  bool Push(std::vector<Walker>& walkers, bool wanted) {
+    std::set<const Value*> waited;
+    for (const Walker& walker : walkers) {
+      if (IsAt(walker, Kind::Pop)) waited.insert(walker.next().pipe);
+    }
+    for (Walker& walker : walkers) {
+      if (!IsAt(walker, Kind::Push)) continue;
+      const Value* pipe = walker.next().pipe;
+      if (wanted && !waited.contains(pipe)) continue;
+      schedule_.depth[pipe] = std::max(schedule_.depth[pipe], ++tiles_[pipe]);
+      walker.rest.pop_back();
+      return true;
+    }
+    return false;
+  }
+
+  /// The walkers at loops that share pipes with `first`'s, with its turns; empty where one is elsewhere.
+  static std::vector<size_t> Group(const std::vector<Walker>& walkers, size_t first) {
+    std::vector<size_t> group = {first};
+    std::set<const Value*> pipes;
+    CollectPipes(walkers[first].next().body, pipes);
+    Count turns = TurnsOf(walkers[first].next().op);
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (size_t i = 0; i < walkers.size(); ++i) {
+        bool known = std::find(group.begin(), group.end(), i) != group.end();
+        if (known || !IsAt(walkers[i], Kind::Loop)) continue;
+        std::set<const Value*> own;
+        CollectPipes(walkers[i].next().body, own);
+        bool shares = std::any_of(own.begin(), own.end(),
+                                  [&](const Value* pipe) { return pipes.contains(pipe); });
+        if (!shares) continue;
+        if (TurnsOf(walkers[i].next().op) != turns) return {};
+        group.push_back(i);
+        pipes.insert(own.begin(), own.end());
+        grown = true;
+      }
+    }
+    return group;
+  }
+
+  /// Whether a turn leaves every pipe as full as it was: what one pushes the other pops.
+  static bool IsEven(const std::vector<Walker>& walkers, const std::vector<size_t>& group) {
+    std::set<const Value*> pipes;
+    for (size_t i : group) CollectPipes(walkers[i].next().body, pipes);
+    for (const Value* pipe : pipes) {
+      std::vector<Count> sides;
+      const ir::Op* conditional = nullptr;
+      for (size_t i : group) {
+        Count tiles = TilesOf(walkers[i].next().body, pipe, conditional);
+        if (!tiles.empty()) sides.push_back(std::move(tiles));
+      }
+      if (conditional || sides.size() != 2 || sides[0] != sides[1]) return false;
+    }
+    return true;
+  }
+
+  bool WalkTogether(std::vector<Walker>& walkers) {
+    for (size_t first = 0; first < walkers.size(); ++first) {
+      if (!IsAt(walkers[first], Kind::Loop)) continue;
+      std::vector<size_t> group = Group(walkers, first);
+      if (group.empty() || !IsEven(walkers, group)) continue;
+      std::vector<Walker> turn;
+      for (size_t i : group) turn.emplace_back(walkers[i].next().body);
+      if (!Run(std::move(turn))) return false;
+      for (size_t i : group) walkers[i].rest.pop_back();
+      return true;
+    }
+    return false;
+  }
+
+  static bool TakeBranch(std::vector<Walker>& walkers) {
+    for (Walker& walker : walkers) {
+      if (!IsAt(walker, Kind::Branch) || !Same(walker.next().body, walker.next().other)) continue;
+      const TrafficItem& branch = walker.next();
+      walker.rest.pop_back();
+      walker.Add(branch.body);
+      return true;
+    }
+    return false;
+  }
+
+  static bool Unroll(std::vector<Walker>& walkers) {
+    for (Walker& walker : walkers) {
+      if (!IsAt(walker, Kind::Loop)) continue;
+      const TrafficItem& loop = walker.next();
+      std::optional<int64_t> turns = ConstantTurns(loop);
+      if (!turns || *turns > kMostTurns || walker.rest.size() > kMostItems) continue;
+      walker.rest.pop_back();
+      for (int64_t turn = 0; turn < *turns; ++turn) walker.Add(loop.body);
+      return true;
+    }
+    return false;
+  }
+
+  void Report(const std::vector<Walker>& walkers) {
+    if (!schedule_.stuck.empty()) return;
+    schedule_.waiting = true;
+    for (const Walker& walker : walkers) {
+      if (walker.done()) continue;
+      schedule_.stuck.push_back(walker.next().op);
+      schedule_.waiting = schedule_.waiting && walker.next().kind == Kind::Pop;
+    }
+  }
+
+  Schedule& schedule_;
+  std::map<const Value*, int64_t> tiles_;
+};
+
+}  // namespace
+
+Schedule FindSchedule(const std::vector<StageTraffic>& stages) {
+  Schedule schedule;
+  std::vector<Walker> walkers;
+  for (const StageTraffic& stage : stages) walkers.emplace_back(stage.traffic);
+  schedule.ends = Scheduler(schedule).Run(std::move(walkers));
+  return schedule;
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,328 @@
+#include "passes/analysis/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/views.h"
+#include "passes/rewrite.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+using Kind = TrafficItem::Kind;
+
+bool IsBlk(const Value* value) { return value->type()->kind == ir::TypeKind::Blk; }
+
+/// What no other stage knows is marked with it.
+constexpr char kPrivate = '?';
+
+std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate, thing); }
+
+int LoopsAround(const Op* op) {
+  int loops = 0;
+  for (const Op* outer = op->block()->parent(); outer; outer = outer->block()->parent()) {
+    loops += outer->kind() == OpKind::For || outer->kind() == OpKind::Loop ? 1 : 0;
+  }
+  return loops;
+}
+
+/// What stands for the index or the block of a loop's turn. Loops that are as deep stand for each other where their bounds
+/// are the same; `spmd for` where it walks one domain.
+std::string TurnName(const Op* loop, size_t binder) {
+  if (loop->kind() != OpKind::Spmd) return fmt::format("turn{}", LoopsAround(loop));
+  if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
+  return fmt::format("{}#{}", loop->attr<AttrKey::Domain>().text(), binder);
+}
+
+std::string NameOf(const Value* value);
+
+std::string ParamName(const Value* value) {
+  const Op* parent = value->block()->parent();
+  if (!parent) return fmt::format("%{}", value->index());
+  bool loop =
+      parent->kind() == OpKind::Spmd ||
+      ((parent->kind() == OpKind::For || parent->kind() == OpKind::Loop) && value->index() == 0);
+  return loop ? TurnName(parent, value->index()) : PrivateName(value);
+}
+
+/// A name that two values have only where they are equal, as long as the turns are that they name.
+std::string NameOf(const Value* value) {
+  const Op* def = value->def();
+  if (!def) return ParamName(value);
+  if (std::optional<int64_t> number = ConstantOf(value)) return fmt::format("{}", *number);
+  if (def->kind() == OpKind::Const) return fmt::format("0x{:x}", def->attr<AttrKey::Bits>());
+  if (def->kind() == OpKind::SizeOf) return ToString(def->attr<AttrKey::Size>());
+  bool outside = def->block()->parent() == nullptr;  // one value for all stages
+  bool pure = def->info().has(ir::kPure) && def->regions().empty() && ir::IsScalar(value->type()) &&
+              def->kind() != OpKind::Reduce && def->kind() != OpKind::Contract &&
+              def->kind() != OpKind::CoreId;
+  if (!pure)
+    return outside ? fmt::format("%{}", static_cast<const void*>(value)) : PrivateName(value);
+  std::string text = fmt::format("{}:{}(", def->info().spelling, Spelling(value->type()->scalar));
+  for (const Value* operand : def->operands()) text += NameOf(operand) + ",";
+  return text + ")";
+}
+
+bool IsPrivateName(const std::string& name) { return name.find(kPrivate) != std::string::npos; }
+
+std::string NameOf(const Count& count) {
+  std::string text;
+  for (const auto& [names, factor] : count) {
+    text += fmt::format("{}{}*{}", text.empty() ? "" : "+", factor, fmt::join(names, "*"));
+  }
+  return text;
+}
+
+Count Number(int64_t number) { return number == 0 ? Count() : Count{{{}, number}}; }
+Count Atom(std::string name) { return {{{std::move(name)}, 1}}; }
+
+void Add(Count& sum, const Count& more) {
+  for (const auto& [names, factor] : more) {
+    int64_t& known = sum[names];
+    known = static_cast<int64_t>(static_cast<uint64_t>(known) + static_cast<uint64_t>(factor));
+    if (known == 0) sum.erase(names);
+  }
+}
+
+Count Times(const Count& a, const Count& b) {
+  Count product;
+  for (const auto& [x, m] : a) {
+    for (const auto& [y, n] : b) {
+      std::vector<std::string> names = x;
+      names.insert(names.end(), y.begin(), y.end());
+      std::sort(names.begin(), names.end());
+      auto factor = static_cast<int64_t>(static_cast<uint64_t>(m) * static_cast<uint64_t>(n));
+      Add(product, {{names, factor}});
+    }
+  }
+  return product;
+}
+
+/// Elements of a turn of `for`; of a `loop` its step.
+std::string StrideName(const Op* loop) {
+  if (loop->kind() == OpKind::Loop) return NameOf(ir::LoopOp(const_cast<Op*>(loop)).step());
+  ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
+  return ToString(loop->region()->function()->axis(axis).extent);
+}
+
+std::optional<int64_t> ParseNumber(const std::string& text) {
+  if (text.empty() || text.find_first_not_of("-0123456789") != std::string::npos)
+    return std::nullopt;
+  return std::stoll(text);
+}
+
+bool Mentions(const Count& count, const std::string& name) {
+  return NameOf(count).find(name) != std::string::npos;
+}
+
+// ---- Numbers
+
+/// Sizes, parameters and the turns that the walk is in.
+class Walker {
+ public:
+  Walker(const Value* pipe, const Example& example) : pipe_(pipe), example_(example) {}
+
+  std::optional<int64_t> Run(const Traffic& traffic) {
+    int64_t tiles = Count(traffic);
+    return steps_ > kMostSteps ? std::nullopt : std::optional(tiles);
+  }
+
+ private:
+  static constexpr int64_t kMostSteps = 200000;
+  struct Turn {
+    int64_t start = 0;
+    int64_t size = 1;
+    int64_t number = 0;
+  };
+
+  int64_t Count(const Traffic& traffic) {
+    int64_t tiles = 0;
+    for (const TrafficItem& item : traffic) {
+      if (++steps_ > kMostSteps) return 0;
+      switch (item.kind) {
+        case Kind::Push:
+        case Kind::Pop:
+          tiles += item.pipe == pipe_ ? 1 : 0;
+          break;
+        case Kind::Branch:
+          tiles += Count(Get(item.op->operand(0)) != 0 ? item.body : item.other);
+          break;
+        case Kind::Loop:
+          tiles += CountLoop(item, 0);
+          break;
+      }
+    }
+    return tiles;
+  }
+
+  int64_t CountLoop(const TrafficItem& item, size_t binder) {
+    const Op* loop = item.op;
+    bool spmd = loop->kind() == OpKind::Spmd;
+    if (binder == (spmd ? loop->region()->params().size() : 1)) return Count(item.body);
+    const Value* param = loop->region()->param(binder);
+    int64_t lo = Get(loop->operand(spmd ? 2 * binder : 0));
+    int64_t hi = Get(loop->operand(spmd ? 2 * binder + 1 : 1));
+    int64_t stride = 1;
+    if (IsBlk(param)) {
+      ir::Type type = param->type();
+      stride = Evaluate(loop->region()->function()->axis(type->axes[0]).extent);
+    } else if (!spmd) {
+      stride = Get(loop->operand(2));
+    }
+    int64_t tiles = 0;
+    for (int64_t at = lo, number = 0; at < hi && steps_ <= kMostSteps; ++number) {
+      turns_[param] = {at, std::min(stride, hi - at), number};
+      tiles += CountLoop(item, binder + 1);
+      at += std::max<int64_t>(stride, 1);
+      ++steps_;
+    }
+    return tiles;
+  }
+
+  int64_t Evaluate(Size size) const {
+    std::optional<int64_t> value = kdl::Evaluate(size, [&](Name name) -> std::optional<int64_t> {
+      auto found = example_.find(name.str());
+      return found != example_.end() ? std::optional(found->second) : std::nullopt;
+    });
+    return value.value_or(3);
+  }
+
+  /// Of what the walk does not know any number: it is an example.
+  int64_t Get(const Value* value) const {
+    if (auto turn = turns_.find(value); turn != turns_.end()) return turn->second.start;
+    if (std::optional<int64_t> number = ConstantOf(value)) return *number;
+    const Op* def = value->def();
+    if (!def) {
+      auto found = example_.find(value->name().str());
+      return found != example_.end() ? found->second : 3;
+    }
+    if (def->kind() == OpKind::SizeOf) return Evaluate(def->attr<AttrKey::Size>());
+    if (def->operands().empty()) return 1;
+    return Apply(def);
+  }
+
+  int64_t Apply(const Op* def) const {
+    auto turn = turns_.find(def->operand(0));
+    Turn block = turn != turns_.end() ? turn->second : Turn{};
+    if (def->kind() == OpKind::BlkStart) return block.start;
+    if (def->kind() == OpKind::BlkSize) return block.size;
+    if (def->kind() == OpKind::BlkIndex) return block.number;
+    int64_t a = Get(def->operand(0));
+    if (def->operands().size() == 1) return def->kind() == OpKind::Neg ? -a : a;
+    int64_t b = Get(def->operand(1));
+    switch (def->kind()) {
+      case OpKind::Add:
+        return a + b;
+      case OpKind::Sub:
+        return a - b;
+      case OpKind::Mul:
+        return a * b;
+      case OpKind::Div:
+        return b > 0 ? (a >= 0 ? a / b : -((-a + b - 1) / b)) : 0;
+      case OpKind::Min:
+        return std::min(a, b);
+      case OpKind::Max:
+        return std::max(a, b);
+      case OpKind::Lt:
+        return a < b ? 1 : 0;
+      case OpKind::Le:
+        return a <= b ? 1 : 0;
+      case OpKind::Gt:
+        return a > b ? 1 : 0;
+      case OpKind::Ge:
+        return a >= b ? 1 : 0;
+      case OpKind::Eq:
+        return a == b ? 1 : 0;
+      default:
+        return a;
+    }
+  }
+
+  const Value* pipe_;
+  const Example& example_;
+  std::map<const Value*, Turn> turns_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+Traffic TrafficOf(const ir::Block* block) {
+  Traffic traffic;
+  for (const Op* op : *block) {
+    TrafficItem item;
+    item.op = op;
+    if (op->kind() == OpKind::Push || op->kind() == OpKind::Pop) {
+      item.kind = op->kind() == OpKind::Push ? Kind::Push : Kind::Pop;
+      item.pipe = op->operand(op->kind() == OpKind::Push ? size_t{ir::PushOp::at_pipe} : 0);
+      traffic.push_back(std::move(item));
+    } else if (!op->regions().empty()) {
+      item.kind = op->kind() == OpKind::If ? Kind::Branch : Kind::Loop;
+      item.body = TrafficOf(op->region());
+      if (op->regions().size() > 1) item.other = TrafficOf(op->region(1));
+      if (!item.body.empty() || !item.other.empty()) traffic.push_back(std::move(item));
+    }
+  }
+  return traffic;
+}
+
+bool IsPrivate(const Count& count) { return IsPrivateName(NameOf(count)); }
+
+Count TurnsOf(const Op* loop) {
+  if (loop->kind() == OpKind::Spmd) {
+    if (!loop->HasAttr(AttrKey::Domain)) return Atom(PrivateName(loop));
+    return Atom(fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text()));
+  }
+  if (loop->kind() != OpKind::For && loop->kind() != OpKind::Loop) return Atom(PrivateName(loop));
+  std::string lo = NameOf(loop->operand(0));
+  std::string hi = NameOf(loop->operand(1));
+  std::string stride = StrideName(loop);
+  std::optional<int64_t> first = ParseNumber(lo);
+  std::optional<int64_t> end = ParseNumber(hi);
+  std::optional<int64_t> step = ParseNumber(stride);
+  if (first && end && step && *step > 0) {
+    return Number(*end > *first ? (*end - *first - 1) / *step + 1 : 0);
+  }
+  return Atom(fmt::format("turns({},{},{})", lo, hi, stride));
+}
+
+Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional) {
+  Count tiles;
+  for (const TrafficItem& item : traffic) {
+    if (item.kind == Kind::Push || item.kind == Kind::Pop) {
+      if (item.pipe == pipe) Add(tiles, Number(1));
+      continue;
+    }
+    Count body = TilesOf(item.body, pipe, conditional);
+    if (item.kind == Kind::Branch) {
+      Count other = TilesOf(item.other, pipe, conditional);
+      std::string condition = NameOf(item.op->operand(0));
+      if (body != other && IsPrivateName(condition) && !conditional) conditional = item.op;
+      Add(tiles, body == other ? body
+                               : Atom(fmt::format("if({}){{{}}}{{{}}}", condition, NameOf(body),
+                                                  NameOf(other))));
+      continue;
+    }
+    if (body.empty()) continue;
+    Count turns = TurnsOf(item.op);
+    bool varies = false;
+    for (size_t b = 0; b < item.op->region()->params().size(); ++b) {
+      varies = varies || Mentions(body, NameOf(item.op->region()->param(b)));
+    }
+    Add(tiles, varies ? Atom(fmt::format("sum({}){{{}}}", NameOf(turns), NameOf(body)))
+                      : Times(turns, body));
+  }
+  return tiles;
+}
+
+std::optional<int64_t> TilesIn(const Traffic& traffic, const Value* pipe, const Example& example) {
+  return Walker(pipe, example).Run(traffic);
+}
+
+}  // namespace kdl::passes

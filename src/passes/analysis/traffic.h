@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace kdl::passes {
+
+/// What a stage does with pipes, in order; loops and branches without pipes are left out.
+struct TrafficItem {
+  enum class Kind : uint8_t { Push, Pop, Loop, Branch };
+  Kind kind = Kind::Push;
+  const ir::Op* op = nullptr;
+  const ir::Value* pipe = nullptr;  ///< of a push or pop
+  std::vector<TrafficItem> body;    ///< of a loop; of a branch where the condition holds
+  std::vector<TrafficItem> other;   ///< of a branch where it does not
+};
+using Traffic = std::vector<TrafficItem>;
+
+Traffic TrafficOf(const ir::Block* block);
+
+/// How often something happens on one core, as a sum of products: each product is a list of names, ascending. Equal
+/// names are equal numbers, in whichever stage they stand.
+using Count = std::map<std::vector<std::string>, int64_t>;
+
+/// A number of turns of a loop, or a bound, that depends on what only one stage knows: never equal to another.
+bool IsPrivate(const Count& count);
+
+/// The turns of a loop on one core.
+Count TurnsOf(const ir::Op* loop);
+
+/// How many tiles of a pipe come and go; the first branch whose sides differ, by a condition that only one stage knows,
+/// is left in `conditional`.
+Count TilesOf(const Traffic& traffic, const ir::Value* pipe, const ir::Op*& conditional);
+
+/// The same in numbers, on one core that does all the work. Nothing: too many turns.
+using Example = std::map<std::string, int64_t>;  ///< sizes and scalar parameters, by name
+std::optional<int64_t> TilesIn(const Traffic& traffic, const ir::Value* pipe,
+                               const Example& example);
+
+}  // namespace kdl::passes
