@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs what README files tell their readers to type: tests/readme.py README.md...
 
-Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder through
-links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
+Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder, and those
+beside it, through links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
 where the next block is ```text, must end with it. Every ```kdl block is a whole file and must compile.
 Exits 1 at the first block that fails.
 """
@@ -28,12 +28,23 @@ def scripts(text, scratch):
             yield body, follows[1] if follows[0] == "text" else None
 
 
+def neighbours(folder):
+    """The folders beside this one, where both are of one project part: their parent has a README too."""
+    if not (folder.parent / "README.md").exists():
+        return []
+    return [entry for entry in folder.parent.iterdir() if entry.is_dir() and entry != folder]
+
+
 def run(readme):
     """The first complaint about a README, or None."""
-    with tempfile.TemporaryDirectory(prefix="readme-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="readme-") as whole:
+        scratch = pathlib.Path(whole) / readme.parent.name
+        scratch.mkdir()
         for entry in readme.parent.iterdir():
-            (pathlib.Path(scratch) / entry.name).symlink_to(entry)
-        for script, expected in scripts(readme.read_text(), pathlib.Path(scratch)):
+            (scratch / entry.name).symlink_to(entry)
+        for neighbour in neighbours(readme.parent):
+            (pathlib.Path(whole) / neighbour.name).symlink_to(neighbour)
+        for script, expected in scripts(readme.read_text(), scratch):
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=600)

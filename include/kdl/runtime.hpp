@@ -219,10 +219,14 @@ class Context {
   template <class T>
   Tensor Wrap(const Device& device, T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {
+    return Wrap(device, data, ElementOf<T>(), sizes, name);
+  }
+  // The same for elements that C++ has no type for, such as bf16.
+  Tensor Wrap(const Device& device, void* data, Element element,
+              const std::vector<std::int64_t>& sizes, const char* name = "") const {
     kdl_array array = {};
-    Check(kdl_array_wrap(device.get(), data, ElementOf<T>(),
-                         static_cast<std::int32_t>(sizes.size()), sizes.data(), nullptr, name,
-                         &array));
+    Check(kdl_array_wrap(device.get(), data, element, static_cast<std::int32_t>(sizes.size()),
+                         sizes.data(), nullptr, name, &array));
     return Tensor(array);
   }
 
