@@ -223,6 +223,7 @@ void StartIf(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void StartCall(Core& core, Activation& here, const Instruction& instruction) {
+  if (IsTileCall(*instruction.op)) return StartTileCall(core, here, instruction);
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
   std::vector<std::vector<int64_t>> strides;
@@ -267,6 +268,8 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
 
 void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   Frame& frame = core.frames.back();
+  if (frame.owner && IsTileCall(*frame.owner->op))
+    return ReturnToTileCall(core, frame, instruction);
   if (frame.owner) return ReturnToCall(core, frame, instruction);
   if (!core.others.empty()) return core.Block();  // the stages run to their ends first
   if (!instruction.operands.empty()) core.result = here.scalar(instruction.operands[0]);

@@ -55,6 +55,10 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction);
 void StartNest(Core& core, Activation& here, const Instruction& instruction);
 void StartIf(Core& core, Activation& here, const Instruction& instruction);
 void StartCall(Core& core, Activation& here, const Instruction& instruction);
+/// tile_call.cpp: of a fn that is given blks or pipes.
+bool IsTileCall(const ir::Op& call);
+void StartTileCall(Core& core, Activation& here, const Instruction& call);
+void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op);
 void RunYield(Core& core, Activation& here, const Instruction& instruction);
 void RunReturn(Core& core, Activation& here, const Instruction& instruction);
 

@@ -249,8 +249,21 @@ class FunctionPreparer {
     if (form == OpForm::Tiles) AddPoints(made, op.result()->type()->axes);
   }
 
+  /// Those of the operands, but for the ones that stand for axes of the fn.
+  static std::vector<AxisId> MappedAxes(const Op& call) {
+    std::vector<AxisId> axes;
+    for (const ir::Value* operand : call.operands()) {
+      if (operand->type()->kind == TypeKind::Tile)
+        axes = ir::UnionAxes(axes, operand->type()->axes);
+    }
+    for (const ir::Value* operand : call.operands()) {
+      if (operand->type()->kind == TypeKind::Blk) std::erase(axes, operand->type()->axes[0]);
+    }
+    return axes;
+  }
+
   void AddCall(Instruction& made) {
-    AddPoints(made, made.op->result()->type()->axes);
+    AddPoints(made, MappedAxes(*made.op));
     Result<const Code*> callee = callee_(made.op->attr<AttrKey::Callee>());
     if (callee.ok()) {
       made.callee = *callee;
@@ -356,10 +369,6 @@ Result<const Code*> PrepareFunction(const ir::Module& module, const ir::Function
   auto callee = [&](Name name) -> Result<const Code*> {
     const ir::Function* called = module.FindFunction(name);
     KDL_CHECK(called, "'{}' calls '{}', which the module lacks", function.name.text(), name.text());
-    for (const ir::Param& param : called->params) {
-      KDL_CHECK(ir::IsScalar(param.value->type()), "'{}' takes a tile; calls map fns of scalars",
-                name.text());
-    }
     return PrepareFunction(module, *called, symbols, image);
   };
   Status status = FunctionPreparer(function, symbols, callee, code).Run();
