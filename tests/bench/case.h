@@ -50,6 +50,7 @@ struct Case {
 std::vector<Case> MatmulCases();
 std::vector<Case> TypeCases();
 std::vector<Case> FusedCases();
+std::vector<Case> PipeCases();
 std::vector<Case> RowCases();
 std::vector<Case> ElementCases();
 

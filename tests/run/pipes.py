@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""A product and its residual in two stages, in the ways in which tiles can travel, against the same kernel without
+stages: every way, number of cores, -O and device gives the same bits. And all of them against the interpreter."""
+
+import itertools
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+PLAIN = """
+export kernel plain<BM: int = 16, BN: int = 24, BK: int = 40>(
+    a: in bf16[M, K], b: in bf16[K, N], res: in f32[M, N], c: out f32[M, N])
+{
+    spmd for i in M by BM, j in N by BN {
+        var acc: f32[i, j] = 0;
+        for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc + res[i, j];
+    }
+}
+"""
+
+PIPED = """
+export kernel piped<BM: int = 16, BN: int = 24, BK: int = 40>(
+    a: in bf16[M, K], b: in bf16[K, N], res: in f32[M, N], c: out f32[M, N])
+{
+    domain blocks = (M by BM, N by BN);
+    pipe q: f32[BM, BN] @depth(DEPTH);
+
+    stage cube {
+        spmd for i, j in blocks {
+            var acc: f32[i, j] = 0;
+            for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
+            q.push(acc, i, j);
+        }
+    }
+    stage vector {
+        spmd for i, j in blocks { c[i, j] = q.pop(i, j) + res[i, j]; }
+    }
+}
+"""
+
+# There and back: the second stage scales what the first has made, and the first adds the residual.
+OPPOSITE = """
+fn send(q: push f32[E, F], t: f32[i, j]) { q.push(t, i, j); }
+
+export kernel opposite<BM: int = 16, BN: int = 24, BK: int = 40>(
+    a: in bf16[M, K], b: in bf16[K, N], res: in f32[M, N], c: out f32[M, N])
+{
+    domain blocks = (M by BM, N by BN);
+    pipe there: f32[BM, BN] @depth(DEPTH);
+    pipe back: f32[BM, BN];
+
+    stage cube {
+        spmd for i, j in blocks {
+            var acc: f32[i, j] = 0;
+            for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
+            there.push(acc, i, j);
+            c[i, j] = back.pop(i, j) + res[i, j];
+        }
+    }
+    stage vector {
+        spmd for i, j in blocks { let t = there.pop(i, j); send(back, t); }
+    }
+}
+"""
+
+SHAPES = [(1, 1, 1), (16, 24, 40), (50, 49, 41), (33, 100, 7), (17, 5, 0), (0, 4, 4)]
+CORES = ["1", "2", "24", "1000", "3"]
+WAYS = [["--pipes=buffered"], ["--pipes=fused"], ["--target", "host?units=split"], ["--target", "debug"],
+        ["--target", "debug", "--pipes=buffered"], ["--target", "host?units=split", "--pipes=buffered"]]
+failures = []
+checks = 0
+
+
+def result(folder, source, kernel, shape, options):
+    """`c` of one `kernelc run`, as bytes; None after a failure."""
+    global checks
+    checks += 1
+    path = folder / f"{kernel}.kdl"
+    path.write_text(source)
+    command = ["kernelc", "run", str(path), "--check", "--out", f"c=@{folder / 'c.npy'}", *options]
+    for seed, name in enumerate(["a", "b", "res"]):
+        command += ["--arg", f"{name}=random:{seed + 1}"]
+    for name, size in zip("MNK", shape):
+        command += ["--set", f"{name}={size}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        failures.append(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        return None
+    return np.load(folder / "c.npy").tobytes()
+
+
+def main():
+    levels = itertools.cycle("0123")
+    cores = itertools.cycle(CORES)
+    depths = itertools.cycle(["1", "2", "8"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for shape in SHAPES:
+            expected = result(folder, PLAIN, "plain", shape, [])
+            for way, (kernel, source) in itertools.product(WAYS, [("piped", PIPED), ("opposite", OPPOSITE)]):
+                options = [*way, "--core-num", next(cores), "-O", next(levels)]
+                got = result(folder, source.replace("DEPTH", next(depths)), kernel, shape, options)
+                if got is not None and got != expected:
+                    failures.append(f"{kernel} {shape} {' '.join(options)}: other bits than without stages")
+    for failure in failures[:10]:
+        print(failure)
+    print(f"{checks - len(failures)} passed, {len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
