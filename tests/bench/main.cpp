@@ -76,7 +76,8 @@ bool ReadOptions(int count, char** arguments, Options* options) {
 
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
-  for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(), ElementCases()}) {
+  for (const auto& cases :
+       {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(), ElementCases()}) {
     for (const Case& c : cases) {
       const std::string text = c.name + " " + c.dtype + " " + c.size;
       if (text.find(filter) != std::string::npos) chosen.push_back(c);

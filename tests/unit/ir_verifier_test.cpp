@@ -82,7 +82,7 @@ TEST_CASE("calls, blks and constants") {
   CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is no fn of the module");
   CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments; 'twice' takes 1");
   CheckFault("%r = call @twice(%n) : f32", "argument 1 is not of f32");
-  CheckFault("%r = call @twice(%t) : f32", "not the union");
+  CheckFault("%r = call @twice(%t) : f32", "not the fn's and those that the call maps over");
   CheckFault("%r = call @twice(%t) : tile<f64; i>", "the result is not that of 'twice'");
   CheckFault("%r = blk_start %f : i64", "the operand is no blk");
   CheckFault("%r = blk_start %i : i32", "the result is no i64");
@@ -176,7 +176,7 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = broadcast %v : vec<f32 x 8>",
              "takes tiles, not vectors");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = call @twice(%v) : vec<f32 x 8>",
-             "argument 1 is not of f32");
+             "argument 1 is of another kind");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = element %v at (%zero) : f32", "is no tile");
   CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is no scalar");
 }
