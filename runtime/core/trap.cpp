@@ -23,7 +23,23 @@ std::string_view TrapText(std::int32_t code) {
   }
 }
 
-std::string Expand(std::string_view text, const kdl_trap& trap, const kdl_location& location) {
+std::string PlaceText(const kdl_location& location) {
+  return Concat(location.file, ":", location.line, ":", location.column);
+}
+
+// What each stage waits for that cannot go on.
+std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
+  std::string text;
+  for (const std::int32_t wait : trap.waits) {
+    if (wait < 1 || wait > variant.location_count) continue;
+    const kdl_location& location = variant.locations[wait - 1];
+    text += Concat(text.empty() ? "" : "; ", PlaceText(location), ": ", location.text);
+  }
+  return text;
+}
+
+std::string Expand(std::string_view text, const kdl_variant& variant, const kdl_trap& trap) {
+  const kdl_location& location = variant.locations[trap.location];
   std::string out;
   while (!text.empty()) {
     const std::size_t open = text.find('{');
@@ -34,7 +50,8 @@ std::string Expand(std::string_view text, const kdl_trap& trap, const kdl_locati
     if (name == "index") out += Piece(trap.index);
     if (name == "bound") out += Piece(trap.bound);
     if (name == "dimension") out += Piece(location.dimension);
-    if (name == "text") out += location.text;
+    if (name == "text")
+      out += trap.code == KDL_TRAP_STUCK ? WaitsText(variant, trap) : location.text;
     text.remove_prefix(close + 1);
   }
   return out;
@@ -123,9 +140,8 @@ std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
     return Concat("kernel '", kernel.name, "' stopped with trap code ", trap.code,
                   " at the unknown place ", trap.location, " (", trap.index, ", ", trap.bound, ")");
   }
-  const kdl_location& location = variant.locations[trap.location];
-  return Concat(location.file, ":", location.line, ":", location.column,
-                ": error: ", Expand(text, trap, location));
+  return Concat(PlaceText(variant.locations[trap.location]),
+                ": error: ", Expand(text, variant, trap));
 }
 
 void PrintSink::Redirect(kdl_write_fn write, void* user) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "interp/handlers.h"
@@ -20,13 +21,10 @@ const Instruction* BlockedAt(const std::vector<Frame>& stage) {
 }
 
 std::string Waiting(const std::vector<Frame>& stage, const Instruction& instruction) {
-  const ir::OpKind kind = instruction.op->kind();
-  bool pushes = kind == ir::OpKind::Push || kind == ir::OpKind::Acquire;
-  size_t operand = pushes && kind == ir::OpKind::Push ? size_t{ir::PushOp::at_pipe} : 0;
+  bool pushes = instruction.op->kind() == ir::OpKind::Push;
+  size_t operand = pushes ? size_t{ir::PushOp::at_pipe} : 0;
   const PipeState& pipe = *stage.back().here->pipes[instruction.operands[operand].index];
-  return fmt::format("{}: '{}' waits for {} of '{}'", ToString(instruction.op->loc()),
-                     QuotedText(*instruction.op), pushes ? "a free slot" : "a tile",
-                     pipe.name().text());
+  return ToString(instruction.op->loc()) + ": " + ir::WaitingText(*instruction.op, pipe.name());
 }
 
 }  // namespace
@@ -56,7 +54,11 @@ void Core::SwitchStage() {
 void Core::StopStuck() {
   Trap stuck;
   stuck.code = KDL_TRAP_STUCK;
-  others.insert(others.begin(), std::move(frames));
+  others.push_back(std::move(frames));
+  // As in the source, whoever's turn it was.
+  std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) {
+    return std::less<>{}(a.front().owner, b.front().owner);
+  });
   for (const std::vector<Frame>& stage : others) {
     const Instruction* at = BlockedAt(stage);
     if (!at) continue;

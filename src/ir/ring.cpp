@@ -1,5 +1,7 @@
 #include "ir/ring.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/check.h"
@@ -28,6 +30,21 @@ std::vector<Op*> PipesOf(const Function& kernel) {
     if (op->kind() == OpKind::Pipe) pipes.push_back(op);
   }
   return pipes;
+}
+
+bool HasStages(const Function& kernel) {
+  for (const Op* op : *kernel.body) {
+    if (op->kind() == OpKind::Stage) return true;
+  }
+  return false;
+}
+
+std::string WaitingText(const Op& op, Name pipe) {
+  bool pushes = op.kind() == OpKind::Push || op.kind() == OpKind::Acquire;
+  const Attr* text = op.FindAttr(AttrKey::Text);
+  return fmt::format("'{}' waits for {} of '{}'",
+                     text ? std::get<Name>(text->value).text() : op.info().spelling,
+                     pushes ? "a free slot" : "a tile", pipe.text());
 }
 
 int64_t Footprint(const Function& kernel) {

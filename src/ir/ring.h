@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "ir/module.h"
 #include "ir/op.h"
@@ -33,6 +36,11 @@ Ring RingOf(const Op* pipe);
 
 /// The `pipe` ops of a kernel, in order.
 std::vector<Op*> PipesOf(const Function& kernel);
+
+bool HasStages(const Function& kernel);
+
+/// What a stage that cannot go on waits for, at an op that suspends it: "'q.push(v)' waits for a free slot of 'q'".
+std::string WaitingText(const Op& op, Name pipe);
 
 /// Bytes of workspace that one instance of the kernel takes: 0 without rings.
 int64_t Footprint(const Function& kernel);

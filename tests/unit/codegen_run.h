@@ -149,6 +149,12 @@ struct Outcome {
   bool stopped = false;  ///< kdl_launch.stop afterwards
 };
 
+/// Where in memory with 64 bytes to spare an aligned block begins.
+inline char* Aligned(std::vector<char>& memory) {
+  auto address = reinterpret_cast<uintptr_t>(memory.data());
+  return memory.data() + (64 - address % 64) % 64;
+}
+
 /// Calls a kernel once a core, in order, until one traps.
 inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
   kdl_launch launch = {};
@@ -156,10 +162,12 @@ inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
   kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
                    call.scalars.data()};
   std::vector<char> scratch(static_cast<size_t>(variant.scratch_bytes) + 64, 0x5A);
-  auto address = reinterpret_cast<uintptr_t>(scratch.data());
   kdl_core core = {};
   core.core_num = call.core_num;
-  core.scratch = scratch.data() + (64 - address % 64) % 64;
+  std::vector<char> workspace(static_cast<size_t>(variant.footprint_bytes) + 64,
+                              static_cast<char>(0xA5));
+  core.workspace = Aligned(workspace);
+  core.scratch = Aligned(scratch);
   core.launch = &launch;
   Outcome outcome;
   for (core.core_id = 0; core.core_id < call.core_num && outcome.code == 0; ++core.core_id) {

@@ -59,6 +59,24 @@ TEST_CASE("text: splitting and near words") {
   }
 }
 
+TEST_CASE("traps: stages that are stuck name every op at which one waits") {
+  static constexpr kdl_location kLocations[] = {
+      {"k.kdl", "x[i]", 3, 4, 0, 1},
+      {"k.kdl", "'q.push(t)' waits for a free slot of 'q'", 5, 9, KDL_TRAP_STUCK, -1},
+      {"k.kdl", "'r.pop(i)' waits for a tile of 'r'", 8, 9, KDL_TRAP_STUCK, -1}};
+  kdl_variant variant = {};
+  variant.locations = kLocations;
+  variant.location_count = 3;
+  const kdl_kernel kernel = {"k", &variant, 1, 0};
+  CHECK(
+      TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {2, 0, 3}}) ==
+      "k.kdl:5:9: error: no stage can go on: k.kdl:5:9: 'q.push(t)' waits for a free slot of 'q'; "
+      "k.kdl:8:9: 'r.pop(i)' waits for a tile of 'r'");
+  // Places that the kernel does not have are passed over.
+  CHECK(TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {4, -1}}) ==
+        "k.kdl:5:9: error: no stage can go on: ");
+}
+
 TEST_CASE("traps: every code has words, filled in from the trap and its location") {
   static constexpr kdl_location kLocations[] = {{"k.kdl", "x[i]", 3, 4, 0, 1}};
   kdl_variant variant = {};
@@ -66,7 +84,7 @@ TEST_CASE("traps: every code has words, filled in from the trap and its location
   variant.location_count = 1;
   const kdl_kernel kernel = {"k", &variant, 1, 0};
   const auto message = [&](std::int32_t code, std::int32_t location = 0) {
-    return TrapMessage(kernel, variant, {code, location, 7, 5});
+    return TrapMessage(kernel, variant, {code, location, 7, 5, {}});
   };
   CHECK(message(KDL_TRAP_INDEX) ==
         "k.kdl:3:4: error: index 7 is outside dimension 1 of size 5 in 'x[i]'");

@@ -34,11 +34,12 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   code.facts = source.facts;
   code.reference = kernel.name.str();
   code.entry = fmt::format("{}.{}.{}", from.name.text(), kernel.name.text(), source.facts->cpu);
-  Emitter emitter(module, abi, kernel, code);
+  Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);
   EmitLaunchCheck(module, abi, kernel, from.context().names, code);
   SetProcessor(module, code.entry, *source.facts);
   if (!code.check.empty()) SetProcessor(module, code.check, *source.facts);
+  for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.facts);
 }
 
 void Verify(const llvm::Module& module) {
@@ -74,7 +75,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   }
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
-  Optimize(machine, *module);
+  Optimize(machine, *module, compiled.kernels);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module: where both are wanted, the assembly takes a copy.
   if (options.assembly && options.object) {

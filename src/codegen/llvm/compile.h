@@ -35,7 +35,8 @@ struct KernelCode {
   const ir::TargetFacts* facts = nullptr;  ///< of the processor that it is for
   std::string entry;                       ///< symbol of the kernel_fn
   std::string check;                       ///< symbol of the check_fn; empty: none is needed
-  int64_t scratch_bytes = 0;
+  std::vector<std::string> stages;         ///< symbols of what starts each stage's coroutine
+  int64_t scratch_bytes = 0;               ///< the coroutines' frames too, once they are split
   std::vector<TrapLocation> locations;
   /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
   std::string reference;

@@ -15,8 +15,8 @@ using EmitTable = std::array<EmitFunction, ir::kOpCount>;
 
 EmitTable MakeTable() {
   EmitTable table{};
-  for (const auto& rows :
-       {ArithmeticRows(), CastRows(), VectorRows(), MemoryRows(), ControlRows()}) {
+  for (const auto& rows : {ArithmeticRows(), CastRows(), VectorRows(), MemoryRows(), ControlRows(),
+                           PipeRows(), StageRows()}) {
     for (const EmitRow& row : rows) table[static_cast<size_t>(row.kind)] = row.emit;
   }
   return table;
@@ -50,11 +50,13 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
 void EmitBlock(Emitter& emitter, const ir::Block* block) {
   static const EmitTable table = MakeTable();
   for (ir::Op* op : *block) {
-    if (op->info().has(ir::kTerminator)) return;
+    if (op->info().has(ir::kTerminator)) break;
     EmitFunction emit = table[static_cast<size_t>(op->kind())];
     KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
     emit(emitter, op);
   }
+  // A coroutine keeps in its frame what it cannot see the end of.
+  if (emitter.coroutine) EndBuffers(emitter, block);
 }
 
 }  // namespace kdl::codegen

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,7 +11,9 @@
 #include "codegen/llvm/compile.h"
 #include "codegen/llvm/scratch.h"
 #include "ir/module.h"
+#include "ir/ring.h"
 #include "ir/views.h"
+#include "support/names.h"
 
 namespace kdl::codegen {
 
@@ -30,6 +33,25 @@ struct BlkFacts {
   llvm::Value* index;
 };
 
+/// A pipe's ring in the core's workspace. `slots` says how a slot's elements lie and what they overlap; its base is the
+/// ring's.
+struct RingMemory {
+  ir::Ring ring;
+  llvm::Value* base = nullptr;
+  Memory slots;
+};
+
+/// The coroutine that a stage becomes. Its state, an i32 that the kernel reads when it gets the turn back: while the stage
+/// waits, 1 + the location of the op at which it does; else how it has ended.
+struct Coroutine {
+  const ir::Op* stage = nullptr;
+  llvm::Value* state = nullptr;
+  llvm::BasicBlock* end = nullptr;  ///< gives the turn back
+};
+
+/// How a kernel, or a stage of one, ends.
+enum class Ending : int32_t { Done = 0, Trapped = -1, Stopped = -2 };
+
 /// All traps of a kernel leave through one block; each adds its values here.
 struct TrapExit {
   llvm::BasicBlock* block = nullptr;
@@ -46,6 +68,7 @@ struct Emitter {
   const AbiTypes& abi;
   const ir::Function& kernel;
   KernelCode& code;
+  Names& names;
   llvm::IRBuilder<> builder;
   llvm::Function* function = nullptr;
   llvm::Value* args = nullptr;  ///< const kdl_args*
@@ -54,17 +77,21 @@ struct Emitter {
   llvm::Value* core_num = nullptr;
   llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null in a launch check
   llvm::Value* scratch = nullptr;
-  llvm::BasicBlock* stopped = nullptr;  ///< returns KDL_DONE early; made by the first poll
+  llvm::Value* workspace = nullptr;
+  llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   int loop_depth = 0;
+  std::optional<Coroutine> coroutine;  ///< where a stage is emitted
+  std::vector<llvm::Value*> stages;    ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;
   std::unordered_map<const ir::Value*, Memory> memories;
   std::unordered_map<const ir::Value*, BlkFacts> blks;
+  std::unordered_map<const ir::Value*, RingMemory> rings;
 
-  Emitter(llvm::Module& m, const AbiTypes& types, const ir::Function& k, KernelCode& c)
-      : module(m), abi(types), kernel(k), code(c), builder(m.getContext()) {}
+  Emitter(llvm::Module& m, const AbiTypes& types, const ir::Function& k, KernelCode& c, Names& n)
+      : module(m), abi(types), kernel(k), code(c), names(n), builder(m.getContext()) {}
 
   llvm::LLVMContext& context() const { return module.getContext(); }
   /// The value of a scalar or vector operand.
@@ -94,6 +121,8 @@ std::vector<EmitRow> CastRows();
 std::vector<EmitRow> MemoryRows();
 std::vector<EmitRow> VectorRows();
 std::vector<EmitRow> ControlRows();
+std::vector<EmitRow> PipeRows();
+std::vector<EmitRow> StageRows();
 
 /// Emits a block's ops, without its terminator, at the builder's place.
 void EmitBlock(Emitter& emitter, const ir::Block* block);
@@ -111,14 +140,19 @@ llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar 
 /// `value` in every lane of a vector of `lanes`; itself where it is a vector or lanes is 1.
 llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 
-// memory.cpp
-/// Makes `memories`: tensors' addresses and strides, buffers' places, and what overlaps what.
+// regions.cpp
+/// Makes `memories` and `rings`: tensors' addresses and strides, the places of the buffers in the blocks to be emitted, and
+/// what overlaps what.
 void PrepareMemories(Emitter& emitter);
 /// Reads field `field` of an ABI struct that no core writes; its type is the field's.
 llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
                        const char* name);
 llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
                           unsigned field);
+
+// memory.cpp
+/// Ends the lives of the buffers on the stack that the block has made.
+void EndBuffers(Emitter& emitter, const ir::Block* block);
 /// A size of an access as an i64 over the dims.
 llvm::Value* EmitSize(Emitter& emitter, Size size);
 
@@ -131,9 +165,23 @@ TrapLocation LocationOf(const ir::Op* op, int32_t code);
 void FinishTraps(Emitter& emitter);
 /// Leaves the kernel when another core of the launch has trapped.
 void PollStop(Emitter& emitter);
+/// Ends the kernel, or the stage that is emitted.
+void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending);
+/// The number of a location in the kernel's table.
+int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
+/// Stops the core, and the launch, with a trap whose other fields have been written.
+void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location);
 
 // entry.cpp
 void EmitKernel(Emitter& emitter);
+/// What a kernel and each of its stages begin with: the core's facts, sizes, scalars, addresses.
+void EmitPrologue(Emitter& emitter);
+
+// stages.cpp
+/// Gives the turn back; the coroutine goes on at `again` with its next one.
+void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again);
+/// Runs the kernel's stages in turn until all have ended.
+void RunStages(Emitter& emitter);
 
 // launch_check.cpp
 /// Makes the check_fn where a parameter has a dimension that is an expression.

@@ -3,6 +3,7 @@
 
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
+#include "ir/ring.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 #include "support/names.h"
@@ -34,18 +35,25 @@ void DeclareEntry(Emitter& emitter) {
   emitter.function = function;
 }
 
+/// An address of which the ABI says how it is aligned.
+llvm::Value* LoadAligned(Emitter& emitter, llvm::Value* core, unsigned field, const char* name) {
+  llvm::Value* address = LoadField(emitter, emitter.abi.kdl_core, core, field, name);
+  auto* align = llvm::ConstantAsMetadata::get(emitter.builder.getInt64(KDL_SCRATCH_ALIGNMENT));
+  llvm::cast<llvm::LoadInst>(address)->setMetadata(llvm::LLVMContext::MD_align,
+                                                   llvm::MDNode::get(emitter.context(), {align}));
+  return address;
+}
+
 void ReadCore(Emitter& emitter) {
   llvm::Value* core = emitter.function->getArg(1);
   core->setName("core");
   llvm::StructType* type = emitter.abi.kdl_core;
   emitter.core_id = LoadField(emitter, type, core, kdl_core_fields::core_id, "core_id");
   emitter.core_num = LoadField(emitter, type, core, kdl_core_fields::core_num, "core_num");
-  if (emitter.scratch_plan.scratch_bytes > 0) {
-    emitter.scratch = LoadField(emitter, type, core, kdl_core_fields::scratch, "scratch");
-    auto* load = llvm::cast<llvm::LoadInst>(emitter.scratch);
-    auto* align = llvm::ConstantAsMetadata::get(emitter.builder.getInt64(KDL_SCRATCH_ALIGNMENT));
-    load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(emitter.context(), {align}));
-  }
+  if (emitter.scratch_plan.scratch_bytes > 0)
+    emitter.scratch = LoadAligned(emitter, core, kdl_core_fields::scratch, "scratch");
+  if (!ir::PipesOf(emitter.kernel).empty())
+    emitter.workspace = LoadAligned(emitter, core, kdl_core_fields::workspace, "workspace");
   llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
   emitter.stop = FieldAddress(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::stop);
   emitter.trap = FieldAddress(emitter, type, core, kdl_core_fields::trap);
@@ -73,7 +81,7 @@ void ReadScalars(Emitter& emitter) {
   llvm::Value* scalars = nullptr;
   uint64_t slot = 0;
   for (const ir::Param& param : emitter.kernel.params) {
-    if (param.value->type()->kind == ir::TypeKind::Tensor) continue;
+    if (!IsScalar(param.value->type())) continue;
     if (!scalars) {
       scalars = LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::scalars,
                           "scalars");
@@ -93,18 +101,23 @@ void ReadScalars(Emitter& emitter) {
 
 }  // namespace
 
+void EmitPrologue(Emitter& emitter) {
+  ReadCore(emitter);
+  ReadDims(emitter);
+  ReadScalars(emitter);
+  PrepareMemories(emitter);
+}
+
 void EmitKernel(Emitter& emitter) {
   DeclareEntry(emitter);
   emitter.scratch_plan = PlanScratch(emitter.kernel);
   emitter.code.scratch_bytes = emitter.scratch_plan.scratch_bytes;
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
-  ReadCore(emitter);
-  ReadDims(emitter);
-  ReadScalars(emitter);
-  PrepareMemories(emitter);
+  EmitPrologue(emitter);
   EmitBlock(emitter, emitter.kernel.body);
-  builder.CreateRet(builder.getInt32(KDL_DONE));
+  if (!emitter.stages.empty()) RunStages(emitter);
+  Leave(emitter, builder, Ending::Done);
   FinishTraps(emitter);
 }
 

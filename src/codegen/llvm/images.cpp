@@ -16,6 +16,7 @@
 #include "codegen/llvm/abi.h"
 #include "codegen/llvm/machine.h"
 #include "ir/module.h"
+#include "ir/ring.h"
 #include "ir/type.h"
 #include "kdl/abi_hash.h"  // IWYU pragma: keep: refuses a stale KDL_ABI_HASH
 #include "kdl/kernel_abi.h"
@@ -75,6 +76,15 @@ int64_t DimSymbol(const ir::Function& kernel, Size dim) {
   auto found = std::find(kernel.dims.begin(), kernel.dims.end(), dim->symbol);
   KDL_CHECK(found != kernel.dims.end(), "'{}' is no size name", dim->symbol.text());
   return found - kernel.dims.begin();
+}
+
+/// What a launch gives; workspace is the runtime's to give.
+std::vector<ir::Param> ParamsOfLaunch(const ir::Function& kernel) {
+  std::vector<ir::Param> params;
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind != ir::TypeKind::Workspace) params.push_back(param);
+  }
+  return params;
 }
 
 enum class ImageKind : uint8_t { Host, Reference };
@@ -184,24 +194,27 @@ class ImageBuilder {
   llvm::Constant* Variant(ImageKind kind, const KernelCode& code) {
     using F = kdl_variant_fields;
     const ir::Function& kernel = *code.kernel;
+    std::vector<ir::Param> params = ParamsOfLaunch(kernel);
     Record record(abi_.kdl_variant);
     bool is_host = kind == ImageKind::Host;
     std::string symbol = is_host ? kernel.name.str() + "." + code.facts->cpu : code.reference;
     if (is_host) {
-      record.Set(F::entry, FunctionNamed(code.entry)).Set(F::scratch_bytes, code.scratch_bytes);
+      record.Set(F::entry, FunctionNamed(code.entry))
+          .Set(F::scratch_bytes, code.scratch_bytes)
+          .Set(F::footprint_bytes, ir::Footprint(kernel));
     }
     if (is_host || code.facts != codes_[0].facts)
       record.Set(F::features, static_cast<int64_t>(code.facts->required_features));
     if (!code.check.empty()) record.Set(F::check, FunctionNamed(code.check));
     return record.Set(F::symbol, Text(symbol))
         .Set(F::constants, Text(ConstantsText(kernel)))
-        .Set(F::params, Table(abi_.kdl_param_desc, kernel.params,
+        .Set(F::params, Table(abi_.kdl_param_desc, params,
                               [&](const ir::Param& p) { return Param(kernel, p); }))
         .Set(F::dims, Table(llvm::PointerType::get(context(), 0), kernel.dims,
                             [&](Name dim) { return Text(dim.text()); }))
         .Set(F::locations, Table(abi_.kdl_location, code.locations,
                                  [&](const TrapLocation& l) { return Location(l); }))
-        .Set(F::param_count, static_cast<int64_t>(kernel.params.size()))
+        .Set(F::param_count, static_cast<int64_t>(params.size()))
         .Set(F::dim_count, static_cast<int64_t>(kernel.dims.size()))
         .Set(F::location_count, static_cast<int64_t>(code.locations.size()))
         .Get();

@@ -94,7 +94,7 @@ void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Functi
                      Names& names, KernelCode& code) {
   if (!NeedsCheck(kernel)) return;
   code.check = code.entry + ".check";
-  Emitter emitter(module, abi, kernel, code);
+  Emitter emitter(module, abi, kernel, code, names);
   DeclareCheck(emitter);
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));

@@ -1,5 +1,3 @@
-#include <llvm/IR/MDBuilder.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -196,120 +194,16 @@ void EmitBufferStore(Emitter& emitter, ir::Op* op) {
                emitter.Get(store.value()));
 }
 
-Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
-  auto& builder = emitter.builder;
-  const BufferPlace& place = emitter.scratch_plan.places.at(buffer);
-  Memory memory;
-  if (place.on_stack) {
-    auto* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
-    auto* alloca = builder.CreateAlloca(type, nullptr, std::string_view(buffer->name().text()));
-    alloca->setAlignment(llvm::Align(llvm::bit_ceil(
-        static_cast<uint64_t>(std::clamp<int64_t>(place.bytes, 1, KDL_SCRATCH_ALIGNMENT)))));
-    memory.base = alloca;
-  } else {
-    memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
-                                                     static_cast<uint64_t>(place.offset),
-                                                     std::string_view(buffer->name().text()));
-  }
-  int64_t stride = 1;
-  for (size_t d = buffer->type()->dims.size(); d-- > 0;) {
-    memory.strides.insert(memory.strides.begin(), builder.getInt64(static_cast<uint64_t>(stride)));
-    stride *= buffer->type()->dims[d]->value;
-  }
-  return memory;
-}
-
-Memory TensorMemory(Emitter& emitter, llvm::Value* tensor, const ir::Param& param) {
-  auto& builder = emitter.builder;
-  std::string name = param.value->name().str();
-  Memory memory;
-  memory.base =
-      LoadField(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::data, name.c_str());
-  llvm::Value* strides =
-      FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::stride);
-  size_t rank = param.value->type()->dims.size();
-  for (size_t d = 0; d < rank; ++d) {
-    if (d + 1 == rank) {
-      memory.strides.push_back(builder.getInt64(1));
-      continue;
-    }
-    auto* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), strides, d);
-    auto* load = builder.CreateLoad(builder.getInt64Ty(), address, name + ".stride");
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                      llvm::MDNode::get(emitter.context(), {}));
-    memory.strides.push_back(load);
-  }
-  return memory;
-}
-
-/// A piece of memory that does not change its place, and which others it overlaps.
-struct Region {
-  Memory* memory;
-  bool read_only;
-  const BufferPlace* place;  ///< null: a tensor
-  llvm::MDNode* scope = nullptr;
-};
-
-bool MayOverlap(const Region& a, const Region& b) {
-  if (!a.place || !b.place) return !a.place && !b.place && a.read_only && b.read_only;
-  return a.place->offset < b.place->offset + b.place->bytes &&
-         b.place->offset < a.place->offset + a.place->bytes;
-}
-
-/// Tells LLVM which regions never overlap: an `out` or `inout` tensor overlaps no other parameter,
-/// no tensor overlaps scratch, and buffers overlap where the plan says so. What is on the stack
-/// LLVM sees itself.
-void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
-  llvm::MDBuilder metadata(emitter.context());
-  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(emitter.function->getName());
-  for (Region& region : regions) region.scope = metadata.createAnonymousAliasScope(domain);
-  for (Region& region : regions) {
-    std::vector<llvm::Metadata*> others;
-    for (const Region& other : regions) {
-      if (&other != &region && !MayOverlap(region, other)) others.push_back(other.scope);
-    }
-    region.memory->alias_scope = llvm::MDNode::get(emitter.context(), {region.scope});
-    if (!others.empty()) region.memory->noalias = llvm::MDNode::get(emitter.context(), others);
-  }
-}
-
 }  // namespace
 
-llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
-                          unsigned field) {
-  return emitter.builder.CreateStructGEP(type, base, field);
-}
-
-llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
-                       const char* name) {
-  auto* load = emitter.builder.CreateLoad(type->getElementType(field),
-                                          FieldAddress(emitter, type, base, field), name);
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(emitter.context(), {}));
-  return load;
-}
-
-void PrepareMemories(Emitter& emitter) {
-  auto& builder = emitter.builder;
-  std::vector<Region> regions;
-  llvm::Value* tensors =
-      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::tensors, "tensors");
-  uint64_t number = 0;
-  for (const ir::Param& param : emitter.kernel.params) {
-    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
-    llvm::Value* tensor =
-        builder.CreateConstInBoundsGEP1_64(emitter.abi.kdl_tensor, tensors, number++);
-    Memory& memory = emitter.memories[param.value];
-    memory = TensorMemory(emitter, tensor, param);
-    regions.push_back({&memory, param.direction == ir::Direction::In, nullptr});
-  }
-  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
-    if (op->kind() != ir::OpKind::BufferNew) return;
+void EndBuffers(Emitter& emitter, const ir::Block* block) {
+  for (const ir::Op* op : *block) {
+    if (op->kind() != ir::OpKind::BufferNew) continue;
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
-    Memory& memory = emitter.memories[op->result()];
-    memory = BufferMemory(emitter, op->result());
-    if (!place.on_stack && place.bytes > 0) regions.push_back({&memory, false, &place});
-  });
-  SetAliasScopes(emitter, regions);
+    if (!place.on_stack) continue;
+    emitter.builder.CreateLifetimeEnd(emitter.memories.at(op->result()).base,
+                                      emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
+  }
 }
 
 llvm::Value* EmitSize(Emitter& emitter, Size size) {

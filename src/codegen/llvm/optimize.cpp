@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "codegen/llvm/coroutines.h"
 #include "codegen/llvm/widen_half.h"
 
 namespace kdl::codegen {
@@ -31,8 +32,7 @@ llvm::ModulePassManager CleanUp() {
 
 }  // namespace
 
-void Optimize(const Machine& machine, llvm::Module& module) {
-  if (machine.opt_level() == 0) return;
+void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -46,6 +46,8 @@ void Optimize(const Machine& machine, llvm::Module& module) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
+  if (machine.opt_level() == 0) return;
   CleanUp().run(module, modules);
   WidenHalf(module);
 }

@@ -28,16 +28,25 @@ int64_t BufferBytes(ir::Type type) {
   return bytes;
 }
 
+/// Whether other stages may run while the block does.
+bool Suspends(const ir::Block* block) {
+  bool suspends = false;
+  ir::Walk(block, [&](const ir::Op* op) { suspends |= op->info().has(ir::kSuspends); });
+  return suspends;
+}
+
 class Planner {
  public:
   /// `top` is where free scratch begins at the start of the block.
   void Place(const ir::Block* block, int64_t top) {
     for (const ir::Op* op : *block) {
       for (const ir::Block* region : op->regions()) Place(region, top);
+      if (op->kind() == ir::OpKind::Stage) top = plan_.scratch_bytes;  // stages run by turns
       if (op->kind() != ir::OpKind::BufferNew) continue;
       BufferPlace place;
       place.bytes = BufferBytes(op->result()->type());
-      place.on_stack = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
+      place.on_stack = place.bytes <= kStackBufferBytes &&
+                       stack_used_ + place.bytes <= kStackBytes && !Suspends(block);
       if (place.on_stack) {
         stack_used_ += place.bytes;
       } else {

@@ -15,7 +15,7 @@ struct BufferPlace {
 };
 
 /// The buffers of a kernel. A buffer lives as long as the block that makes it runs; those whose
-/// times cannot overlap share memory.
+/// times cannot overlap share memory. What lives while other stages run is not on the stack.
 struct ScratchPlan {
   std::unordered_map<const ir::Value*, BufferPlace> places;
   int64_t scratch_bytes = 0;

@@ -12,10 +12,9 @@ namespace kdl::codegen {
 
 namespace {
 
-int64_t LocationIndex(KernelCode& code, const TrapLocation& location) {
-  auto found = std::find(code.locations.begin(), code.locations.end(), location);
-  if (found == code.locations.end()) found = code.locations.insert(found, location);
-  return found - code.locations.begin();
+void StoreTrapField(Emitter& emitter, unsigned field, llvm::Value* value) {
+  emitter.builder.CreateStore(value,
+                              FieldAddress(emitter, emitter.abi.kdl_trap, emitter.trap, field));
 }
 
 void MakeTrapExit(Emitter& emitter) {
@@ -29,6 +28,22 @@ void MakeTrapExit(Emitter& emitter) {
 }
 
 }  // namespace
+
+int64_t LocationIndex(KernelCode& code, const TrapLocation& location) {
+  auto found = std::find(code.locations.begin(), code.locations.end(), location);
+  if (found == code.locations.end()) found = code.locations.insert(found, location);
+  return found - code.locations.begin();
+}
+
+void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending) {
+  if (!emitter.coroutine) {
+    int32_t code = ending == Ending::Trapped ? KDL_TRAPPED : KDL_DONE;
+    builder.CreateRet(builder.getInt32(static_cast<uint32_t>(code)));
+    return;
+  }
+  builder.CreateStore(builder.getInt32(static_cast<uint32_t>(ending)), emitter.coroutine->state);
+  builder.CreateBr(emitter.coroutine->end);
+}
 
 TrapLocation LocationOf(const ir::Op* op, int32_t code) {
   TrapLocation location;
@@ -61,23 +76,24 @@ void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location,
   builder.SetInsertPoint(go_on);
 }
 
+void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location) {
+  auto& builder = emitter.builder;
+  StoreTrapField(emitter, kdl_trap_fields::code, code);
+  StoreTrapField(emitter, kdl_trap_fields::location, location);
+  if (!emitter.stop) return;
+  auto* stop = builder.CreateAlignedStore(builder.getInt32(1), emitter.stop, llvm::Align(4));
+  stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+}
+
 void FinishTraps(Emitter& emitter) {
   auto& exit = emitter.trap_exit;
   if (!exit.block) return;
   auto& builder = emitter.builder;
   builder.SetInsertPoint(exit.block);
-  auto store = [&](unsigned field, llvm::Value* value) {
-    builder.CreateStore(value, FieldAddress(emitter, emitter.abi.kdl_trap, emitter.trap, field));
-  };
-  store(kdl_trap_fields::code, exit.code);
-  store(kdl_trap_fields::location, exit.location);
-  store(kdl_trap_fields::index, exit.index);
-  store(kdl_trap_fields::bound, exit.bound);
-  if (emitter.stop) {
-    auto* stop = builder.CreateAlignedStore(builder.getInt32(1), emitter.stop, llvm::Align(4));
-    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-  }
-  builder.CreateRet(builder.getInt32(static_cast<uint32_t>(KDL_TRAPPED)));
+  StoreTrapField(emitter, kdl_trap_fields::index, exit.index);
+  StoreTrapField(emitter, kdl_trap_fields::bound, exit.bound);
+  StoreTrap(emitter, exit.code, exit.location);
+  Leave(emitter, builder, Ending::Trapped);
 }
 
 void PollStop(Emitter& emitter) {
@@ -87,7 +103,8 @@ void PollStop(Emitter& emitter) {
   stop->setAtomic(llvm::AtomicOrdering::Monotonic);
   if (!emitter.stopped) {
     emitter.stopped = llvm::BasicBlock::Create(emitter.context(), "stopped", emitter.function);
-    llvm::IRBuilder<>(emitter.stopped).CreateRet(builder.getInt32(KDL_DONE));
+    llvm::IRBuilder<> at_stop(emitter.stopped);
+    Leave(emitter, at_stop, Ending::Stopped);
   }
   auto* go_on = llvm::BasicBlock::Create(emitter.context(), "", emitter.function);
   llvm::MDBuilder metadata(emitter.context());

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+
+#include <span>
+
+#include "codegen/llvm/compile.h"
+
+namespace kdl::codegen {
+
+/// The memory of the frame of the coroutine that is emitted: an address behind `scratch` that PlaceFrames decides.
+llvm::Value* EmitFrame(llvm::IRBuilder<>& builder, llvm::Value* scratch);
+
+/// Makes ordinary functions of coroutines, at every -O. False: the module has none.
+bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+
+/// Puts the frames of each kernel's stages, whose sizes the split has told, behind its scratch.
+void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels);
+
+}  // namespace kdl::codegen

@@ -1,0 +1,186 @@
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "ir/ring.h"
+#include "ir/type.h"
+#include "kdl/kernel_abi.h"
+
+// Where a kernel's memory lies, and what overlaps what.
+
+namespace kdl::codegen {
+
+namespace {
+
+/// Row-major over extents that are constants, in elements.
+std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type) {
+  std::vector<llvm::Value*> strides(type->dims.size());
+  int64_t stride = 1;
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = emitter.builder.getInt64(static_cast<uint64_t>(stride));
+    stride *= type->dims[d]->value;
+  }
+  return strides;
+}
+
+llvm::Value* StackMemory(Emitter& emitter, const BufferPlace& place, Name name) {
+  auto& builder = emitter.builder;
+  llvm::IRBuilder<>::InsertPointGuard guard(builder);
+  // A coroutine's prologue is not its entry, where what has a fixed place on the stack stands.
+  if (emitter.coroutine)
+    builder.SetInsertPoint(llvm::cast<llvm::Instruction>(emitter.coroutine->state));
+  auto* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
+  auto* alloca = builder.CreateAlloca(type, nullptr, std::string_view(name.text()));
+  alloca->setAlignment(llvm::Align(llvm::bit_ceil(
+      static_cast<uint64_t>(std::clamp<int64_t>(place.bytes, 1, KDL_SCRATCH_ALIGNMENT)))));
+  return alloca;
+}
+
+Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
+  auto& builder = emitter.builder;
+  const BufferPlace& place = emitter.scratch_plan.places.at(buffer);
+  Memory memory;
+  if (place.on_stack) {
+    memory.base = StackMemory(emitter, place, buffer->name());
+  } else {
+    memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
+                                                     static_cast<uint64_t>(place.offset),
+                                                     std::string_view(buffer->name().text()));
+  }
+  memory.strides = ConstantStrides(emitter, buffer->type());
+  return memory;
+}
+
+RingMemory RingOf(Emitter& emitter, const ir::Op* pipe) {
+  RingMemory memory{ir::RingOf(pipe), nullptr, {}};
+  memory.base = emitter.builder.CreateConstInBoundsGEP1_64(
+      emitter.builder.getInt8Ty(), emitter.workspace, static_cast<uint64_t>(memory.ring.offset),
+      std::string_view(pipe->result()->name().text()));
+  memory.slots.strides = ConstantStrides(emitter, pipe->result()->type());
+  return memory;
+}
+
+Memory TensorMemory(Emitter& emitter, llvm::Value* tensor, const ir::Param& param) {
+  auto& builder = emitter.builder;
+  std::string name = param.value->name().str();
+  Memory memory;
+  memory.base =
+      LoadField(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::data, name.c_str());
+  llvm::Value* strides =
+      FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::stride);
+  size_t rank = param.value->type()->dims.size();
+  for (size_t d = 0; d < rank; ++d) {
+    if (d + 1 == rank) {
+      memory.strides.push_back(builder.getInt64(1));
+      continue;
+    }
+    auto* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), strides, d);
+    auto* load = builder.CreateLoad(builder.getInt64Ty(), address, name + ".stride");
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(emitter.context(), {}));
+    memory.strides.push_back(load);
+  }
+  return memory;
+}
+
+/// The buffers of what is emitted: a stage, or a kernel without stages.
+std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
+  std::vector<const ir::Op*> buffers;
+  auto visit = [&](const ir::Op* op) {
+    if (op->kind() == ir::OpKind::BufferNew) buffers.push_back(op);
+  };
+  if (emitter.coroutine) {
+    ir::Walk(emitter.coroutine->stage->region(), visit);
+  } else if (!ir::HasStages(emitter.kernel)) {
+    ir::Walk(emitter.kernel.body, visit);
+  }
+  return buffers;
+}
+
+/// A piece of memory that does not change its place, and which others it overlaps.
+enum class RegionKind : uint8_t { Tensor, Buffer, Ring };
+struct Region {
+  RegionKind kind;
+  Memory* memory;
+  bool read_only = false;
+  const BufferPlace* place = nullptr;  ///< of a buffer
+  llvm::MDNode* scope = nullptr;
+};
+
+bool MayOverlap(const Region& a, const Region& b) {
+  if (a.kind != b.kind || a.kind == RegionKind::Ring) return false;
+  if (a.kind == RegionKind::Tensor) return a.read_only && b.read_only;
+  return a.place->offset < b.place->offset + b.place->bytes &&
+         b.place->offset < a.place->offset + a.place->bytes;
+}
+
+/// Tells LLVM which regions never overlap: an `out` or `inout` tensor overlaps no other parameter,
+/// tensors, scratch and each ring lie apart, and buffers overlap where the plan says so. What is on
+/// the stack LLVM sees itself.
+void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
+  llvm::MDBuilder metadata(emitter.context());
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(emitter.function->getName());
+  for (Region& region : regions) region.scope = metadata.createAnonymousAliasScope(domain);
+  for (Region& region : regions) {
+    std::vector<llvm::Metadata*> others;
+    for (const Region& other : regions) {
+      if (&other != &region && !MayOverlap(region, other)) others.push_back(other.scope);
+    }
+    region.memory->alias_scope = llvm::MDNode::get(emitter.context(), {region.scope});
+    if (!others.empty()) region.memory->noalias = llvm::MDNode::get(emitter.context(), others);
+  }
+}
+
+}  // namespace
+
+llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
+                          unsigned field) {
+  return emitter.builder.CreateStructGEP(type, base, field);
+}
+
+llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
+                       const char* name) {
+  auto* load = emitter.builder.CreateLoad(type->getElementType(field),
+                                          FieldAddress(emitter, type, base, field), name);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(emitter.context(), {}));
+  return load;
+}
+
+void PrepareMemories(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  std::vector<Region> regions;
+  llvm::Value* tensors =
+      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::tensors, "tensors");
+  uint64_t number = 0;
+  for (const ir::Param& param : emitter.kernel.params) {
+    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+    llvm::Value* tensor =
+        builder.CreateConstInBoundsGEP1_64(emitter.abi.kdl_tensor, tensors, number++);
+    Memory& memory = emitter.memories[param.value];
+    memory = TensorMemory(emitter, tensor, param);
+    regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
+  }
+  for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
+    RingMemory& ring = emitter.rings[pipe->result()];
+    ring = RingOf(emitter, pipe);
+    regions.push_back({RegionKind::Ring, &ring.slots});
+  }
+  for (const ir::Op* op : BuffersOf(emitter)) {
+    const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
+    Memory& memory = emitter.memories[op->result()];
+    memory = BufferMemory(emitter, op->result());
+    if (!place.on_stack && place.bytes > 0)
+      regions.push_back({RegionKind::Buffer, &memory, false, &place});
+  }
+  SetAliasScopes(emitter, regions);
+}
+
+}  // namespace kdl::codegen

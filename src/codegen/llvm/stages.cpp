@@ -1,0 +1,213 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/emitter.h"
+#include "ir/attr.h"
+#include "ir/op.h"
+#include "ir/ring.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+
+// A stage becomes a coroutine of LLVM; the kernel starts them all and gives each the turn, in order, until all have ended.
+// A stage keeps the turn until it has to wait for another.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr uint32_t kNotStarted = 1;  // what a coroutine's state is at first: as if it waited
+
+llvm::Value* Call(Emitter& emitter, llvm::Intrinsic::ID intrinsic,
+                  std::vector<llvm::Value*> arguments, std::vector<llvm::Type*> types = {}) {
+  return emitter.builder.CreateIntrinsic(intrinsic, types, arguments);
+}
+
+llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
+  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
+}
+
+/// ptr STAGE(const kdl_args* args, kdl_core* core): gives the coroutine's handle.
+void DeclareStage(Emitter& emitter, const ir::Op* stage) {
+  llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
+  std::string symbol = emitter.code.entry + "." + stage->attr<ir::AttrKey::Name>().str();
+  emitter.function =
+      llvm::Function::Create(llvm::FunctionType::get(ptr, {ptr, ptr}, false),
+                             llvm::GlobalValue::InternalLinkage, symbol, emitter.module);
+  emitter.function->addFnAttr(llvm::Attribute::NoUnwind);
+  emitter.function->setPresplitCoroutine();
+  emitter.function->setUWTableKind(llvm::UWTableKind::Default);
+  emitter.args = emitter.function->getArg(0);
+  emitter.args->setName("args");
+  emitter.function->getArg(1)->setName("core");
+}
+
+/// The coroutine's frame, and its first suspension: it begins when it gets its first turn.
+void BeginCoroutine(Emitter& emitter, const ir::Op* stage) {
+  auto& builder = emitter.builder;
+  llvm::Constant* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
+  builder.SetInsertPoint(NewBlock(emitter, "entry"));
+  llvm::Value* state = builder.CreateAlloca(builder.getInt32Ty(), nullptr, "state");
+  llvm::Value* id = Call(emitter, llvm::Intrinsic::coro_id,
+                         {builder.getInt32(KDL_SCRATCH_ALIGNMENT), state, null, null});
+  llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
+                                   kdl_core_fields::scratch, "scratch");
+  llvm::Value* frame = EmitFrame(builder, scratch);
+  llvm::Value* handle = Call(emitter, llvm::Intrinsic::coro_begin, {id, frame});
+  builder.CreateStore(builder.getInt32(kNotStarted), state);
+
+  llvm::BasicBlock* end = NewBlock(emitter, "end");
+  emitter.coroutine = Coroutine{stage, state, end};
+  llvm::BasicBlock* start = NewBlock(emitter, "start");
+  EmitSuspend(emitter, start);
+  builder.SetInsertPoint(end);
+  Call(emitter, llvm::Intrinsic::coro_end,
+       {handle, builder.getFalse(), llvm::ConstantTokenNone::get(emitter.context())});
+  builder.CreateRet(handle);
+  builder.SetInsertPoint(start);
+}
+
+void EmitStage(Emitter& kernel, ir::Op* op) {
+  if (kernel.coroutine) return;  // a sibling of the one that is emitted
+  Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
+  emitter.scratch_plan = kernel.scratch_plan;
+  DeclareStage(emitter, op);
+  BeginCoroutine(emitter, op);
+  EmitPrologue(emitter);
+  EmitBlock(emitter, emitter.kernel.body);  // what is pure: the stage may read it
+  EmitBlock(emitter, op->region());
+  Leave(emitter, emitter.builder, Ending::Done);
+  FinishTraps(emitter);
+  kernel.code.stages.push_back(emitter.function->getName().str());
+  kernel.stages.push_back(kernel.builder.CreateCall(
+      emitter.function, {kernel.function->getArg(0), kernel.function->getArg(1)}));
+}
+
+llvm::Value* StateOf(Emitter& emitter, llvm::Value* stage) {
+  auto& builder = emitter.builder;
+  constexpr uint32_t kAlignment = 4;
+  llvm::Value* address = Call(emitter, llvm::Intrinsic::coro_promise,
+                              {stage, builder.getInt32(kAlignment), builder.getFalse()});
+  return builder.CreateLoad(builder.getInt32Ty(), address, "state");
+}
+
+llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
+  return emitter.builder.CreateICmpEQ(state,
+                                      emitter.builder.getInt32(static_cast<uint32_t>(ending)));
+}
+
+/// Gives a stage that has not ended the turn; leaves the kernel where that ends it.
+void GiveTurn(Emitter& emitter, llvm::Value* stage, llvm::BasicBlock* broken,
+              llvm::PHINode* broken_state) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* turn = NewBlock(emitter, "turn");
+  llvm::BasicBlock* next = NewBlock(emitter, "next");
+  builder.CreateCondBr(IsEnding(emitter, StateOf(emitter, stage), Ending::Done), next, turn);
+  builder.SetInsertPoint(turn);
+  llvm::cast<llvm::CallInst>(Call(emitter, llvm::Intrinsic::coro_resume, {stage}))
+      ->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::Value* state = StateOf(emitter, stage);
+  broken_state->addIncoming(state, turn);
+  builder.CreateCondBr(builder.CreateICmpSLT(state, builder.getInt32(0)), broken, next);
+  builder.SetInsertPoint(next);
+}
+
+/// How far the core has come: grows with each tile that enters or leaves a pipe and with each stage that ends.
+llvm::Value* Progress(Emitter& emitter, const std::vector<llvm::Value*>& states) {
+  auto& builder = emitter.builder;
+  llvm::Value* progress = builder.getInt64(0);
+  for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
+    for (int64_t counter : {ir::kRingPushed, ir::kRingPopped}) {
+      llvm::Value* address = builder.CreateConstInBoundsGEP1_64(
+          builder.getInt8Ty(), emitter.rings.at(pipe->result()).base,
+          static_cast<uint64_t>(counter));
+      progress = builder.CreateAdd(progress, builder.CreateLoad(builder.getInt64Ty(), address));
+    }
+  }
+  for (llvm::Value* state : states) {
+    llvm::Value* ended = IsEnding(emitter, state, Ending::Done);
+    progress = builder.CreateAdd(progress, builder.CreateZExt(ended, builder.getInt64Ty()));
+  }
+  return progress;
+}
+
+/// No stage can go on: says at which ops they wait.
+void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
+  auto& builder = emitter.builder;
+  llvm::Value* waits =
+      FieldAddress(emitter, emitter.abi.kdl_trap, emitter.trap, kdl_trap_fields::waits);
+  llvm::Value* first = builder.getInt32(0);
+  for (size_t i = states.size(); i-- > 0;) {
+    if (i < KDL_MAX_WAITS) {
+      builder.CreateStore(states[i],
+                          builder.CreateConstInBoundsGEP1_64(builder.getInt32Ty(), waits, i));
+    }
+    first = builder.CreateSelect(IsEnding(emitter, states[i], Ending::Done), first, states[i]);
+  }
+  StoreTrap(emitter, builder.getInt32(KDL_TRAP_STUCK),
+            builder.CreateSub(first, builder.getInt32(1)));
+  Leave(emitter, builder, Ending::Trapped);
+}
+
+/// Leaves the kernel as the stage did whose state is given.
+void EmitBroken(Emitter& emitter, llvm::Value* state) {
+  auto& builder = emitter.builder;
+  llvm::Value* trapped = IsEnding(emitter, state, Ending::Trapped);
+  builder.CreateRet(builder.CreateSelect(
+      trapped, builder.getInt32(static_cast<uint32_t>(KDL_TRAPPED)), builder.getInt32(KDL_DONE)));
+}
+
+}  // namespace
+
+void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
+  auto& builder = emitter.builder;
+  llvm::Value* how = Call(emitter, llvm::Intrinsic::coro_suspend,
+                          {llvm::ConstantTokenNone::get(emitter.context()), builder.getFalse()});
+  // Nothing is ever destroyed: the frame is the core's scratch.
+  llvm::SwitchInst* where = builder.CreateSwitch(how, emitter.coroutine->end, 1);
+  where->addCase(builder.getInt8(0), again);
+}
+
+void RunStages(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  llvm::BasicBlock* round = NewBlock(emitter, "round");
+  llvm::BasicBlock* running = NewBlock(emitter, "running");
+  llvm::BasicBlock* stuck = NewBlock(emitter, "stuck");
+  llvm::BasicBlock* broken = NewBlock(emitter, "broken");
+  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  builder.SetInsertPoint(broken);
+  llvm::PHINode* broken_state = builder.CreatePHI(builder.getInt32Ty(), 2, "state");
+  EmitBroken(emitter, broken_state);
+
+  builder.SetInsertPoint(before);
+  builder.CreateBr(round);
+  builder.SetInsertPoint(round);
+  llvm::PHINode* last = builder.CreatePHI(builder.getInt64Ty(), 2, "last");
+  last->addIncoming(builder.getInt64(0), before);
+  for (llvm::Value* stage : emitter.stages) GiveTurn(emitter, stage, broken, broken_state);
+  std::vector<llvm::Value*> states;
+  llvm::Value* waiting = builder.getInt32(0);
+  for (llvm::Value* stage : emitter.stages) {
+    states.push_back(StateOf(emitter, stage));
+    waiting = builder.CreateOr(waiting, states.back());
+  }
+  builder.CreateCondBr(IsEnding(emitter, waiting, Ending::Done), done, running);
+
+  builder.SetInsertPoint(running);
+  llvm::Value* progress = Progress(emitter, states);
+  last->addIncoming(progress, running);
+  builder.CreateCondBr(builder.CreateICmpEQ(progress, last), stuck, round);
+
+  builder.SetInsertPoint(stuck);
+  TrapStuck(emitter, states);
+  builder.SetInsertPoint(done);
+}
+
+std::vector<EmitRow> StageRows() { return {{ir::OpKind::Stage, EmitStage}}; }
+
+}  // namespace kdl::codegen
