@@ -14,7 +14,6 @@
 #include "ir/builder.h"
 #include "ir/equal.h"
 #include "ir/printer.h"
-#include "passes/diagnostics.h"
 #include "support/check.h"
 
 namespace kdl::driver {
@@ -97,19 +96,6 @@ bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
   return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features;
 }
 
-bool RefuseStages(Compilation& c, const ir::Module& module) {
-  for (const ir::Function* function : module.functions()) {
-    for (const ir::Op* op : *function->body) {
-      if (op->kind() != ir::OpKind::Stage) continue;
-      const ir::Loc& loc = op->loc();
-      Span span = c.sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
-      c.diagnostics.Report(passes::diag::StagesNotBuilt, span, function->name.text());
-      return true;
-    }
-  }
-  return false;
-}
-
 passes::PipeMode PipesOf(const Options& options) {
   if (options.pipes == "buffered") return passes::PipeMode::Buffered;
   return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
@@ -126,9 +112,7 @@ PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& 
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
-  end = passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
-  if (end == PipelineEnd::Done && RefuseStages(c, *code.module)) return PipelineEnd::Failed;
-  return end;
+  return passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
 }
 
 }  // namespace
