@@ -13,9 +13,11 @@
 #include "ceiling.h"
 #include "elements.h"
 #include "fused.h"
+#include "fused_residual.h"
 #include "matmul.h"
 #include "matmul_operands.h"
 #include "matmul_types.h"
+#include "piped_residual.h"
 #include "processors.h"
 #include "report.h"
 #include "rows.h"
@@ -90,7 +92,8 @@ Host MakeHost(int threads) {
   kdl::Context context;
   for (const kdl_image* const* images :
        {kdl_images_matmul, kdl_images_matmul_operands, kdl_images_matmul_types, kdl_images_fused,
-        kdl_images_rows, kdl_images_elements}) {
+        kdl_images_rows, kdl_images_elements, kdl_images_piped_residual,
+        kdl_images_fused_residual}) {
     context.Register(images);
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());
