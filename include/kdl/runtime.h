@@ -72,13 +72,15 @@ void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
 /* ---- devices ---- */
 
 typedef struct kdl_device_facts {
-  int64_t cores;          /* as many cores of a launch as make sense at once; what `auto` gives */
-  int64_t memory_bytes;   /* 0: unknown */
-  int32_t exact;          /* 1: results equal the reference interpreter's to the bit */
-  int32_t host_visible;   /* 1: its memory is the host's memory */
-  int32_t functional;     /* 1: an emulation, its times say nothing of a device */
-  int32_t checks_order;   /* 1: unordered uses of one buffer in its context are errors */
-  uint64_t features;      /* feature bits of abi.def that it has */
+  int64_t cores;        /* as many cores of a launch as make sense at once; what `auto` gives */
+  int64_t resident;     /* so many cores of a launch run at once, each with a slice of workspace of
+                             its own; 0: all of them have one */
+  int64_t memory_bytes; /* 0: unknown */
+  int32_t exact;        /* 1: results equal the reference interpreter's to the bit */
+  int32_t host_visible; /* 1: its memory is the host's memory */
+  int32_t functional;   /* 1: an emulation, its times say nothing of a device */
+  int32_t checks_order; /* 1: unordered uses of one buffer in its context are errors */
+  uint64_t features;    /* feature bits of abi.def that it has */
   const char* image_kind; /* the kind of image that it runs; lives as long as the context */
   const char* arch;       /* "x86-64" */
 } kdl_device_facts;
@@ -222,6 +224,19 @@ kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int
 kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
                                       int64_t core_num, const kdl_arg* args, int32_t arg_count,
                                       int64_t* bytes);
+
+/* The same in two numbers, for callers that keep a workspace from launch to launch: the slices that
+ * a launch on `core_num` cores has (KDL_CORES_AUTO as there; 0 where core_num is no number of cores),
+ * and the bytes of a slice: the most that any variant of the function takes which the device may
+ * run. What a launch's cores share comes on top. */
+int64_t kdl_device_instances(const kdl_device* device, int64_t core_num);
+kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device, int64_t* bytes);
+
+/* Makes `*workspace`, which may be NULL, hold `instances` slices of `footprint` bytes: leaves it
+ * where it is large enough, else puts a larger buffer in its place, whose reference takes that of the
+ * old one. Needs nothing to have ended: the old memory lives until the operations that use it have. */
+kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
+                                 const char* name, kdl_buffer** workspace);
 
 /* Copies all elements of `from` to `to`: the same element type and sizes, any strides (but `to`
  * without overlap in itself), on any two devices; the two do not overlap in memory. `cause` says

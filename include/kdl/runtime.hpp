@@ -35,6 +35,19 @@ class Device {
   }
   // As many cores as it holds at once.
   std::int64_t cores() const { return facts().cores; }
+  // The slices of workspace of a launch on `core_num` cores: as many as run at once.
+  std::int64_t Instances(CoreNum core_num) const {
+    const bool is_number = !core_num.is_computed || core_num.number != KDL_CORES_AUTO;
+    return is_number ? kdl_device_instances(device_, core_num.number) : 0;
+  }
+  // The bytes of a slice, of a kernel as at a launch.
+  std::int64_t Footprint(const char* kernel, const char* place = nullptr) const {
+    const kdl_function* function = nullptr;
+    Check(kdl_context_find_kernel(context_, kernel, &function), place);
+    std::int64_t bytes = 0;
+    Check(kdl_function_footprint(function, device_, &bytes), place);
+    return bytes;
+  }
   kdl_statistics statistics() const {
     kdl_statistics statistics;
     kdl_device_get_statistics(device_, &statistics);
@@ -47,6 +60,35 @@ class Device {
  private:
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
+};
+
+// Memory for the pipes of kernels that run one after the other, a slice for each core that runs.
+class Workspace {
+ public:
+  Workspace() = default;
+  // `name`: whose pipes lie there, "matmul_residual: q".
+  Workspace(const Device& device, std::string name) : device_(device), name_(std::move(name)) {}
+
+  // Room for `instances` slices of `footprint` bytes. It only grows, and what runs keeps the memory
+  // that it was given.
+  void Reserve(std::int64_t instances, std::int64_t footprint, const char* place = nullptr) {
+    kdl_buffer* buffer = buffer_.release();
+    kdl_error* error =
+        kdl_workspace_reserve(device_.get(), instances, footprint, name_.c_str(), &buffer);
+    buffer_.reset(buffer);
+    Check(error, place);
+  }
+
+  kdl_buffer* get() const { return buffer_.get(); }
+
+ private:
+  struct Free {
+    void operator()(kdl_buffer* buffer) const { kdl_buffer_free(buffer); }
+  };
+
+  Device device_;
+  std::string name_;
+  std::unique_ptr<kdl_buffer, Free> buffer_;
 };
 
 // Operations of one device in order; a plain value, good as long as the context. `after` are events
@@ -63,9 +105,10 @@ class Queue {
 
   // Runs kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO:
   // as many as the device holds). `place`: of the statement in the source, "mlp.kdl:12:5"; errors
-  // of the launch begin with it.
+  // of the launch begin with it. Without a workspace the launch has one for itself.
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
-               const After& after = {}, const char* place = nullptr) const {
+               const After& after = {}, const char* place = nullptr,
+               const Workspace& workspace = {}) const {
     const kdl_function* function = nullptr;
     Check(kdl_context_find_kernel(context_, kernel, &function), place);
     std::vector<kdl_arg> args;
@@ -78,8 +121,8 @@ class Queue {
     }
     const auto submit = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       return kdl_launch_kernel(queue_, function, core_num.number, args.data(),
-                               static_cast<std::int32_t>(args.size()), nullptr, events, count,
-                               done);
+                               static_cast<std::int32_t>(args.size()), workspace.get(), events,
+                               count, done);
     };
     return Enqueue(after, submit, place);
   }

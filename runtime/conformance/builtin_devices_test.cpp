@@ -11,7 +11,9 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"host", "host?threads=2", prepare, {}},
       {"host?threads=1", "host", prepare, {}},
       {"host?pin=0&threads=4", "host?threads=3", prepare, {}},
+      {"host?resident=cores&threads=2", "host", prepare, {}},
       {"debug", "debug[1]", prepare, {}},
+      {"debug[4]?resident=cores", "debug[5]", prepare, {}},
       {"debug[2]?seed=7&threads=1", "debug[3]", prepare, {}},
   };
   return kDevices;

@@ -199,7 +199,11 @@ std::int32_t Halve(const kdl_args* args, kdl_core* core) {
 
 std::int32_t CheckHalve(std::int64_t* dims, const kdl_args*, kdl_trap* trap) {
   if (dims[0] == 2 * dims[1]) return KDL_DONE;
-  *trap = {.code = KDL_TRAP_CONDITION, .location = 0, .index = dims[0], .bound = 2 * dims[1]};
+  *trap = {.code = KDL_TRAP_CONDITION,
+           .location = 0,
+           .index = dims[0],
+           .bound = 2 * dims[1],
+           .waits = {}};
   return KDL_TRAPPED;
 }
 
@@ -267,7 +271,8 @@ std::int32_t TrapAt(const kdl_args* args, kdl_core* core) {
       core->trap = {.code = KDL_TRAP_INDEX,
                     .location = 0,
                     .index = at + args->dims[0],
-                    .bound = args->dims[0]};
+                    .bound = args->dims[0],
+                    .waits = {}};
       return KDL_TRAPPED;
     }
     ++Elements<std::int32_t>(args, 0)[i];
@@ -314,7 +319,7 @@ constexpr kdl_variant kExchange[] = {
 std::int32_t Endless(const kdl_args*, kdl_core* core) {
   auto* frame = static_cast<Frame*>(core->frame);
   if (core->core_id == 0 && ++frame->step == 3) {
-    core->trap = {.code = KDL_TRAP_ASSERT, .location = 0, .index = 0, .bound = 0};
+    core->trap = {.code = KDL_TRAP_ASSERT, .location = 0, .index = 0, .bound = 0, .waits = {}};
     return KDL_TRAPPED;
   }
   return KDL_BARRIER;
@@ -359,6 +364,8 @@ std::int32_t Scratch(const kdl_args* args, kdl_core* core) {
 constexpr kdl_variant kScratch[] = {
     Variant("scratch", Scratch, kI64InOut, kN, {.scratch_bytes = kScratchBytes})};
 
+constexpr std::int64_t kSliceBytes = 200;
+
 std::int32_t Workspace(const kdl_args* args, kdl_core* core) {
   auto* slice = static_cast<std::int64_t*>(core->workspace);
   auto* shared = static_cast<std::int64_t*>(core->launch->shared);
@@ -375,8 +382,23 @@ std::int64_t SharedBytes(const kdl_args*, std::int64_t core_num) {
 }
 
 constexpr kdl_param_desc kI64Out[] = {TensorParam("y", "[N]", KDL_OUT, KDL_I64, {0})};
-constexpr kdl_variant kWorkspace[] = {Variant(
-    "workspace", Workspace, kI64Out, kN, {.footprint_bytes = 200, .shared_bytes = SharedBytes})};
+constexpr kdl_variant kWorkspace[] = {
+    Variant("workspace", Workspace, kI64Out, kN,
+            {.footprint_bytes = kSliceBytes, .shared_bytes = SharedBytes})};
+
+/// Fills its slice with its slot's number, and says which slot it had.
+std::int32_t Slices(const kdl_args* args, kdl_core* core) {
+  std::memset(core->workspace, static_cast<int>(core->slot % 100), kSliceBytes);
+  if (core->core_id < args->dims[0]) Elements<std::int64_t>(args, 0)[core->core_id] = core->slot;
+  const auto* bytes = static_cast<const unsigned char*>(core->workspace);
+  for (std::int64_t i = 0; i < kSliceBytes; ++i) {
+    if (bytes[i] != core->slot % 100) return KDL_TRAPPED;
+  }
+  return KDL_DONE;
+}
+
+constexpr kdl_variant kSlices[] = {
+    Variant("slices", Slices, kI64InOut, kN, {.footprint_bytes = kSliceBytes})};
 
 // ---- print ----
 
@@ -407,7 +429,8 @@ constexpr kdl_kernel kKernels[] = {
     Kernel("matmul", kMatmul),     Kernel("quads", kQuads),         Kernel("halve", kHalve),
     Kernel("scalars", kScalars),   Kernel("many", kMany),           Kernel("trap_at", kTrapAt),
     Kernel("exchange", kExchange), Kernel("endless", kEndless),     Kernel("claim", kClaim),
-    Kernel("scratch", kScratch),   Kernel("workspace", kWorkspace), Kernel("print", kPrint)};
+    Kernel("scratch", kScratch),   Kernel("workspace", kWorkspace), Kernel("slices", kSlices),
+    Kernel("print", kPrint)};
 
 constexpr kdl_image kImage = {.size = sizeof(kdl_image),
                               .version = KDL_ABI_VERSION,

@@ -23,8 +23,9 @@ namespace kdl::conformance {
 //   traps at the third claim(y: inout i64[N])                              y[n] += 1 for n claimed
 //   from the launch's counter scratch(y: inout i64[N])                            y[core_id] = 1
 //   where its scratch was its own workspace(y: out i64[N])                            y[core_id] =
-//   core_id, through slice and shared print(x: in f32[N])                                 print("x
-//   is {}, N is {}", x, N) on core 0
+//   core_id, through slice and shared slices(y: inout i64[N])     y[core_id] = its slot, with which
+//   it fills its slice print(x: in f32[N])                                 print("x is {}, N is {}",
+//   x, N) on core 0
 extern const kdl_image* const kImages[];
 
 }  // namespace kdl::conformance

@@ -199,8 +199,19 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   const kdl_arg arg = Argument(y).get();
   std::int64_t bytes = 0;
   Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, 1000, &arg, 1, &bytes));
-  const std::int64_t instances = std::min<std::int64_t>(1000, bench.device.cores());
+  const std::int64_t instances = bench.device.Instances(1000);
   CHECK(bytes == 8000 + instances * 256);
+  // Sizes are counted in 64 bits, and without the memory.
+  constexpr std::int64_t kMany = 20'000'000;
+  std::int64_t many_bytes = 0;
+  Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, kMany, &arg, 1, &many_bytes));
+  CHECK(many_bytes == kMany * 8 + bench.device.Instances(kMany) * 256);
+  CHECK(bench.device.Footprint("workspace") == 256);
+  CHECK(bench.device.Instances(KDL_CORES_AUTO) == bench.device.Instances(bench.device.cores()));
+  CHECK(bench.device.Instances(1) == 1);
+  CHECK(bench.device.Instances(0) == 0);
+  CHECK(bench.device.Instances(-7) == 0);
+  CHECK(bench.device.Instances(Cores(KDL_CORES_AUTO)) == 0);
 
   bench.queue.Fill(y, std::int64_t{-1}).Wait();
   const auto launch_with = [&](std::int64_t size) {
@@ -217,6 +228,64 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   CHECK(CodeOf([&] { bench.queue.Launch("workspace", INT64_MAX / 4, {y}); }, &message) ==
         KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message.find("2^63 bytes or more") != std::string::npos);
+}
+
+// Slices lie one behind the other, and what lies between and behind them stays as it was. (The kernel
+// traps where another core writes into its slice.)
+CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
+  constexpr std::int64_t kGuard = 4096;
+  constexpr std::uint8_t kPoison = 0xD5;
+  for (const std::int64_t cores : {1, 2, 5, 1000}) {
+    const std::int64_t instances = bench.device.Instances(cores);
+    const std::int64_t bytes = instances * bench.device.Footprint("slices");
+    const Tensor slots = bench.Upload(std::vector<std::int64_t>(1000, -1), "slots");
+    const std::vector<std::uint8_t> poison(static_cast<std::size_t>(bytes + kGuard), kPoison);
+    const Tensor memory = bench.Upload(poison, "memory");
+    const kdl_function* kernel = nullptr;
+    Check(kdl_context_find_kernel(bench.context.get(), "slices", &kernel));
+    const kdl_arg arg = Argument(slots).get();
+    Check(kdl_launch_kernel(bench.queue.get(), kernel, cores, &arg, 1, memory.array().buffer,
+                            nullptr, 0, nullptr));
+    bench.queue.Wait();
+    const std::vector<std::uint8_t> after = Bench::Download<std::uint8_t>(memory);
+    std::vector<bool> written(static_cast<std::size_t>(instances));
+    for (const std::int64_t slot : Bench::Download<std::int64_t>(slots)) {
+      CHECK(slot < instances);
+      if (slot >= 0) written[static_cast<std::size_t>(slot)] = true;
+    }
+    std::vector<std::size_t> wrong;
+    for (std::size_t at = 0; at < after.size(); ++at) {
+      const std::size_t slot = at / 256;
+      const bool is_written = slot < written.size() && written[slot] && at % 256 < 200;
+      if (is_written == (after[at] == kPoison)) wrong.push_back(at);
+    }
+    CHECK(wrong == std::vector<std::size_t>());
+  }
+}
+
+CONFORMANCE_TEST(WorkspacesGrow) {
+  kdl_buffer* workspace = nullptr;
+  const auto reserve = [&](std::int64_t instances, std::int64_t footprint) {
+    Check(kdl_workspace_reserve(bench.device.get(), instances, footprint, "k: q", &workspace));
+    return workspace == nullptr ? 0 : kdl_buffer_bytes(workspace);
+  };
+  const std::int64_t before = bench.device.statistics().allocations;
+  CHECK(reserve(0, 256) == 0);
+  CHECK(reserve(5, 0) == 0);
+  CHECK(reserve(4, 256) == 1024);
+  const kdl_buffer* const first = workspace;
+  CHECK(reserve(4, 256) == 1024);
+  CHECK(reserve(1, 128) == 1024);
+  CHECK(workspace == first);
+  CHECK(reserve(5, 256) == 1280);
+  CHECK(bench.device.statistics().allocations == before + 2);
+  std::string message;
+  CHECK(CodeOf([&] { reserve(INT64_MAX / 255, 256); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message == "workspace 'k: q': " + std::to_string(INT64_MAX / 255) +
+                       " instances of 256 bytes each are 2^63 bytes or more");
+  CHECK(CodeOf([&] { reserve(-1, 256); }) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(kdl_buffer_bytes(workspace) == 1280);
+  kdl_buffer_free(workspace);
 }
 
 CONFORMANCE_TEST(Print) {

@@ -1,4 +1,6 @@
 // The C interface: events, timelines and operations.
+#include <algorithm>
+
 #include "core/api.h"
 #include "core/operations.h"
 
@@ -49,6 +51,34 @@ Error FindWorkspace(Queue& queue, const kdl_function* function, const Binding& b
     return Invalid(start, Describe(buffer), ", has ", buffer.bytes(), " bytes; it needs ", bytes);
   }
   *workspace = Ref<Buffer>::Share(&buffer);
+  return nullptr;
+}
+
+Error Footprint(const Function& function, const Device& device, std::int64_t* bytes) {
+  std::shared_ptr<const std::vector<Candidate>> candidates;
+  KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
+  *bytes = 0;
+  for (const Candidate& candidate : *candidates)
+    *bytes = std::max(*bytes, SliceBytes(*candidate.variant));
+  return nullptr;
+}
+
+Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, const char* name,
+              kdl_buffer** workspace) {
+  std::int64_t bytes = 0;
+  if (instances < 0 || footprint < 0) {
+    return Invalid("workspace '", name, "': there are no ", instances, " instances of ", footprint,
+                   " bytes");
+  }
+  if (__builtin_mul_overflow(instances, footprint, &bytes)) {
+    return Invalid("workspace '", name, "': ", instances, " instances of ", footprint,
+                   " bytes each are 2^63 bytes or more");
+  }
+  if (bytes == 0 || (*workspace != nullptr && Unwrap(*workspace)->bytes() >= bytes)) return nullptr;
+  Ref<Buffer> grown;
+  KDL_RETURN_IF_ERROR(Buffer::Allocate(device, bytes, name, &grown));
+  kdl_buffer_free(*workspace);
+  *workspace = Wrap(grown.Leave());
   return nullptr;
 }
 
@@ -170,6 +200,21 @@ kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* func
   }
   *bytes = binding.workspace_bytes;
   return nullptr;
+}
+
+int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
+  return InstancesOf(*Unwrap(device), core_num);
+}
+
+kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
+                                  int64_t* bytes) {
+  return Footprint(*Unwrap(function), *Unwrap(device), bytes).release();
+}
+
+kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
+                                 const char* name, kdl_buffer** workspace) {
+  return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace)
+      .release();
 }
 
 kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,

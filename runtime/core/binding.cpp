@@ -12,6 +12,12 @@ namespace {
 
 using Args = std::span<const kdl_arg>;
 
+constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
+
+std::int64_t RoundUp(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // "a[M, K]".
 std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
 
@@ -244,22 +250,18 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
 
 Error SizeWorkspace(const Device& device, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
-  constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
-  const auto round_up = [](std::int64_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
-  binding->instances = std::min(binding->core_num, device.facts().cores);
-  binding->slice_bytes = round_up(variant.footprint_bytes);
+  binding->instances = InstancesOf(device, binding->core_num);
+  binding->slice_bytes = SliceBytes(variant);
   if (variant.shared_bytes != nullptr) {
     binding->shared_bytes = variant.shared_bytes(&binding->args, binding->core_num);
   }
   std::int64_t bytes = 0;
   if (binding->shared_bytes < 0 || binding->shared_bytes > INT64_MAX - kAlignment ||
       __builtin_mul_overflow(binding->slice_bytes, binding->instances, &bytes) ||
-      __builtin_add_overflow(bytes, round_up(binding->shared_bytes), &bytes)) {
+      __builtin_add_overflow(bytes, RoundUp(binding->shared_bytes), &bytes)) {
     return Invalid("its workspace for ", binding->core_num, " cores would be 2^63 bytes or more");
   }
-  binding->shared_bytes = round_up(binding->shared_bytes);
+  binding->shared_bytes = RoundUp(binding->shared_bytes);
   binding->workspace_bytes = bytes;
   return nullptr;
 }
@@ -292,6 +294,14 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
 }
 
 }  // namespace
+
+std::int64_t InstancesOf(const Device& device, std::int64_t core_num) {
+  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
+  const std::int64_t resident = device.facts().resident;
+  return std::max<std::int64_t>(resident == 0 ? core_num : std::min(core_num, resident), 0);
+}
+
+std::int64_t SliceBytes(const kdl_variant& variant) { return RoundUp(variant.footprint_bytes); }
 
 Error CheckArray(const kdl_array& array, std::string_view what) {
   if (array.buffer == nullptr) return Invalid(what, " has no buffer");

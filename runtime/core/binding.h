@@ -33,6 +33,13 @@ struct Binding {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
+// The slices of workspace that a launch on `core_num` cores has: one for each core that may run at
+// once. 0 for what is no number of cores.
+std::int64_t InstancesOf(const Device& device, std::int64_t core_num);
+
+// From one slice of workspace to the next.
+std::int64_t SliceBytes(const kdl_variant& variant);
+
 // Checks a caller's array: the view, that it lies inside its buffer. Messages start with `what`.
 Error CheckArray(const kdl_array& array, std::string_view what);
 

@@ -21,6 +21,7 @@ constexpr std::int64_t kMostThreads = 64;
 struct DebugOptions {
   std::int64_t seed = 1;
   std::int64_t threads = 3;
+  bool slice_per_core = false;
   std::uint64_t features = ProcessorFeatures();
 };
 
@@ -103,10 +104,12 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
       error = ParseOption(*option, 0, INT64_MAX, &parsed.seed);
     } else if (key == "threads") {
       error = ParseOption(*option, 1, kMostThreads, &parsed.threads);
+    } else if (key == "resident") {
+      error = ParseResident(*option, &parsed.slice_per_core);
     } else if (key == "isa") {
       error = FeaturesOfLevel(option->value, &parsed.features);
     } else {
-      error = UnknownOption("debug", key, {"seed", "threads", "isa"});
+      error = UnknownOption("debug", key, {"seed", "threads", "resident", "isa"});
     }
     if (error != nullptr) return error.release();
   }
@@ -119,6 +122,7 @@ void Close(void* device) { delete static_cast<DebugDevice*>(device); }
 void Facts(void* device, kdl_device_facts* facts) {
   const DebugOptions& options = static_cast<const DebugDevice*>(device)->options;
   *facts = {.cores = options.threads,
+            .resident = options.slice_per_core ? 0 : options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
             .exact = IsExact(options.features) ? 1 : 0,
             .host_visible = 0,

@@ -142,33 +142,36 @@ void CoreRunner::Work(int worker) {
   core.size = sizeof(kdl_core);
   core.version = KDL_ABI_VERSION;
   core.core_num = request_.core_num;
-  core.slot = worker;
   core.launch = &launch_;
   if (variant_.scratch_bytes > 0) core.scratch = scratch_ + worker * scratch_bytes_;
-  if (variant_.footprint_bytes > 0) core.workspace = workspace_ + worker * request_.slice_bytes;
   for (int n = 0; n < workers_ && !stopped(); ++n) {
-    RunShare(&shares_[(worker + n) % workers_], &core);
+    RunShare(&shares_[(worker + n) % workers_], worker, &core);
   }
 }
 
-void CoreRunner::RunShare(Share* share, kdl_core* core) {
+void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
   while (share->next.load(std::memory_order_relaxed) < share->end) {
     const std::int64_t begin = share->next.fetch_add(chunk_, std::memory_order_relaxed);
     const std::int64_t end = std::min(begin + chunk_, share->end);
     for (std::int64_t at = begin; at < end; ++at) {
       if (stopped()) return;
-      RunCore(core, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
+      RunCore(core, worker, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
     }
   }
 }
 
-void CoreRunner::RunCore(kdl_core* core, std::int64_t core_id) {
+void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
   const auto index = static_cast<std::size_t>(core_id);
   if (has_barriers() && states_[index] == CoreState::kDone) return;
   core->core_id = core_id;
+  // Where there is a slice for each core, a core has its own one; else that of its worker.
+  core->slot = request_.instances >= request_.core_num ? core_id : worker;
+  if (variant_.footprint_bytes > 0) {
+    core->workspace = workspace_ + core->slot * request_.slice_bytes;
+  }
   core->trap = {};
   if (variant_.frame_bytes > 0) {
-    core->frame = frames_ + (has_barriers() ? core_id : core->slot) * frame_bytes_;
+    core->frame = frames_ + (has_barriers() ? core_id : worker) * frame_bytes_;
     if (!has_barriers()) {
       std::memset(core->frame, 0, static_cast<std::size_t>(variant_.frame_bytes));
     }

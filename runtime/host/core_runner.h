@@ -70,8 +70,8 @@ class CoreRunner {
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block);
   void DealShares();
   void Work(int worker);
-  void RunShare(Share* share, kdl_core* core);
-  void RunCore(kdl_core* core, std::int64_t core_id);
+  void RunShare(Share* share, int worker, kdl_core* core);
+  void RunCore(kdl_core* core, int worker, std::int64_t core_id);
   void Stop(std::int64_t core_id, Error error);
   bool has_barriers() const { return (variant_.flags & KDL_VARIANT_SYNC) != 0; }
   bool stopped();

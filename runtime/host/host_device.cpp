@@ -15,6 +15,7 @@ constexpr std::int64_t kMostThreads = 1024;
 struct HostOptions {
   std::int64_t threads = static_cast<std::int64_t>(AllowedProcessors().size());
   std::int64_t pin = 1;
+  bool slice_per_core = false;
   std::uint64_t features = ProcessorFeatures();
 };
 
@@ -34,10 +35,12 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
       KDL_RETURN_IF_ERROR(ParseOption(*option, 1, kMostThreads, &parsed->threads));
     } else if (key == "pin") {
       KDL_RETURN_IF_ERROR(ParseOption(*option, 0, 1, &parsed->pin));
+    } else if (key == "resident") {
+      KDL_RETURN_IF_ERROR(ParseResident(*option, &parsed->slice_per_core));
     } else if (key == "isa") {
       KDL_RETURN_IF_ERROR(FeaturesOfLevel(option->value, &parsed->features));
     } else {
-      return UnknownOption("host", key, {"threads", "pin", "isa"});
+      return UnknownOption("host", key, {"threads", "pin", "resident", "isa"});
     }
   }
   return nullptr;
@@ -60,6 +63,7 @@ void Close(void* device) { delete static_cast<HostDevice*>(device); }
 void Facts(void* device, kdl_device_facts* facts) {
   const auto& host = *static_cast<const HostDevice*>(device);
   *facts = {.cores = host.options.threads,
+            .resident = host.options.slice_per_core ? 0 : host.options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
             .exact = IsExact(host.options.features) ? 1 : 0,
             .host_visible = 1,
@@ -110,6 +114,13 @@ Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t mos
   }
   *value = parsed;
   return nullptr;
+}
+
+Error ParseResident(const kdl_option& option, bool* slice_per_core) {
+  const std::string_view value = option.value;
+  *slice_per_core = value == "cores";
+  if (*slice_per_core || value == "workers") return nullptr;
+  return Invalid(option.key, "=", value, " is neither workers nor cores");
 }
 
 Error UnknownOption(std::string_view kind, std::string_view key,

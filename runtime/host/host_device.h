@@ -14,6 +14,10 @@ const kdl_device_ops& HostDeviceOps();
 Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
                   std::int64_t* value);
 
+// `resident=workers`, the default, or `resident=cores`: whether every core of a launch has a slice of
+// workspace of its own, or only every worker.
+Error ParseResident(const kdl_option& option, bool* slice_per_core);
+
 // "host has no option 'thread'; did you mean 'threads'?"
 Error UnknownOption(std::string_view kind, std::string_view key,
                     const std::vector<std::string>& known);

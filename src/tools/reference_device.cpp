@@ -101,6 +101,7 @@ void Facts(void* device, kdl_device_facts* facts) {
   const auto& reference = *static_cast<const ReferenceDevice*>(device);
   *facts = {};
   facts->cores = reference.cores;
+  facts->resident = reference.cores;
   facts->features = static_cast<uint64_t>(reference.features);
   facts->exact = 1;
   facts->host_visible = 1;

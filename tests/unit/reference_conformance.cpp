@@ -206,6 +206,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"ScratchBelongsToOneCoreAtATime",
        "native code only: the interpreter has buffers of its own"},
       {"WorkspaceIsAllocatedOrGiven", "native code only: KIR has no workspace"},
+      {"SlicesOfTheWorkspaceAreApart", "native code only: KIR has no workspace"},
       {"Print", "KIR has no print"},
       {"ScalarsOfEveryKind", "KIR has no bits of two-byte floats"},
   };

@@ -28,7 +28,8 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(RefusalOf(context, "host?thread=3") ==
         "host has no option 'thread'; did you mean 'threads'?");
   CHECK(RefusalOf(context, "host?colour=3") ==
-        "host has no option 'colour'; it has threads, pin and isa");
+        "host has no option 'colour'; it has threads, pin, resident and isa");
+  CHECK(RefusalOf(context, "host?resident=all") == "resident=all is neither workers nor cores");
   CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host[1]") == "there is no host[1]; there is 1 host device");
@@ -36,6 +37,25 @@ TEST_CASE("host: options and their mistakes") {
         std::string::npos);
   CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
   CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]; there are 64 debug devices");
+}
+
+TEST_CASE("host: slices of workspace, by worker or by core") {
+  Context context;
+  for (const char* spec :
+       {"host?threads=3", "host?threads=3&resident=workers", "debug?threads=3"}) {
+    const Device device = context.Select(spec);
+    CHECK(device.facts().resident == 3);
+    CHECK(device.Instances(2) == 2);
+    CHECK(device.Instances(1000) == 3);
+    CHECK(device.Instances(KDL_CORES_AUTO) == 3);
+  }
+  for (const char* spec : {"host?threads=3&resident=cores", "debug[1]?resident=cores"}) {
+    const Device device = context.Select(spec);
+    CHECK(device.facts().resident == 0);
+    CHECK(device.Instances(1000) == 1000);
+    CHECK(device.Instances(INT64_MAX) == INT64_MAX);
+    CHECK(device.Instances(KDL_CORES_AUTO) == 3);
+  }
 }
 
 TEST_CASE("host: a list selects the first that is there and reports why others are not") {
