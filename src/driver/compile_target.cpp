@@ -68,9 +68,19 @@ void AddLevel(const TargetCode& level, const TargetCode& below, ir::Module& into
   }
 }
 
+/// The programs as `from` has them: with the memory for their pipes.
+void TakePrograms(const ir::Module& from, ir::Module& into) {
+  auto is_program = [](const ir::Function* f) { return f->kind == ir::FunctionKind::Program; };
+  std::erase_if(into.functions(), is_program);
+  for (const ir::Function* function : from.functions()) {
+    if (is_program(function)) ir::CloneFunction(*function, into, function->name);
+  }
+}
+
 /// Gives the kernels their names in the text, too.
 std::string InterpretedText(const Compilation& c, Code& code) {
   std::unique_ptr<ir::Module> all = CopyModule(*code.targets[0].tiled);
+  TakePrograms(*c.module, *all);
   AddPrograms(*all, c.runtime_specs);
   std::span<codegen::KernelCode> codes = code.compiled.kernels;
   size_t kernels = codes.size() / code.targets.size();
@@ -93,7 +103,8 @@ bool HaveOneArch(const std::vector<targets::Target>& targets, DiagnosticEngine& 
 }
 
 bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
-  return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features;
+  return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features &&
+         a.split_units == b.split_units && a.pipes_on_chip == b.pipes_on_chip;
 }
 
 passes::PipeMode PipesOf(const Options& options) {
@@ -101,18 +112,40 @@ passes::PipeMode PipesOf(const Options& options) {
   return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
 }
 
-PipelineEnd RunTargetPasses(Compilation& c, targets::Target target, TargetCode& code) {
+passes::PassContext ContextOf(Compilation& c, const TargetCode& code) {
+  return {
+      *code.module,      c.diagnostics, c.sources, &code.target.facts, code.target.selector.get(),
+      PipesOf(c.options)};
+}
+
+/// The target's tiles and pipes.
+PipelineEnd RunPipePasses(Compilation& c, targets::Target target, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", target.facts.cpu));
   code.target = std::move(target);
   code.module = CopyModule(*c.module);
-  passes::PassContext context{
-      *code.module,      c.diagnostics, c.sources, &code.target.facts, code.target.selector.get(),
-      PipesOf(c.options)};
+  passes::PassContext context = ContextOf(c, code);
   passes::PassOptions pass_options = PassOptionsOf(c);
   PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
-  return passes::RunPipeline(passes::kLoweringPipeline, context, pass_options);
+  return passes::RunPipeline(passes::kPipePipeline, context, pass_options);
+}
+
+PipelineEnd RunProgramPasses(Compilation& c, const Code& code) {
+  passes::PassContext context{*c.module, c.diagnostics, c.sources};
+  for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
+  return passes::RunPipeline(passes::kProgramPipeline, context, PassOptionsOf(c));
+}
+
+PipelineEnd RunLoopPasses(Compilation& c, TargetCode& code) {
+  DoingScope doing(fmt::format("compiling for {}", code.target.facts.cpu));
+  if (code.target.facts.pipes_on_chip) {
+    c.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
+        .Help("leave pipes=chip away, or look at the passes with --emit ir --stop-after=PASS");
+    return PipelineEnd::Failed;
+  }
+  passes::PassContext context = ContextOf(c, code);
+  return passes::RunPipeline(passes::kLoopPipeline, context, PassOptionsOf(c));
 }
 
 }  // namespace
@@ -153,10 +186,24 @@ DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
   return stripped;
 }
 
+PipelineEnd DecidePipes(Compilation& c, std::vector<targets::Target> targets, Code& code) {
+  for (targets::Target& target : targets) {
+    TargetCode& one = code.targets.emplace_back();
+    PipelineEnd end = RunPipePasses(c, std::move(target), one);
+    code.reached = one.module.get();
+    if (end != PipelineEnd::Done) return end;
+  }
+  code.reached = c.module.get();
+  return RunProgramPasses(c, code);
+}
+
 PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targets,
                               const codegen::CompileOptions& what, Code& code) {
-  for (targets::Target& target : targets) {
-    PipelineEnd end = RunTargetPasses(c, std::move(target), code.targets.emplace_back());
+  PipelineEnd end = DecidePipes(c, std::move(targets), code);
+  if (end != PipelineEnd::Done) return end;
+  for (TargetCode& one : code.targets) {
+    end = RunLoopPasses(c, one);
+    code.reached = one.module.get();
     if (end != PipelineEnd::Done) return end;
   }
   PhaseTimer timer(c, "codegen");

@@ -37,13 +37,18 @@ struct Code {
   codegen::CompiledModule compiled;
   std::string
       kir;  ///< what the interpreter runs: programs, and the kernels of each level that has its own
+  const ir::Module* reached = nullptr;  ///< by the last pass that ran: a target's, or the compile's
 
   /// `x86-64` in NAME.x86-64.o.
   const std::string& arch() const { return backend->facts().arch; }
 };
 
+/// The first part of CompileForTargets: a copy of the compile's module for each target, up to where its pipes are decided;
+/// then the compile's own programs, which keep the memory for them.
+PipelineEnd DecidePipes(Compilation& compilation, std::vector<targets::Target> targets, Code& code);
+
 /// A copy of the compile's module through the passes of each target, then all copies through the code generator. The
-/// module passes have run. Where it stops early, the last target has the module that it reached.
+/// module passes have run.
 PipelineEnd CompileForTargets(Compilation& compilation, std::vector<targets::Target> targets,
                               const codegen::CompileOptions& what, Code& code);
 

@@ -68,6 +68,7 @@ Executor::Executor(kdl_context* context, const ir::Module& module,
 Executor::~Executor() {
   for (kdl_event* event : events_) kdl_event_free(event);
   for (kdl_array& array : tensors_) kdl_array_free(&array);
+  for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
 }
 
 TensorId Executor::Add(const kdl_array& array) {
@@ -235,14 +236,15 @@ Result<EventId> Executor::Mark(Name device, int64_t queue) {
 
 /// `module.kernel<constants>`. Type bindings are constants too, but are written only where the
 /// arguments' types do not tell which kernel is meant.
-std::string Executor::RuntimeNameOf(const interp::LaunchRequest& request) const {
-  const ir::Function* kernel = module_.FindFunction(request.kernel);
-  KDL_CHECK(kernel, "launch of '{}', which the module lacks", request.kernel.text());
-  std::string constants = request.constants.str();
+std::string Executor::RuntimeNameOf(Name function, Name bound, TypeNames types) const {
+  const ir::Function* kernel = module_.FindFunction(function);
+  KDL_CHECK(kernel, "launch of '{}', which the module lacks", function.text());
+  std::string constants = bound.str();
   bool is_ambiguous = std::any_of(
       module_.functions().begin(), module_.functions().end(), [&](const ir::Function* other) {
         return other != kernel && other->kind == ir::FunctionKind::Kernel &&
-               other->base_name() == kernel->base_name() && SameTypes(*kernel, *other);
+               other->base_name() == kernel->base_name() &&
+               (types == TypeNames::WhereSeveral || SameTypes(*kernel, *other));
       });
   if (is_ambiguous) {
     for (const ir::TypeBinding& binding : kernel->bindings) {
@@ -255,12 +257,44 @@ std::string Executor::RuntimeNameOf(const interp::LaunchRequest& request) const 
   return constants.empty() ? name : fmt::format("{}<{}>", name, constants);
 }
 
+Result<interp::WorkspaceId> Executor::MakeWorkspace(Name device, Name name) {
+  Result<kdl_device*> found = DeviceOf(device);
+  if (!found.ok()) return found.failure();
+  workspaces_.push_back({*found, name, nullptr});
+  return interp::WorkspaceId(static_cast<uint32_t>(workspaces_.size() - 1));
+}
+
+Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
+  Result<kdl_device*> found = DeviceOf(device);
+  if (!found.ok()) return found.failure();
+  const kdl_function* function = nullptr;
+  std::string name = RuntimeNameOf(kernel, constants, TypeNames::WhereSeveral);
+  Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &function));
+  int64_t bytes = 0;
+  if (status.ok()) status = StatusOf(kdl_function_footprint(function, *found, &bytes));
+  return status.ok() ? Result<int64_t>(bytes) : status.failure();
+}
+
+/// KDL_CORES_AUTO is nothing that a program may compute: it is then no number of cores.
+Result<int64_t> Executor::Instances(Name device, std::optional<int64_t> core_num) {
+  Result<kdl_device*> found = DeviceOf(device);
+  if (!found.ok()) return found.failure();
+  if (core_num == KDL_CORES_AUTO) return int64_t{0};
+  return kdl_device_instances(*found, core_num.value_or(KDL_CORES_AUTO));
+}
+
+Status Executor::Reserve(const interp::ReserveRequest& request) {
+  Workspace& workspace = workspaces_[request.workspace.value];
+  return StatusOf(kdl_workspace_reserve(workspace.device, request.instances, request.footprint,
+                                        workspace.name.str().c_str(), &workspace.buffer));
+}
+
 Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   const kdl_function* function = nullptr;
-  Status status =
-      StatusOf(kdl_context_find_kernel(context_, RuntimeNameOf(request).c_str(), &function));
+  std::string name = RuntimeNameOf(request.kernel, request.constants, TypeNames::WhereNeeded);
+  Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &function));
   if (!status.ok()) return status.failure();
   std::vector<kdl_arg> args;
   for (const interp::LaunchArgument& argument : request.arguments) {
@@ -276,12 +310,14 @@ Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
   std::vector<kdl_event*> after = Events(request.after);
   if (request.core_num == KDL_CORES_AUTO) {  // what a program may compute, but not mean
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
-                               RuntimeNameOf(request), *request.core_num),
+                               name, *request.core_num),
                    FailureKind::User};
   }
+  kdl_buffer* workspace =
+      request.workspace.valid() ? workspaces_[request.workspace.value].buffer : nullptr;
   kdl_event* done = nullptr;
   status = StatusOf(kdl_launch_kernel(*queue, function, request.core_num.value_or(KDL_CORES_AUTO),
-                                      args.data(), static_cast<int32_t>(args.size()), nullptr,
+                                      args.data(), static_cast<int32_t>(args.size()), workspace,
                                       after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return AddEvent(done);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ class Executor final : public interp::ProgramHost {
                const std::vector<interp::EventId>& after) override;
   Result<int64_t> Cores(Name device) override;
   Result<interp::EventId> Mark(Name device, int64_t queue) override;
+  Result<interp::WorkspaceId> MakeWorkspace(Name device, Name name) override;
+  Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
+  Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) override;
+  Status Reserve(const interp::ReserveRequest& request) override;
   Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
 
  private:
@@ -64,14 +69,25 @@ class Executor final : public interp::ProgramHost {
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
-  std::string RuntimeNameOf(const interp::LaunchRequest& request) const;
+  /// Whether the runtime is told a kernel's types: only where the arguments do not say them, or
+  /// wherever it has variants that differ in them.
+  enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
+  std::string RuntimeNameOf(Name kernel, Name constants, TypeNames types) const;
   Status Wait();
+
+  /// What the pipes of the launches lie in that name it.
+  struct Workspace {
+    kdl_device* device;
+    Name name;
+    kdl_buffer* buffer;  ///< null: nothing has been reserved
+  };
 
   kdl_context* context_;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
-  std::vector<kdl_array> tensors_;  ///< by id; without a buffer once freed
-  std::vector<kdl_event*> events_;  ///< by id, in the order of the program
+  std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed
+  std::vector<kdl_event*> events_;     ///< by id, in the order of the program
+  std::vector<Workspace> workspaces_;  ///< by id
 };
 
 }  // namespace kdl::driver

@@ -49,7 +49,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});
   }
-  builder.Create(ir::OpKind::Launch, {{}, arguments, {}}, {module.types().Event()},
+  builder.Create(ir::OpKind::Launch, {{}, {}, arguments, {}}, {module.types().Event()},
                  {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
                   ir::MakeAttr<ir::AttrKey::Device>(device), ir::MakeAttr<ir::AttrKey::Queue>(0)});
   builder.Create(ir::OpKind::Return, {{}}, {});
@@ -58,8 +58,10 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
 
 void SetCoreNum(ir::Module& module, ir::Function& program, int64_t core_num) {
   ir::Walk(program.body, [&](ir::Op* op) {
-    auto launch = ir::DynAs<ir::LaunchOp>(op);
-    if (!launch || launch->cores()) return;
+    // The size of a launch's workspace counts its cores, too.
+    static_assert(size_t{ir::LaunchOp::at_cores} == size_t{ir::InstancesOp::at_cores});
+    bool has_cores = op->kind() == ir::OpKind::Launch || op->kind() == ir::OpKind::Instances;
+    if (!has_cores || !op->Segment(ir::LaunchOp::at_cores).empty()) return;
     ir::Builder builder(module);
     builder.SetInsertionPoint(op);
     builder.set_loc(op->loc());

@@ -25,6 +25,12 @@ struct Buffer {
 
 class PipeState;
 
+/// Memory of an instance of a kernel, or what a program knows of such memory.
+struct WorkspaceValue {
+  std::byte* data = nullptr;
+  WorkspaceId id;
+};
+
 /// The values of one run of a function.
 struct Activation {
   explicit Activation(const Code& code_to_run);
@@ -38,7 +44,7 @@ struct Activation {
   std::vector<std::vector<uint64_t>> vectors;  ///< a lane each
   std::vector<EventId> events;
   std::vector<std::shared_ptr<PipeState>> pipes;
-  std::vector<std::byte*> workspaces;
+  std::vector<WorkspaceValue> workspaces;
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
@@ -126,7 +132,7 @@ struct AnyValue {
   std::vector<uint64_t> lanes;
   EventId event;
   std::shared_ptr<PipeState> pipe;
-  std::byte* workspace = nullptr;
+  WorkspaceValue workspace;
 };
 
 /// Copies values all at once: a target may be a source.

@@ -302,6 +302,14 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunDeviceCores;
     case OpKind::Mark:
       return &RunMark;
+    case OpKind::Workspace:
+      return &RunWorkspace;
+    case OpKind::Footprint:
+      return &RunFootprint;
+    case OpKind::Instances:
+      return &RunInstances;
+    case OpKind::Reserve:
+      return &RunReserve;
     case OpKind::Launch:
       return &RunLaunch;
     default:
@@ -330,7 +338,8 @@ void Machine::BindTensor(size_t param, TensorValue tensor) {
 
 void Machine::BindWorkspace(size_t param, int64_t bytes) {
   core_->workspace.assign(static_cast<size_t>(bytes), std::byte{0xA5});
-  core_->body.workspaces[core_->body.code->blocks[0].params[param].index] = core_->workspace.data();
+  core_->body.workspaces[core_->body.code->blocks[0].params[param].index].data =
+      core_->workspace.data();
 }
 
 MachineState Machine::state() const { return core_->state; }

@@ -106,7 +106,7 @@ void RunPipe(Core&, Activation& here, const Instruction& instruction) {
   if (has_ring) ring = ir::RingOf(op);
   std::byte* memory = nullptr;
   if (!instruction.operands.empty())
-    memory = here.workspaces[instruction.operands[0].index] + ring.offset;
+    memory = here.workspaces[instruction.operands[0].index].data + ring.offset;
   here.pipes[instruction.results[0].index] = std::make_shared<PipeState>(
       op->attr<AttrKey::Name>(), op->result()->type()->scalar, instruction.numbers, ring, memory);
 }

@@ -20,6 +20,17 @@ std::vector<EventId> EventsOf(const Activation& here, const Instruction& instruc
   return events;
 }
 
+/// The value of an optional i64 operand.
+std::optional<int64_t> NumberAt(Activation& here, const Instruction& instruction, size_t segment) {
+  if (instruction.op->Segment(segment).empty()) return std::nullopt;
+  return static_cast<int64_t>(
+      here.scalar(instruction.operands[instruction.op->SegmentBegin(segment)]));
+}
+
+Name ConstantsOf(const ir::Op& op) {
+  return op.HasAttr(AttrKey::Constants) ? op.attr<AttrKey::Constants>() : Name();
+}
+
 /// The failure with the place of the op that asked for it.
 Failure Located(const Instruction& instruction, const Failure& failure) {
   return {fmt::format("{}: error: {}", ToString(instruction.op->loc()), failure.message),
@@ -99,6 +110,39 @@ void RunDeviceCores(Core& core, Activation& here, const Instruction& instruction
   here.scalar(instruction.results[0]) = static_cast<uint64_t>(*cores);
 }
 
+void RunWorkspace(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  Result<WorkspaceId> made =
+      core.facts.host->MakeWorkspace(op.attr<AttrKey::Device>(), op.attr<AttrKey::Name>());
+  if (!made.ok()) return core.Fail(Located(instruction, made.failure()));
+  here.workspaces[instruction.results[0].index].id = *made;
+}
+
+void RunFootprint(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  Result<int64_t> bytes = core.facts.host->Footprint(op.attr<AttrKey::Device>(),
+                                                     op.attr<AttrKey::Callee>(), ConstantsOf(op));
+  if (!bytes.ok()) return core.Fail(Located(instruction, bytes.failure()));
+  here.scalar(instruction.results[0]) = static_cast<uint64_t>(*bytes);
+}
+
+void RunInstances(Core& core, Activation& here, const Instruction& instruction) {
+  Result<int64_t> instances =
+      core.facts.host->Instances(instruction.op->attr<AttrKey::Device>(),
+                                 NumberAt(here, instruction, ir::InstancesOp::at_cores));
+  if (!instances.ok()) return core.Fail(Located(instruction, instances.failure()));
+  here.scalar(instruction.results[0]) = static_cast<uint64_t>(*instances);
+}
+
+void RunReserve(Core& core, Activation& here, const Instruction& instruction) {
+  auto number = [&](size_t operand) {
+    return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
+  };
+  ReserveRequest request{here.workspaces[instruction.operands[0].index].id, number(1), number(2)};
+  Status reserved = core.facts.host->Reserve(request);
+  if (!reserved.ok()) core.Fail(Located(instruction, reserved.failure()));
+}
+
 void RunMark(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   Result<EventId> event =
@@ -111,12 +155,13 @@ void RunLaunch(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   LaunchRequest request;
   request.kernel = op.attr<AttrKey::Callee>();
-  if (op.HasAttr(AttrKey::Constants)) request.constants = op.attr<AttrKey::Constants>();
+  request.constants = ConstantsOf(op);
   request.device = op.attr<AttrKey::Device>();
   request.queue = op.attr<AttrKey::Queue>();
-  if (!op.Segment(ir::LaunchOp::at_cores).empty()) {
-    request.core_num =
-        ir::Extended(op.operand(0)->type()->scalar, here.scalar(instruction.operands[0]));
+  request.core_num = NumberAt(here, instruction, ir::LaunchOp::at_cores);
+  if (!op.Segment(ir::LaunchOp::at_workspace).empty()) {
+    size_t at = op.SegmentBegin(ir::LaunchOp::at_workspace);
+    request.workspace = here.workspaces[instruction.operands[at].index].id;
   }
   size_t first = op.SegmentBegin(ir::LaunchOp::at_arguments);
   for (size_t i = first; i < first + op.Segment(ir::LaunchOp::at_arguments).size(); ++i) {

@@ -15,6 +15,7 @@ namespace kdl::interp {
 /// A tensor or an event of a program, numbered by the ProgramHost. No event: it has completed.
 using TensorId = Id<struct HostTensorTag>;
 using EventId = Id<struct HostEventTag>;
+using WorkspaceId = Id<struct HostWorkspaceTag>;
 
 struct AllocRequest {
   Name name;  ///< in the source
@@ -48,8 +49,15 @@ struct LaunchRequest {
   Name device;
   int64_t queue = 0;
   std::optional<int64_t> core_num;  ///< none: as many as the device holds
+  WorkspaceId workspace;            ///< invalid: one of the launch's own
   std::vector<LaunchArgument> arguments;
   std::vector<EventId> after;
+};
+
+struct ReserveRequest {
+  WorkspaceId workspace;
+  int64_t instances = 0;
+  int64_t footprint = 0;
 };
 
 /// What a program does to the world. The machine walks the program and asks for one thing at a
@@ -71,6 +79,14 @@ class ProgramHost {
   virtual Result<int64_t> Cores(Name device) = 0;
   /// The end of all that the queue was given so far.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
+  /// An empty workspace.
+  virtual Result<WorkspaceId> MakeWorkspace(Name device, Name name) = 0;
+  /// The bytes of workspace that an instance of a kernel takes; names as in a LaunchRequest.
+  virtual Result<int64_t> Footprint(Name device, Name kernel, Name constants) = 0;
+  /// The slices of workspace of a launch; none: on as many cores as the device holds.
+  virtual Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) = 0;
+  /// Makes the workspace hold instances * footprint bytes; fails where they are 2^63 or more.
+  virtual Status Reserve(const ReserveRequest& request) = 0;
   virtual Result<EventId> Launch(const LaunchRequest& request) = 0;
 };
 

@@ -489,8 +489,33 @@ std::string LaunchFault(const Op& op, const Module& module) {
   }
   if (std::string fault = AllI64(op.Segment(LaunchOp::at_cores)); !fault.empty())
     return "the number of cores is no i64";
+  for (const Value* workspace : op.Segment(LaunchOp::at_workspace)) {
+    if (workspace->type()->kind != TypeKind::Workspace) return "runs in what is no workspace";
+  }
   if (op.result()->type()->kind != TypeKind::Event) return "the result is no event";
   return Events(op.Segment(LaunchOp::at_after));
+}
+
+std::string WorkspaceFault(const Op& op, const Module&) {
+  return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is no workspace";
+}
+
+std::string FootprintFault(const Op& op, const Module& module) {
+  Name callee = op.attr<AttrKey::Callee>();
+  const Function* kernel = module.FindFunction(callee);
+  if (!kernel || kernel->kind != FunctionKind::Kernel)
+    return fmt::format("'{}' is no kernel of the module", callee.text());
+  return DeviceCoresFault(op, module);
+}
+
+std::string InstancesFault(const Op& op, const Module& module) {
+  if (!AllI64(op.Segment(InstancesOp::at_cores)).empty()) return "the number of cores is no i64";
+  return DeviceCoresFault(op, module);
+}
+
+std::string ReserveFault(const Op& op, const Module&) {
+  if (op.operand(0)->type()->kind != TypeKind::Workspace) return "reserves what is no workspace";
+  return AllI64(Values(op.operands()).subspan(1));
 }
 
 std::string ConstHook(const Op& op, const Module&) { return ConstFault(op); }
@@ -525,6 +550,10 @@ constexpr TypeRule kRules[] = {
     {OpKind::DeviceCores, &DeviceCoresFault},
     {OpKind::Mark, &MarkFault},
     {OpKind::Launch, &LaunchFault},
+    {OpKind::Workspace, &WorkspaceFault},
+    {OpKind::Footprint, &FootprintFault},
+    {OpKind::Instances, &InstancesFault},
+    {OpKind::Reserve, &ReserveFault},
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   std::string constants = ConstantsText(launch);
   if (!constants.empty())
     attrs.push_back(ir::MakeAttr<AttrKey::Constants>(names.Intern(constants)));
-  gen.builder.Create(ir::OpKind::Launch, {cores, args, {}}, {gen.builder.types().Event()},
+  gen.builder.Create(ir::OpKind::Launch, {cores, {}, args, {}}, {gen.builder.types().Event()},
                      std::move(attrs));
 }
 

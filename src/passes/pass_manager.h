@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,7 @@ enum Fact : uint32_t {
   kSlotsOpen = 1 << 13,
   kTileFnsInlined = 1 << 14,
   kPipesChecked = 1 << 15,
+  kPipesDecided = 1 << 16,
 };
 
 enum class PassKind : uint8_t {
@@ -79,22 +81,25 @@ constexpr uint32_t kAfterModulePipeline = kConstantsBound | kOrdersFixed | kBoun
                                           kPipesChecked | kDevicesResolved | kLaunchesOrdered;
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
-/// Per target: down to loops over scalars and scratch.
-inline constexpr std::array kLoweringPipeline = {PassKind::CutUnits,
-                                                 PassKind::SplitStages,
-                                                 PassKind::InjectPipeBuffers,
-                                                 PassKind::InlineFunctions,
-                                                 PassKind::FuseStages,
-                                                 PassKind::OpenSlots,
-                                                 PassKind::Deal,
-                                                 PassKind::WidenOperands,
-                                                 PassKind::Canonicalize,
-                                                 PassKind::FormNests,
-                                                 PassKind::ExpandTiles,
-                                                 PassKind::Canonicalize};
+/// Per target, down to loops over scalars and scratch: first which pipes there are and how they lie in memory, then the rest.
+inline constexpr std::array kPipePipeline = {PassKind::CutUnits, PassKind::SplitStages,
+                                             PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
+                                             PassKind::FuseStages};
+inline constexpr std::array kLoopPipeline = {
+    PassKind::OpenSlots, PassKind::Deal,        PassKind::WidenOperands, PassKind::Canonicalize,
+    PassKind::FormNests, PassKind::ExpandTiles, PassKind::Canonicalize};
+inline constexpr auto kLoweringPipeline = [] {
+  std::array<PassKind, kPipePipeline.size() + kLoopPipeline.size()> both{};
+  std::copy(kPipePipeline.begin(), kPipePipeline.end(), both.begin());
+  std::copy(kLoopPipeline.begin(), kLoopPipeline.end(), both.begin() + kPipePipeline.size());
+  return both;
+}();
+/// The programs, once the pipes of all targets are decided.
+inline constexpr std::array kProgramPipeline = {PassKind::ScalePipeBuffers};
 static_assert(OrderHolds(kModulePipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));
+static_assert(OrderHolds(kProgramPipeline, kAfterModulePipeline | kPipesDecided));
 
 /// How tiles go from stage to stage: through rings in memory, in registers and scratch where the stages are in step, or,
 /// by default, fused where that is possible.
@@ -108,6 +113,8 @@ struct PassContext {
   const ir::TargetFacts* facts = nullptr;      ///< null in module passes
   const ir::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
+  /// In passes over programs: the kernels in the code of each target, their pipes decided.
+  std::vector<const ir::Module*> variants = {};
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

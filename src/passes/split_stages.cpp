@@ -5,7 +5,7 @@
 #include "support/check.h"
 
 // split-stages: decides how a kernel's pipes lie in the workspace of an instance: one ring behind the other, in the order of
-// the source. What it writes into a pipe's op is the one description of its ring.
+// the source. What it writes into a pipe's op is the one description of its ring. Pipes on chip have none.
 //
 //   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>
 //   -> %q = pipe {name = "q", depth = 2, from = "cube", to = "vector", header = 64, slot = 16448, offset = 0} : …
@@ -39,6 +39,7 @@ std::optional<ir::Ring> RingAt(const ir::Op* pipe, int64_t offset) {
 }  // namespace
 
 void RunSplitStages(PassContext& context, ir::Function& kernel) {
+  if (context.facts && context.facts->pipes_on_chip) return;
   int64_t offset = 0;
   for (ir::Op* pipe : ir::PipesOf(kernel)) {
     std::optional<ir::Ring> ring = RingAt(pipe, offset);

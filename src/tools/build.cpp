@@ -52,7 +52,7 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
     if (!targets->empty()) end = driver::CompileForTargets(c, std::move(*targets), what, code);
-    if (end == PipelineEnd::Stopped) reached = code.targets.back().module.get();
+    if (end == PipelineEnd::Stopped) reached = code.reached;
   }
   if (end == PipelineEnd::Failed) return files;
   if (end == PipelineEnd::Done && code.backend) return driver::CollectOutputs(c, code);

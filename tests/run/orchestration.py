@@ -47,6 +47,7 @@ CASES = [
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
+    Case("tests/golden/orchestration/workspace.kir", "work", {"N": 50}, {"turns": "5"}, (None, "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]
 

@@ -75,6 +75,7 @@ struct HandMadeImage {
     variants[0].param_count = 3;
     variants[1] = variants[0];
     variants[1].constants = "BM=64";
+    variants[1].footprint_bytes = 200;
     variants[2].entry = &Stop;
     variants[2].constants = "";
     variants[2].params = stop_params;
@@ -221,6 +222,67 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   CHECK(transfers[0].bytes == 12);
   CHECK(std::string(transfers[1].from) == "debug");
   CHECK(run.StatisticsOf(run.far).bytes_in_use == 0);
+}
+
+TEST_CASE("a workspace is allocated when its launches need more, and only then") {
+  Run run(R"(
+program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out, %turns: i64) {
+  %same = workspace on @npu {name = "scale: q"} : workspace
+  %grows = workspace on @npu {name = "scale: r"} : workspace
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %two = const 2.0 : f32
+  %g = alloc "g" on @npu : tensor<f32,[N]>
+  %h = alloc "h" on @npu : tensor<f32,[N]>
+  %k = alloc "k" on @npu : tensor<f32,[N]>
+  %f = footprint @scale.f32 on @npu {constants = "BM=64"} : i64
+  loop %t in %0 .. %turns step %1 {
+    %n = instances on @npu : i64
+    reserve %same, %n * %f
+    %e = launch @scale.f32 on @npu queue 0 workspace(%same) (%two, %g, %h) after() {constants = "BM=64"} : event
+    %c = add %t, %1 : i64
+    %n.1 = instances on @npu cores(%c) : i64
+    reserve %grows, %n.1 * %f
+    %e.1 = launch @scale.f32 on @npu queue 1 cores(%c) workspace(%grows) (%two, %g, %k) after() {constants = "BM=64"} : event
+    yield
+  }
+  return
+}
+)");
+  std::vector<float> x(5);
+  std::vector<float> y(5);
+  run.AddTensor(x);
+  run.AddTensor(y);
+  run.arguments.scalars = {100};
+  Status status = run.Go();
+  REQUIRE_MESSAGE(status.ok(), status.failure().message);
+  kdl_statistics statistics = run.StatisticsOf(run.far);
+  CHECK(statistics.launches == 200);
+  kdl_device_facts facts = {};
+  kdl_device_get_facts(run.far, &facts);
+  CHECK(statistics.allocations == 3 + 1 + facts.resident);  // three tensors; 1, 2 … slices
+}
+
+TEST_CASE("a workspace of 2^63 bytes is an error") {
+  Run run(R"(
+program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
+  %w = workspace on @npu {name = "scale: q"} : workspace
+  %n = const 9223372036854775807 : i64
+  %f = const 256 : i64
+  reserve %w, %n * %f loc("p.kdl":4:5+9)
+  return
+}
+)");
+  std::vector<float> x(5);
+  std::vector<float> y(5);
+  run.AddTensor(x);
+  run.AddTensor(y);
+  Status status = run.Go();
+  REQUIRE(!status.ok());
+  CHECK(status.failure().kind == FailureKind::User);
+  CHECK(status.failure().message ==
+        "p.kdl:4:5: error: workspace 'scale: q': 9223372036854775807 instances of 256 bytes each "
+        "are 2^63 bytes or more");
 }
 
 TEST_CASE("a trap comes out at the end, with the earliest cause") {

@@ -24,15 +24,16 @@ bool SameElements(const ir::Function& a, const ir::Function& b) {
                     });
 }
 
-/// Whether the types of the arguments leave open which of the kernels is meant.
-bool NeedsTypes(const ir::Module& module, const ir::Function& kernel) {
+/// Whether it takes the types, too, to say which of the kernels is meant.
+bool NeedsTypes(const ir::Module& module, const ir::Function& kernel, TypeNames types) {
   auto bound_alike = [](const ir::TypeBinding& a, const ir::TypeBinding& b) {
     return a.scalar == b.scalar;
   };
   return std::any_of(
       module.functions().begin(), module.functions().end(), [&](const ir::Function* other) {
         return other->kind == ir::FunctionKind::Kernel &&
-               other->base_name() == kernel.base_name() && SameElements(*other, kernel) &&
+               other->base_name() == kernel.base_name() &&
+               (types == TypeNames::WhereSeveral || SameElements(*other, kernel)) &&
                !std::equal(other->bindings.begin(), other->bindings.end(), kernel.bindings.begin(),
                            kernel.bindings.end(), bound_alike);
       });
@@ -40,12 +41,12 @@ bool NeedsTypes(const ir::Module& module, const ir::Function& kernel) {
 
 }  // namespace
 
-std::string LaunchName(const ir::Module& module, const ir::Op* launch) {
+std::string LaunchName(const ir::Module& module, const ir::Op* launch, TypeNames types) {
   Name callee = launch->attr<ir::AttrKey::Callee>();
   const ir::Function* kernel = module.FindFunction(callee);
   KDL_CHECK(kernel, "a launch of '{}'", callee.text());
   std::string constants;
-  if (NeedsTypes(module, *kernel)) {
+  if (NeedsTypes(module, *kernel, types)) {
     for (const ir::TypeBinding& binding : kernel->bindings) {
       constants += fmt::format("{}{}={}", constants.empty() ? "" : ", ", binding.name.text(),
                                Spelling(binding.scalar));

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ir/module.h"
 
 namespace kdl::codegen {
 
-/// The name under which the runtime finds what a launch calls: `MODULE.matmul`, `MODULE.matmul<BM=32>`.
-std::string LaunchName(const ir::Module& module, const ir::Op* launch);
+/// When a name says a kernel's types: where the arguments of a launch do not tell them, or, where there are no arguments,
+/// wherever there are kernels that differ in them.
+enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
+
+/// The name under which the runtime finds the kernel that an op names: `MODULE.matmul`, `MODULE.matmul<BM=32>`.
+std::string LaunchName(const ir::Module& module, const ir::Op* op, TypeNames types);
 
 }  // namespace kdl::codegen

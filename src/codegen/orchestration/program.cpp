@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -241,6 +242,14 @@ class ProgramPrinter {
         return PrintHostStore(op);
       case OpKind::DeviceCores:
         return PrintDeviceCores(op);
+      case OpKind::Workspace:
+        return PrintWorkspace(op);
+      case OpKind::Footprint:
+        return PrintFootprint(op);
+      case OpKind::Instances:
+        return PrintInstances(op);
+      case OpKind::Reserve:
+        return PrintReserve(op);
       case OpKind::Mark:
         return PrintMark(op);
       case OpKind::Launch:
@@ -362,6 +371,42 @@ class ProgramPrinter {
     writer_.Line(fmt::format("const std::int64_t {} = {};{}", name, text, Place(op)));
   }
 
+  /// `matmul_residual_q` for the pipe q of matmul_residual.
+  void PrintWorkspace(const Op* op) {
+    std::string_view users = op->attr<AttrKey::Name>().text();
+    std::string wanted;
+    for (char ch : users) {
+      bool is_part = std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_';
+      if (is_part) wanted += ch;
+      if (!is_part && !wanted.empty() && wanted.back() != '_') wanted += '_';
+    }
+    writer_.Line(fmt::format("kdl::Workspace {}({}, {});", NameOf(op->result(), wanted),
+                             devices_.at(op->attr<AttrKey::Device>()), Quoted(users)));
+  }
+
+  /// Part of the statement that reserves so much.
+  void PrintFootprint(const Op* op) {
+    variables_[op->result()] =
+        fmt::format("{}.Footprint({}, {})", devices_.at(op->attr<AttrKey::Device>()),
+                    Quoted(LaunchName(module_, op, TypeNames::WhereSeveral)), FailurePlace(op));
+  }
+
+  void PrintInstances(const Op* op) {
+    std::span<Value* const> cores = op->Segment(ir::InstancesOp::at_cores);
+    variables_[op->result()] =
+        fmt::format("{}.Instances({})", devices_.at(op->attr<AttrKey::Device>()),
+                    CoresText(cores.empty() ? nullptr : cores[0]));
+  }
+
+  /// Instances times footprint.
+  void PrintReserve(const Op* op) {
+    ir::ReserveOp reserve(const_cast<Op*>(op));
+    std::vector<std::string> items = {Unwrapped(Text(reserve.instances(), LiteralStyle::Plain)),
+                                      Unwrapped(Text(reserve.footprint(), LiteralStyle::Plain)),
+                                      FailurePlace(op)};
+    writer_.List(variables_.at(reserve.workspace()) + ".Reserve(", items, ");");
+  }
+
   /// It belongs to the statement of the launch that waits for it, which tells the place.
   void PrintMark(const Op* op) {
     kdl::Name device = op->attr<AttrKey::Device>();
@@ -386,28 +431,27 @@ class ProgramPrinter {
           fmt::format("const kdl::Event {} = ", NameOf(op->result(), Wanted(op->result(), done)));
     }
     head += QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()) + ".Launch(";
-    std::vector<std::string> items = {Quoted(LaunchName(module_, op)), CoresText(launch)};
+    std::vector<std::string> items = {Quoted(LaunchName(module_, op, TypeNames::WhereNeeded)),
+                                      CoresText(launch.cores())};
     AddBraced(items, args);
     AppendEvents(items, launch.after());
-    if (op->loc().line != 0) {
-      if (launch.after().empty()) items.emplace_back("{}");
-      items.push_back(FailurePlace(op));
+    bool has_place = op->loc().line != 0;
+    if (launch.after().empty() && (has_place || launch.workspace())) items.emplace_back("{}");
+    if (has_place) items.push_back(FailurePlace(op));
+    if (launch.workspace()) {
+      if (!has_place) items.emplace_back("nullptr");
+      items.push_back(variables_.at(launch.workspace()));
     }
     writer_.List(head, items, ");");
   }
 
-  std::string CoresText(const ir::LaunchOp& launch) const {
-    if (!launch.cores()) return "KDL_CORES_AUTO";
-    bool is_i64 = launch.cores()->type()->scalar == Scalar::I64;
-    const Op* def = launch.cores()->def();
-    bool is_literal =
-        def && def->kind() == OpKind::Const && IsSigned(launch.cores()->type()->scalar);
-    std::string text = Text(launch.cores(), is_literal ? LiteralStyle::Plain : LiteralStyle::Typed);
-    if (is_literal) return text;
-    std::string number = is_i64 ? Unwrapped(text) : fmt::format("kdl::As<std::int64_t>({})", text);
-    // Only 64 bits can hold the value that stands for `auto`.
-    return Bytes(launch.cores()->type()->scalar) == 8 ? fmt::format("kdl::Cores({})", number)
-                                                      : number;
+  /// Null: `auto`.
+  std::string CoresText(const Value* cores) const {
+    if (!cores) return "KDL_CORES_AUTO";
+    const Op* def = cores->def();
+    bool is_literal = def && def->kind() == OpKind::Const;
+    std::string text = Text(cores, is_literal ? LiteralStyle::Plain : LiteralStyle::Typed);
+    return is_literal ? text : fmt::format("kdl::Cores({})", Unwrapped(text));
   }
 
   // -- Control flow -------------------------------------------------------------------------------

@@ -72,23 +72,33 @@ std::string_view OwnArch() { return kOwnArch; }
 Result<std::vector<Target>> MakeHostTarget(const Spec& spec) {
   std::optional<std::string_view> name;
   bool split_units = false;
+  bool pipes_on_chip = false;
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") name = value;
-    if (key != "units") continue;
-    if (value != "split") {
+    if (key == "units" && value != "split") {
       return Failure{fmt::format("target '{}': units = {} is unknown; units = split acts as a "
                                  "device with separate matrix and vector units",
                                  spec.text, value),
                      FailureKind::Usage};
     }
-    split_units = true;
+    if (key == "pipes" && value != "chip") {
+      return Failure{fmt::format("target '{}': pipes = {} is unknown; pipes = chip stands for a "
+                                 "device whose pipes take no memory",
+                                 spec.text, value),
+                     FailureKind::Usage};
+    }
+    split_units |= key == "units";
+    pipes_on_chip |= key == "pipes";
   }
   std::vector<Target> targets;
   for (const Isa& isa : kIsas) {
     if (name ? isa.name == *name : isa.arch == kOwnArch)
       targets.push_back({FactsOf(isa), MakeHostTileSelector(), spec.text});
   }
-  for (Target& target : targets) target.facts.split_units = split_units;
+  for (Target& target : targets) {
+    target.facts.split_units = split_units;
+    target.facts.pipes_on_chip = pipes_on_chip;
+  }
   if (!targets.empty()) return targets;
   std::string known;
   for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);

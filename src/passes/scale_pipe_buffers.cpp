@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/ring.h"
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "support/check.h"
+
+// scale-pipe-buffers: a program keeps the memory in which the pipes of its launches lie, as many slices as cores run at
+// once, each as large as an instance of the kernel takes:
+//
+//   launch @k on @npu queue 0 cores(%n) (%x, %y) after()
+//   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the program's beginning
+//      %slices = instances on @npu cores(%n) : i64
+//      %bytes = const 16512 : i64                                           `footprint @k on @npu` where targets differ
+//      reserve %w, %slices * %bytes
+//      launch @k on @npu queue 0 cores(%n) workspace(%w) (%x, %y) after()
+//
+// Launches of one queue are in order and share a workspace; those of different queues may overlap and do not. Reserving
+// again what there is costs nothing, so a launch in a loop allocates when its size grows, and only then.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::MakeAttr;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The workspace of the launches of one queue.
+struct QueueWorkspace {
+  Name device;
+  int64_t queue = 0;
+  Op* op = nullptr;
+  std::vector<std::string> users;  ///< "matmul_residual: q, r"
+};
+
+/// A kernel in the code of each target.
+std::vector<const ir::Function*> VariantsOf(const PassContext& context, Name kernel) {
+  std::vector<const ir::Function*> variants;
+  for (const ir::Module* module : context.variants) {
+    const ir::Function* variant = module->FindFunction(kernel);
+    KDL_CHECK(variant, "a target without '{}'", kernel.text());
+    variants.push_back(variant);
+  }
+  return variants;
+}
+
+/// "matmul_residual: q, r", by the first variant whose pipes lie in memory. Nothing: no variant has such pipes.
+std::optional<std::string> UserText(const std::vector<const ir::Function*>& variants) {
+  for (const ir::Function* variant : variants) {
+    if (ir::Footprint(*variant) == 0) continue;
+    std::string pipes;
+    for (const Op* pipe : ir::PipesOf(*variant)) {
+      fmt::format_to(std::back_inserter(pipes), "{}{}", pipes.empty() ? "" : ", ",
+                     pipe->attr<AttrKey::Name>().text());
+    }
+    return fmt::format("{}: {}", variant->base_name(), pipes);
+  }
+  return std::nullopt;
+}
+
+class ProgramScaler {
+ public:
+  ProgramScaler(PassContext& context, ir::Function& program)
+      : context_(context), program_(program) {}
+
+  void Run() {
+    first_ = program_.body->first();
+    std::vector<Op*> launches;
+    ir::Walk(program_.body, [&](Op* op) {
+      bool open = op->kind() == OpKind::Launch && op->Segment(ir::LaunchOp::at_workspace).empty();
+      if (open) launches.push_back(op);
+    });
+    for (Op* launch : launches) Scale(launch);
+    for (const QueueWorkspace& workspace : workspaces_) SetName(workspace);
+  }
+
+ private:
+  void Scale(Op* launch) {
+    std::vector<const ir::Function*> variants =
+        VariantsOf(context_, launch->attr<AttrKey::Callee>());
+    std::optional<std::string> user = UserText(variants);
+    if (!user) return;
+    Value* workspace = WorkspaceOf(launch, *user);
+    ir::Builder builder(context_.module, launch->block(), launch);
+    builder.set_loc(launch->loc());
+    Value* slices = Instances(builder, launch);
+    Value* bytes = Footprint(builder, launch, variants);
+    builder.Create(OpKind::Reserve, {{workspace}, {slices}, {bytes}}, {});
+    launch->SetSegment(ir::LaunchOp::at_workspace, {&workspace, 1});
+  }
+
+  Value* WorkspaceOf(const Op* launch, const std::string& user) {
+    Name device = launch->attr<AttrKey::Device>();
+    int64_t queue = launch->attr<AttrKey::Queue>();
+    auto known = std::find_if(workspaces_.begin(), workspaces_.end(), [&](const QueueWorkspace& w) {
+      return w.device == device && w.queue == queue;
+    });
+    if (known == workspaces_.end()) {
+      ir::Builder builder(context_.module, program_.body, first_);
+      builder.set_loc(launch->loc());
+      Value* made =
+          builder.Make(OpKind::Workspace, {}, builder.types().Workspace(),
+                       {MakeAttr<AttrKey::Device>(device), MakeAttr<AttrKey::Name>(Name())});
+      known = workspaces_.insert(known, {device, queue, made->def(), {}});
+    }
+    if (std::find(known->users.begin(), known->users.end(), user) == known->users.end())
+      known->users.push_back(user);
+    return known->op->result();
+  }
+
+  Value* Instances(ir::Builder& builder, const Op* launch) const {
+    std::vector<Value*> cores(launch->Segment(ir::LaunchOp::at_cores).begin(),
+                              launch->Segment(ir::LaunchOp::at_cores).end());
+    // From here on used twice, and what is used twice has a name where it is read.
+    for (Value* count : cores) {
+      bool is_literal = count->def() && count->def()->kind() == OpKind::Const;
+      if (count->name().empty() && !is_literal)
+        count->set_name(context_.module.context().names.Intern("cores"));
+    }
+    return builder
+        .Create(OpKind::Instances, {cores}, {builder.types().ScalarOf(Scalar::I64)},
+                {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())})
+        ->result();
+  }
+
+  /// A number where all code agrees; else the device knows what it runs.
+  static Value* Footprint(ir::Builder& builder, const Op* launch,
+                          const std::vector<const ir::Function*>& variants) {
+    int64_t first = ir::Footprint(*variants[0]);
+    bool agree = std::all_of(variants.begin(), variants.end(), [&](const ir::Function* variant) {
+      return ir::Footprint(*variant) == first;
+    });
+    if (agree) return builder.I64(first);
+    std::vector<ir::Attr> attrs = {MakeAttr<AttrKey::Callee>(launch->attr<AttrKey::Callee>()),
+                                   MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())};
+    if (launch->HasAttr(AttrKey::Constants))
+      attrs.push_back(MakeAttr<AttrKey::Constants>(launch->attr<AttrKey::Constants>()));
+    return builder.Make(OpKind::Footprint, {}, builder.types().ScalarOf(Scalar::I64),
+                        std::move(attrs));
+  }
+
+  void SetName(const QueueWorkspace& workspace) {
+    Name name =
+        context_.module.context().names.Intern(fmt::format("{}", fmt::join(workspace.users, "; ")));
+    workspace.op->SetAttr(MakeAttr<AttrKey::Name>(name));
+  }
+
+  PassContext& context_;
+  ir::Function& program_;
+  Op* first_ = nullptr;  ///< behind the workspaces
+  std::vector<QueueWorkspace> workspaces_;
+};
+
+}  // namespace
+
+void RunScalePipeBuffers(PassContext& context) {
+  for (ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Program) ProgramScaler(context, *function).Run();
+  }
+}
+
+}  // namespace kdl::passes
