@@ -198,7 +198,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
-  bool optional = info.words.empty() || info.words.front() == '[';
+  bool optional = (info.words.empty() || info.words.front() == '[') && !options.workspace;
   if (options.files.size() > most) {
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {

@@ -1,15 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "driver/compile.h"
+#include "driver/compile_target.h"
+#include "driver/devices.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/report.h"
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/tables.h"
+#include "tools/workspace_map.h"
 
 namespace kdl::tools {
 
@@ -60,9 +67,36 @@ std::string Hint(const std::string& word) {
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 
+/// Writes the report; the compile stops where its pipes are decided.
+void ExplainWorkspaces(driver::Compilation& c) {
+  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
+      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
+    return;
+  std::string under_test = c.options.target.empty() ? "" : c.options.target.back();
+  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
+                                    c.diagnostics);
+  auto targets =
+      specs ? driver::ParseTargets(driver::SpecsOf(*specs), c.diagnostics) : std::nullopt;
+  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
+  driver::Code code;
+  if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)
+    return;
+  WorkspaceReport report = MapWorkspaces(c, code);
+  c.printed = TextOf(report);
+  if (!c.options.html.empty())
+    driver::WriteOutputFiles({{c.options.html, HtmlOf(report)}}, c.diagnostics);
+}
+
+int RunWorkspaces(const driver::Options& options) {
+  driver::Compilation compilation(options);
+  ExplainWorkspaces(compilation);
+  return driver::Finish(compilation);
+}
+
 }  // namespace
 
 int RunExplain(const driver::Options& options) {
+  if (options.workspace) return RunWorkspaces(options);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = PageFor(word);
   if (!page.empty())
