@@ -22,6 +22,8 @@ COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
+# How a source is compiled, for C++ and for `kernelc run`.
+FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
 3 6 9
 launch of 'my mod.scale': parameter 3 'a' takes f32, not i32
@@ -47,6 +49,9 @@ CASES = [
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
+    Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
+         ("host", "debug", "host?resident=cores&threads=1")),
+    Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 5, "N": 37, "K": 100}, {"steps": "0"}),  # no cores
     Case("tests/golden/orchestration/workspace.kir", "work", {"N": 50}, {"turns": "5"}, (None, "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]
@@ -77,7 +82,8 @@ class Project:
     def __init__(self, source, folder):
         self.source, self.folder = source, folder
         self.bound = BOUND.get(source.name, [])
-        call("kernelc", "build", source, *self.bound, "--emit", "header,orch,obj", folder=folder)
+        self.flags = FLAGS.get(source.name, [])
+        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,orch,obj", folder=folder)
         self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
         self.header = (folder / f"{self.name}.h").read_text()
         self.images = re.search(r"kdl_images_\w+", self.header)[0]
@@ -132,7 +138,7 @@ def caller_text(project, program, params, words):
 def walked(project, case, params, target):
     """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs, or its error."""
     random = np.random.default_rng(1)
-    words = ["kernelc", "run", project.source, "-v", "--program", case.program]
+    words = ["kernelc", "run", project.source, "-v", "--program", case.program, *project.flags]
     words += ["--target", target] if target else project.bound
     for name, size in case.sizes.items():
         words += ["--set", f"{name}={size}"]
@@ -212,7 +218,7 @@ def check_c_caller(project):
 def main():
     problems, checks = [], 0
     sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *sorted(ROOT.glob("tests/golden/orchestration/*.k*")),
-               HERE / "orchestration_programs.kdl"]
+               *sorted(HERE.glob("orchestration_*.kdl"))]
     for source, (cpp, c) in itertools.product(sources, COMPILERS):
         with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
             try:
