@@ -280,6 +280,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunElement;
     case OpKind::Check:
       return &RunCheck;
+    case OpKind::AlignGap:
+      return &RunAlignGap;
     case OpKind::Prefetch:
       return &RunPrefetch;
     case OpKind::BufferNew:

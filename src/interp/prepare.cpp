@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "interp/core.h"
+#include "ir/format.h"
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -127,6 +128,7 @@ class FunctionPreparer {
         break;
       case OpKind::Load:
       case OpKind::Store:
+      case OpKind::AlignGap:
         AddAccess(made);
         break;
       case OpKind::Iota:
@@ -315,9 +317,7 @@ class FunctionPreparer {
 
   void AddAccess(Instruction& made) {
     const Op& op = *made.op;
-    bool is_load = op.kind() == OpKind::Load;
-    size_t first_index =
-        op.SegmentBegin(is_load ? size_t{ir::LoadOp::at_index} : size_t{ir::StoreOp::at_index});
+    size_t first_index = op.SegmentBegin(ir::AccessOperands(op.kind()));
     auto access = op.attr<AttrKey::Access>();
 
     std::vector<AxisId> axes;
@@ -327,17 +327,17 @@ class FunctionPreparer {
     }
     AddPoints(made, axes);
     made.access = std::make_unique<AccessPlan>();
-    made.access->edge = op.attr<AttrKey::Edge>();
+    made.access->edge = op.HasAttr(AttrKey::Edge) ? op.attr<AttrKey::Edge>() : ir::EdgeKind::Proven;
     for (const ir::AccessDim& dim : access.dims) {
       DimPlan plan{Number(dim.offset, op), {}};
       for (const ir::AccessTerm& term : dim.terms)
         plan.terms.push_back(TermOf(made, term, first_index + term.operand));
       made.access->dims.push_back(std::move(plan));
     }
-    if (is_load) {
+    if (op.kind() == OpKind::Load) {
       made.access->otherwise = OptionalOperand(op, ir::LoadOp::at_otherwise);
       made.access->mask = OptionalOperand(op, ir::LoadOp::at_mask);
-    } else {
+    } else if (op.kind() == OpKind::Store) {
       made.access->value = 0;
       made.access->mask = OptionalOperand(op, ir::StoreOp::at_mask);
     }

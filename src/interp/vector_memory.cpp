@@ -48,6 +48,11 @@ class LanePlaces {
   std::vector<uint64_t> first_;  ///< lane 0's index of each dimension
 };
 
+uint64_t ElementNumber(const TensorValue& tensor, const Place& place) {
+  return static_cast<uint64_t>(place.address - tensor.data) /
+         static_cast<uint64_t>(Bytes(tensor.scalar));
+}
+
 }  // namespace
 
 void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction) {
@@ -66,16 +71,32 @@ void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction)
   }
 }
 
+/// Tensors count as aligned here: a result depends on the element's place alone, never on the
+/// machine.
+void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::AlignGapOp::at_tensor]);
+  uint64_t number = 0;
+  for (size_t d = 0; d < instruction.access->dims.size(); ++d) {
+    number += ScalarIndex(here, instruction, instruction.access->dims[d]) *
+              static_cast<uint64_t>(tensor.strides[d]);
+  }
+  auto lanes = static_cast<uint64_t>(instruction.op->attr<ir::AttrKey::Lanes>());
+  here.scalar(instruction.results[0]) = (0 - number) % lanes;
+}
+
 void RunVectorStore(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
   if (!HasMemory(core, instruction, tensor)) return;
   Mask mask = MaskOf(here, instruction, ir::StoreOp::at_mask);
   LanePlaces places(here, instruction, tensor);
   const std::vector<uint64_t>& value = here.vector(instruction.operands[ir::StoreOp::at_value]);
+  bool past_caches = instruction.op->HasAttr(ir::AttrKey::Cache);
   for (size_t lane = 0; lane < value.size(); ++lane) {
     if (!mask[lane]) continue;
     Place place = places.At(lane);
     if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    if (lane == 0 && past_caches && ElementNumber(tensor, place) % value.size() != 0)
+      return core.Break(instruction, "goes past the caches to a vector that is not aligned");
     WriteElement(place.address, tensor.scalar, value[lane]);
   }
 }

@@ -63,10 +63,14 @@ void RunHalf(Core&, Activation& here, const Instruction& instruction) {
 }
 
 void RunTranspose(Core&, Activation& here, const Instruction& instruction) {
+  size_t parts = instruction.operands.size() / instruction.results.size();
+  size_t lanes = instruction.results.size() / parts;
   for (size_t column = 0; column < instruction.results.size(); ++column) {
     std::vector<uint64_t>& result = ResultLanes(here, instruction, column);
-    for (size_t row = 0; row < result.size(); ++row)
-      result[row] = here.vector(instruction.operands[row])[column];
+    for (size_t row = 0; row < result.size(); ++row) {
+      Slot part = instruction.operands[row * parts + column / lanes];
+      result[row] = here.vector(part)[column % lanes];
+    }
   }
 }
 

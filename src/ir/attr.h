@@ -18,6 +18,7 @@ enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
 enum class DealKind : uint8_t { Static };
 /// ReadLater: what is worked on until then should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
+enum class CacheKind : uint8_t { Past };
 
 using AxisList = std::vector<AxisId>;
 

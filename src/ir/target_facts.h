@@ -21,6 +21,7 @@ struct TargetFacts {
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
+  int64_t last_level_bytes = 0;  ///< an output above this goes past the caches; 0: none does
   int64_t cache_line_bytes = 64;
   bool split_units =
       false;  ///< contractions run on a unit of their own, everything else on another

@@ -43,6 +43,15 @@ std::string PrefetchFault(const Op& op, const Module&) {
   return AccessFault(op, op.Segment(PrefetchOp::at_tensor)[0]);
 }
 
+std::string AlignGapFault(const Op& op, const Module&) {
+  int64_t lanes = op.attr<AttrKey::Lanes>();
+  if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
+    return fmt::format("{} lanes are no power of two", lanes);
+  Type result = op.result()->type();
+  if (!IsScalar(result) || result->scalar != Scalar::I64) return "the result is no i64";
+  return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
+}
+
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
@@ -116,16 +125,21 @@ std::string HalfFault(const Op& op, const Module&) {
 }
 
 std::string TransposeFault(const Op& op, const Module&) {
-  if (op.operands().empty()) return "there is no row";
-  Type type = op.operand(0)->type();
-  if (!IsVector(type)) return "a row is no vector";
-  auto same = [&](const Value* value) { return value->type() == type; };
-  auto rows = static_cast<size_t>(Lanes(type));
+  if (op.operands().empty() || op.results().empty()) return "there is no row";
+  Type part = op.operand(0)->type();
+  Type result = op.result(0)->type();
+  if (!IsVector(part) || !IsVector(result)) return "a row is no vector";
+  size_t rows = op.results().size();
   if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
-  bool square = op.operands().size() == rows && op.results().size() == rows;
-  if (!square) return fmt::format("not {} rows and results", rows);
-  bool equal = std::all_of(op.operands().begin(), op.operands().end(), same) &&
-               std::all_of(op.results().begin(), op.results().end(), same);
+  if (static_cast<size_t>(Lanes(result)) != rows ||
+      op.operands().size() * static_cast<size_t>(Lanes(part)) != rows * rows)
+    return fmt::format("not {} rows and results", Lanes(result));
+  auto are = [](Values values, Type type) {
+    return std::all_of(values.begin(), values.end(),
+                       [&](const Value* value) { return value->type() == type; });
+  };
+  bool equal =
+      are(op.operands(), part) && are(op.results(), result) && part->scalar == result->scalar;
   return equal ? "" : "rows and results differ in type";
 }
 
@@ -137,6 +151,7 @@ constexpr TypeRule kRules[] = {
     {OpKind::BufferLoad, &BufferLoadFault},
     {OpKind::BufferStore, &BufferStoreFault},
     {OpKind::Prefetch, &PrefetchFault},
+    {OpKind::AlignGap, &AlignGapFault},
     {OpKind::Splat, &SplatFault},
     {OpKind::LaneMask, &LaneMaskOpFault},
     {OpKind::LaneNumbers, &LaneNumbersFault},

@@ -278,7 +278,10 @@ std::string LoadFault(const Op& op, const Module&) {
 std::string StoreFault(const Op& op, const Module&) {
   const Value* tensor = op.Segment(StoreOp::at_tensor)[0];
   std::string fault = AccessFault(op, tensor);
-  if (fault.empty() && IsVector(op.operand(0)->type()))
+  bool vector = IsVector(op.operand(0)->type());
+  if (op.HasAttr(AttrKey::Cache) && (!vector || !op.Segment(StoreOp::at_mask).empty()))
+    return "only a vector without mask goes past the caches";
+  if (fault.empty() && vector)
     return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
   if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
   if (!fault.empty()) return fault;

@@ -38,19 +38,21 @@ std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   return patterns;
 }
 
-/// y is x transposed.
-std::string TransposeText(Scalar scalar, int64_t n) {
+/// y is x transposed, which is loaded in so many parts a row.
+std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
   std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), n);
   std::string loads;
   std::string stores;
-  for (int64_t i = 0; i < n; ++i) {
-    loads += fmt::format("  %r{0} = load %x[{0}, 0] {{edge = proven}} : {1}\n", i, type);
+  for (int64_t i = 0; i < n * parts; ++i)
+    loads += fmt::format("  %r{} = load %x[{}, {}] {{edge = proven}} : vec<{} x {}>\n", i,
+                         i / parts, i % parts * n / parts, Spelling(scalar), n / parts);
+  for (int64_t i = 0; i < n; ++i)
     stores += fmt::format("  store %c{0} to %y[{0}, 0] {{edge = proven}}\n", i);
-  }
   return fmt::format(
-      "kernel @transpose_{0}_{1} (%x: tensor<{0},[{1},{1}]> in, %y: tensor<{0},[{1},{1}]> out) {{\n"
-      "{2}  {3} = transpose {4} : {5}\n{6}  return\n}}\n",
-      Spelling(scalar), n, loads, List("%c", n), List("%r", n), Times(type, n), stores);
+      "kernel @transpose_{0}_{1}_{7} (%x: tensor<{0},[{1},{1}]> in, %y: tensor<{0},[{1},{1}]> out) "
+      "{{\n{2}  {3} = transpose {4} : {5}\n{6}  return\n}}\n",
+      Spelling(scalar), n, loads, List("%c", n), List("%r", n * parts), Times(type, n), stores,
+      parts);
 }
 
 /// y is x backwards, a scalar at a time, each by halves from the whole.
@@ -83,9 +85,9 @@ std::vector<uint64_t> RunXY(const LoadedModule& module, const std::string& name,
   return Unpacked(scalar, y.data(), patterns.size());
 }
 
-void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n) {
+void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n, int64_t parts) {
   std::vector<uint64_t> x = Different(scalar, n * n);
-  std::string name = fmt::format("transpose_{}_{}", Spelling(scalar), n);
+  std::string name = fmt::format("transpose_{}_{}_{}", Spelling(scalar), n, parts);
   std::vector<uint64_t> y = RunXY(module, name, scalar, x, {n, n});
   int wrong = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -97,17 +99,27 @@ void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n) {
 
 constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
 
+/// Into how many parts a row of n elements may come, beside one.
+std::vector<int64_t> PartsOf(int64_t n) {
+  std::vector<int64_t> parts = {1};
+  if (n == 8 || n == 16) parts.insert(parts.end(), {2, 4});
+  return parts;
+}
+
 void CheckMoves(int opt_level, const ir::TargetFacts& facts) {
   CAPTURE(opt_level);
   CAPTURE(facts.cpu);
   std::string text;
   for (Scalar scalar : kScalars) {
-    for (int64_t n : kSizes) text += TransposeText(scalar, n) + HalvesText(scalar, n);
+    for (int64_t n : kSizes) {
+      for (int64_t parts : PartsOf(n)) text += TransposeText(scalar, n, parts);
+      text += HalvesText(scalar, n);
+    }
   }
   LoadedModule module(text, opt_level, facts);
   for (Scalar scalar : kScalars) {
     for (int64_t n : kSizes) {
-      CheckTranspose(module, scalar, n);
+      for (int64_t parts : PartsOf(n)) CheckTranspose(module, scalar, n, parts);
       std::vector<uint64_t> x = Different(scalar, n);
       std::string name = fmt::format("halves_{}_{}", Spelling(scalar), n);
       std::vector<uint64_t> y = RunXY(module, name, scalar, x, {n});
@@ -315,6 +327,58 @@ TEST_CASE("a transposition is one shuffle a row and round") {
   CHECK(Count(v4.assembly, "vunpck", "zmm") == 32);
   CHECK(Count(v4.assembly, "vshuff", "zmm") == 32);
   CHECK(Count(v4.assembly, "vperm") == 0);
+}
+
+TEST_CASE("rows in parts of 128 bits are put together by loading them") {
+  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8, 2), 3, X86Facts());
+  CHECK(Count(v3.assembly, "vunpck") == 16);
+  CHECK(Count(v3.assembly, "vinsertf128", "(%r") == 8);
+  CHECK(Count(v3.assembly, "vperm") + Count(v3.assembly, "vshuf") == 0);
+  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16, 4), 3, Avx512Facts());
+  CHECK(Count(v4.assembly, "vunpck") + Count(v4.assembly, "vpunpck") == 32);
+  CHECK(Count(v4.assembly, "vshuf") + Count(v4.assembly, "vperm") == 0);
+}
+
+constexpr const char* kPast = R"(
+kernel @past dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
+  %0 = const 0 : i64
+  %8 = const 8 : i64
+  %40 = const 40 : i64
+  %gap = align_gap %y[%0] {lanes = 8} : i64
+  %end = add %gap, %40 : i64
+  loop %i in %gap .. %end step %8 {
+    %v = load %x[%i] {edge = proven} : vec<f32 x 8>
+    store %v to %y[%i] {edge = proven, cache = past}
+    yield
+  }
+  return
+}
+)";
+
+TEST_CASE("stores past the caches: aligned, and fenced where the processor needs it") {
+  for (int opt_level : {0, 3}) {
+    CompiledModule v3 = Compiled(kPast, opt_level, X86Facts());
+    CHECK(Count(v3.assembly, "vmovntps", "%ymm") == 1);
+    CHECK(Count(v3.assembly, "sfence") == 1);
+    CompiledModule arm = Compiled(kPast, opt_level, Arm64Facts());
+    CHECK(Count(arm.assembly, "stnp") == (opt_level > 0 ? 1 : 0));
+    CHECK(Count(arm.assembly, "dmb") == 0);
+    LoadedModule module(kPast, opt_level, X86Facts());
+    std::vector<float> x(64);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+    for (size_t first = 0; first < 8; ++first) {
+      alignas(32) float y[64] = {};
+      Call call{{56}, {TensorOf(x.data(), {56}), TensorOf(y + first, {56})}, {}};
+      REQUIRE(module.Run("past", call).code == KDL_DONE);
+      size_t gap = (8 - first) % 8;
+      int wrong = 0;
+      for (size_t i = 0; i < 56; ++i) {
+        bool written = i >= gap && i < gap + 40;
+        wrong += y[first + i] != (written ? x[i] : 0);
+      }
+      CHECK_MESSAGE(wrong == 0, first);
+    }
+  }
 }
 
 TEST_CASE("no op on vectors calls a function, on any processor") {

@@ -139,6 +139,43 @@ TEST_CASE("a transposition") {
   CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
+TEST_CASE("a transposition of rows in parts") {
+  std::vector<float> y = RunBody(R"(
+  %a = load %x[0, 0] {edge = proven} : vec<f32 x 2>
+  %b = load %x[0, 2] {edge = proven} : vec<f32 x 2>
+  %c = load %x[0, 4] {edge = proven} : vec<f32 x 2>
+  %d = load %x[0, 6] {edge = proven} : vec<f32 x 2>
+  %e = load %x[1, 0] {edge = proven} : vec<f32 x 2>
+  %f2 = load %x[1, 2] {edge = proven} : vec<f32 x 2>
+  %g = load %x[1, 4] {edge = proven} : vec<f32 x 2>
+  %h = load %x[1, 6] {edge = proven} : vec<f32 x 2>
+  %p, %q, %r, %s = transpose %a, %b, %c, %d, %e, %f2, %g, %h : vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>
+  store %p to %y[0, 0] {edge = proven}
+  store %q to %y[0, 4] {edge = proven}
+  store %r to %y[1, 0] {edge = proven}
+  store %s to %y[1, 4] {edge = proven})");
+  CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
+}
+
+TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
+  std::vector<float> y = RunBody(R"(
+  %a = align_gap %x[0, %5] {lanes = 4} : i64
+  %b = align_gap %x[1, 0] {lanes = 4} : i64
+  %c = align_gap %x[0, %1] {lanes = 1} : i64
+  %d = cast %a : f32
+  %e = cast %b : f32
+  %g = cast %c : f32
+  store %d to %y[0, 0] {edge = proven}
+  store %e to %y[0, 1] {edge = proven}
+  store %g to %y[0, 2] {edge = proven}
+  %v = load %x[0, 0] {edge = proven} : vec<f32 x 4>
+  store %v to %y[0, 4] {edge = proven, cache = past})");
+  CHECK(y == std::vector<float>{3, 0, 0, -1, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
+                         "  store %v to %y[0, 2] {edge = proven, cache = past}"),
+                 "goes past the caches to a vector that is not aligned"));
+}
+
 TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
   // Of lanes 6, 7, 8 … and -2, -1, 0 … only those that exist are on.
   std::vector<float> y = RunBody(R"(

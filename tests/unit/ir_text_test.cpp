@@ -173,7 +173,7 @@ constexpr std::string_view kVectors =
     buffer_store %12 to %5[%0, %0] where %11
     %13 = buffer_load %5[%0, %0] : vec<f32 x 16>
     %14 = buffer_load %5[%0, %0] where %k : vec<f32 x 16>
-    store %13 to %x[%n] {edge = proven}
+    store %13 to %x[%n] {cache = past, edge = proven}
     store %14 to %x[%n] where %k {edge = proven}
     yield %14
   } : vec<f32 x 16>
@@ -189,6 +189,7 @@ constexpr std::string_view kVectors =
   } : vec<f32 x 2>
   %22 = cast %21 : vec<f16 x 2>
   store %18 to %x[0] {edge = proven}
+  %23 = align_gap %x[0] {lanes = 16} : i64
   return
 }
 )";

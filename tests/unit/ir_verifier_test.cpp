@@ -210,10 +210,33 @@ TEST_CASE("transpositions are square, of a power of two") {
   CheckFault(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 4>", "differ in type");
   CheckFault(two + "%a, %c = transpose %v, %f : vec<f32 x 2>, vec<f32 x 2>", "differ in type");
   CheckFault("%a = transpose %f : f32", "a row is no vector");
+  CheckSound(two +
+             "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
+             "vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>");
+  CheckFault(two +
+                 "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
+                 "vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>",
+             "not 4 rows and results");
   CheckFault(
       "%v = splat %f : vec<f32 x 3>\n"
       "%a, %c, %d = transpose %v, %v, %v : vec<f32 x 3>, vec<f32 x 3>, vec<f32 x 3>",
       "3 rows are no power of two");
+}
+
+TEST_CASE(
+    "what goes past the caches is a vector without mask; gaps are of a power of two of lanes") {
+  const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
+  const std::string v = "%v = splat %f : vec<f32 x 4>\n";
+  CheckSound(v + "store %v to %x[%n, %zero] {edge = proven, cache = past}");
+  CheckFault(k + v + "store %v to %x[%n, %zero] where %k {edge = proven, cache = past}",
+             "only a vector without mask");
+  CheckFault("store %f to %x[%n, %zero] {edge = proven, cache = past}",
+             "only a vector without mask");
+  CheckSound("%g = align_gap %x[%n, %zero] {lanes = 4} : i64");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 3} : i64", "3 lanes are no power of two");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 0} : i64", "0 lanes are no power of two");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 4} : i32", "the result is no i64");
+  CheckFault("%g = align_gap %x[%n] {lanes = 4} : i64", "1 indices for 2 dimensions");
 }
 
 TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as many lanes") {

@@ -175,7 +175,8 @@ inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::st
   return counts;
 }
 
-/// The same for targets with the narrowest and with the widest vectors.
+/// The same for targets with the narrowest and with the widest vectors, of which the latter has caches that hold next to
+/// nothing.
 inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
                                   std::span<const PassKind> pipeline = kLoweringPipeline,
                                   PipeMode pipes = PipeMode::Auto) {
@@ -184,6 +185,7 @@ inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dim
     ir::TargetFacts facts;
     facts.vector_bits = vector_bits;
     facts.vector_registers = vector_bits == 512 ? 32 : 16;
+    facts.last_level_bytes = vector_bits == 512 ? 256 : 0;
     LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline, pipes);
     counts.ended += runs.ended;
     counts.trapped += runs.trapped;

@@ -81,6 +81,7 @@ struct Emitter {
   llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
+  bool stores_past_caches = false;
   int loop_depth = 0;
   std::optional<Coroutine> coroutine;  ///< where a stage is emitted
   std::vector<llvm::Value*> stages;    ///< handles of the kernel's coroutines, in order

@@ -1,3 +1,6 @@
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -99,6 +102,17 @@ void ReadScalars(Emitter& emitter) {
   }
 }
 
+/// x86's stores past the caches are weakly ordered: whoever waits for the core must see them. Those
+/// of aarch64 are ordered like others.
+void FenceReturns(Emitter& emitter) {
+  if (!emitter.stores_past_caches || !llvm::Triple(emitter.module.getTargetTriple()).isX86())
+    return;
+  for (llvm::BasicBlock& block : *emitter.function) {
+    auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+    if (end) llvm::IRBuilder<>(end).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  }
+}
+
 }  // namespace
 
 void EmitPrologue(Emitter& emitter) {
@@ -119,6 +133,7 @@ void EmitKernel(Emitter& emitter) {
   if (!emitter.stages.empty()) RunStages(emitter);
   Leave(emitter, builder, Ending::Done);
   FinishTraps(emitter);
+  FenceReturns(emitter);
 }
 
 }  // namespace kdl::codegen

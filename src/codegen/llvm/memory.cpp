@@ -43,12 +43,16 @@ struct Element {
   std::vector<llvm::Value*> index;
   llvm::Value* mask = nullptr;  ///< which lanes are touched; null: all
   bool in_bounds = true;        ///< lane 0 is memory of the tensor or buffer
+  bool past_caches = false;     ///< and its address is a multiple of all lanes' bytes
 
-  llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(Bytes(type->scalar))); }
+  llvm::Align align() const {
+    auto lanes = static_cast<uint64_t>(past_caches ? ir::Lanes(type) : 1);
+    return llvm::Align(lanes * static_cast<uint64_t>(Bytes(type->scalar)));
+  }
 };
 
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
-  const auto& [memory, type, index, mask, in_bounds] = element;
+  const auto& [memory, type, index, mask, in_bounds, past_caches] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   llvm::Value* offset = nullptr;
@@ -97,6 +101,10 @@ void StoreElement(Emitter& emitter, const Element& element, llvm::Value* value) 
     store = builder.CreateAlignedStore(value, address, element.align());
   }
   SetScopes(store, element.memory);
+  if (!element.past_caches) return;
+  auto* one = llvm::ConstantAsMetadata::get(builder.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(emitter.context(), one));
+  emitter.stores_past_caches = true;
 }
 
 std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
@@ -142,7 +150,7 @@ void EmitStore(Emitter& emitter, ir::Op* op) {
   CheckPlain(op, store.mask(), type);
   StoreElement(emitter,
                {emitter.memories.at(store.tensor()), type, AccessIndex(emitter, op, store.index()),
-                MaskOf(emitter, store.mask())},
+                MaskOf(emitter, store.mask()), /*in_bounds=*/true, op->HasAttr(ir::AttrKey::Cache)},
                emitter.Get(store.value()));
 }
 
@@ -163,6 +171,20 @@ void EmitPrefetch(Emitter& emitter, ir::Op* op) {
   builder.CreateIntrinsic(
       llvm::Intrinsic::prefetch, {address->getType()},
       {address, builder.getInt32(writes), builder.getInt32(locality), builder.getInt32(kData)});
+}
+
+void EmitAlignGap(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::AlignGapOp gap(op);
+  ir::Type type = gap.tensor()->type();
+  llvm::Value* address = ElementAddress(
+      emitter, {emitter.memories.at(gap.tensor()), type, AccessIndex(emitter, op, gap.index()),
+                nullptr, /*in_bounds=*/false});
+  auto bytes = static_cast<uint64_t>(Bytes(type->scalar));
+  auto aligned = static_cast<uint64_t>(op->attr<ir::AttrKey::Lanes>()) * bytes;
+  llvm::Value* missing = builder.CreateNeg(builder.CreatePtrToInt(address, builder.getInt64Ty()));
+  emitter.Set(op->result(),
+              builder.CreateUDiv(builder.CreateAnd(missing, aligned - 1), builder.getInt64(bytes)));
 }
 
 std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* const> operands) {
@@ -229,6 +251,7 @@ std::vector<EmitRow> MemoryRows() {
   return {{ir::OpKind::Load, EmitLoad},
           {ir::OpKind::Store, EmitStore},
           {ir::OpKind::Prefetch, EmitPrefetch},
+          {ir::OpKind::AlignGap, EmitAlignGap},
           {ir::OpKind::BufferNew, EmitBufferNew},
           {ir::OpKind::BufferLoad, EmitBufferLoad},
           {ir::OpKind::BufferStore, EmitBufferStore}};

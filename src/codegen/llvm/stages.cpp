@@ -82,6 +82,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitBlock(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
+  kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences for all
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(kernel.builder.CreateCall(
       emitter.function, {kernel.function->getArg(0), kernel.function->getArg(1)}));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -124,22 +125,6 @@ LaneList Gather(int lanes, int group, int part) {
   return list;
 }
 
-/// The rounds for n rows of n lanes, of which `group` stand in 128 bits. Call R and C the bits of
-/// the numbers of row and column. Interleaving rows that differ in bit j by chunks of 2^j puts R_j
-/// at bit j of the lane and moves the bits from there on up by one; the uppermost of the group
-/// becomes bit j of the row. Gathering puts R_j at the uppermost bit of the lane and moves those
-/// above the group down by one; the lowest of them, C_j, becomes bit j of the row. Afterwards the
-/// lane is R; the row is C, with the bits inside a group in reverse order.
-std::vector<Round> TransposeRounds(int lanes, int group) {
-  std::vector<Round> rounds;
-  for (int chunk = 1; chunk < group; chunk *= 2) {
-    rounds.push_back({Interleave(lanes, group, chunk, 0), Interleave(lanes, group, chunk, 1)});
-  }
-  for (int bit = group; bit < lanes; bit *= 2)
-    rounds.push_back({Gather(lanes, group, 0), Gather(lanes, group, 1)});
-  return rounds;
-}
-
 /// `number` with its bits below `group`, a power of two, in reverse order.
 size_t ReversedInGroup(size_t number, size_t group) {
   size_t reversed = number & ~(group - 1);
@@ -148,33 +133,83 @@ size_t ReversedInGroup(size_t number, size_t group) {
   return reversed;
 }
 
-std::vector<llvm::Value*> Transposed(Emitter& emitter, std::vector<llvm::Value*> rows) {
-  size_t lanes = rows.size();
-  KDL_CHECK(std::has_single_bit(lanes), "a transposition of {} rows", lanes);
-  size_t bits = rows[0]->getType()->getScalarSizeInBits();
-  size_t group = std::min<size_t>(lanes, 128 / bits);
-  size_t distance = 1;
-  for (const Round& round : TransposeRounds(static_cast<int>(lanes), static_cast<int>(group))) {
-    for (size_t row = 0; row < lanes; ++row) {
-      if ((row & distance) != 0) continue;
-      llvm::Value* a = rows[row];
-      llvm::Value* b = rows[row + distance];
-      rows[row] = emitter.builder.CreateShuffleVector(a, b, round.low);
-      rows[row + distance] = emitter.builder.CreateShuffleVector(a, b, round.high);
-    }
-    distance *= 2;
+using Rows = std::vector<llvm::Value*>;
+
+/// The round on rows whose numbers differ in the bit `distance`.
+void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round) {
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if ((row & distance) != 0) continue;
+    llvm::Value* a = rows[row];
+    llvm::Value* b = rows[row + distance];
+    rows[row] = emitter.builder.CreateShuffleVector(a, b, round.low);
+    rows[row + distance] = emitter.builder.CreateShuffleVector(a, b, round.high);
   }
-  std::vector<llvm::Value*> columns;
-  for (size_t column = 0; column < lanes; ++column)
-    columns.push_back(rows[ReversedInGroup(column, group)]);
-  return columns;
+}
+
+/// Transposes the squares of group x group lanes that each `group` rows side by side hold: call R and C the bits of
+/// the numbers of row and column. Interleaving rows that differ in bit j by chunks of 2^j puts R_j at bit j of the lane
+/// and moves the bits from there on up by one; the uppermost of the group becomes bit j of the row. In the end the
+/// row's bits inside the group are C's in reverse order.
+void TransposeGroups(Emitter& emitter, Rows& rows, size_t group) {
+  auto lanes = static_cast<int>(rows.size());
+  auto in_group = static_cast<int>(group);
+  for (int chunk = 1; chunk < in_group; chunk *= 2)
+    RunRound(emitter, rows, static_cast<size_t>(chunk),
+             {Interleave(lanes, in_group, chunk, 0), Interleave(lanes, in_group, chunk, 1)});
+}
+
+/// Transposes the square of groups: gathering puts R_j at the uppermost bit of the lane and moves those above the group
+/// down by one; the lowest of them, C_j, becomes bit j of the row.
+void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
+  auto lanes = static_cast<int>(rows.size());
+  auto in_group = static_cast<int>(group);
+  Round round{Gather(lanes, in_group, 0), Gather(lanes, in_group, 1)};
+  for (size_t bit = group; bit < rows.size(); bit *= 2) RunRound(emitter, rows, bit, round);
+}
+
+/// The vectors of `parts`, one behind the other: pairs at a time, so that each is one insertion from memory.
+llvm::Value* Joined(Emitter& emitter, Rows parts) {
+  while (parts.size() > 1) {
+    auto lanes =
+        static_cast<int>(llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements());
+    LaneList all(static_cast<size_t>(2 * lanes));
+    std::iota(all.begin(), all.end(), 0);
+    Rows pairs;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      pairs.push_back(emitter.builder.CreateShuffleVector(parts[i], parts[i + 1], all));
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
+
+/// Row number k * lanes + r of the square with its groups transposed: part k of the rows r, r + lanes, r + 2 * lanes …
+Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows) {
+  size_t count = rows / lanes;
+  Rows joined;
+  for (size_t row = 0; row < rows; ++row) {
+    Rows group;
+    for (size_t i = 0; i < count; ++i)
+      group.push_back(parts[(row % lanes + i * lanes) * count + row / lanes]);
+    joined.push_back(Joined(emitter, std::move(group)));
+  }
+  return joined;
 }
 
 void EmitTranspose(Emitter& emitter, ir::Op* op) {
-  std::vector<llvm::Value*> rows;
+  Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
-  std::vector<llvm::Value*> columns = Transposed(emitter, std::move(rows));
-  for (size_t i = 0; i < columns.size(); ++i) emitter.Set(op->result(i), columns[i]);
+  size_t count = op->results().size();
+  auto lanes = static_cast<size_t>(ir::Lanes(op->operand(0)->type()));
+  // Whole rows: instructions that move lanes inside of 128 bits are the cheap ones.
+  size_t group = std::min<size_t>(lanes, 128 / rows[0]->getType()->getScalarSizeInBits());
+  if (lanes < count) {
+    group = lanes;
+    rows = JoinedGroups(emitter, rows, lanes, count);
+  }
+  TransposeGroups(emitter, rows, group);
+  if (lanes == count) GatherGroups(emitter, rows, group);
+  for (size_t column = 0; column < count; ++column)
+    emitter.Set(op->result(column), rows[ReversedInGroup(column, group)]);
 }
 
 }  // namespace

@@ -92,8 +92,10 @@ void PlainStore(Expander& e, const ElementAccess& access, Value* value, Value* m
   int64_t lanes = access.piece.lanes;
   Values masks;
   if (mask) masks.push_back(e.b.Splat(mask, lanes));
+  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
+  if (access.past_caches) attrs.push_back(ir::MakeAttr<AttrKey::Cache>(ir::CacheKind::Past));
   e.b.Create(OpKind::Store, {{e.b.Splat(value, lanes)}, {access.tensor}, access.index, masks}, {},
-             ProvenAttrs(access.op));
+             std::move(attrs));
 }
 
 }  // namespace
@@ -134,6 +136,15 @@ void ExpandPrefetch(Expander& e, const ElementAccess& narrow, ir::IntentKind int
   e.b.Create(OpKind::Prefetch, {{access.tensor}, access.index}, {},
              {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
               ir::MakeAttr<AttrKey::Intent>(intent)});
+}
+
+Value* AlignGap(Expander& e, const ElementAccess& narrow) {
+  ElementAccess access = Widened(e, narrow);
+  return e.b
+      .Create(OpKind::AlignGap, {{access.tensor}, access.index}, {e.ScalarType(Scalar::I64)},
+              {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
+               ir::MakeAttr<AttrKey::Lanes>(access.piece.lanes)})
+      ->result();
 }
 
 }  // namespace kdl::passes

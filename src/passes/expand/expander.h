@@ -137,6 +137,18 @@ Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Positio
 /// are full take no loop.
 void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body);
+/// Elements of an axis, counted from its block's start.
+struct Stretch {
+  ir::AxisId axis;
+  ir::Value* begin;
+  ir::Value* end;
+};
+/// A loop over the full pieces of the stretch; where they end.
+ir::Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                          const std::function<void(const Piece&)>& body);
+/// One piece with a mask, where the stretch, which is shorter than `lanes`, is not empty.
+void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Piece&)>& body);
 /// `if condition` with one result of each kind of value that `then` and `otherwise` give.
 Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
               const std::function<Values()>& then, const std::function<Values()>& otherwise);
@@ -153,11 +165,14 @@ struct ElementAccess {
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
   Piece piece;
+  bool past_caches = false;  ///< of a store of a full vector, which is aligned
 };
 ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
 /// A hint that the element is touched soon; it may lie outside.
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
+/// How many elements stand before the next one at which a piece of the access would be aligned.
+ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
 // late_fill.cpp
 /// The contraction that alone reads and makes the loop's carried value of that number; null: none does.

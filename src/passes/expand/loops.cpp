@@ -58,6 +58,34 @@ Value* RoundDown(Expander& e, Value* size, int64_t step) {
   return e.b.Binary(OpKind::And, size, e.b.I64(-step));
 }
 
+Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Piece&)>& body) {
+  const auto& [axis, begin, end] = stretch;
+  Value* length = e.b.Binary(OpKind::Sub, end, begin);
+  Value* full = e.b.Binary(OpKind::Add, begin, RoundDown(e, length, lanes));
+  MakeLoop(e, {begin, full, lanes}, {}, [&](Value* index, const Values&) -> Values {
+    position[axis] = index;
+    body({lanes});
+    return {};
+  });
+  return full;
+}
+
+void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Piece&)>& body) {
+  const auto& [axis, begin, end] = stretch;
+  MakeIf(
+      e, e.b.Binary(OpKind::Lt, begin, end), {},
+      [&]() -> Values {
+        Value* rest = e.b.Binary(OpKind::Sub, end, begin);
+        position[axis] = begin;
+        ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
+        body({lanes, e.b.Make(OpKind::LaneMask, {rest}, type), rest});
+        return {};
+      },
+      [] { return Values(); });
+}
+
 void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body) {
   constexpr int64_t kFew = 4;
@@ -83,17 +111,7 @@ void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Posit
       return {};
     });
   }
-  if (lanes == 1) return;
-  MakeIf(
-      e, e.b.Binary(OpKind::Lt, full, size), {},
-      [&]() -> Values {
-        Value* rest = e.b.Binary(OpKind::Sub, size, full);
-        position[axis] = full;
-        ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
-        body({lanes, e.b.Make(OpKind::LaneMask, {rest}, type), rest});
-        return {};
-      },
-      [] { return Values(); });
+  if (lanes > 1) MakeRestOfPieces(e, {axis, full, size}, lanes, position, body);
 }
 
 Values MakeIf(Expander& e, Value* condition, const std::vector<ir::Type>& types,

@@ -32,6 +32,7 @@ struct Isa {
   int vector_registers;
   int64_t l1_bytes;
   int64_t l2_bytes;
+  int64_t last_level_bytes;
 };
 
 #define F(id) (uint64_t{1} << KDL_FEATURE_BIT_##id)
@@ -62,6 +63,7 @@ ir::TargetFacts FactsOf(const Isa& isa) {
   facts.vector_registers = isa.vector_registers;
   facts.l1_bytes = isa.l1_bytes;
   facts.l2_bytes = isa.l2_bytes;
+  facts.last_level_bytes = isa.last_level_bytes;
   return facts;
 }
 

@@ -23,6 +23,8 @@
 //   folded axes    stop where a panel of register blocks' columns fills most of L1
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
 //                  register blocks
+// Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
+// stored side by side as far as a few lines; the block stays in L2.
 // Everything is counted from the kernel alone, so the same kernel gives the same tiles on every run.
 
 namespace kdl::targets {
@@ -33,10 +35,15 @@ using ir::AxisId;
 
 /// How a kernel uses the axes whose extent is one generic.
 struct Role {
-  bool contracted = false;  ///< summed over by a contraction
-  bool kept = false;        ///< stays in the result of a contraction
-  bool contiguous = false;  ///< the last index of some access
-  bool strided = false;     ///< an earlier index of some access
+  bool contracted = false;     ///< summed over by a contraction
+  bool kept = false;           ///< stays in the result of a contraction
+  bool contiguous = false;     ///< the last index of some access
+  bool strided = false;        ///< an earlier index of some access
+  bool read_along = false;     ///< the last index of several of a load
+  bool written_along = false;  ///< the last index of a store
+
+  /// Rows become columns: what is read side by side is stored far apart.
+  bool transposed() const { return read_along && !written_along && strided; }
 
   /// Long runs pay: memory holds the elements side by side wherever the axis indexes.
   bool runs() const { return contiguous && !strided; }
@@ -56,9 +63,10 @@ struct Choice {
   Steps steps = {1, 1, 1};
 };
 
-constexpr int64_t kUnknownExtent = 256;  // stands for a size that only the launch knows
-constexpr int64_t kRun = 64;             // elements side by side that use whole cache lines
-constexpr int64_t kLongRun = 2048;       // elements over which what a row costs once is little
+constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the launch knows
+constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
+constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
+constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
 constexpr int64_t kFloatBytes = 4;
 
 Steps StepsOf(const Role& role, const ir::TargetFacts& facts) {
@@ -68,6 +76,7 @@ Steps StepsOf(const Role& role, const ir::TargetFacts& facts) {
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
   if (role.kept) return {rows, 4 * rows, 24 * rows};
+  if (role.transposed()) return {1, kRun, kTransposedRun};
   return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }
 
@@ -88,7 +97,11 @@ class Selection {
       choices_.push_back({&generic, {}, least, {1, 1, 1}});
     }
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
-    budget_ = contracts_ ? facts.l2_bytes * 3 / 2 : facts.l1_bytes * 3 / 2;
+    bool transposes = std::any_of(choices_.begin(), choices_.end(),
+                                  [](const Choice& choice) { return choice.role.transposed(); });
+    budget_ = contracts_   ? facts.l2_bytes * 3 / 2
+              : transposes ? facts.l2_bytes / 4
+                           : facts.l1_bytes * 3 / 2;
     for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
   }
 
@@ -131,7 +144,11 @@ class Selection {
       for (const ir::AccessTerm& term : dim.terms) {
         ir::Type type = op->Segment(index)[term.operand]->type();
         if (type->kind != ir::TypeKind::Blk) continue;
-        Mark(type->axes[0], &dim == &access.dims.back() ? &Role::contiguous : &Role::strided);
+        bool last = &dim == &access.dims.back();
+        Mark(type->axes[0], last ? &Role::contiguous : &Role::strided);
+        if (!last) continue;
+        if (index == 2) Mark(type->axes[0], &Role::written_along);
+        if (index == 1 && access.dims.size() > 1) Mark(type->axes[0], &Role::read_along);
       }
     }
   }
