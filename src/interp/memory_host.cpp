@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "ir/ring.h"
 #include "support/check.h"
 
 namespace kdl::interp {
@@ -122,6 +124,32 @@ Result<int64_t> MemoryHost::Cores(Name) { return default_core_num_; }
 
 /// Everything ends before its call returns.
 Result<EventId> MemoryHost::Mark(Name, int64_t) { return EventId(); }
+
+Result<WorkspaceId> MemoryHost::MakeWorkspace(Name, Name) {
+  workspaces_.push_back(0);
+  return WorkspaceId(static_cast<uint32_t>(workspaces_.size() - 1));
+}
+
+Result<int64_t> MemoryHost::Footprint(Name, Name kernel, Name) {
+  const ir::Function* function = module_->FindFunction(kernel);
+  KDL_CHECK(function, "footprint of '{}', which the module lacks", kernel.text());
+  return ir::Footprint(*function);
+}
+
+Result<int64_t> MemoryHost::Instances(Name, std::optional<int64_t> core_num) {
+  return core_num.value_or(default_core_num_);
+}
+
+Status MemoryHost::Reserve(const ReserveRequest& request) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(request.instances, request.footprint, &bytes)) {
+    return Failure{fmt::format("a workspace of {} times {} bytes, which is 2^63 or more",
+                               request.instances, request.footprint)};
+  }
+  int64_t& held = workspaces_[request.workspace.value];
+  held = std::max(held, bytes);
+  return {};
+}
 
 Result<EventId> MemoryHost::Launch(const LaunchRequest& request) {
   const ir::Function* kernel = module_->FindFunction(request.kernel);

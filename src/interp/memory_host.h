@@ -37,6 +37,11 @@ class MemoryHost final : public ProgramHost {
   /// Of every device: the number of a launch that does not say.
   Result<int64_t> Cores(Name device) override;
   Result<EventId> Mark(Name device, int64_t queue) override;
+  /// Workspaces are sizes: the interpreter's launches have memory of their own.
+  Result<WorkspaceId> MakeWorkspace(Name device, Name name) override;
+  Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
+  Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) override;
+  Status Reserve(const ReserveRequest& request) override;
   Result<EventId> Launch(const LaunchRequest& request) override;
 
  private:
@@ -52,6 +57,7 @@ class MemoryHost final : public ProgramHost {
   int64_t default_core_num_;
   RunOptions options_;
   std::vector<Entry> tensors_;
+  std::vector<int64_t> workspaces_;  ///< bytes
   std::optional<Failure> failed_;
   int64_t launch_count_ = 0;
 };
