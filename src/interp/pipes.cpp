@@ -144,7 +144,12 @@ void RunPop(Core& core, Activation& here, const Instruction& instruction) {
   uint64_t* out = tile->elements.data();
   for (PointWalk walk(SizesOf(ranges), {SlotStrides(instruction, slot)}); !walk.done(); walk.Next())
     *out++ = ReadElement(slot.data + walk.offset(0) * Bytes(slot.scalar), slot.scalar);
-  here.tile(instruction.results[0]) = std::move(tile);
+  Slot result = instruction.results[0];
+  if (result.kind == SlotKind::Scalar) {
+    here.scalar(result) = tile->elements[0];
+  } else {
+    here.tile(result) = std::move(tile);
+  }
   pipe.Release();
 }
 

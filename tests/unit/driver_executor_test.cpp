@@ -29,7 +29,11 @@ int32_t Scale(const kdl_args* args, kdl_core* core) {
 }
 
 int32_t Stop(const kdl_args* args, kdl_core* core) {
-  core->trap = {KDL_TRAP_INDEX, 0, static_cast<int64_t>(args->scalars[0]), args->dims[0]};
+  core->trap = {.code = KDL_TRAP_INDEX,
+                .location = 0,
+                .index = static_cast<int64_t>(args->scalars[0]),
+                .bound = args->dims[0],
+                .waits = {}};
   return KDL_TRAPPED;
 }
 
