@@ -151,6 +151,14 @@ kernel @slots (%ws: workspace) {
   }
   return
 }
+
+program @main () {
+  %w = workspace on @host {name = "slots: q"} : workspace
+  %0 = footprint @slots on @host : i64
+  %1 = instances on @host : i64
+  reserve %w, %1 * %0
+  return
+}
 )kir";
 
 constexpr std::string_view kVectors =

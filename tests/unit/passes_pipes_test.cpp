@@ -163,6 +163,18 @@ TEST_CASE("one pipe, of several depths") {
   CHECK(Fuses(OnePipe(2)));
 }
 
+TEST_CASE("positions in the other order, of what may trap") {
+  std::string text =
+      Kernel("  %p = pipe {depth = 1, name = \"p\"} : pipe<f32,[8,4]>\n" + Stage("make", "", R"(
+      %v = load %x[%i, %j] {edge = guard, text = "x[i, j]"} : tile<f32; i j>
+      push %v to %p over j, i
+)") + Stage("use", ".1", R"(
+      %w = pop %p over j.1, i.1 : tile<f32; i.1 j.1>
+      store %w to %y[%i.1, %j.1] {edge = clip}
+)"));
+  CheckBothWays(text);
+}
+
 TEST_CASE("two opposite pipes") {
   for (int depth : {1, 2, 8}) CheckBothWays(Opposite(depth));
   CHECK(Fuses(Opposite(1)));

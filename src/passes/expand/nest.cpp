@@ -147,6 +147,7 @@ void ExpandNest(Expander& e, const Op* op) {
   } else {
     Rows(body).Run();
   }
+  body.MoveKept();
   e.b.set_loc(outer);
 }
 

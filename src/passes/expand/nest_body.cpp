@@ -16,8 +16,23 @@ NestBody::NestBody(Expander& e, const Op* nest)
   if (last_.Vectorizes()) riders_ = RidersOf(e, nest);
   for (const Accumulation& rider : riders_) e.taken_along.insert(rider.op);
   for (size_t i = 0; i < nest->results().size(); ++i)
-    homes_.push_back(IsKept(nest->result(i)) ? ResultHome(e, nest, i) : Home());
+    homes_.push_back(IsKept(nest->result(i)) ? KeptHome(i) : Home());
   for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
+}
+
+/// Pieces are stored side by side: where the nest walks its axes in an order of its own, since it may trap, its results
+/// lie in that order first.
+Home NestBody::KeptHome(size_t i) {
+  Home home = ResultHome(e_, nest_, i);
+  ir::AxisId last = nest_->operands().back()->type()->axes[0];
+  if (!last_.Vectorizes() || home.axes.back() == last) return home;
+  moves_.push_back({NewHome(e_, nest_->result(i)->type(), last), home, nest_->result(i)});
+  return moves_.back().from;
+}
+
+void NestBody::MoveKept() {
+  for (const Move& move : moves_)
+    CopyTile(e_, nest_, move.from, move.to, move.result->type()->scalar);
 }
 
 bool NestBody::IsKept(const Value* result) const {

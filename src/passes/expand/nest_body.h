@@ -62,7 +62,16 @@ class NestBody {
   /// The load or store without its value, `else` and mask, where the body runs now.
   ElementAccess AccessOf(const ir::Op* op, const Piece& piece);
 
+  /// Behind the nest: results that it has made in an order of its own go to their homes.
+  void MoveKept();
+
  private:
+  struct Move {
+    Home from;
+    Home to;
+    const ir::Value* result;
+  };
+  Home KeptHome(size_t i);
   bool IsKept(const ir::Value* result) const;
   ir::Value* At(ir::Value* old);
   ir::Value* Lane(ir::Value* old);
@@ -77,6 +86,7 @@ class NestBody {
 
   Expander& e_;
   const ir::Op* nest_;
+  std::vector<Move> moves_;
   LastAxis last_;
   Prefetching prefetching_;
   std::vector<Accumulation> riders_;
