@@ -104,6 +104,8 @@ class Fusion {
   AxisId AxisFor(AxisId axis) const;
   Type TypeFor(Type type) const;
   void Unify(const Value* blk, const Value* with);
+  Op* MadeBlk(const Op* blk) const;
+  bool ShareBlk(const Op* blk);
   void CloneOp(const Op* op);
   void Retype(Op* op);
   ir::AxisList PositionsOf(const Op* op) const;
@@ -144,6 +146,32 @@ void Fusion::Retype(Op* op) {
     for (Value* param : region->params()) param->set_type(TypeFor(param->type()));
     for (Op* inner : *region) Retype(inner);
   }
+}
+
+/// The blk of that axis which is in scope already: of one axis there is never a second.
+Op* Fusion::MadeBlk(const Op* blk) const {
+  Type type = TypeFor(blk->result()->type());
+  for (const Block* block = b_.block(); block;
+       block = block->parent() ? block->parent()->block() : nullptr) {
+    for (Op* op : *block) {
+      if (op->kind() == OpKind::MakeBlk && op->result()->type() == type) return op;
+    }
+  }
+  return nullptr;
+}
+
+/// A block that several stages make is made once; false: they make different ones of it.
+bool Fusion::ShareBlk(const Op* blk) {
+  Op* made = MadeBlk(blk);
+  if (!made) {
+    CloneOp(blk);
+    return true;
+  }
+  for (size_t i = 0; i < blk->operands().size(); ++i) {
+    if (!SameValue(blk->operand(i), made->operand(i))) return false;
+  }
+  values_[blk->result()] = made->result();
+  return true;
 }
 
 void Fusion::CloneOp(const Op* op) { Retype(ir::Clone(op, b_, values_)); }
@@ -274,6 +302,8 @@ bool Fusion::Step(Cursor& cursor) {
     queue.pop_front();
   } else if (UsesPipes(op)) {
     return false;
+  } else if (op->kind() == OpKind::MakeBlk) {
+    if (!ShareBlk(op)) return false;
   } else {
     CloneOp(op);
   }

@@ -42,7 +42,7 @@ def main():
                 problems.append(f"{name} {options}:\n{made}\nkernelc run:\n{walked}")
         subprocess.run(["kernelc", "build", str(DEVICES), "--emit", "exe", "--device", f"cpu={COMPILED_FOR}",
                         "--device", "npu=@cpu", "-o", str(folder)], check=True, timeout=300)
-        made = output([f"./{DEVICES.stem}", *"--set N=9 --arg a=2 --arg n=1 -v".split()], folder)
+        made = output([f"./{DEVICES.stem}", *"--program turns --set N=9 --arg a=2 --arg n=1 -v".split()], folder)
         if made[0] != 0 or not made[1].startswith("host?threads=1: launches 4,"):
             problems.append(f"{DEVICES.stem}, built for {COMPILED_FOR}: {made}")
         for options, code, message in WRONG:
