@@ -31,6 +31,12 @@ using ir::Value;
 
 constexpr int64_t kMostDepth = 1024;
 
+constexpr const char* kLoopHelp =
+    "walk the same loops in both stages, and push in each turn what the other one pops in it";
+constexpr const char* kBranchHelp =
+    "push and pop in the same order in both branches of an `if`, or let its condition depend on "
+    "the kernel's arguments alone";
+
 std::string_view NameOf(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
 
@@ -245,13 +251,13 @@ class PipeChecker {
   }
 
   void ReportBlocked(const Schedule& schedule) {
+    auto branches = [](const Op* op) { return op->kind() == ir::OpKind::If; };
+    bool branch = std::any_of(schedule.stuck.begin(), schedule.stuck.end(), branches);
     Diagnostic& report =
         schedule.waiting
             ? Report(diag::PipeBlocked, schedule.stuck[0]).Help("let one of them push first")
             : Report(diag::PipeOutOfStep, schedule.stuck[0])
-                  .Help(
-                      "walk the same loops in both stages, and push in each turn what the other "
-                      "one pops in it");
+                  .Help(branch || schedule.guesses ? kBranchHelp : kLoopHelp);
     for (size_t i = 0; i < schedule.stuck.size(); ++i) {
       const Op* at = schedule.stuck[i];
       if (i > 0) report.Note(SpanOf(at), fmt::format("'{}' stands here", StageName(StageOf(at))));

@@ -12,6 +12,7 @@ using Kind = TrafficItem::Kind;
 
 constexpr int64_t kMostTurns = 64;      ///< of a loop that is walked turn by turn
 constexpr size_t kMostItems = 1 << 14;  ///< that a stage's list may grow to
+constexpr int kMostForks = 256;         ///< of branches that order their transfers differently
 
 /// One stage: what it has still to do, next item last.
 struct Walker {
@@ -61,6 +62,10 @@ class Scheduler {
           TakeBranch(walkers) || Unroll(walkers)) {
         continue;
       }
+      auto branch = std::find_if(walkers.begin(), walkers.end(),
+                                 [](const Walker& w) { return IsAt(w, Kind::Branch); });
+      if (branch != walkers.end() && forks_++ < kMostForks)
+        return Fork(walkers, static_cast<size_t>(branch - walkers.begin()));
       Report(walkers);
       return false;
     }
@@ -154,24 +159,60 @@ class Scheduler {
     return false;
   }
 
-  static bool TakeBranch(std::vector<Walker>& walkers) {
+  /// The name of a condition that is one condition to the end of this walk: in turns that all make together.
+  std::optional<std::string> NameOf(const TrafficItem& branch) const {
+    std::optional<Condition> condition = SharedCondition(branch);
+    if (!condition || (condition->in_turn && unrolled_)) return std::nullopt;
+    return std::move(condition->name);
+  }
+
+  /// What follows a branch, where that is known: both sides do the same, or the condition has been decided before.
+  const Traffic* Known(const TrafficItem& branch) const {
+    if (Same(branch.body, branch.other)) return &branch.body;
+    std::optional<std::string> condition = NameOf(branch);
+    auto decided = condition ? decided_.find(*condition) : decided_.end();
+    if (decided == decided_.end()) return nullptr;
+    return decided->second ? &branch.body : &branch.other;
+  }
+
+  bool TakeBranch(std::vector<Walker>& walkers) const {
     for (Walker& walker : walkers) {
-      if (!IsAt(walker, Kind::Branch) || !Same(walker.next().body, walker.next().other)) continue;
-      const TrafficItem& branch = walker.next();
+      const Traffic* known = IsAt(walker, Kind::Branch) ? Known(walker.next()) : nullptr;
+      if (!known) continue;
       walker.rest.pop_back();
-      walker.Add(branch.body);
+      walker.Add(*known);
       return true;
     }
     return false;
   }
 
-  static bool Unroll(std::vector<Walker>& walkers) {
+  /// Goes on to the end with one side of a branch, then with the other.
+  bool Fork(const std::vector<Walker>& walkers, size_t at) {
+    const TrafficItem& branch = walkers[at].next();
+    std::optional<std::string> condition = NameOf(branch);
+    schedule_.guesses = schedule_.guesses || !condition;
+    const std::map<const Value*, int64_t> before = tiles_;
+    for (bool holds : {true, false}) {
+      tiles_ = before;
+      std::vector<Walker> rest = walkers;
+      rest[at].rest.pop_back();
+      rest[at].Add(holds ? branch.body : branch.other);
+      if (condition) decided_[*condition] = holds;
+      bool ends = Run(std::move(rest));
+      if (condition) decided_.erase(*condition);
+      if (!ends) return false;
+    }
+    return true;
+  }
+
+  bool Unroll(std::vector<Walker>& walkers) {
     for (Walker& walker : walkers) {
       if (!IsAt(walker, Kind::Loop)) continue;
       const TrafficItem& loop = walker.next();
       std::optional<int64_t> turns = ConstantTurns(loop);
       if (!turns || *turns > kMostTurns || walker.rest.size() > kMostItems) continue;
       walker.rest.pop_back();
+      unrolled_ = true;
       for (int64_t turn = 0; turn < *turns; ++turn) walker.Add(loop.body);
       return true;
     }
@@ -180,7 +221,7 @@ class Scheduler {
 
   void Report(const std::vector<Walker>& walkers) {
     if (!schedule_.stuck.empty()) return;
-    schedule_.waiting = true;
+    schedule_.waiting = !schedule_.guesses;
     for (const Walker& walker : walkers) {
       if (walker.done()) continue;
       schedule_.stuck.push_back(walker.next().op);
@@ -190,6 +231,9 @@ class Scheduler {
 
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
+  std::map<std::string, bool> decided_;  ///< conditions, while their branches are followed
+  int forks_ = 0;
+  bool unrolled_ = false;  ///< one turn's conditions may now stand for another's
 };
 
 }  // namespace

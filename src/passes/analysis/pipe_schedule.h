@@ -21,6 +21,7 @@ struct Schedule {
   std::map<const ir::Value*, int64_t> depth;  ///< most tiles in each pipe
   std::vector<const ir::Op*> stuck;           ///< where they stand who do not end
   bool waiting = false;                       ///< all of those wait for a tile: no depth helps
+  bool guesses = false;  ///< sides of branches were put together that may never meet
 };
 
 /// Loops with pipes in them are walked together where they have equal turns and leave their pipes as full as before;

@@ -22,6 +22,8 @@ bool IsBlk(const Value* value) { return value->type()->kind == ir::TypeKind::Blk
 
 /// What no other stage knows is marked with it.
 constexpr char kPrivate = '?';
+/// What is another value in another turn of a loop is marked with it.
+constexpr char kTurn = '@';
 
 std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate, thing); }
 
@@ -36,9 +38,9 @@ int LoopsAround(const Op* op) {
 /// What stands for the index or the block of a loop's turn. Loops that are as deep stand for each other where their bounds
 /// are the same; `spmd for` where it walks one domain.
 std::string TurnName(const Op* loop, size_t binder) {
-  if (loop->kind() != OpKind::Spmd) return fmt::format("turn{}", LoopsAround(loop));
+  if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kTurn, LoopsAround(loop));
   if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
-  return fmt::format("{}#{}", loop->attr<AttrKey::Domain>().text(), binder);
+  return fmt::format("{}{}#{}", kTurn, loop->attr<AttrKey::Domain>().text(), binder);
 }
 
 std::string NameOf(const Value* value);
@@ -60,10 +62,12 @@ std::string NameOf(const Value* value) {
   if (def->kind() == OpKind::Const) return fmt::format("0x{:x}", def->attr<AttrKey::Bits>());
   if (def->kind() == OpKind::SizeOf) return ToString(def->attr<AttrKey::Size>());
   bool outside = def->block()->parent() == nullptr;  // one value for all stages
-  bool pure = def->info().has(ir::kPure) && def->regions().empty() && ir::IsScalar(value->type()) &&
-              def->kind() != OpKind::Reduce && def->kind() != OpKind::Contract &&
-              def->kind() != OpKind::CoreId;
-  if (!pure)
+  // Equal operands give equal results, or the stop of both.
+  bool function = def->info().has(ir::kPure) || def->info().has(ir::kElementwise);
+  bool known = function && def->regions().empty() && ir::IsScalar(value->type()) &&
+               def->kind() != OpKind::Reduce && def->kind() != OpKind::Contract &&
+               def->kind() != OpKind::CoreId && def->kind() != OpKind::Call;
+  if (!known)
     return outside ? fmt::format("%{}", static_cast<const void*>(value)) : PrivateName(value);
   std::string text = fmt::format("{}:{}(", def->info().spelling, Spelling(value->type()->scalar));
   for (const Value* operand : def->operands()) text += NameOf(operand) + ",";
@@ -273,6 +277,13 @@ Traffic TrafficOf(const ir::Block* block) {
 }
 
 bool IsPrivate(const Count& count) { return IsPrivateName(NameOf(count)); }
+
+std::optional<Condition> SharedCondition(const TrafficItem& branch) {
+  std::string name = NameOf(branch.op->operand(0));
+  if (IsPrivateName(name)) return std::nullopt;
+  bool in_turn = name.find(kTurn) != std::string::npos;
+  return Condition{std::move(name), in_turn};
+}
 
 Count TurnsOf(const Op* loop) {
   if (loop->kind() == OpKind::Spmd) {

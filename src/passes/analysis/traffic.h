@@ -30,6 +30,15 @@ using Count = std::map<std::vector<std::string>, int64_t>;
 /// A number of turns of a loop, or a bound, that depends on what only one stage knows: never equal to another.
 bool IsPrivate(const Count& count);
 
+/// Equal names are equal conditions, in whichever stage they stand, and in one turn of the loops that they name.
+struct Condition {
+  std::string name;
+  bool in_turn = false;  ///< it names a turn
+};
+
+/// Nothing: only one stage knows it.
+std::optional<Condition> SharedCondition(const TrafficItem& branch);
+
 /// The turns of a loop on one core.
 Count TurnsOf(const ir::Op* loop);
 
