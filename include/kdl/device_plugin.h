@@ -61,6 +61,7 @@ typedef struct kdl_launch_request {
   int32_t tensor_count;
   int32_t queue; /* index of the queue */
   int64_t core_num;
+  int64_t busy_cores;   /* 1 to core_num: the cores from this number on need not be run */
   int64_t instances;    /* slices of workspace: slots run from 0 to instances - 1 */
   void* workspace;      /* the device's address: `instances` slices, each slice_bytes */
   int64_t slice_bytes;  /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */

@@ -21,7 +21,7 @@ extern "C" {
 #define KDL_ABI_VERSION 1u
 
 /* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. */
-#define KDL_ABI_HASH UINT64_C(0xca46987f189d1314)
+#define KDL_ABI_HASH UINT64_C(0x521e337ca998a197)
 
 #define KDL_STRUCT(name, comment) typedef struct name name;
 #include "kdl/abi.def"
@@ -34,6 +34,9 @@ typedef int32_t (*kdl_check_fn)(int64_t* dims, const kdl_args* args, kdl_trap* t
 
 /* Bytes of kdl_launch.shared for this launch; negative: they do not fit in 63 bits. */
 typedef int64_t (*kdl_shared_bytes_fn)(const kdl_args* args, int64_t core_num);
+
+/* Cores from this number on have no blocks, and do nothing else: they need not be run. */
+typedef int64_t (*kdl_busy_cores_fn)(const kdl_args* args);
 
 /* Prints the text of location `location`, each `{}` replaced by the next of `count` values. */
 typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,

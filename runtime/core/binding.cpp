@@ -290,6 +290,12 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
       variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
     return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
   }
+  binding->busy_cores = core_num;
+  if (variant.busy_cores != nullptr) {
+    // The first one does what all would do before they find that they have no blocks.
+    const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding->args), 1);
+    binding->busy_cores = std::min(busy, core_num);
+  }
   return SizeWorkspace(device, binding);
 }
 

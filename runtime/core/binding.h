@@ -13,6 +13,7 @@ namespace kdl::runtime {
 struct Binding {
   Candidate candidate = {};
   std::int64_t core_num = 0;
+  std::int64_t busy_cores = 0;  // those of them that have something to do, at least 1
   std::vector<std::int64_t> dims;
   std::vector<kdl_tensor> tensors;  // by tensor parameter
   std::vector<kdl_memory> memories;

@@ -28,6 +28,7 @@ class LaunchOperation final : public Operation {
                 .tensor_count = static_cast<std::int32_t>(binding_.memories.size()),
                 .queue = queue.index(),
                 .core_num = binding_.core_num,
+                .busy_cores = binding_.busy_cores,
                 .instances = binding_.instances,
                 .workspace = nullptr,
                 .slice_bytes = binding_.slice_bytes,

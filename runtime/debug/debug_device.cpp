@@ -52,7 +52,7 @@ class DebugHooks final : public CoreHooks {
       : seed_(seed),
         scratch_bytes_(request.variant->scratch_bytes),
         workspace_bytes_(request.variant->footprint_bytes) {
-    const auto count = static_cast<std::uint64_t>(request.core_num);
+    const auto count = static_cast<std::uint64_t>(request.busy_cores);
     offset_ = Mix(seed) % count;
     factor_ = Mix(seed + 1) % count;
     while (std::gcd(factor_, count) != 1) factor_ = (factor_ + 1) % count;

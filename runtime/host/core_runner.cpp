@@ -104,8 +104,8 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
 }
 
 Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
-  const auto most = std::min<std::int64_t>(
-      {pool.workers(), workers, request_.core_num, std::max<std::int64_t>(request_.instances, 1)});
+  const auto most = std::min<std::int64_t>({pool.workers(), workers, request_.busy_cores,
+                                            std::max<std::int64_t>(request_.instances, 1)});
   workers = static_cast<int>(most);
   ScratchPool::Block block;
   KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &block));
@@ -114,7 +114,7 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
   }
   workers_ = workers;
   // Enough pieces that no worker waits long for another.
-  chunk_ = std::max<std::int64_t>(1, request_.core_num / (std::int64_t{workers} * 8));
+  chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
   const std::function<void(int)> work = [this](int worker) { Work(worker); };
   do {
     DealShares();
@@ -127,8 +127,8 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
 
 // Neighbouring cores to one worker.
 void CoreRunner::DealShares() {
-  const std::int64_t least = request_.core_num / workers_;
-  const std::int64_t longer = request_.core_num % workers_;
+  const std::int64_t least = request_.busy_cores / workers_;
+  const std::int64_t longer = request_.busy_cores % workers_;
   std::int64_t begin = 0;
   for (std::int64_t w = 0; w < workers_; ++w) {
     const std::int64_t end = begin + least + (w < longer ? 1 : 0);
@@ -155,7 +155,7 @@ void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
     const std::int64_t end = std::min(begin + chunk_, share->end);
     for (std::int64_t at = begin; at < end; ++at) {
       if (stopped()) return;
-      RunCore(core, worker, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.core_num));
+      RunCore(core, worker, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.busy_cores));
     }
   }
 }

@@ -30,7 +30,7 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunStore(Core& core, Activation& here, const Instruction& instruction);
 void RunCheck(Core& core, Activation& here, const Instruction& instruction);
 void RunAlignGap(Core& core, Activation& here, const Instruction& instruction);
-void RunPrefetch(Core& core, Activation& here, const Instruction& instruction);
+void RunHint(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferNew(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction);

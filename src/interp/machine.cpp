@@ -282,8 +282,9 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunCheck;
     case OpKind::AlignGap:
       return &RunAlignGap;
+    case OpKind::BusyCores:
     case OpKind::Prefetch:
-      return &RunPrefetch;
+      return &RunHint;
     case OpKind::BufferNew:
       return &RunBufferNew;
     case OpKind::BufferLoad:

@@ -192,7 +192,7 @@ void RunStore(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 /// A hint has no meaning here.
-void RunPrefetch(Core&, Activation&, const Instruction&) {}
+void RunHint(Core&, Activation&, const Instruction&) {}
 
 void RunCheck(Core& core, Activation& here, const Instruction& instruction) {
   auto index = static_cast<int64_t>(here.scalar(instruction.operands[0]));

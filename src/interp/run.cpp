@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interp/machine.h"
+#include "ir/busy_cores.h"
 #include "ir/ring.h"
 #include "support/check.h"
 
@@ -98,8 +99,32 @@ class CoreOrder {
   uint64_t step_ = 1;
 };
 
-std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, int64_t core_num) {
-  for (int64_t core = 0; core < core_num; ++core) {
+/// The cores from this number on have no blocks and do nothing else. Never 0: the first core does what all would do before
+/// they find that they have no blocks.
+int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t core_num) {
+  SizeTable table;
+  std::vector<Size> counts;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() == ir::OpKind::BusyCores) counts.push_back(op->attr<ir::AttrKey::Size>());
+  });
+  if (counts.empty()) {
+    auto extent = [&](const ir::Op* spmd, size_t b) {
+      return kernel.axis(spmd->region()->param(b)->type()->axes[0]).extent;
+    };
+    std::optional<std::vector<Size>> most = ir::MostBlocks(kernel, table, extent);
+    if (!most) return core_num;
+    counts = std::move(*most);
+  }
+  int64_t busy = 1;
+  for (Size count : counts) {
+    busy = std::max(busy, EvaluateChecked(count, sizes.AsSymbols()).value_or(core_num));
+  }
+  return std::min(busy, core_num);
+}
+
+std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, int64_t core_num,
+                               int64_t busy_cores) {
+  for (int64_t core = 0; core < busy_cores; ++core) {
     Machine machine(image, {core, core_num, nullptr});
     params.ApplyTo(machine);
     machine.RunToEnd();
@@ -110,13 +135,13 @@ std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, in
 }
 
 std::optional<Trap> RunInterleaved(const Image& image, const BoundParams& params, int64_t core_num,
-                                   uint64_t seed) {
+                                   int64_t busy_cores, uint64_t seed) {
   std::mt19937_64 random(seed);
-  CoreOrder order(core_num, random);
+  CoreOrder order(busy_cores, random);
   std::vector<Machine> machines;
   int64_t started = 0;
-  while (started < core_num || !machines.empty()) {
-    while (started < core_num && machines.size() < kCoresInFlight) {
+  while (started < busy_cores || !machines.empty()) {
+    while (started < busy_cores && machines.size() < kCoresInFlight) {
       machines.emplace_back(image, CoreFacts{order.At(started++), core_num, nullptr});
       params.ApplyTo(machines.back());
     }
@@ -163,8 +188,9 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   Result<Image> image = Prepare(module, kernel, sizes->AsSymbols());
   if (!image.ok()) return image.failure();
   DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));
-  return options.seed == 0 ? RunInOrder(*image, *params, core_num)
-                           : RunInterleaved(*image, *params, core_num, options.seed);
+  int64_t busy = BusyCores(kernel, *sizes, core_num);
+  return options.seed == 0 ? RunInOrder(*image, *params, core_num, busy)
+                           : RunInterleaved(*image, *params, core_num, busy, options.seed);
 }
 
 FnResult RunFn(const ir::Module& module, const ir::Function& fn,

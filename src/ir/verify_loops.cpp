@@ -143,10 +143,13 @@ std::string TransposeFault(const Op& op, const Module&) {
   return equal ? "" : "rows and results differ in type";
 }
 
+std::string NoTypes(const Op&, const Module&) { return ""; }
+
 constexpr TypeRule kRules[] = {
     {OpKind::Nest, &NestFault},
     {OpKind::Element, &ElementFault},
     {OpKind::Check, &CheckFault},
+    {OpKind::BusyCores, &NoTypes},
     {OpKind::BufferNew, &BufferNewFault},
     {OpKind::BufferLoad, &BufferLoadFault},
     {OpKind::BufferStore, &BufferStoreFault},

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <vector>
 
+#include "ir/busy_cores.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/passes.h"
@@ -18,6 +21,8 @@
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores.
+//
+// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
 //
 // All of it is exact for every lo and hi: where lo may be negative, hi - lo is taken as a u64.
 
@@ -144,6 +149,8 @@ class Dealer {
   Dealer(ir::Module& module, ir::Function& kernel, const ir::TargetFacts& facts)
       : kernel_(kernel), facts_(facts), order_(kernel), builder_(module) {}
 
+  /// Says how many cores may get blocks; before anything is dealt.
+  void StateBusyCores();
   void Spmd(Op* op);
   void For(Op* op);
 
@@ -259,6 +266,22 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
   return sizes;
 }
 
+void Dealer::StateBusyCores() {
+  SizeTable& sizes = builder_.types().sizes();
+  auto least = [&](const Op* op, size_t b) {
+    return sizes.Constant(Granule(op, op->region()->param(b)));  // BlockSizes goes no lower
+  };
+  std::optional<std::vector<Size>> most = ir::MostBlocks(kernel_, sizes, least);
+  if (!most) return;
+  builder_.SetInsertionPoint(kernel_.body->first());
+  builder_.set_loc(kernel_.loc);
+  for (size_t i = 0; i < most->size(); ++i) {
+    bool known = std::find(most->begin(), most->begin() + i, (*most)[i]) != most->begin() + i;
+    if (!known)
+      builder_.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<ir::AttrKey::Size>((*most)[i])});
+  }
+}
+
 void Dealer::Spmd(Op* op) {
   const std::vector<Value*> binders = op->region()->params();
   builder_.SetInsertionPoint(op);
@@ -322,6 +345,7 @@ void Dealer::For(Op* op) {
 void RunDeal(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "deal runs for a target");
   Dealer dealer(context.module, kernel, *context.facts);
+  dealer.StateBusyCores();
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
 }

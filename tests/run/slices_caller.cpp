@@ -2,6 +2,7 @@
 // poisoned, behind it all but the core's own slice must still be. SHARED CORES SPEC
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -78,6 +79,8 @@ std::vector<float> Result(const kdl::Tensor& y) {
 std::string Check(const kdl_image& image, std::int64_t cores, const char* spec) {
   constexpr std::int64_t kRows = 201;
   constexpr std::int64_t kColumns = 77;
+  constexpr std::int64_t kBlocks =
+      26 * 5;  // of 8 rows by 16 columns; further cores need not be run
   kdl::Context context;
   context.Register(std::array<const kdl_image*, 2>{&image, nullptr}.data());
   const kdl::Device device = context.Select(spec);
@@ -99,7 +102,7 @@ std::string Check(const kdl_image& image, std::int64_t cores, const char* spec) 
   kdl::Workspace workspace(device, "slices");
   workspace.Reserve(1, g_bytes);
   device.queue().Launch(name.c_str(), cores, {x, y}, {}, nullptr, workspace).Wait();
-  if (g_calls < cores)
+  if (g_calls < std::min(cores, kBlocks))
     return std::to_string(g_calls) + " calls for " + std::to_string(cores) + " cores";
   const std::vector<float> result = Result(y);
   for (std::int64_t at = 0; at < kRows * kColumns; ++at) {

@@ -37,7 +37,9 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);
   EmitLaunchCheck(module, abi, kernel, from.context().names, code);
+  EmitBusyCores(module, abi, kernel, from.context().names, code);
   SetProcessor(module, code.entry, *source.facts);
+  if (!code.busy_cores.empty()) SetProcessor(module, code.busy_cores, *source.facts);
   if (!code.check.empty()) SetProcessor(module, code.check, *source.facts);
   for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.facts);
 }

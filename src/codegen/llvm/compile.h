@@ -35,6 +35,7 @@ struct KernelCode {
   const ir::TargetFacts* facts = nullptr;  ///< of the processor that it is for
   std::string entry;                       ///< symbol of the kernel_fn
   std::string check;                       ///< symbol of the check_fn; empty: none is needed
+  std::string busy_cores;                  ///< symbol of the busy_cores_fn; empty: there is none
   std::vector<std::string> stages;         ///< symbols of what starts each stage's coroutine
   int64_t scratch_bytes = 0;               ///< the coroutines' frames too, once they are split
   std::vector<TrapLocation> locations;

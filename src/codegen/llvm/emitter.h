@@ -184,6 +184,14 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again);
 /// Runs the kernel's stages in turn until all have ended.
 void RunStages(Emitter& emitter);
 
+/// The sizes, from emitter.args.
+void ReadDims(Emitter& emitter);
+
+// busy_cores.cpp
+/// Makes the busy_cores_fn where the kernel says how many blocks there are.
+void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                   Names& names, KernelCode& code);
+
 // launch_check.cpp
 /// Makes the check_fn where a parameter has a dimension that is an expression.
 void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,

@@ -62,23 +62,6 @@ void ReadCore(Emitter& emitter) {
   emitter.trap = FieldAddress(emitter, type, core, kdl_core_fields::trap);
 }
 
-void ReadDims(Emitter& emitter) {
-  if (emitter.kernel.dims.empty()) return;
-  auto& builder = emitter.builder;
-  llvm::Value* dims =
-      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::dims, "dims");
-  for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
-    Name name = emitter.kernel.dims[i];
-    auto* load = builder.CreateLoad(
-        builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), dims, i),
-        name.text());
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                      llvm::MDNode::get(emitter.context(), {}));
-    emitter.dims[name] = load;
-    emitter.Set(emitter.kernel.dim_value(i), load);
-  }
-}
-
 void ReadScalars(Emitter& emitter) {
   auto& builder = emitter.builder;
   llvm::Value* scalars = nullptr;
@@ -114,6 +97,23 @@ void FenceReturns(Emitter& emitter) {
 }
 
 }  // namespace
+
+void ReadDims(Emitter& emitter) {
+  if (emitter.kernel.dims.empty()) return;
+  auto& builder = emitter.builder;
+  llvm::Value* dims =
+      LoadField(emitter, emitter.abi.kdl_args, emitter.args, kdl_args_fields::dims, "dims");
+  for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
+    Name name = emitter.kernel.dims[i];
+    auto* load = builder.CreateLoad(
+        builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), dims, i),
+        name.text());
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(emitter.context(), {}));
+    emitter.dims[name] = load;
+    emitter.Set(emitter.kernel.dim_value(i), load);
+  }
+}
 
 void EmitPrologue(Emitter& emitter) {
   ReadCore(emitter);

@@ -205,6 +205,7 @@ class ImageBuilder {
     }
     if (is_host || code.facts != codes_[0].facts)
       record.Set(F::features, static_cast<int64_t>(code.facts->required_features));
+    if (!code.busy_cores.empty()) record.Set(F::busy_cores, FunctionNamed(code.busy_cores));
     if (!code.check.empty()) record.Set(F::check, FunctionNamed(code.check));
     return record.Set(F::symbol, Text(symbol))
         .Set(F::constants, Text(ConstantsText(kernel)))

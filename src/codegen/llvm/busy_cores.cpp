@@ -1,0 +1,69 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "kdl/kernel_abi.h"
+#include "support/size.h"
+
+// int64_t BUSY_CORES(const kdl_args* args): the largest of the kernel's numbers of blocks; INT64_MAX where one leaves
+// 64 bits.
+
+namespace kdl::codegen {
+
+namespace {
+
+std::vector<Size> BlockCounts(const ir::Function& kernel) {
+  std::vector<Size> counts;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() == ir::OpKind::BusyCores) counts.push_back(op->attr<ir::AttrKey::Size>());
+  });
+  return counts;
+}
+
+/// The size; `overflow` collects whether an operation left 64 bits.
+llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow) {
+  auto& builder = emitter.builder;
+  if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol)
+    return EmitSize(emitter, size);
+  llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
+  llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
+  if (size->kind == SizeKind::FloorDiv) return EmitFloorDivide(emitter, lhs, rhs, true);
+  auto id = size->kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
+            : size->kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
+                                          : llvm::Intrinsic::smul_with_overflow;
+  llvm::Value* pair = builder.CreateBinaryIntrinsic(id, lhs, rhs);
+  overflow = builder.CreateOr(overflow, builder.CreateExtractValue(pair, 1));
+  return builder.CreateExtractValue(pair, 0);
+}
+
+}  // namespace
+
+void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                   Names& names, KernelCode& code) {
+  std::vector<Size> counts = BlockCounts(kernel);
+  if (counts.empty()) return;
+  code.busy_cores = code.entry + ".busy_cores";
+  Emitter emitter(module, abi, kernel, code, names);
+  auto& builder = emitter.builder;
+  auto* type = llvm::FunctionType::get(builder.getInt64Ty(),
+                                       {llvm::PointerType::get(emitter.context(), 0)}, false);
+  emitter.function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, code.busy_cores, module);
+  emitter.function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  emitter.function->addFnAttr(llvm::Attribute::NoUnwind);
+  emitter.args = emitter.function->getArg(0);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  ReadDims(emitter);
+  llvm::Value* most = builder.getInt64(0);
+  llvm::Value* overflow = builder.getFalse();
+  for (Size count : counts) {
+    llvm::Value* value = EmitSaturating(emitter, count, overflow);
+    most = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, value);
+  }
+  builder.CreateRet(builder.CreateSelect(overflow, builder.getInt64(INT64_MAX), most));
+}
+
+}  // namespace kdl::codegen

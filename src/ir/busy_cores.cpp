@@ -1,0 +1,107 @@
+#include "ir/busy_cores.h"
+
+#include <algorithm>
+
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// The value as a size over the kernel's dims; null where it is none.
+Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
+  const Op* op = value->def();
+  if (!op) {
+    for (size_t i = 0; i < kernel.dims.size(); ++i) {
+      if (kernel.dim_value(i) == value) return sizes.Symbol(kernel.dims[i]);
+    }
+    return nullptr;
+  }
+  auto binary = [&](SizeKind kind) -> Size {
+    Size lhs = SizeOfValue(kernel, sizes, op->operand(0));
+    Size rhs = lhs ? SizeOfValue(kernel, sizes, op->operand(1)) : nullptr;
+    return rhs ? sizes.Binary(kind, lhs, rhs) : nullptr;
+  };
+  switch (op->kind()) {
+    case OpKind::Const:
+      return sizes.Constant(op->attr<AttrKey::Bits>());
+    case OpKind::SizeOf:
+      return op->attr<AttrKey::Size>();
+    case OpKind::Add:
+      return binary(SizeKind::Add);
+    case OpKind::Sub:
+      return binary(SizeKind::Sub);
+    case OpKind::Mul:
+      return binary(SizeKind::Mul);
+    default:
+      return nullptr;
+  }
+}
+
+/// Ops that may stand outside of blocks: each core does the same, and nobody sees whether it did.
+bool IsRepeatable(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::CoreId:
+      return false;
+    case OpKind::Div:
+    case OpKind::Rem:
+    case OpKind::Call:
+    case OpKind::Load:
+    case OpKind::Check:
+    case OpKind::Pipe:
+    case OpKind::For:
+    case OpKind::Loop:
+    case OpKind::If:
+    case OpKind::Stage:
+    case OpKind::Yield:
+    case OpKind::Return:
+      return true;
+    default:
+      return op->info().has(kPure);
+  }
+}
+
+/// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop or branch.
+bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
+  for (const Op* op : *block) {
+    if (op->kind() == OpKind::Spmd) {
+      if (repeated) return false;
+      spmds.push_back(op);
+      continue;
+    }
+    if (!IsRepeatable(op)) return false;
+    bool inner = repeated || op->kind() != OpKind::Stage;
+    for (const Block* region : op->regions()) {
+      if (!Collect(region, inner, spmds)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& sizes,
+                                            const LeastLength& least_length) {
+  std::vector<const Op*> spmds;
+  if (!Collect(kernel.body, false, spmds)) return std::nullopt;
+  std::vector<Size> most;
+  for (const Op* spmd : spmds) {
+    Size blocks = sizes.Constant(1);
+    for (size_t b = 0; b < spmd->region()->params().size(); ++b) {
+      Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
+      Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
+      if (!lo || !hi) return std::nullopt;
+      Size count = sizes.Binary(SizeKind::Sub, hi, lo);
+      if (spmd->region()->param(b)->type()->kind == TypeKind::Blk) {
+        Size length = least_length(spmd, b);
+        Size up = sizes.Binary(SizeKind::Sub, length, sizes.Constant(1));
+        count = sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
+      }
+      blocks = sizes.Binary(SizeKind::Mul, blocks, count);
+    }
+    most.push_back(blocks);
+  }
+  return most;
+}
+
+}  // namespace kdl::ir
