@@ -1,7 +1,9 @@
 // What compiled programs count with: numbers of cores, sizes, steps of loops.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "kdl/errors.hpp"
@@ -65,6 +67,24 @@ class Extent {
   std::int64_t value_;
   bool is_valid_ = true;
 };
+
+// Puts the number in place of each `mark`.
+inline std::string Filled(std::string text, const std::string& mark, std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+    text.replace(at, mark.size(), digits);
+  return text;
+}
+
+// A `where` of the source: throws `message`, with the values of its sides for {index} and {bound}, where they do not compare
+// so.
+template <class Compare>
+void Require(std::int64_t left, Compare compare, std::int64_t right, const char* place,
+             const char* message) {
+  if (compare(left, right)) return;
+  throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: " +
+                                  Filled(Filled(message, "{index}", left), "{bound}", right));
+}
 
 // lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
 class Steps {

@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/element.h"
 #include "core/view.h"
@@ -38,6 +41,17 @@ std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   return text;
 }
 
+// The text with the trap's numbers in the place of {index} and {bound}, each of which it has at most once.
+std::string MessageText(std::string text, const kdl_trap& trap) {
+  const std::pair<std::string_view, std::int64_t> numbers[] = {{"{index}", trap.index},
+                                                               {"{bound}", trap.bound}};
+  for (const auto& [mark, number] : numbers) {
+    const std::size_t at = text.find(mark);
+    if (at != std::string::npos) text.replace(at, mark.size(), std::to_string(number));
+  }
+  return text;
+}
+
 std::string Expand(std::string_view text, const kdl_variant& variant, const kdl_trap& trap) {
   const kdl_location& location = variant.locations[trap.location];
   std::string out;
@@ -52,6 +66,7 @@ std::string Expand(std::string_view text, const kdl_variant& variant, const kdl_
     if (name == "dimension") out += Piece(location.dimension);
     if (name == "text")
       out += trap.code == KDL_TRAP_STUCK ? WaitsText(variant, trap) : location.text;
+    if (name == "message") out += MessageText(location.text, trap);
     text.remove_prefix(close + 1);
   }
   return out;

@@ -283,6 +283,7 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::AlignGap:
       return &RunAlignGap;
     case OpKind::BusyCores:
+    case OpKind::Require:
     case OpKind::Prefetch:
       return &RunHint;
     case OpKind::BufferNew:

@@ -33,11 +33,12 @@ std::string ToString(const ir::Loc& loc) {
 }
 
 std::string ToString(const Trap& trap) {
+  std::string text = trap.text.empty() ? QuotedText(*trap.op) : trap.text;
   return fmt::format(
       "{}: error: {}", ToString(trap.op->loc()),
       fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
                   fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
-                  fmt::arg("text", trap.text.empty() ? QuotedText(*trap.op) : trap.text)));
+                  fmt::arg("text", text), fmt::arg("message", text)));
 }
 
 }  // namespace kdl::interp

@@ -49,6 +49,7 @@ bool IsRepeatable(const Op* op) {
     case OpKind::Load:
     case OpKind::Check:
     case OpKind::Pipe:
+    case OpKind::Require:
     case OpKind::For:
     case OpKind::Loop:
     case OpKind::If:

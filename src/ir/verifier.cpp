@@ -227,6 +227,9 @@ void FunctionVerifier::CheckTile(const Value* value, const Op* op) {
 void FunctionVerifier::CheckSizes(const Op* op) {
   if (const Attr* size = op->FindAttr(AttrKey::Size))
     CheckSize(std::get<Size>(size->value), op, "the size");
+  for (AttrKey side : {AttrKey::Left, AttrKey::Right}) {
+    if (const Attr* size = op->FindAttr(side)) CheckSize(std::get<Size>(size->value), op, "a side");
+  }
   if (const Attr* attr = op->FindAttr(AttrKey::Access)) {
     for (const AccessDim& dim : std::get<Access>(attr->value).dims) {
       CheckSize(dim.offset, op, "an offset");

@@ -466,6 +466,10 @@ std::string DeviceCoresFault(const Op& op, const Module&) {
   return is_i64 ? "" : "the result is no i64";
 }
 
+std::string RequireFault(const Op& op, const Module&) {
+  return op.block()->parent() ? "it stands in a region" : "";
+}
+
 std::string MarkFault(const Op& op, const Module&) {
   return op.result()->type()->kind == TypeKind::Event ? "" : "the result is no event";
 }
@@ -551,6 +555,7 @@ constexpr TypeRule kRules[] = {
     {OpKind::HostLoad, &HostLoadFault},
     {OpKind::HostStore, &HostStoreFault},
     {OpKind::DeviceCores, &DeviceCoresFault},
+    {OpKind::Require, &RequireFault},
     {OpKind::Mark, &MarkFault},
     {OpKind::Launch, &LaunchFault},
     {OpKind::Workspace, &WorkspaceFault},

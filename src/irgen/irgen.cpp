@@ -41,6 +41,25 @@ ir::Direction DirectionOf(syntax::Direction direction) {
   KDL_UNREACHABLE();
 }
 
+ir::CompareKind CompareOf(syntax::BinaryOp op) {
+  switch (op) {
+    case syntax::BinaryOp::Eq:
+      return ir::CompareKind::Eq;
+    case syntax::BinaryOp::Ne:
+      return ir::CompareKind::Ne;
+    case syntax::BinaryOp::Lt:
+      return ir::CompareKind::Lt;
+    case syntax::BinaryOp::Le:
+      return ir::CompareKind::Le;
+    case syntax::BinaryOp::Gt:
+      return ir::CompareKind::Gt;
+    case syntax::BinaryOp::Ge:
+      return ir::CompareKind::Ge;
+    default:
+      KDL_UNREACHABLE("a `where` that is no comparison");
+  }
+}
+
 /// Generates functions on demand: a fn before its first caller, each once.
 class ModuleGen {
  public:
@@ -73,6 +92,7 @@ class ModuleGen {
   }
 
   void GenerateBody(const sema::CheckedFunction& checked);
+  static void GenRequirements(const sema::CheckedFunction& checked, FunctionGen& gen);
   void DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen);
   static void DropUnused(const ir::Block* block);
   static std::string SpecText(const sema::DeviceSpec& spec);
@@ -145,6 +165,18 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   }
 }
 
+/// The `where` clauses: what launches check.
+void ModuleGen::GenRequirements(const sema::CheckedFunction& checked, FunctionGen& gen) {
+  for (const sema::WhereInfo& where : checked.where) {
+    LocScope loc(gen, where.expr->span);
+    gen.builder.Create(ir::OpKind::Require, {}, {},
+                       {ir::MakeAttr<ir::AttrKey::Left>(where.lhs),
+                        ir::MakeAttr<ir::AttrKey::Compare>(CompareOf(where.op)),
+                        ir::MakeAttr<ir::AttrKey::Right>(where.rhs),
+                        ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(where.expr->span))});
+  }
+}
+
 void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   Name name = module_.context().names.Intern(checked.InstanceName());
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
@@ -163,6 +195,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
         {generic.entity->name, generic.values, generic.is_auto, generic.choices});
   }
   DeclareParams(checked, gen);
+  GenRequirements(checked, gen);
   bool returns = function.kind == ir::FunctionKind::Fn && checked.result.is_value();
   if (returns) function.results.push_back(ParamType(gen, checked.result));
   GenBlock(gen, *checked.item->body);

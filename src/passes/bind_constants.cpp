@@ -47,6 +47,10 @@ class Binder {
   void Bind(ir::Op* op) {
     for (ir::Value* result : op->results()) result->set_type(Bound(result->type()));
     if (op->kind() == ir::OpKind::SizeOf) return BindSize(op);
+    if (op->kind() == ir::OpKind::Require) {
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Left>(Bound(op->attr<ir::AttrKey::Left>())));
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Right>(Bound(op->attr<ir::AttrKey::Right>())));
+    }
     if (!op->HasAttr(ir::AttrKey::Access)) return;
     ir::Access access = op->attr<ir::AttrKey::Access>();
     for (ir::AccessDim& dim : access.dims) {

@@ -72,6 +72,8 @@ class Assignment {
       case OpKind::Broadcast:
       case OpKind::Iota:
         return Made(op, Unit::Either);
+      case OpKind::Require:
+        return Unit::Either;
       default: {
         bool tiles = std::any_of(op->results().begin(), op->results().end(), IsTileValue);
         bool free = op->info().has(ir::kPure) && !tiles && op->kind() != OpKind::Reduce;
@@ -192,6 +194,11 @@ class Cut {
     Block* old = module_.arena().Make<Block>();
     MoveOps(kernel_.body, old);
     b_.SetInsertionPoint(kernel_.body);
+    for (Op* op : *old) {
+      if (op->kind() != OpKind::Require) continue;  // a launch asks once
+      old->Remove(op);
+      kernel_.body->InsertBefore(op, nullptr);
+    }
     ir::Walk(old, [&](const Op* op) {
       for (const Block* region : op->regions()) {
         for (Value* param : region->params()) AddPipe(param);

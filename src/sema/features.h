@@ -18,8 +18,7 @@ enum class Feature {
 Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span,
                               std::string_view what = {});
 
-/// What a checked module says and no later phase obeys: `where` clauses get a warning, sizes that
-/// only they give an error.
-void ReportIgnored(const CheckedModule& module, DiagnosticEngine& diagnostics);
+/// Sizes that only `where` gives are an error.
+void ReportWhereSizes(const CheckedModule& module, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::sema

@@ -300,6 +300,8 @@ void CheckSignature(FunctionState& state) {
   BindBareSizes(state);
   BindEquations(state);
   for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
+  if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
+    ReportUnsupported(state.diagnostics, Feature::FnWhere, state.fn.item->where[0]->span);
   for (uint32_t i = 0; i < state.fn.item->where.size(); ++i) {
     CheckWhere(state, i, state.fn.item->where[i]);
   }

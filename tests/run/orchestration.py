@@ -45,6 +45,7 @@ CASES = [
     Case("samples/digits/digits.kdl", "classify", {"M": 13, "P": 64, "H": 32, "D": 10}),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}),
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 1000}, {"a": "2.0", "n": "1"}),  # against its `where`
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "2"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
@@ -183,11 +184,13 @@ def compare(project, case, target, cpp):
 
 
 def statement_lines(source):
-    """The lines on which statements of programs begin; each has one line here."""
+    """The lines on which statements of programs begin, each on one line here, and those of their `where` clauses."""
     lines, inside = [], False
     for number, line in enumerate(source.splitlines(), 1):
         if re.match(r"(export )?program ", line):
             inside = True
+            if " where " in line:
+                lines.append(number)
         elif line == "}":
             inside = False
         elif inside and re.match(r" +(let|spmd|for|if|\w+\[.*\] \+?=) ", line.replace("(", " ")):

@@ -167,6 +167,7 @@ constexpr std::string_view kVectors =
   %1 = const 16 : i64
   %2 = const 2.0 : f32
   %3 = splat %2 : vec<f32 x 16>
+  require {compare = le, left = 1, right = 2, text = "1 <= 2"}
   busy_cores 7
   %4 = lane_numbers : vec<i64 x 16>
   %5 = buffer_new : buffer<f32,[3,16]>

@@ -78,16 +78,18 @@ TEST_CASE("traps: stages that are stuck name every op at which one waits") {
 }
 
 TEST_CASE("traps: every code has words, filled in from the trap and its location") {
-  static constexpr kdl_location kLocations[] = {{"k.kdl", "x[i]", 3, 4, 0, 1}};
+  static constexpr kdl_location kLocations[] = {
+      {"k.kdl", "x[i]", 3, 4, 0, 1}, {"k.kdl", "N is {index}, M is {bound}", 3, 4, 0, 1}};
   kdl_variant variant = {};
   variant.locations = kLocations;
-  variant.location_count = 1;
+  variant.location_count = 2;
   const kdl_kernel kernel = {"k", &variant, 1, 0};
   const auto message = [&](std::int32_t code, std::int32_t location = 0) {
     return TrapMessage(kernel, variant, {code, location, 7, 5, {}});
   };
   CHECK(message(KDL_TRAP_INDEX) ==
         "k.kdl:3:4: error: index 7 is outside dimension 1 of size 5 in 'x[i]'");
+  CHECK(message(KDL_TRAP_SIZES, 1) == "k.kdl:3:4: error: N is 7, M is 5");
   CHECK(message(KDL_TRAP_DIVISION) == "k.kdl:3:4: error: division by zero in 'x[i]'");
 #define KDL_TRAP_CODE(ID, code, text)                                  \
   CHECK_MESSAGE(message(code).starts_with("k.kdl:3:4: error: "), #ID); \
@@ -95,7 +97,7 @@ TEST_CASE("traps: every code has words, filled in from the trap and its location
 #include "kdl/abi.def"
   // A kernel that says nonsense still gets an answer.
   CHECK(message(99).find("trap code 99") != std::string::npos);
-  CHECK(message(KDL_TRAP_INDEX, 1).find("unknown place 1") != std::string::npos);
+  CHECK(message(KDL_TRAP_INDEX, 2).find("unknown place 2") != std::string::npos);
   CHECK(message(KDL_TRAP_INDEX, -1).find("unknown place -1") != std::string::npos);
 }
 

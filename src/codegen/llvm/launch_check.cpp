@@ -6,14 +6,16 @@
 
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
+#include "ir/requirement.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
+#include "support/check.h"
 #include "support/names.h"
 #include "support/size.h"
 
 // int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): every tensor dimension that
-// is an expression over the sizes must have its value. Arithmetic that leaves 64 bits is a trap of
-// its own.
+// is an expression over the sizes must have its value, and every `where` must hold. Arithmetic that
+// leaves 64 bits is a trap of its own.
 
 namespace kdl::codegen {
 
@@ -24,6 +26,9 @@ bool IsDerived(Size size) {
 }
 
 bool NeedsCheck(const ir::Function& kernel) {
+  for (const ir::Op* op : *kernel.body) {
+    if (op->kind() == ir::OpKind::Require) return true;
+  }
   for (const ir::Param& param : kernel.params) {
     if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
     for (Size dim : param.value->type()->dims) {
@@ -33,26 +38,30 @@ bool NeedsCheck(const ir::Function& kernel) {
   return false;
 }
 
-TrapLocation PlaceOf(Emitter& emitter, Name text, int32_t code, int32_t dimension) {
+/// A trap without its code: what is checked, and where the source says it.
+TrapLocation PlaceOf(const ir::Loc& loc, Name text) {
   TrapLocation place;
-  place.file = emitter.kernel.loc.file;
-  place.line = emitter.kernel.loc.line;
-  place.column = emitter.kernel.loc.column;
+  place.file = loc.file;
+  place.line = loc.line;
+  place.column = loc.column;
   place.text = text;
-  place.code = code;
-  place.dimension = dimension;
   return place;
 }
 
-llvm::Value* EmitChecked(Emitter& emitter, Size size, Name text) {
+TrapLocation WithCode(TrapLocation place, kdl_trap_code code) {
+  place.code = code;
+  return place;
+}
+
+llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place) {
   auto& builder = emitter.builder;
   if (!IsDerived(size)) return EmitSize(emitter, size);
-  llvm::Value* lhs = EmitChecked(emitter, size->lhs, text);
-  llvm::Value* rhs = EmitChecked(emitter, size->rhs, text);
+  llvm::Value* lhs = EmitChecked(emitter, size->lhs, place);
+  llvm::Value* rhs = EmitChecked(emitter, size->rhs, place);
   llvm::Constant* zero = builder.getInt64(0);
   if (size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod) {
-    TrapUnless(emitter, builder.CreateICmpNE(rhs, zero),
-               PlaceOf(emitter, text, KDL_TRAP_DIVISION, -1), zero, zero);
+    TrapUnless(emitter, builder.CreateICmpNE(rhs, zero), WithCode(place, KDL_TRAP_DIVISION), zero,
+               zero);
     return size->kind == SizeKind::Mod ? EmitFloorModulo(emitter, lhs, rhs, true)
                                        : EmitFloorDivide(emitter, lhs, rhs, true);
   }
@@ -61,19 +70,49 @@ llvm::Value* EmitChecked(Emitter& emitter, Size size, Name text) {
                                           : llvm::Intrinsic::smul_with_overflow;
   llvm::Value* pair = builder.CreateBinaryIntrinsic(id, lhs, rhs);
   TrapUnless(emitter, builder.CreateNot(builder.CreateExtractValue(pair, 1)),
-             PlaceOf(emitter, text, KDL_TRAP_OVERFLOW, -1), zero, zero);
+             WithCode(place, KDL_TRAP_OVERFLOW), zero, zero);
   return builder.CreateExtractValue(pair, 0);
 }
 
 void CheckDimension(Emitter& emitter, llvm::Value* tensor, size_t d, Size size, Name text) {
   auto& builder = emitter.builder;
-  llvm::Value* expected = EmitChecked(emitter, size, text);
+  TrapLocation place = PlaceOf(emitter.kernel.loc, text);
+  llvm::Value* expected = EmitChecked(emitter, size, place);
   llvm::Value* sizes =
       FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::size);
   llvm::Value* found = builder.CreateLoad(
       builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), sizes, d));
-  TrapUnless(emitter, builder.CreateICmpEQ(found, expected),
-             PlaceOf(emitter, text, KDL_TRAP_CONDITION, static_cast<int32_t>(d)), found, expected);
+  place.dimension = static_cast<int32_t>(d);
+  TrapUnless(emitter, builder.CreateICmpEQ(found, expected), WithCode(place, KDL_TRAP_CONDITION),
+             found, expected);
+}
+
+llvm::CmpInst::Predicate PredicateOf(ir::CompareKind compare) {
+  switch (compare) {
+    case ir::CompareKind::Eq:
+      return llvm::CmpInst::ICMP_EQ;
+    case ir::CompareKind::Ne:
+      return llvm::CmpInst::ICMP_NE;
+    case ir::CompareKind::Lt:
+      return llvm::CmpInst::ICMP_SLT;
+    case ir::CompareKind::Le:
+      return llvm::CmpInst::ICMP_SLE;
+    case ir::CompareKind::Gt:
+      return llvm::CmpInst::ICMP_SGT;
+    case ir::CompareKind::Ge:
+      return llvm::CmpInst::ICMP_SGE;
+  }
+  KDL_UNREACHABLE("comparison {}", static_cast<int>(compare));
+}
+
+void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
+  TrapLocation place = PlaceOf(op->loc(), op->attr<ir::AttrKey::Text>());
+  llvm::Value* left = EmitChecked(emitter, op->attr<ir::AttrKey::Left>(), place);
+  llvm::Value* right = EmitChecked(emitter, op->attr<ir::AttrKey::Right>(), place);
+  llvm::Value* holds =
+      emitter.builder.CreateICmp(PredicateOf(op->attr<ir::AttrKey::Compare>()), left, right);
+  place.text = names.Intern(ir::RequirementTemplate(emitter.kernel, op));
+  TrapUnless(emitter, holds, WithCode(place, KDL_TRAP_SIZES), left, right);
 }
 
 void DeclareCheck(Emitter& emitter) {
@@ -116,6 +155,9 @@ void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Functi
                                            ToString(type->dims[d])));
       CheckDimension(emitter, tensor, d, type->dims[d], text);
     }
+  }
+  for (const ir::Op* op : *kernel.body) {
+    if (op->kind() == ir::OpKind::Require) CheckRequirement(emitter, op, names);
   }
   builder.CreateRet(builder.getInt32(0));
   FinishTraps(emitter);

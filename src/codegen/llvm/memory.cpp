@@ -253,6 +253,7 @@ std::vector<EmitRow> MemoryRows() {
           {ir::OpKind::Prefetch, EmitPrefetch},
           {ir::OpKind::AlignGap, EmitAlignGap},
           {ir::OpKind::BusyCores, [](Emitter&, ir::Op*) {}},
+          {ir::OpKind::Require, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::BufferNew, EmitBufferNew},
           {ir::OpKind::BufferLoad, EmitBufferLoad},
           {ir::OpKind::BufferStore, EmitBufferStore}};

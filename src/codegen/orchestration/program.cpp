@@ -20,6 +20,7 @@
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/requirement.h"
 #include "ir/type.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -236,6 +237,8 @@ class ProgramPrinter {
         return writer_.Line(variables_.at(op->operand(0)) + " = {};");
       case OpKind::Transfer:
         return PrintTransfer(op);
+      case OpKind::Require:
+        return PrintRequire(op);
       case OpKind::HostLoad:
         return PrintHostLoad(op);
       case OpKind::HostStore:
@@ -324,6 +327,20 @@ class ProgramPrinter {
     writer_.List(fmt::format("auto [{}, {}] = {}.Transfer(", tensor, event,
                              QueueText(device, op->attr<AttrKey::Queue>())),
                  items, ");" + Place(op));
+  }
+
+  void PrintRequire(const Op* op) {
+    static constexpr std::string_view kCompares[] = {"equal_to",   "not_equal_to", "less",
+                                                     "less_equal", "greater",      "greater_equal"};
+    auto side = [&](Size size) {
+      return SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, op->loc());
+    };
+    auto compare = static_cast<size_t>(op->attr<AttrKey::Compare>());
+    writer_.List("kdl::Require(",
+                 {side(op->attr<AttrKey::Left>()), fmt::format("std::{}<>()", kCompares[compare]),
+                  side(op->attr<AttrKey::Right>()), FailurePlace(op),
+                  Quoted(ir::RequirementTemplate(function_, op))},
+                 ");");
   }
 
   /// `{i, j}`, the events that are waited for, the place and the access as written.

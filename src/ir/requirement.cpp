@@ -1,0 +1,80 @@
+#include "ir/requirement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/type.h"
+
+namespace kdl::ir {
+
+namespace {
+
+void CollectSymbols(Size size, std::vector<Name>& symbols) {
+  if (IsConstant(size)) return;
+  if (size->kind == SizeKind::Symbol) {
+    if (std::find(symbols.begin(), symbols.end(), size->symbol) == symbols.end())
+      symbols.push_back(size->symbol);
+    return;
+  }
+  CollectSymbols(size->lhs, symbols);
+  CollectSymbols(size->rhs, symbols);
+}
+
+/// `dimension 1 of x`, where the size name stands alone: tensors that are read come first, as for the caller. Empty for
+/// what is no dimension.
+std::string SourceOf(const Function& function, Name symbol) {
+  for (bool out : {false, true}) {
+    for (const Param& param : function.params) {
+      Type type = param.value->type();
+      if (type->kind != TypeKind::Tensor || (param.direction == Direction::Out) != out) continue;
+      for (size_t d = 0; d < type->dims.size(); ++d) {
+        Size dim = type->dims[d];
+        if (dim->kind == SizeKind::Symbol && dim->symbol == symbol)
+          return fmt::format("dimension {} of {}", d, param.value->name().text());
+      }
+    }
+  }
+  return "";
+}
+
+/// `N is 21 (dimension 0 of x)`, `(2*H) is 20 (H is dimension 0 of y)`; of a constant that was a name, `the other side is 8`.
+std::string SideText(const Function& function, Size side, std::string_view value) {
+  if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
+  std::vector<Name> symbols;
+  CollectSymbols(side, symbols);
+  std::string sources;
+  for (Name symbol : symbols) {
+    std::string source = SourceOf(function, symbol);
+    if (source.empty()) continue;
+    if (!sources.empty()) sources += ", ";
+    if (side->kind != SizeKind::Symbol) sources += fmt::format("{} is ", symbol.text());
+    sources += source;
+  }
+  std::string text = fmt::format("{} is {}", ToString(side), value);
+  return sources.empty() ? text : fmt::format("{} ({})", text, sources);
+}
+
+}  // namespace
+
+std::string RequirementMessage(const Function& function, const Op* require, std::string_view left,
+                               std::string_view right) {
+  std::string_view text = require->attr<AttrKey::Text>().text();
+  std::string sides;
+  auto add = [&](Size side, std::string_view value) {
+    if (IsConstant(side) && text.find(ToString(side)) != text.npos) return;
+    if (!sides.empty()) sides += ", ";
+    sides += SideText(function, side, value);
+  };
+  add(require->attr<AttrKey::Left>(), left);
+  add(require->attr<AttrKey::Right>(), right);
+  if (sides.empty()) return fmt::format("'{}' does not hold", text);
+  return fmt::format("'{}' does not hold: {}", text, sides);
+}
+
+std::string RequirementTemplate(const Function& function, const Op* require) {
+  return RequirementMessage(function, require, "{index}", "{bound}");
+}
+
+}  // namespace kdl::ir
