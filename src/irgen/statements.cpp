@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "irgen/function_gen.h"
 #include "support/check.h"
 
@@ -60,7 +62,29 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 
-/// A trap where `range c in C max 8192;` meets a larger C.
+/// Behind what the function asks of its sizes.
+void InsertAtRequirements(FunctionGen& gen) {
+  for (ir::Op* op : *gen.function.body) {
+    if (op->kind() != ir::OpKind::Require) return gen.builder.SetInsertionPoint(op);
+  }
+  gen.builder.SetInsertionPoint(gen.function.body);
+}
+
+/// A launch is refused whose C is larger than `range c in C max 8192;` says.
+void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
+  ir::Block* here = gen.builder.block();
+  InsertAtRequirements(gen);
+  std::string text = fmt::format("{} <= {}", ToString(domain), ToString(most));
+  gen.builder.Create(
+      ir::OpKind::Require, {}, {},
+      {ir::MakeAttr<ir::AttrKey::Left>(domain),
+       ir::MakeAttr<ir::AttrKey::Compare>(ir::CompareKind::Le),
+       ir::MakeAttr<ir::AttrKey::Right>(most),
+       ir::MakeAttr<ir::AttrKey::Text>(gen.builder.module().context().names.Intern(text))});
+  gen.builder.SetInsertionPoint(here);
+}
+
+/// A trap where it meets a number that is no size and larger.
 void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
   Value* bound = gen.builder.Binary(ir::OpKind::Add, GenSize(gen, most), gen.builder.I64(1));
   gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
@@ -75,7 +99,12 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   Size domain = entity->range.domain;
   Value* size =
       domain ? GenSize(gen, domain) : gen.builder.Cast(GenExpr(gen, range.extent), Scalar::I64);
-  if (range.max) CheckRangeFits(gen, range, size, entity->range.extent);
+  bool is_launched = gen.function.kind != ir::FunctionKind::Fn;
+  if (range.max && domain && is_launched) {
+    RequireRangeFits(gen, domain, entity->range.extent);
+  } else if (range.max) {
+    CheckRangeFits(gen, range, size, entity->range.extent);
+  }
   Value* blk =
       gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
   SetName(blk, entity->name);
