@@ -225,9 +225,9 @@ kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* func
                                       int64_t core_num, const kdl_arg* args, int32_t arg_count,
                                       int64_t* bytes);
 
-/* The same in two numbers, for callers that keep a workspace from launch to launch: the slices that
- * a launch on `core_num` cores has (KDL_CORES_AUTO as there; 0 where core_num is no number of cores),
- * and the bytes of a slice: the most that any variant of the function takes which the device may
+/* The same in two numbers, for callers that keep a workspace from launch to launch: the most slices
+ * that a launch on `core_num` cores has (KDL_CORES_AUTO as there; 0 where core_num is no number of
+ * cores; fewer are taken where fewer cores have blocks), and the bytes of a slice: the most that any variant of the function takes which the device may
  * run. What a launch's cores share comes on top. */
 int64_t kdl_device_instances(const kdl_device* device, int64_t core_num);
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device, int64_t* bytes);

@@ -35,7 +35,7 @@ class Device {
   }
   // As many cores as it holds at once.
   std::int64_t cores() const { return facts().cores; }
-  // The slices of workspace of a launch on `core_num` cores: as many as run at once.
+  // The most slices of workspace that a launch on `core_num` cores has: as many as run at once.
   std::int64_t Instances(CoreNum core_num) const {
     const bool is_number = !core_num.is_computed || core_num.number != KDL_CORES_AUTO;
     return is_number ? kdl_device_instances(device_, core_num.number) : 0;

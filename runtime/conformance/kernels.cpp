@@ -47,6 +47,7 @@ struct Extra {
   std::uint32_t flags = 0;
   kdl_check_fn check = nullptr;
   kdl_shared_bytes_fn shared_bytes = nullptr;
+  kdl_busy_cores_fn busy_cores = nullptr;
 };
 
 template <int kParams, int kDims>
@@ -57,6 +58,7 @@ constexpr kdl_variant Variant(const char* symbol, kdl_kernel_fn entry,
   variant.entry = entry;
   variant.check = extra.check;
   variant.shared_bytes = extra.shared_bytes;
+  variant.busy_cores = extra.busy_cores;
   variant.symbol = symbol;
   variant.constants = extra.constants;
   variant.params = params;
@@ -400,6 +402,12 @@ std::int32_t Slices(const kdl_args* args, kdl_core* core) {
 constexpr kdl_variant kSlices[] = {
     Variant("slices", Slices, kI64InOut, kN, {.footprint_bytes = kSliceBytes})};
 
+std::int64_t FirstSize(const kdl_args* args) { return args->dims[0]; }
+
+constexpr kdl_variant kBusySlices[] = {
+    Variant("busy_slices", Slices, kI64InOut, kN,
+            {.footprint_bytes = kSliceBytes, .busy_cores = FirstSize})};
+
 // ---- print ----
 
 std::int32_t Print(const kdl_args* args, kdl_core* core) {
@@ -425,12 +433,15 @@ constexpr kdl_kernel Kernel(const char* name, const kdl_variant (&variants)[kVar
 }
 
 constexpr kdl_kernel kKernels[] = {
-    Kernel("saxpy", kSaxpy),       Kernel("mark", kMark),           Kernel("row_sums", kRowSums),
-    Kernel("matmul", kMatmul),     Kernel("quads", kQuads),         Kernel("halve", kHalve),
-    Kernel("scalars", kScalars),   Kernel("many", kMany),           Kernel("trap_at", kTrapAt),
-    Kernel("exchange", kExchange), Kernel("endless", kEndless),     Kernel("claim", kClaim),
-    Kernel("scratch", kScratch),   Kernel("workspace", kWorkspace), Kernel("slices", kSlices),
-    Kernel("print", kPrint)};
+    Kernel("saxpy", kSaxpy),           Kernel("mark", kMark),
+    Kernel("row_sums", kRowSums),      Kernel("matmul", kMatmul),
+    Kernel("quads", kQuads),           Kernel("halve", kHalve),
+    Kernel("scalars", kScalars),       Kernel("many", kMany),
+    Kernel("trap_at", kTrapAt),        Kernel("exchange", kExchange),
+    Kernel("endless", kEndless),       Kernel("claim", kClaim),
+    Kernel("scratch", kScratch),       Kernel("workspace", kWorkspace),
+    Kernel("slices", kSlices),         Kernel("print", kPrint),
+    Kernel("busy_slices", kBusySlices)};
 
 constexpr kdl_image kImage = {.size = sizeof(kdl_image),
                               .version = KDL_ABI_VERSION,

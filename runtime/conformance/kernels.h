@@ -18,14 +18,19 @@ namespace kdl::conformance {
 //   scalars(one of each element kind, y: out u64[N])    y[k] = the k-th slot, N at most 13
 //   many(x0 … x69: in i32[N], s0 … s9: i64, y: out i64[N])   y = x0 + … + x69 + s0 + … + s9
 //   trap_at(at: i64, y: inout i32[N])                   y = y + 1; traps at index `at`
-//   exchange(x: inout i64[N], y: out i64[N])            x[core_id] = core_id; sync; y[i] = x[(i +
-//   1) % N] endless(x: inout i64[N])                            waits at barriers until core 0
-//   traps at the third claim(y: inout i64[N])                              y[n] += 1 for n claimed
-//   from the launch's counter scratch(y: inout i64[N])                            y[core_id] = 1
-//   where its scratch was its own workspace(y: out i64[N])                            y[core_id] =
-//   core_id, through slice and shared slices(y: inout i64[N])     y[core_id] = its slot, with which
-//   it fills its slice print(x: in f32[N])                                 print("x is {}, N is {}",
-//   x, N) on core 0
+//   exchange(x: inout i64[N], y: out i64[N])            x[core_id] = core_id; sync;
+//                                                       y[i] = x[(i + 1) % N]
+//   endless(x: inout i64[N])                            waits at barriers until core 0 traps at the
+//                                                       third
+//   claim(y: inout i64[N])                              y[n] += 1 for n claimed from the launch's
+//                                                       counter
+//   scratch(y: inout i64[N])                            y[core_id] = 1 where its scratch was its own
+//   workspace(y: out i64[N])                            y[core_id] = core_id, through slice and
+//                                                       shared
+//   slices(y: inout i64[N])                             y[core_id] = its slot, with which it fills
+//                                                       its slice
+//   busy_slices(y: inout i64[N])                        the same, on cores below N alone
+//   print(x: in f32[N])                                 print("x is {}, N is {}", x, N) on core 0
 extern const kdl_image* const kImages[];
 
 }  // namespace kdl::conformance

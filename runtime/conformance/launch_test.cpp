@@ -1,5 +1,6 @@
 // Launches: numbers of cores, kinds of arguments, what cores are given, and that no bit depends on
 // how they are run.
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -260,6 +261,29 @@ CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
       if (is_written == (after[at] == kPoison)) wrong.push_back(at);
     }
     CHECK(wrong == std::vector<std::size_t>());
+  }
+}
+
+// Cores without blocks are not run, so they need no slices.
+CONFORMANCE_TEST(SlicesOnlyForBusyCores) {
+  constexpr std::int64_t kBusy = 3;
+  const kdl_function* kernel = nullptr;
+  Check(kdl_context_find_kernel(bench.context.get(), "busy_slices", &kernel));
+  for (const std::int64_t cores :
+       {std::int64_t{1}, std::int64_t{2}, kBusy, std::int64_t{1000}, INT64_MAX}) {
+    const std::int64_t busy = std::min(cores, kBusy);
+    const std::int64_t instances = bench.device.Instances(busy);
+    const Tensor slots = bench.Upload(std::vector<std::int64_t>(kBusy, -1), "slots");
+    const kdl_arg arg = Argument(slots).get();
+    std::int64_t bytes = 0;
+    Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, cores, &arg, 1, &bytes));
+    CHECK(bytes == instances * bench.device.Footprint("busy_slices"));
+    bench.queue.Launch("busy_slices", cores, {slots}).Wait();
+    const std::vector<std::int64_t> result = Bench::Download<std::int64_t>(slots);
+    for (std::int64_t core = 0; core < kBusy; ++core) {
+      const std::int64_t slot = result[static_cast<std::size_t>(core)];
+      CHECK((core < busy ? slot >= 0 && slot < instances : slot == -1));
+    }
   }
 }
 

@@ -250,7 +250,7 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
 
 Error SizeWorkspace(const Device& device, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
-  binding->instances = InstancesOf(device, binding->core_num);
+  binding->instances = InstancesOf(device, binding->busy_cores);
   binding->slice_bytes = SliceBytes(variant);
   if (variant.shared_bytes != nullptr) {
     binding->shared_bytes = variant.shared_bytes(&binding->args, binding->core_num);

@@ -34,8 +34,8 @@ struct Binding {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
-// The slices of workspace that a launch on `core_num` cores has: one for each core that may run at
-// once. 0 for what is no number of cores.
+// The slices of workspace that a launch has of which `core_num` cores are run: one for each that may
+// run at once. 0 for what is no number of cores.
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num);
 
 // From one slice of workspace to the next.

@@ -164,8 +164,8 @@ void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
   const auto index = static_cast<std::size_t>(core_id);
   if (has_barriers() && states_[index] == CoreState::kDone) return;
   core->core_id = core_id;
-  // Where there is a slice for each core, a core has its own one; else that of its worker.
-  core->slot = request_.instances >= request_.core_num ? core_id : worker;
+  // Where there is a slice for each core that is run, a core has its own one; else that of its worker.
+  core->slot = request_.instances >= request_.busy_cores ? core_id : worker;
   if (variant_.footprint_bytes > 0) {
     core->workspace = workspace_ + core->slot * request_.slice_bytes;
   }

@@ -207,6 +207,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
        "native code only: the interpreter has buffers of its own"},
       {"WorkspaceIsAllocatedOrGiven", "native code only: KIR has no workspace"},
       {"SlicesOfTheWorkspaceAreApart", "native code only: KIR has no workspace"},
+      {"SlicesOnlyForBusyCores", "native code only: KIR has no workspace"},
       {"Print", "KIR has no print"},
       {"ScalarsOfEveryKind", "KIR has no bits of two-byte floats"},
   };
