@@ -6,8 +6,8 @@ namespace bench {
 
 // Reduction to |r| <= ln 2 / 2 (4), polynomial (6), scaling (2), two limits (3: what is above is added under a mask).
 inline constexpr double kExpSlots = 15;
-// Square (1), both polynomials (13), |x| and its limit (2), exp, 1 - e / 8 (1), two choices (4).
-inline constexpr double kErfSlots = 21 + kExpSlots;
+// Both limits (2), square (1), two polynomials (10), quotient (3 where it is a vector of 512 bits), sum (2).
+inline constexpr double kErfSlots = 18;
 // The argument, the half, the sum, the product.
 inline constexpr double kGeluSlots = kErfSlots + 4;
 
