@@ -89,8 +89,7 @@ void BeginSpmdBlock(Frame& frame) {
 
 void YieldSpmd(Core& core, Frame& frame) {
   auto& state = std::get<SpmdState>(frame.control);
-  if (state.block_count - state.block <= core.facts.core_num) return core.frames.pop_back();
-  state.block += core.facts.core_num;
+  if (++state.block == state.end) return core.frames.pop_back();
   BeginSpmdBlock(frame);
 }
 
@@ -173,20 +172,24 @@ void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
 
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   SpmdState state;
-  state.block = core.facts.core_id;
+  int64_t total = 1;
   for (size_t b = 0; b < instruction.numbers.size(); ++b) {
     int64_t lo = ScalarAt(here, instruction, 2 * b);
     int64_t hi = ScalarAt(here, instruction, 2 * b + 1);
     int64_t extent = std::max<int64_t>(instruction.numbers[b], 1);
     uint64_t count = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(extent) + 1;
     state.counts.push_back(static_cast<int64_t>(count));
-    bool overflow =
-        __builtin_mul_overflow(state.block_count, state.counts.back(), &state.block_count);
+    bool overflow = __builtin_mul_overflow(total, state.counts.back(), &total);
     if (overflow || state.counts.back() < 0) {
       return core.Break(instruction, "has a domain of 2^63 blocks or more");
     }
   }
-  if (state.block >= state.block_count) return;
+  // As `deal` has it: all cores have as many blocks in a row, the first ones one more.
+  int64_t share = total / core.facts.core_num;
+  int64_t more = total % core.facts.core_num;
+  state.block = core.facts.core_id * share + std::min(core.facts.core_id, more);
+  state.end = state.block + share + (core.facts.core_id < more ? 1 : 0);
+  if (state.block == state.end) return;
   Frame& frame = Push(core, here, instruction, 0);
   frame.control = std::move(state);
   BeginSpmdBlock(frame);

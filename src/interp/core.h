@@ -61,11 +61,11 @@ struct LoopState {
   int64_t number = 0;
 };
 
-/// `spmd`: the block that this core runs, and how many there are.
+/// `spmd`: the block that this core runs, and where its blocks end.
 struct SpmdState {
   std::vector<int64_t> counts;  ///< blocks of each binder
   int64_t block = 0;
-  int64_t block_count = 1;
+  int64_t end = 0;
 };
 
 /// `nest` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in

@@ -1,21 +1,23 @@
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/busy_cores.h"
 #include "ir/views.h"
-#include "passes/analysis/axis_order.h"
+#include "passes/analysis/walks.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
 
-// deal: blocks become numbers. Core c of n takes the blocks c, c + n, c + 2n … of an spmd, numbered with the leftmost
-// binder outermost; a `for` over blocks walks their starts.
+// deal: blocks become numbers, and each core takes a run of them: neighbours share lines of memory, and what its processor
+// fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`
+// over blocks walks their starts.
 //
 //   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
-//                                                   loop %n in core_id .. %count step core_num {
+//                                                   %begin, %end = count * core_id / core_num, the next core's
+//                                                   loop %n in %begin .. %end step 1 {
 //                                                     %start = lo + n * extent
 //                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
@@ -97,77 +99,30 @@ class BlockRange {
   Scalar scalar_;
 };
 
-/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
-bool IsFree(const ir::Function& kernel, const Value* binder) {
-  if (binder->type()->kind != ir::TypeKind::Blk) return false;
-  ir::AxisId axis = binder->type()->axes[0];
-  auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
-  if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
-  bool free = true;
-  ir::Walk(kernel.body, [&](const Op* op) {
-    if (const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes)) {
-      const auto& axes = std::get<ir::AxisList>(folded->value);
-      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) free = false;
-    }
-    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
-                op->kind() == OpKind::BlkIndex;
-    if (asks && op->operand(0) == binder) free = false;
-  });
-  return free;
-}
-
-/// Which dimension of the stored tensors a binder walks, the outermost one; binders that none is stored along come last.
-size_t StoredDimension(Op* op, const Value* binder) {
-  size_t least = SIZE_MAX;
-  ir::Walk(op->region(), [&](Op* inner) {
-    auto store = ir::DynAs<ir::StoreOp>(inner);
-    if (!store) return;
-    ir::Access access = inner->attr<ir::AttrKey::Access>();
-    for (size_t d = 0; d < access.dims.size(); ++d) {
-      for (const ir::AccessTerm& term : access.dims[d].terms) {
-        if (store->index()[term.operand] == binder) least = std::min(least, d);
-      }
-    }
-  });
-  return least;
-}
-
-/// The binders' numbers in the order in which they are split for the cores. Cores that have whole rows of what they store
-/// stay out of each other's way: next to lines that one core writes, its processor fetches more than those.
-std::vector<size_t> SplitOrder(Op* op) {
-  const std::vector<Value*>& binders = op->region()->params();
-  std::vector<size_t> order(binders.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return StoredDimension(op, binders[a]) < StoredDimension(op, binders[b]);
-  });
-  return order;
-}
-
 class Dealer {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel, const ir::TargetFacts& facts)
-      : kernel_(kernel), facts_(facts), order_(kernel), builder_(module) {}
+  Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), builder_(module) {}
 
   /// Says how many cores may get blocks; before anything is dealt.
-  void StateBusyCores();
-  void Spmd(Op* op);
+  void StateBusyCores(const Walks& walks);
+  void Spmd(Op* op, const Walk& walk);
   void For(Op* op);
 
  private:
   int64_t ExtentOf(const Value* binder) const;
-  std::vector<Value*> BlockSizes(Op* op, Value* core_num);
+  int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
+    return std::min(walk.granule[b], ExtentOf(binder));
+  }
+  std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num);
   Value* CeilDiv(Value* a, Value* b);
+  std::pair<Value*, Value*> Share(Value* core, Value* total, Value* core_num);
   Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
-  int64_t Granule(const Op* op, const Value* binder) const;
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
   /// A name that says what the number is for: `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what);
   Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step);
 
   ir::Function& kernel_;
-  const ir::TargetFacts& facts_;
-  AxisOrder order_;
   ir::Builder builder_;
 };
 
@@ -219,23 +174,9 @@ Value* Dealer::CeilDiv(Value* a, Value* b) {
   return builder_.Binary(OpKind::Div, last, b);
 }
 
-/// Blocks shorter than this waste what a core does at once: two vectors along the axis that becomes vectors, a few rows
-/// along the others.
-int64_t Dealer::Granule(const Op* op, const Value* binder) const {
-  constexpr int64_t kRows = 8;
-  constexpr int64_t kElementBits = 32;
-  ir::AxisList axes;
-  for (const Value* param : op->region()->params()) {
-    if (param->type()->kind == ir::TypeKind::Blk) axes.push_back(param->type()->axes[0]);
-  }
-  bool is_last = order_.Sorted(axes).back() == binder->type()->axes[0];
-  int64_t granule = is_last ? 2 * facts_.vector_bits / kElementBits : kRows;
-  return std::min(granule, ExtentOf(binder));
-}
-
 /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
 /// allows where that gives every core work, down to a granule.
-std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
+std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num) {
   const std::vector<Value*>& binders = op->region()->params();
   std::vector<Value*> sizes;
   std::vector<Value*> counts;
@@ -246,11 +187,11 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
     counts.push_back(AtLeastOne(range.Count()));
     total = builder_.Binary(OpKind::Mul, total, counts[b]);
   }
-  for (size_t b : SplitOrder(op)) {
-    if (!IsFree(kernel_, binders[b]) || ExtentOf(binders[b]) == 1) continue;
+  for (size_t b : walk.order) {
+    if (!walk.free[b] || ExtentOf(binders[b]) == 1) continue;
     BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     Value* length = AtLeastOne(range.Length());
-    Value* granule = builder_.I64(Granule(op, binders[b]));
+    Value* granule = builder_.I64(LeastLength(walk, b, binders[b]));
     // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
     // (Numbers that overflow choose a poor size, but still one of 1 or more.)
     Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
@@ -266,10 +207,12 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, Value* core_num) {
   return sizes;
 }
 
-void Dealer::StateBusyCores() {
+void Dealer::StateBusyCores(const Walks& walks) {
   SizeTable& sizes = builder_.types().sizes();
   auto least = [&](const Op* op, size_t b) {
-    return sizes.Constant(Granule(op, op->region()->param(b)));  // BlockSizes goes no lower
+    auto of_op = [&](const auto& walk) { return walk.first == op; };
+    const Walk& walk = std::find_if(walks.begin(), walks.end(), of_op)->second;
+    return sizes.Constant(LeastLength(walk, b, op->region()->param(b)));
   };
   std::optional<std::vector<Size>> most = ir::MostBlocks(kernel_, sizes, least);
   if (!most) return;
@@ -282,14 +225,25 @@ void Dealer::StateBusyCores() {
   }
 }
 
-void Dealer::Spmd(Op* op) {
+/// The blocks of a core, of `total`: all cores have as many, the first ones one more.
+std::pair<Value*, Value*> Dealer::Share(Value* core, Value* total, Value* core_num) {
+  Value* share = builder_.Binary(OpKind::Div, total, core_num);
+  Value* more = builder_.Binary(OpKind::Rem, total, core_num);
+  Value* before = builder_.Binary(OpKind::Mul, core, share);
+  Value* begin = builder_.Binary(OpKind::Add, before, builder_.Binary(OpKind::Min, core, more));
+  Value* one_more = builder_.Binary(OpKind::Add, share, builder_.I64(1));
+  Value* own = builder_.Select(builder_.Binary(OpKind::Lt, core, more), one_more, share);
+  return {begin, builder_.Binary(OpKind::Add, begin, own)};
+}
+
+void Dealer::Spmd(Op* op, const Walk& walk) {
   const std::vector<Value*> binders = op->region()->params();
   builder_.SetInsertionPoint(op);
   builder_.set_loc(op->loc());
   ir::Type i64 = builder_.types().ScalarOf(Scalar::I64);
   Value* core_id = builder_.Make(OpKind::CoreId, {}, i64);
   Value* core_num = builder_.Make(OpKind::CoreNum, {}, i64);
-  std::vector<Value*> sizes = BlockSizes(op, core_num);
+  std::vector<Value*> sizes = BlockSizes(op, walk, core_num);
   std::vector<BlockRange> ranges;
   std::vector<Value*> counts;
   Value* total = nullptr;
@@ -299,13 +253,15 @@ void Dealer::Spmd(Op* op) {
     SetName(counts.back(), binders[b], "count");
     total = total ? builder_.Binary(OpKind::Mul, total, counts.back()) : counts.back();
   }
-  Op* loop = MakeLoop(op, core_id, total, core_num);
+  auto [begin, end] = Share(core_id, total, core_num);
+  Op* loop = MakeLoop(op, begin, end, builder_.I64(1));
 
   Value* rest = loop->region()->param(0);
   std::vector<Value*> numbers(binders.size());
-  for (size_t b = binders.size(); b-- > 0;) {
-    numbers[b] = b == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts[b]);
-    if (b > 0) rest = builder_.Binary(OpKind::Div, rest, counts[b]);
+  for (size_t at = binders.size(); at-- > 0;) {
+    size_t b = walk.order[at];
+    numbers[b] = at == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts[b]);
+    if (at > 0) rest = builder_.Binary(OpKind::Div, rest, counts[b]);
   }
   for (size_t b = 0; b < binders.size(); ++b) {
     Value* value = ranges[b].Start(numbers[b]);
@@ -344,10 +300,11 @@ void Dealer::For(Op* op) {
 
 void RunDeal(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "deal runs for a target");
-  Dealer dealer(context.module, kernel, *context.facts);
-  dealer.StateBusyCores();
+  Dealer dealer(context.module, kernel);
+  Walks walks = WalksOf(kernel, *context.facts);
+  dealer.StateBusyCores(walks);
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
-  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
+  for (const auto& [op, walk] : walks) dealer.Spmd(op, walk);
 }
 
 }  // namespace kdl::passes
