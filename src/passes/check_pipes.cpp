@@ -13,8 +13,8 @@
 #include "passes/passes.h"
 
 // check-pipes: every pipe has one stage that pushes and another that pops, as many tiles on each core whatever the sizes
-// are, and no stages wait for each other forever. What cannot be proven is the user's mistake. Raises the depth of pipes
-// that would block with less:
+// are, and no stages wait for each other forever. What cannot be proven is the user's mistake. Drops pipes that no stage
+// uses, and raises the depth of those that would block with less:
 //
 //   stage { push to %a ; push to %a ; push to %b }   stage { pop %b ; pop %a ; pop %a }     ->  %a = pipe {depth = 2}
 //
@@ -54,7 +54,13 @@ class PipeChecker {
   PipeChecker(PassContext& context, ir::Function& kernel) : context_(context), kernel_(kernel) {}
 
   void Run() {
-    for (Op* pipe : ir::PipesOf(kernel_)) FindJoint(pipe->result());
+    for (Op* pipe : ir::PipesOf(kernel_)) {
+      if (pipe->result()->uses().empty()) {
+        ir::Erase(pipe);  // it would take memory on every core
+      } else {
+        FindJoint(pipe->result());
+      }
+    }
     if (failed_ || joints_.empty()) return;
     for (Op* op : *kernel_.body) {
       if (op->kind() == ir::OpKind::Stage) stages_.push_back({op, TrafficOf(op->region())});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -169,11 +170,18 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
                 fmt::format("the reference image of module '{}' has no kernel '{}'",
                             request.image->module, symbol));
   }
-  Result<std::optional<interp::Trap>> run =
-      interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                        {static_cast<uint64_t>(device.seed)});
-  if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
-  return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
+  // The runtime calls across a C interface, which no exception may cross.
+  try {
+    Result<std::optional<interp::Trap>> run =
+        interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
+                          {static_cast<uint64_t>(device.seed)});
+    if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
+    return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY,
+                fmt::format("launch of '{}': its tiles and pipes need more memory than there is",
+                            kernel->base_name()));
+  }
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
