@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -7,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/ring.h"
 #include "ir/views.h"
+#include "passes/analysis/pipe_ends.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -69,7 +72,8 @@ class Fusion {
  public:
   Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
 
-  /// Makes `into` from the stages, at its end; false: they are not in step, and `into` is to be thrown away.
+  /// Makes `into` from the stages, at its end; false: they are not in step, where `stuck` says, and `into` is to be thrown
+  /// away.
   bool Run(const std::vector<Op*>& stages, Block* into) {
     std::vector<const Block*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());
@@ -77,6 +81,9 @@ class Fusion {
     return Merge(bodies) && std::all_of(queues_.begin(), queues_.end(),
                                         [](const auto& queue) { return queue.second.empty(); });
   }
+
+  /// For each stage that is not at its end the op behind which it does not get.
+  const std::vector<const Op*>& stuck() const { return stuck_; }
 
  private:
   /// Where a stage is in its block.
@@ -117,6 +124,7 @@ class Fusion {
   ir::ValueMap values_;
   std::unordered_map<AxisId, AxisId> axes_;
   Queues queues_;  ///< of each pipe: what is pushed and not popped
+  std::vector<const Op*> stuck_;
 };
 
 AxisId Fusion::AxisFor(AxisId axis) const {
@@ -268,7 +276,11 @@ bool Fusion::MergeLoops(const std::vector<Op*>& loops) {
   std::vector<const Block*> bodies;
   for (const Op* loop : loops) bodies.push_back(loop->region());
   auto before = queues_;
-  if (!Merge(bodies) || !SameQueues(before)) return false;
+  if (!Merge(bodies)) return false;
+  if (!SameQueues(before)) {
+    stuck_.assign(loops.begin(), loops.end());
+    return false;
+  }
   std::vector<Value*> yielded;
   for (const Block* body : bodies) {
     for (Value* value : body->terminator()->operands()) yielded.push_back(Mapped(values_, value));
@@ -344,7 +356,13 @@ bool Fusion::Merge(const std::vector<const Block*>& bodies) {
       loops.push_back(cursors[i].op);
       cursors[i].op = cursors[i].op->next();
     }
-    if (loops.empty() || !MergeLoops(loops)) return false;
+    if (loops.empty()) {
+      for (const Cursor& cursor : cursors) {
+        if (!cursor.at_end()) stuck_.push_back(cursor.op);
+      }
+      return false;
+    }
+    if (!MergeLoops(loops)) return false;
   }
 }
 
@@ -361,6 +379,21 @@ void DropWorkspace(ir::Function& kernel) {
   });
 }
 
+/// `stuck`: empty where all get to their ends and leave tiles in a pipe.
+void ReportNotInStep(PassContext& context, const ir::Function& kernel, const Op* first_stage,
+                     std::vector<const Op*> stuck) {
+  if (stuck.empty()) stuck.push_back(first_stage->region()->terminator());
+  auto stage_of = [](const Op* op) { return StageOf(op)->attr<AttrKey::Name>().text(); };
+  Diagnostic& report = context.diagnostics.Report(diag::NotInStep, context.SpanOf(stuck[0]->loc()),
+                                                  kernel.base_name(), stage_of(stuck[0]));
+  for (size_t i = 1; i < stuck.size(); ++i) {
+    report.Note(context.SpanOf(stuck[i]->loc()),
+                fmt::format("and '{}' as far as here", stage_of(stuck[i])));
+  }
+  report.Help(
+      "push and pop in loops over one domain and outside of branches, or leave --pipes=fused out");
+}
+
 }  // namespace
 
 void RunFuseStages(PassContext& context, ir::Function& kernel) {
@@ -368,12 +401,11 @@ void RunFuseStages(PassContext& context, ir::Function& kernel) {
   if (stages.empty() || context.pipes == PipeMode::Buffered) return;
   Block* fused = context.module.arena().Make<Block>();
   fused->set_function(&kernel);
-  if (!Fusion(context.module, kernel).Run(stages, fused)) {
+  Fusion fusion(context.module, kernel);
+  if (!fusion.Run(stages, fused)) {
     EraseAll(fused);
-    if (context.pipes == PipeMode::Fused) {
-      context.diagnostics.Report(diag::NotInStep, context.SpanOf(stages[0]->loc()),
-                                 kernel.base_name());
-    }
+    if (context.pipes == PipeMode::Fused)
+      ReportNotInStep(context, kernel, stages[0], fusion.stuck());
     return;
   }
   for (Op* op : *fused) {
