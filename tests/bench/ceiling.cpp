@@ -51,24 +51,22 @@ std::vector<Side> StreamSides(const Work& work, int threads) {
   from.Fill(1);
   to.Poison();
   const CeilingLoops& loops = Loops();
-  const auto side = [=](const char* name, auto copy, auto write) {
+  const auto side = [=](const char* name, auto read, auto copy, auto write) {
     return Side{name, [=] {
                   Share(threads, both, 64, [&](std::int64_t first, std::int64_t count) {
                     copy(to.data() + first, from.data() + first, count);
                   });
                   Share(threads, reads - both, 64, [&](std::int64_t first, std::int64_t count) {
-                    Loops().read(from.data() + both + first, count);
+                    read(from.data() + both + first, count);
                   });
                   Share(threads, writes - both, 64, [&](std::int64_t first, std::int64_t count) {
                     write(to.data() + both + first, count);
                   });
                 }};
   };
-  std::vector<Side> sides = {side("stream", loops.copy, loops.write)};
-  if (writes > 0) {
-    sides.push_back(side("stream past cache", loops.copy_past_cache, loops.write_past_cache));
-  }
-  return sides;
+  return {
+      side("stream", loops.read, loops.copy, loops.write),
+      side("stream past cache", loops.read_ahead, loops.copy_past_cache, loops.write_past_cache)};
 }
 
 void PrintCeilings(int threads, TrialLimits limits) {
@@ -90,12 +88,12 @@ void PrintCeilings(int threads, TrialLimits limits) {
                    }});
   const std::vector<Series> series = TakeTurns(sides, limits);
   std::printf(
-      "ceilings, %d thread%s, %s: fma %s GFLOP/s; read %s, copy %s, copy with streaming stores %s, "
-      "triad %s GB/s\n",
+      "ceilings, %d thread%s, %s: fma %s GFLOP/s; read %s, prefetching %s, copy %s, "
+      "prefetching and past the caches %s, triad %s GB/s\n",
       threads, threads == 1 ? "" : "s", Loops().name,
       Rate(2 * ArithmeticSlots(threads), series[0]).c_str(), Rate(bytes, series[1]).c_str(),
       Rate(bytes, series[2]).c_str(), Rate(bytes, series[3]).c_str(),
-      Rate(bytes * 1.5, series[4]).c_str());
+      Rate(bytes, series[4]).c_str(), Rate(bytes * 1.5, series[5]).c_str());
 }
 
 }  // namespace bench

@@ -19,7 +19,7 @@ Side ArithmeticSide(int threads);
 double ArithmeticSlots(int threads);
 
 // Sides that move the bytes of `work` and do nothing else: the parts that are both read and written as a
-// copy, the rest as reads or writes; with plain stores and, where anything is written, with streaming stores.
+// copy, the rest as reads or writes; as they come, and with prefetches and stores past the caches.
 std::vector<Side> StreamSides(const Work& work, int threads);
 
 // One line of what the machine can do, over arrays that no cache holds.

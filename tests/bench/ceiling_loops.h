@@ -12,8 +12,10 @@ struct CeilingLoops {
   void (*multiply_add)(std::int64_t steps);
   // `count` is a multiple of 64 floats, the addresses are aligned to 64 bytes.
   float (*read)(const float* from, std::int64_t count);
+  float (*read_ahead)(const float* from, std::int64_t count);  // prefetches
   void (*copy)(float* to, const float* from, std::int64_t count);
-  void (*copy_past_cache)(float* to, const float* from, std::int64_t count);  // streaming stores
+  // Prefetches, and stores past the caches.
+  void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*write)(float* to, std::int64_t count);
   void (*write_past_cache)(float* to, std::int64_t count);
   // to = a + 3 b
