@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "interp/handlers.h"
@@ -37,6 +38,21 @@ void BeginIteration(Frame& frame) {
   } else {
     frame.here->scalar(param) = static_cast<uint64_t>(state.next);
   }
+}
+
+/// The next of a run's `count` numbers that this core runs; nothing: the run has no more.
+std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count) {
+  KDL_CHECK(core.facts.claims, "'{}' claims its numbers outside of a launch",
+            loop.op->info().spelling);
+  ClaimState& own = core.claims[loop.op];
+  if (!own.taken) own.taken = core.facts.claims->next[loop.op]++;
+  int64_t number = *own.taken - own.before;
+  if (number >= count) {
+    own.before += count;
+    return std::nullopt;
+  }
+  own.taken.reset();
+  return number;
 }
 
 void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,
@@ -87,10 +103,36 @@ void BeginSpmdBlock(Frame& frame) {
   }
 }
 
+bool IsDynamic(const ir::Op* spmd) {
+  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Dynamic;
+}
+
 void YieldSpmd(Core& core, Frame& frame) {
   auto& state = std::get<SpmdState>(frame.control);
-  if (++state.block == state.end) return core.frames.pop_back();
+  bool dynamic = IsDynamic(frame.owner->op);
+  std::optional<int64_t> next =
+      dynamic ? Claim(core, *frame.owner, state.end) : std::optional(state.block + 1);
+  if (!next || *next == state.end) return core.frames.pop_back();
+  state.block = *next;
   BeginSpmdBlock(frame);
+}
+
+void StartClaiming(Core& core, Activation& here, const Instruction& instruction) {
+  LoopState state{0, ScalarAt(here, instruction, 1), 1, 0};
+  std::optional<int64_t> first = Claim(core, instruction, std::max<int64_t>(state.hi, 0));
+  if (!first) return;
+  state.next = *first;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = state;
+  BeginIteration(frame);
+}
+
+void YieldClaiming(Core& core, Frame& frame) {
+  auto& state = std::get<LoopState>(frame.control);
+  std::optional<int64_t> next = Claim(core, *frame.owner, state.hi);
+  if (!next) return core.frames.pop_back();
+  state.next = *next;
+  BeginIteration(frame);
 }
 
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
@@ -165,6 +207,7 @@ void StartFor(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
+  if (instruction.op->HasAttr(ir::AttrKey::Claim)) return StartClaiming(core, here, instruction);
   int64_t step = ScalarAt(here, instruction, 2);
   if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
   StartCounted(core, here, instruction, step, 3);
@@ -184,11 +227,17 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
       return core.Break(instruction, "has a domain of 2^63 blocks or more");
     }
   }
-  // As `deal` has it: all cores have as many blocks in a row, the first ones one more.
-  int64_t share = total / core.facts.core_num;
-  int64_t more = total % core.facts.core_num;
-  state.block = core.facts.core_id * share + std::min(core.facts.core_id, more);
-  state.end = state.block + share + (core.facts.core_id < more ? 1 : 0);
+  if (IsDynamic(instruction.op)) {
+    std::optional<int64_t> first = Claim(core, instruction, total);
+    state.end = total;
+    state.block = first.value_or(total);
+  } else {
+    // As `deal` has it: all cores have as many blocks in a row, the first ones one more.
+    int64_t share = total / core.facts.core_num;
+    int64_t more = total % core.facts.core_num;
+    state.block = core.facts.core_id * share + std::min(core.facts.core_id, more);
+    state.end = state.block + share + (core.facts.core_id < more ? 1 : 0);
+  }
   if (state.block == state.end) return;
   Frame& frame = Push(core, here, instruction, 0);
   frame.control = std::move(state);
@@ -253,6 +302,7 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
   switch (frame.owner->op->kind()) {
     case ir::OpKind::For:
     case ir::OpKind::Loop:
+      if (frame.owner->op->HasAttr(ir::AttrKey::Claim)) return YieldClaiming(core, frame);
       return YieldCounted(core, frame, instruction);
     case ir::OpKind::Spmd:
       return YieldSpmd(core, frame);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,6 +77,13 @@ struct PointState {
   std::unique_ptr<Activation> callee;
 };
 
+/// What a core knows of a loop that claims its numbers. The loop's runs share one row of them: a core that leaves a run holds a
+/// number of a later one.
+struct ClaimState {
+  int64_t before = 0;            ///< numbers of the runs that it has left
+  std::optional<int64_t> taken;  ///< of the whole row
+};
+
 /// A block that runs. The frames of a machine are its whole control state.
 struct Frame {
   Activation* here = nullptr;
@@ -114,6 +122,7 @@ class Core {
   bool blocked = false;
   size_t turns_without_step = 0;
   std::vector<std::byte> workspace;
+  std::unordered_map<const ir::Op*, ClaimState> claims;
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

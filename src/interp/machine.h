@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "interp/code.h"
@@ -28,10 +29,16 @@ struct TensorValue {
   TensorId id;
 };
 
+/// The numbers that loops which claim them have given out, of all cores of a launch.
+struct Claims {
+  std::unordered_map<const ir::Op*, int64_t> next;
+};
+
 struct CoreFacts {
   int64_t core_id = 0;
   int64_t core_num = 1;
   ProgramHost* host = nullptr;  ///< of a program
+  Claims* claims = nullptr;     ///< of a kernel's launch
 };
 
 enum class MachineState : uint8_t {

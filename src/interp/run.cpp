@@ -169,8 +169,9 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
 
 std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, int64_t core_num,
                                int64_t busy_cores) {
+  Claims claims;
   for (int64_t core = 0; core < busy_cores; ++core) {
-    Machine machine(image, {core, core_num, nullptr});
+    Machine machine(image, {core, core_num, nullptr, &claims});
     params.ApplyTo(machine);
     machine.RunToEnd();
     CheckNotBroken(machine, *image.entry->function);
@@ -184,10 +185,11 @@ std::optional<Trap> RunInterleaved(const Image& image, const BoundParams& params
   std::mt19937_64 random(seed);
   CoreOrder order(busy_cores, random);
   std::vector<Machine> machines;
+  Claims claims;
   int64_t started = 0;
   while (started < busy_cores || !machines.empty()) {
     while (started < busy_cores && machines.size() < kCoresInFlight) {
-      machines.emplace_back(image, CoreFacts{order.At(started++), core_num, nullptr});
+      machines.emplace_back(image, CoreFacts{order.At(started++), core_num, nullptr, &claims});
       params.ApplyTo(machines.back());
     }
     size_t chosen = random() % machines.size();

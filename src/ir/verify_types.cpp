@@ -370,13 +370,39 @@ std::string ForFault(const Op& op, const Module&) {
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
 
+/// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
+std::string ClaimFault(const Op& op) {
+  auto is_const = [&](size_t operand, int64_t value) {
+    const Op* def = op.operand(operand)->def();
+    return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == value;
+  };
+  if (!op.results().empty()) return "claims its numbers and carries values";
+  if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
+  const Block* body = op.block();
+  for (; body->parent(); body = body->parent()->block()) {
+    if (body->parent()->HasAttr(AttrKey::Claim)) return "claims its numbers within such a loop";
+  }
+  int64_t loops = 0;
+  int64_t same = 0;
+  auto claim = op.attr<AttrKey::Claim>();
+  Walk(body, [&](const Op* other) {
+    if (!other->HasAttr(AttrKey::Claim)) return;
+    ++loops;
+    same += other->attr<AttrKey::Claim>() == claim ? 1 : 0;
+  });
+  if (same != 1) return fmt::format("claims from counter {}, as another loop does", claim);
+  bool known = 0 <= claim && claim < loops;
+  return known ? "" : fmt::format("claims from counter {} of {}", claim, loops);
+}
+
 std::string LoopFault(const Op& op, const Module&) {
   for (size_t i = 0; i < 3; ++i) {
     if (!IsI64(op.operand(i))) return "a bound is no i64";
   }
   if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
     return "the first parameter is no i64";
-  return CarryFault(op, op.Segment(LoopOp::at_inits), 1);
+  std::string fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
+  return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
 }
 
 std::string SpmdFault(const Op& op, const Module&) {

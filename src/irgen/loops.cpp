@@ -130,7 +130,9 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }
-  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)};
+  bool is_dynamic = gen.checked.Info(&loop).is_dynamic;
+  std::vector<ir::Attr> attrs = {
+      ir::MakeAttr<ir::AttrKey::Deal>(is_dynamic ? ir::DealKind::Dynamic : ir::DealKind::Static)};
   if (const sema::Entity* domain = binders[0]->of)
     attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
   ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));

@@ -295,6 +295,8 @@ class Cut {
       if (Keeps(result, unit)) types.push_back(result->type());
     }
     Op* copy = b_.Create(op->kind(), segments, types, op->attrs());
+    // Both units walk the same blocks.
+    if (op->kind() == OpKind::Spmd) copy->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
     size_t next = 0;
     for (Value* result : op->results()) {
       if (!Keeps(result, unit)) continue;

@@ -22,6 +22,10 @@
 //                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
+// Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores.
 //
 // Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
@@ -32,6 +36,7 @@ namespace kdl::passes {
 
 namespace {
 
+using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
@@ -115,15 +120,17 @@ class Dealer {
   }
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num);
   Value* CeilDiv(Value* a, Value* b);
-  std::pair<Value*, Value*> Share(Value* core, Value* total, Value* core_num);
   Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
   /// A name that says what the number is for: `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what);
   Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step);
+  Op* MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num);
+  Op* MakeClaimingLoop(Op* op, Value* total);
 
   ir::Function& kernel_;
   ir::Builder builder_;
+  int64_t claims_ = 0;
 };
 
 int64_t Dealer::ExtentOf(const Value* binder) const {
@@ -165,6 +172,14 @@ Op* Dealer::MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
     op->result(i)->ReplaceAllUsesWith(loop->result(i));
   }
   builder_.SetInsertionPoint(loop->region());
+  return loop;
+}
+
+/// A loop in place of `op` over all blocks, each of which one core takes.
+Op* Dealer::MakeClaimingLoop(Op* op, Value* total) {
+  Value* zero = builder_.I64(0);
+  Op* loop = MakeLoop(op, zero, total, builder_.I64(1));
+  loop->SetAttr(ir::MakeAttr<ir::AttrKey::Claim>(claims_++));
   return loop;
 }
 
@@ -225,15 +240,16 @@ void Dealer::StateBusyCores(const Walks& walks) {
   }
 }
 
-/// The blocks of a core, of `total`: all cores have as many, the first ones one more.
-std::pair<Value*, Value*> Dealer::Share(Value* core, Value* total, Value* core_num) {
+/// A loop in place of `op` over a core's blocks, of `total`: all cores have as many, the first ones one more.
+Op* Dealer::MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num) {
   Value* share = builder_.Binary(OpKind::Div, total, core_num);
   Value* more = builder_.Binary(OpKind::Rem, total, core_num);
   Value* before = builder_.Binary(OpKind::Mul, core, share);
   Value* begin = builder_.Binary(OpKind::Add, before, builder_.Binary(OpKind::Min, core, more));
   Value* one_more = builder_.Binary(OpKind::Add, share, builder_.I64(1));
   Value* own = builder_.Select(builder_.Binary(OpKind::Lt, core, more), one_more, share);
-  return {begin, builder_.Binary(OpKind::Add, begin, own)};
+  Value* end = builder_.Binary(OpKind::Add, begin, own);
+  return MakeLoop(op, begin, end, builder_.I64(1));
 }
 
 void Dealer::Spmd(Op* op, const Walk& walk) {
@@ -253,8 +269,9 @@ void Dealer::Spmd(Op* op, const Walk& walk) {
     SetName(counts.back(), binders[b], "count");
     total = total ? builder_.Binary(OpKind::Mul, total, counts.back()) : counts.back();
   }
-  auto [begin, end] = Share(core_id, total, core_num);
-  Op* loop = MakeLoop(op, begin, end, builder_.I64(1));
+  Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
+                 ? MakeClaimingLoop(op, total)
+                 : MakeShareLoop(op, core_id, total, core_num);
 
   Value* rest = loop->region()->param(0);
   std::vector<Value*> numbers(binders.size());

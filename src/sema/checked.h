@@ -140,6 +140,7 @@ struct LaunchInfo {
 /// with a Var, or an Index; its `type` is what the value is broadcast to.
 struct StmtInfo {
   std::vector<const Entity*> entities;
+  bool is_dynamic = false;  ///< `spmd for`: a core that is free takes the next block
   const LaunchInfo* launch = nullptr;
 };
 

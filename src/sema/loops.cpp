@@ -195,11 +195,41 @@ std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
   return bounds;
 }
 
+/// The loop's `@dynamic`; null: it has none.
+const syntax::Attribute* DynamicOf(const ForStmt& loop) {
+  for (const syntax::Attribute& attribute : loop.attributes) {
+    if (attribute.name.name.text() == "dynamic") return &attribute;
+  }
+  return nullptr;
+}
+
+/// The first binder of another `spmd for` over the domain that the binder walks; null: there is none.
+const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
+  if (binder.of == nullptr) return nullptr;
+  for (const Entity* other : state.fn.entities) {
+    bool walks = other->of == binder.of && other->in_spmd && other->position == 0;
+    if (walks && other != &binder) return other;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void ReportDivergent(FunctionState& state, Span head) {
   state.diagnostics.Report(diag::DivergentSpmd, head)
       .Help("a condition or bound around it may use sizes, parameters and core_num, not core_id");
+}
+
+void SettleDynamic(FunctionState& state) {
+  for (const ForStmt* loop : state.dynamic) {
+    StmtInfo& info = state.fn.stmts[loop];
+    const Entity* other = info.entities.empty() ? nullptr : WalkedToo(state, *info.entities[0]);
+    info.is_dynamic = other == nullptr;
+    if (other == nullptr) continue;
+    state.diagnostics.Report(diag::DynamicIgnored, DynamicOf(*loop)->span, other->of->name.text())
+        .Note(other->span, "it is walked here too")
+        .Help("leave it out, or give the loop extents of its own: `spmd for i in N by 64`");
+  }
 }
 
 void CheckFor(FunctionState& state, const ForStmt& loop) {
@@ -217,6 +247,7 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   if (is_spmd) {
     for (const Expr* condition : state.conditions)
       state.uniform.emplace_back(condition, Head(loop));
+    if (DynamicOf(loop) != nullptr) state.dynamic.push_back(&loop);
   }
   size_t around = state.spmd_depth;
   size_t conditions = state.conditions.size();

@@ -107,7 +107,8 @@ struct FunctionState {
   std::vector<const syntax::Expr*> conditions;       ///< conditions and bounds around
   /// Each condition around a `spmd for`, with the place of that.
   std::vector<std::pair<const syntax::Expr*, Span>> uniform;
-  std::unordered_set<const Entity*> written;  ///< local tensors that a launch may have written
+  std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
+  std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
   ContractState* contract = nullptr;                     ///< null outside contracts

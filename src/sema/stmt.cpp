@@ -436,6 +436,7 @@ void CheckBody(FunctionState& state) {
   CheckAttributes(state, state.fn.item->attributes);
   CheckBlock(state, *state.fn.item->body);
   CheckUniform(state);
+  SettleDynamic(state);
   if (state.kind() == FunctionKind::Kernel) CheckBesideStages(state, *state.fn.item->body);
   if (state.kind() == FunctionKind::Fn) {
     CheckEndsUsed(state);

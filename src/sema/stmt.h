@@ -21,6 +21,8 @@ void ReportDivergent(FunctionState& state, Span head);
 
 // The kinds that have files of their own.
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
+/// Decides, once all loops are known, which `@dynamic` ones hand their blocks to whoever is free.
+void SettleDynamic(FunctionState& state);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
 /// An element of a tensor is read in a program: something may have written it.

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <limits>
+#include <thread>
+#include <vector>
 
+#include "claims_text.h"
 #include "codegen_run.h"
 
 namespace kdl::codegen {
@@ -121,7 +124,72 @@ constexpr std::string_view kTraps = R"(kernel @traps dims(%N) (%d: i64, %y: tens
 }
 )";
 
+/// Calls a kernel once a core, each on a thread of its own.
+void RunOnThreads(const kdl_variant& variant, const Call& call) {
+  std::vector<int64_t> claims(static_cast<size_t>(variant.claim_count));
+  kdl_launch launch = {};
+  launch.claims = claims.data();
+  kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
+                   call.scalars.data()};
+  std::vector<std::thread> threads;
+  for (int64_t id = 0; id < call.core_num; ++id) {
+    threads.emplace_back([&variant, &launch, &args, &call, id] {
+      kdl_core core = {};
+      core.core_id = id;
+      core.core_num = call.core_num;
+      core.launch = &launch;
+      CHECK(variant.entry(&args, &core) == KDL_DONE);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// What kClaimsKernel leaves in y.
+std::vector<int64_t> ClaimedOnce(int64_t turns, int64_t n) {
+  std::vector<int64_t> y;
+  for (int64_t t = 0; t < turns; ++t) {
+    for (int64_t i = 0; i < n; ++i) y.push_back(i < t ? 1 : 0);
+  }
+  return y;
+}
+
 }  // namespace
+
+TEST_CASE("each number of a loop that claims them runs on one core, in each of the loop's runs") {
+  constexpr int64_t kTurns = 60;
+  constexpr int64_t kN = 45;
+  for (int opt_level : {0, 2}) {
+    LoadedModule module(std::string(kClaimsKernel), opt_level);
+    REQUIRE(module.variant("claims").claim_count == 2);
+    for (int64_t core_num : {1, 2, 7}) {
+      for (bool at_once : {false, true}) {
+        CAPTURE(core_num);
+        std::vector<int64_t> y(kTurns * kN);
+        std::vector<int64_t> z(kN);
+        Call call{{kTurns, kN},
+                  {TensorOf(y.data(), {kTurns, kN}), TensorOf(z.data(), {kN})},
+                  {},
+                  core_num};
+        if (at_once) {
+          RunOnThreads(module.variant("claims"), call);
+        } else {
+          CHECK(module.Run("claims", call).code == KDL_DONE);
+        }
+        CHECK(y == ClaimedOnce(kTurns, kN));
+        CHECK(z == std::vector<int64_t>(kN, 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("a core that claims leaves before its next block once another has trapped") {
+  LoadedModule module(std::string(kClaimsKernel), 2);
+  std::vector<int64_t> y(6);
+  std::vector<int64_t> z(3);
+  Call call{{2, 3}, {TensorOf(y.data(), {2, 3}), TensorOf(z.data(), {3})}, {}, 1, true};
+  CHECK(module.Run("claims", call).code == KDL_DONE);
+  CHECK(z == std::vector<int64_t>(3, 0));
+}
 
 TEST_CASE("a loop runs for lo, lo + step … below hi, also where lo + step leaves 64 bits") {
   const Range ranges[] = {{0, 10, 1},          {0, 10, 3},          {3, 3, 1},

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "claims_text.h"
 #include "interp_run.h"
 #include "ir/builder.h"
 
@@ -111,6 +112,21 @@ fn @count (%lo: i64, %hi: i64, %step: i64) -> i64 {
   FnResult stuck = count(0, 10, 0);
   REQUIRE(stuck.trap);
   CHECK(Contains(ToString(*stuck.trap), "step 0 of 'i' is not positive"));
+}
+
+TEST_CASE("each number of a loop that claims them runs on one core, in each of the loop's runs") {
+  TestModule test{std::string(kClaimsKernel)};
+  for (int64_t core_num : {1, 2, 7, 100}) {
+    for (uint64_t seed : {0, 1, 2, 3, 4, 5}) {
+      Array<int64_t> y({9, 5});
+      Array<int64_t> z({5});
+      test.Run({{Argument(y), Argument(z)}, {}, {}}, core_num, seed);
+      for (int64_t t = 0; t < 9; ++t) {
+        for (int64_t i = 0; i < 5; ++i) CHECK(y(t, i) == (i < t ? 1 : 0));
+      }
+      CHECK(z.data == std::vector<int64_t>(5, 1));
+    }
+  }
 }
 
 TEST_CASE("a nest yields tiles, in any order of its blks") {

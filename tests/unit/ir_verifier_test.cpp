@@ -52,6 +52,29 @@ TEST_CASE("sound ops pass") {
   CheckSound("%r = load %x[%n, %i + %j] else %f {edge = else} : tile<f32; i j>");
 }
 
+TEST_CASE("a loop that claims its numbers counts from 0 in steps of 1, from a counter of its own") {
+  const std::string one = "%one = const 1 : i64\n%two = const 2 : i64\n";
+  const std::string claim = "loop %q in %zero .. %M step %one {claim = 0} {\nyield\n}\n";
+  CheckSound(one + claim + "loop %r in %zero .. %M step %one {claim = 1} {\nyield\n}");
+  CheckFault(one + "loop %q in %one .. %M step %one {claim = 0} {\nyield\n}",
+             "claims other numbers than 0, 1, 2");
+  CheckFault(one + "loop %q in %zero .. %M step %two {claim = 0} {\nyield\n}",
+             "claims other numbers than 0, 1, 2");
+  CheckFault(one + "loop %q in %zero .. %M step %N {claim = 0} {\nyield\n}",
+             "claims other numbers than 0, 1, 2");
+  CheckFault(
+      one + "%s = loop %q in %zero .. %M step %one carry(%c = %f) {claim = 0} {\nyield %c\n} : f32",
+      "claims its numbers and carries values");
+  CheckFault(one + claim + "loop %r in %zero .. %M step %one {claim = 0} {\nyield\n}",
+             "claims from counter 0, as another loop does");
+  CheckFault(one + "loop %q in %zero .. %M step %one {claim = 1} {\nyield\n}",
+             "claims from counter 1 of 1");
+  CheckFault(one +
+                 "loop %q in %zero .. %M step %one {claim = 0} {\n"
+                 "loop %r in %zero .. %M step %one {claim = 1} {\nyield\n}\nyield\n}",
+             "claims its numbers within such a loop");
+}
+
 TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
   CheckFault("%r = add %f, %n : f32", "operands of f32 and i32");
   CheckFault("%r = add %t, %u : tile<f32; i>", "not the union");

@@ -118,6 +118,18 @@ kernel @halve dims(%C, %G) (%x: tensor<i32,[C]> in, %y: tensor<i32,[G]> out) {
   return
 }
 
+kernel @claim dims(%N) (%y: tensor<i64,[N]> inout) {
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  loop %n in %0 .. %N step %1 {claim = 0} {
+    %v = load %y[%n] {edge = proven} : i64
+    %w = add %v, %1 : i64
+    store %w to %y[%n] {edge = proven}
+    yield
+  }
+  return
+}
+
 kernel @trap_at dims(%N) (%at: i64, %y: tensor<i32,[N]> inout) {
   %one = const 1 : i32
   %id = core_id : i64
@@ -201,8 +213,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   static const std::vector<std::pair<std::string, std::string>> kUnsupported = {
       {"BarriersHoldAllCores", "KIR has no barrier"},
       {"TrapsEndWaitingAtBarriers", "KIR has no barrier"},
-      {"ClaimsStartAtZeroInEachLaunch", "native code only: KIR has no claim counters"},
-      {"LaunchesFromSeveralThreads", "native code only: takes claim counters and scratch"},
+      {"LaunchesFromSeveralThreads", "native code only: takes scratch"},
       {"ScratchBelongsToOneCoreAtATime",
        "native code only: the interpreter has buffers of its own"},
       {"WorkspaceIsAllocatedOrGiven", "native code only: KIR has no workspace"},

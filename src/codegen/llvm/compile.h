@@ -37,7 +37,8 @@ struct KernelCode {
   std::string check;                       ///< symbol of the check_fn; empty: none is needed
   std::string busy_cores;                  ///< symbol of the busy_cores_fn; empty: there is none
   std::vector<std::string> stages;         ///< symbols of what starts each stage's coroutine
-  int64_t scratch_bytes = 0;               ///< the coroutines' frames too, once they are split
+  int64_t claim_count = 0;    ///< counters of a launch, from which loops take their numbers
+  int64_t scratch_bytes = 0;  ///< the coroutines' frames too, once they are split
   std::vector<TrapLocation> locations;
   /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
   std::string reference;

@@ -130,6 +130,7 @@ void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
 }
 
 void EmitLoop(Emitter& emitter, ir::Op* op) {
+  if (op->HasAttr(ir::AttrKey::Claim)) return EmitClaimingLoop(emitter, op);
   auto& builder = emitter.builder;
   ir::LoopOp loop(op);
   const ir::Block* region = op->region();
@@ -155,10 +156,7 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
     carried[i]->addIncoming(inits[i], enter);
     emitter.Set(region->param(i + 1), carried[i]);
   }
-  if (Polls(emitter, loop)) PollStop(emitter);
-  ++emitter.loop_depth;
-  EmitBlock(emitter, region);
-  --emitter.loop_depth;
+  EmitLoopBody(emitter, region, Polls(emitter, loop));
   std::vector<llvm::Value*> yielded = GetAll(emitter, region->terminator()->operands());
   llvm::Value* again = StepCounter(emitter, loop, counter);
   llvm::BasicBlock* latch = builder.GetInsertBlock();
@@ -206,6 +204,13 @@ void EmitBlkFact(Emitter& emitter, ir::Op* op) {
 }
 
 }  // namespace
+
+void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
+  if (polls) PollStop(emitter);
+  ++emitter.loop_depth;
+  EmitBlock(emitter, region);
+  --emitter.loop_depth;
+}
 
 std::vector<EmitRow> ControlRows() {
   return {{OpKind::If, EmitIf},

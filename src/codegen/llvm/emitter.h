@@ -52,6 +52,14 @@ struct Coroutine {
 /// How a kernel, or a stage of one, ends.
 enum class Ending : int32_t { Done = 0, Trapped = -1, Stopped = -2 };
 
+/// Of a loop that claims its numbers: the launch's counter, and on the core's stack the numbers of the loop's runs that it has
+/// left and the one that it holds for the next.
+struct ClaimState {
+  llvm::Value* counter = nullptr;
+  llvm::Value* before = nullptr;
+  llvm::Value* taken = nullptr;
+};
+
 /// All traps of a kernel leave through one block; each adds its values here.
 struct TrapExit {
   llvm::BasicBlock* block = nullptr;
@@ -75,7 +83,8 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< where the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null in a launch check
+  llvm::Value* stop = nullptr;    ///< address of kdl_launch.stop; null in a launch check
+  llvm::Value* claims = nullptr;  ///< kdl_launch.claims, where a loop takes from them
   llvm::Value* scratch = nullptr;
   llvm::Value* workspace = nullptr;
   llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
@@ -90,6 +99,7 @@ struct Emitter {
   std::unordered_map<const ir::Value*, Memory> memories;
   std::unordered_map<const ir::Value*, BlkFacts> blks;
   std::unordered_map<const ir::Value*, RingMemory> rings;
+  std::unordered_map<const ir::Op*, ClaimState> claim_states;
 
   Emitter(llvm::Module& m, const AbiTypes& types, const ir::Function& k, KernelCode& c, Names& n)
       : module(m), abi(types), kernel(k), code(c), names(n), builder(m.getContext()) {}
@@ -141,10 +151,25 @@ llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar 
 /// `value` in every lane of a vector of `lanes`; itself where it is a vector or lanes is 1.
 llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 
+// control.cpp
+/// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
+void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
+
+// claims.cpp
+/// How many counters the loops of a kernel take numbers from.
+int64_t CountClaims(const ir::Function& kernel);
+/// Makes `claim_states` for the loops to be emitted that claim their numbers.
+void PrepareClaims(Emitter& emitter);
+void EmitClaimingLoop(Emitter& emitter, ir::Op* op);
+
 // regions.cpp
 /// Makes `memories` and `rings`: tensors' addresses and strides, the places of the buffers in the blocks to be emitted, and
 /// what overlaps what.
 void PrepareMemories(Emitter& emitter);
+/// What is emitted: a stage, or a kernel without stages; null: what starts the stages.
+const ir::Block* BodyOf(const Emitter& emitter);
+/// A place on the core's stack, made where the function begins, whose contents start unspecified.
+llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name);
 /// Reads field `field` of an ABI struct that no core writes; its type is the field's.
 llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
                        const char* name);

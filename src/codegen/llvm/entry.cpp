@@ -58,6 +58,9 @@ void ReadCore(Emitter& emitter) {
   if (!ir::PipesOf(emitter.kernel).empty())
     emitter.workspace = LoadAligned(emitter, core, kdl_core_fields::workspace, "workspace");
   llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
+  if (emitter.code.claim_count > 0)
+    emitter.claims =
+        LoadField(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::claims, "claims");
   emitter.stop = FieldAddress(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::stop);
   emitter.trap = FieldAddress(emitter, type, core, kdl_core_fields::trap);
 }
@@ -120,12 +123,14 @@ void EmitPrologue(Emitter& emitter) {
   ReadDims(emitter);
   ReadScalars(emitter);
   PrepareMemories(emitter);
+  PrepareClaims(emitter);
 }
 
 void EmitKernel(Emitter& emitter) {
   DeclareEntry(emitter);
   emitter.scratch_plan = PlanScratch(emitter.kernel);
   emitter.code.scratch_bytes = emitter.scratch_plan.scratch_bytes;
+  emitter.code.claim_count = CountClaims(emitter.kernel);
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
   EmitPrologue(emitter);

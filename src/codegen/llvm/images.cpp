@@ -200,6 +200,7 @@ class ImageBuilder {
     std::string symbol = is_host ? kernel.name.str() + "." + code.facts->cpu : code.reference;
     if (is_host) {
       record.Set(F::entry, FunctionNamed(code.entry))
+          .Set(F::claim_count, code.claim_count)
           .Set(F::scratch_bytes, code.scratch_bytes)
           .Set(F::footprint_bytes, ir::Footprint(kernel));
     }

@@ -32,13 +32,9 @@ std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type) {
 }
 
 llvm::Value* StackMemory(Emitter& emitter, const BufferPlace& place, Name name) {
-  auto& builder = emitter.builder;
-  llvm::IRBuilder<>::InsertPointGuard guard(builder);
-  // A coroutine's prologue is not its entry, where what has a fixed place on the stack stands.
-  if (emitter.coroutine)
-    builder.SetInsertPoint(llvm::cast<llvm::Instruction>(emitter.coroutine->state));
-  auto* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
-  auto* alloca = builder.CreateAlloca(type, nullptr, std::string_view(name.text()));
+  auto* type =
+      llvm::ArrayType::get(emitter.builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
+  llvm::AllocaInst* alloca = StackPlace(emitter, type, name.text());
   alloca->setAlignment(llvm::Align(llvm::bit_ceil(
       static_cast<uint64_t>(std::clamp<int64_t>(place.bytes, 1, KDL_SCRATCH_ALIGNMENT)))));
   return alloca;
@@ -91,17 +87,13 @@ Memory TensorMemory(Emitter& emitter, llvm::Value* tensor, const ir::Param& para
   return memory;
 }
 
-/// The buffers of what is emitted: a stage, or a kernel without stages.
 std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
   std::vector<const ir::Op*> buffers;
-  auto visit = [&](const ir::Op* op) {
+  const ir::Block* body = BodyOf(emitter);
+  if (!body) return buffers;
+  ir::Walk(body, [&](const ir::Op* op) {
     if (op->kind() == ir::OpKind::BufferNew) buffers.push_back(op);
-  };
-  if (emitter.coroutine) {
-    ir::Walk(emitter.coroutine->stage->region(), visit);
-  } else if (!ir::HasStages(emitter.kernel)) {
-    ir::Walk(emitter.kernel.body, visit);
-  }
+  });
   return buffers;
 }
 
@@ -140,6 +132,20 @@ void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
 }
 
 }  // namespace
+
+const ir::Block* BodyOf(const Emitter& emitter) {
+  if (emitter.coroutine) return emitter.coroutine->stage->region();
+  return ir::HasStages(emitter.kernel) ? nullptr : emitter.kernel.body;
+}
+
+llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name) {
+  auto& builder = emitter.builder;
+  llvm::IRBuilder<>::InsertPointGuard guard(builder);
+  // A coroutine's prologue is not its entry, where what has a fixed place on the stack stands.
+  if (emitter.coroutine)
+    builder.SetInsertPoint(llvm::cast<llvm::Instruction>(emitter.coroutine->state));
+  return builder.CreateAlloca(type, nullptr, name);
+}
 
 llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
                           unsigned field) {

@@ -151,7 +151,7 @@ void ExpandLoop(Expander& e, Op* op) {
   if (op->results().size() == 1 && EpilogueOf(e, op, 0)) NoteLength(e, op);
   Op* copy = e.b.Create(
       OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
-      types);
+      types, op->attrs());
   e.scalars[body->param(0)] =
       e.b.AddParam(copy->region(), body->param(0)->type(), body->param(0)->name());
   size_t next = 0;

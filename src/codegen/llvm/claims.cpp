@@ -1,0 +1,108 @@
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstdint>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "ir/views.h"
+
+// Loops whose numbers the cores of a launch take from a counter, each number once:
+//
+//   taken = taken >= 0 ? taken : counter++          what the core holds since it has left the run before
+//   while taken < before + hi: the body with taken - before; taken = counter++
+//   before += hi
+//
+// All runs of a loop share one row of numbers, so a core may be in a later run than another: what it takes beyond the end of
+// a run is the later one's.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr int64_t kNone = -1;
+
+bool Claims(const ir::Op* op) { return op->HasAttr(ir::AttrKey::Claim); }
+
+llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
+  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
+}
+
+llvm::Value* LoadInt(Emitter& emitter, llvm::Value* address, const char* name) {
+  return emitter.builder.CreateLoad(emitter.builder.getInt64Ty(), address, name);
+}
+
+/// Takes the counter's next number. Cores order nothing else by it: blocks do not see each other.
+void Take(Emitter& emitter, const ClaimState& state) {
+  auto& builder = emitter.builder;
+  llvm::Value* number =
+      builder.CreateAtomicRMW(llvm::AtomicRMWInst::Add, state.counter, builder.getInt64(1),
+                              llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
+  builder.CreateStore(number, state.taken);
+}
+
+/// Takes a number unless the core holds one.
+void TakeFirst(Emitter& emitter, const ClaimState& state) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* take = NewBlock(emitter, "take");
+  llvm::BasicBlock* held = NewBlock(emitter, "held");
+  llvm::Value* taken = LoadInt(emitter, state.taken, "taken");
+  builder.CreateCondBr(builder.CreateICmpSLT(taken, builder.getInt64(0)), take, held);
+  builder.SetInsertPoint(take);
+  Take(emitter, state);
+  builder.CreateBr(held);
+  builder.SetInsertPoint(held);
+}
+
+}  // namespace
+
+int64_t CountClaims(const ir::Function& kernel) {
+  int64_t count = 0;
+  ir::Walk(kernel.body, [&](const ir::Op* op) { count += Claims(op) ? 1 : 0; });
+  return count;
+}
+
+void PrepareClaims(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  const ir::Block* body = BodyOf(emitter);
+  if (!body) return;
+  ir::Walk(body, [&](const ir::Op* op) {
+    if (!Claims(op)) return;
+    ClaimState& state = emitter.claim_states[op];
+    state.counter = builder.CreateConstInBoundsGEP1_64(
+        builder.getInt64Ty(), emitter.claims, static_cast<uint64_t>(op->attr<ir::AttrKey::Claim>()),
+        "claim");
+    state.before = StackPlace(emitter, builder.getInt64Ty(), "before");
+    state.taken = StackPlace(emitter, builder.getInt64Ty(), "taken");
+    builder.CreateStore(builder.getInt64(0), state.before);
+    builder.CreateStore(builder.getInt64(static_cast<uint64_t>(kNone)), state.taken);
+  });
+}
+
+void EmitClaimingLoop(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  const ClaimState& state = emitter.claim_states.at(op);
+  llvm::BasicBlock* next = NewBlock(emitter, "next");
+  llvm::BasicBlock* body = NewBlock(emitter, "block");
+  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  llvm::Value* count = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smax, emitter.Get(ir::LoopOp(op).hi()), builder.getInt64(0));
+  TakeFirst(emitter, state);
+  builder.CreateBr(next);
+
+  builder.SetInsertPoint(next);
+  llvm::Value* before = LoadInt(emitter, state.before, "before");
+  llvm::Value* number = builder.CreateSub(LoadInt(emitter, state.taken, "taken"), before, "number");
+  builder.CreateCondBr(builder.CreateICmpSLT(number, count), body, done);
+
+  builder.SetInsertPoint(body);
+  emitter.Set(op->region()->param(0), number);
+  EmitLoopBody(emitter, op->region(), true);
+  Take(emitter, state);
+  builder.CreateBr(next);
+
+  builder.SetInsertPoint(done);
+  builder.CreateStore(builder.CreateAdd(before, count), state.before);
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string_view>
+
+namespace kdl {
+
+/// Adds 1 to z[i] for each i, and to y[t, i] for i below t in each turn t of a loop around. Both loops claim their numbers.
+inline constexpr std::string_view kClaimsKernel = R"(
+kernel @claims dims(%T, %N) (%y: tensor<i64,[T,N]> inout, %z: tensor<i64,[N]> inout) {
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  loop %t in %0 .. %T step %1 {
+    %most = min %t, %N : i64
+    loop %i in %0 .. %most step %1 {claim = 1} {
+      %v = load %y[%t, %i] {edge = proven} : i64
+      %w = add %v, %1 : i64
+      store %w to %y[%t, %i] {edge = proven}
+      yield
+    }
+    yield
+  }
+  loop %i.1 in %0 .. %N step %1 {claim = 0} {
+    %v.1 = load %z[%i.1] {edge = proven} : i64
+    %w.1 = add %v.1, %1 : i64
+    store %w.1 to %z[%i.1] {edge = proven}
+    yield
+  }
+  return
+}
+)";
+
+}  // namespace kdl
