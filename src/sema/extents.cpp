@@ -76,9 +76,14 @@ std::optional<WalkFacts> CheckBlocks(FunctionState& state, const Extent& extent)
 void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view name) {
   std::string binder = name.empty() ? "" : fmt::format("{} in ", name);
   std::string size = Quote(state, extent.hi);
+  const auto* hi = syntax::DynAs<syntax::NameExpr>(extent.hi);
+  const Entity* entity = hi != nullptr ? state.scopes.Find(hi->name) : nullptr;
+  bool domain = entity != nullptr && entity->kind == EntityKind::Domain;
   state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size)
-      .Help(fmt::format("write `{0}{1} by 16` for blocks, `{0}0..{1}` for single indices", binder,
-                        size));
+      .Help(domain ? fmt::format("walk a domain alone, with other loops inside: `for {}{} {{ … }}`",
+                                 binder, size)
+                   : fmt::format("write `{0}{1} by 16` for blocks, `{0}0..{1}` for single indices",
+                                 binder, size));
 }
 
 std::optional<WalkFacts> CheckIndices(FunctionState& state, const Extent& extent,
