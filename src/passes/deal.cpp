@@ -212,6 +212,9 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
     Value* turns = CeilDiv(total, core_num);
     Value* wanted = CeilDiv(builder_.Binary(OpKind::Mul, turns, core_num), others);
+    if (walk.narrow && b == walk.order[0])
+      wanted =
+          builder_.Binary(OpKind::Max, wanted, builder_.Binary(OpKind::Max, counts[b], core_num));
     Value* most = builder_.Binary(OpKind::Max, CeilDiv(length, granule), counts[b]);
     Value* count = AtLeastOne(builder_.Binary(OpKind::Min, wanted, most));
     Value* granules = CeilDiv(CeilDiv(length, count), granule);

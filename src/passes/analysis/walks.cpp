@@ -51,6 +51,28 @@ size_t StoredDimension(Op* op, const Value* binder) {
   return least;
 }
 
+/// Whether a block stores less than that at a stretch: along the last dimension walks a binder with short blocks.
+bool IsNarrow(const ir::Function& kernel, Op* op) {
+  constexpr int64_t kRunBytes = 1024;
+  const std::vector<Value*>& binders = op->region()->params();
+  bool narrow = false;
+  ir::Walk(op->region(), [&](Op* inner) {
+    auto store = ir::DynAs<ir::StoreOp>(inner);
+    if (!store) return;
+    ir::Access access = inner->attr<ir::AttrKey::Access>();
+    if (access.dims.empty()) return;
+    for (const ir::AccessTerm& term : access.dims.back().terms) {
+      const Value* index = store->index()[term.operand];
+      bool walks = std::find(binders.begin(), binders.end(), index) != binders.end();
+      if (!walks || index->type()->kind != ir::TypeKind::Blk) continue;
+      Size extent = kernel.axis(index->type()->axes[0]).extent;
+      int64_t bytes = Bytes(store->tensor()->type()->scalar);
+      narrow = narrow || (IsConstant(extent) && extent->value * bytes < kRunBytes);
+    }
+  });
+  return narrow;
+}
+
 /// Two vectors along the axis that becomes vectors, a few rows along the others.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ir::TargetFacts& facts) {
@@ -74,6 +96,7 @@ Walk WalkOf(const ir::Function& kernel, const std::vector<Op*>& ops, const ir::T
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
             std::vector<int64_t>(binders, 1)};
   for (Op* op : ops) {
+    walk.narrow = walk.narrow || IsNarrow(kernel, op);
     for (size_t b = 0; b < binders; ++b) {
       const Value* binder = op->region()->param(b);
       stored[b] = std::min(stored[b], StoredDimension(op, binder));

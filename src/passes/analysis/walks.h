@@ -12,11 +12,14 @@ namespace kdl::passes {
 /// How the blocks of an `spmd` may be made and numbered. All that walk one domain have the same: a core gets the same
 /// blocks of each.
 struct Walk {
-  std::vector<size_t>
-      order;  ///< the binders' numbers, as the stored tensors' dimensions have them, outermost first
-  std::vector<bool> free;  ///< per binder: no result depends on how long its blocks are
-  std::vector<int64_t>
-      granule;  ///< per binder: blocks shorter than this waste what a core does at once
+  /// The binders' numbers, outermost first, as the dimensions of what is stored have them.
+  std::vector<size_t> order;
+  /// Per binder: no result depends on how long its blocks are.
+  std::vector<bool> free;
+  /// Per binder: blocks shorter than this waste what a core does at once.
+  std::vector<int64_t> granule;
+  /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
+  bool narrow = false;
 };
 
 /// Of each `spmd` of a kernel.
