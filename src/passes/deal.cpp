@@ -26,7 +26,8 @@
 //
 //   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
 //
-// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores.
+// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
+// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile.
 //
 // Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
 //
@@ -106,7 +107,8 @@ class BlockRange {
 
 class Dealer {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), builder_(module) {}
+  Dealer(ir::Module& module, ir::Function& kernel, const ir::TargetFacts& facts)
+      : kernel_(kernel), facts_(facts), builder_(module) {}
 
   /// Says how many cores may get blocks; before anything is dealt.
   void StateBusyCores(const Walks& walks);
@@ -115,10 +117,12 @@ class Dealer {
 
  private:
   int64_t ExtentOf(const Value* binder) const;
+  /// BlockSizes goes no lower.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
-    return std::min(walk.granule[b], ExtentOf(binder));
+    return walk.rereads[b].empty() ? std::min(walk.granule[b], ExtentOf(binder)) : 1;
   }
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num);
+  Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again);
   Value* CeilDiv(Value* a, Value* b);
   Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
@@ -129,6 +133,7 @@ class Dealer {
   Op* MakeClaimingLoop(Op* op, Value* total);
 
   ir::Function& kernel_;
+  const ir::TargetFacts& facts_;
   ir::Builder builder_;
   int64_t claims_ = 0;
 };
@@ -189,6 +194,17 @@ Value* Dealer::CeilDiv(Value* a, Value* b) {
   return builder_.Binary(OpKind::Div, last, b);
 }
 
+/// `size`, or fewer: as many rows as stay in the nearest cache from pass to pass, and at least one.
+Value* Dealer::InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
+  constexpr int64_t kShare = 2;  // of the cache: other things pass through it
+  Value* bytes = builder_.I64(0);
+  for (const Rereads::Rows& rows : again)
+    bytes = builder_.Binary(OpKind::Add, bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
+  Value* cache = builder_.I64(facts_.l1_bytes / kShare);
+  Value* fitting = builder_.Binary(OpKind::Div, cache, AtLeastOne(bytes));
+  return builder_.Binary(OpKind::Min, size, AtLeastOne(fitting));
+}
+
 /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
 /// allows where that gives every core work, down to a granule.
 std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num) {
@@ -206,7 +222,7 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     if (!walk.free[b] || ExtentOf(binders[b]) == 1) continue;
     BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     Value* length = AtLeastOne(range.Length());
-    Value* granule = builder_.I64(LeastLength(walk, b, binders[b]));
+    Value* granule = builder_.I64(std::min(walk.granule[b], ExtentOf(binders[b])));
     // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
     // (Numbers that overflow choose a poor size, but still one of 1 or more.)
     Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
@@ -220,6 +236,7 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     Value* granules = CeilDiv(CeilDiv(length, count), granule);
     sizes[b] = AtLeastOne(
         builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
+    if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
     total = builder_.Binary(OpKind::Mul, others, CeilDiv(length, sizes[b]));
   }
   return sizes;
@@ -320,7 +337,7 @@ void Dealer::For(Op* op) {
 
 void RunDeal(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "deal runs for a target");
-  Dealer dealer(context.module, kernel);
+  Dealer dealer(context.module, kernel, *context.facts);
   Walks walks = WalksOf(kernel, *context.facts);
   dealer.StateBusyCores(walks);
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);

@@ -79,6 +79,33 @@ constexpr std::string_view kRows =
 }
 )";
 
+constexpr std::string_view kTwoPasses =
+    R"(kernel @two generics(BR = auto, BC = auto) dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
+  axis r = R by BR
+  axis c = C by BC
+  axis d = C by BC
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%r: blk<r> in %0 .. %R) {deal = static} {
+    %1 = broadcast %z : tile<f32; r>
+    %s = for %c: blk<c> in %0 .. %C carry(%t = %1) {
+      %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+      %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
+      %4 = add %3, %t : tile<f32; r>
+      yield %4
+    } : tile<f32; r>
+    for %d: blk<d> in %0 .. %C {
+      %5 = load %x[%r, %d] {edge = clip} : tile<f32; r d>
+      %6 = div %5, %s : tile<f32; r d>
+      store %6 to %y[%r, %d] {edge = clip}
+      yield
+    }
+    yield
+  }
+  return
+}
+)";
+
 }  // namespace
 
 TEST_CASE("a contraction takes whole register blocks, and its operands stay in L2") {
@@ -122,6 +149,10 @@ TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
   REQUIRE(rows.size() == 2);
   CHECK(rows[1] == 2048);  // a run over which what each row costs once is little
   CHECK(rows[0] == 4);
+}
+
+TEST_CASE("tiles of loops one behind the other are not there together") {
+  CHECK(TilesOf(std::string(kTwoPasses)) == std::vector<int64_t>{4, 2048});
 }
 
 TEST_CASE("a generic that nothing uses gets a number too") {

@@ -91,10 +91,11 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
 /// that one core writes, its processor fetches more than those.
 Walk WalkOf(const ir::Function& kernel, const std::vector<Op*>& ops, const ir::TargetFacts& facts) {
   AxisOrder axis_order(kernel);
+  Rereads rereads(kernel);
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
-            std::vector<int64_t>(binders, 1)};
+            std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders)};
   for (Op* op : ops) {
     walk.narrow = walk.narrow || IsNarrow(kernel, op);
     for (size_t b = 0; b < binders; ++b) {
@@ -102,6 +103,9 @@ Walk WalkOf(const ir::Function& kernel, const std::vector<Op*>& ops, const ir::T
       stored[b] = std::min(stored[b], StoredDimension(op, binder));
       walk.free[b] = walk.free[b] && IsFree(kernel, binder);
       walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, axis_order, facts));
+      for (const Rereads::Rows& rows : rereads.rows()) {
+        if (rows.blk == binder) walk.rereads[b].push_back(rows);
+      }
     }
   }
   std::iota(walk.order.begin(), walk.order.end(), 0);

@@ -6,6 +6,7 @@
 
 #include "ir/module.h"
 #include "ir/target_facts.h"
+#include "passes/analysis/rereads.h"
 
 namespace kdl::passes {
 
@@ -18,6 +19,8 @@ struct Walk {
   std::vector<bool> free;
   /// Per binder: blocks shorter than this waste what a core does at once.
   std::vector<int64_t> granule;
+  /// Per binder: what its blocks go over again.
+  std::vector<std::vector<Rereads::Rows>> rereads;
   /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
   bool narrow = false;
 };

@@ -44,10 +44,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     return;
   }
   Home home = ResultHome(e, what.op, 0);
-  MakeNest(e, what.op, home.axes, position, {}, [&](const Values&) -> Values {
-    StorePiece(e, folds.Fold(position, body)[0], home, position);
-    return {};
-  });
+  folds.FoldAll(home.axes, {home}, position, body);
 }
 
 }  // namespace kdl::passes

@@ -217,15 +217,10 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
-BlkFacts MakeFacts(Expander& e, const Op* op) {
-  ir::MakeBlkOp blk(const_cast<Op*>(op));
-  return {e.Scalar(blk.start()), e.Scalar(blk.size()), e.Scalar(blk.index())};
-}
-
 void ExpandOp(Expander& e, Op* op) {
   switch (op->kind()) {
     case OpKind::MakeBlk:
-      e.blks[op->result()] = MakeFacts(e, op);
+      NoteBlk(e, op);
       break;
     case OpKind::BlkStart:
       e.scalars[op->result()] = e.blks.at(op->operand(0)).start;
@@ -276,20 +271,6 @@ Value* Expander::Scalar(Value* old) const {
   auto found = scalars.find(old);
   KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
   return found->second;
-}
-
-const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
-  const Value* blk = ir::FindBlk(at, axis);
-  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope",
-            function.axis(axis).name.text());
-  return blks.at(blk);
-}
-
-Window Expander::WindowOf(const ir::Op* at, ir::AxisId axis) {
-  auto found = windows.find(axis);
-  if (found != windows.end()) return found->second;
-  Value* size = Facts(at, axis).size;
-  return {b.I64(0), size, size};
 }
 
 int64_t Expander::Extent(ir::AxisId axis) const {

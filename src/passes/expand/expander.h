@@ -10,6 +10,7 @@
 #include "ir/target_facts.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
+#include "passes/analysis/rereads.h"
 
 namespace kdl::passes {
 
@@ -30,6 +31,8 @@ struct BlkFacts {
   ir::Value* start = nullptr;
   ir::Value* size = nullptr;
   ir::Value* index = nullptr;
+  ir::Value* next =
+      nullptr;  ///< where its loop's next turn starts; set of blks with Rereads::rows()
 };
 
 /// A position inside the blocks of some axes, counted from their starts.
@@ -84,6 +87,7 @@ struct Expander {
   std::unordered_map<const ir::Value*, LastTurn> last_turns = {};  ///< of old carried tiles
   std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};   ///< of those with an epilogue
   std::unordered_map<ir::AxisId, Window> windows = {};             ///< where not the whole block
+  Rereads rereads;                                                 ///< of the old body
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -134,9 +138,9 @@ Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
 /// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all
-/// are full take no loop.
+/// are full take no loop. What touches scratch only takes short axes one by one where no full piece fits.
 void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
-                const std::function<void(const Piece&)>& body);
+                const std::function<void(const Piece&)>& body, bool in_scratch = false);
 /// Elements of an axis, counted from its block's start.
 struct Stretch {
   ir::AxisId axis;
@@ -205,6 +209,10 @@ void PrefetchLoads(Expander& e, const ir::Op* op);
 void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
+
+// blks.cpp
+/// Of a make_blk.
+void NoteBlk(Expander& e, ir::Op* op);
 
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.

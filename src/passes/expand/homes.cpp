@@ -163,9 +163,12 @@ void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::
   ir::AxisId last = to.axes.back();
   int64_t lanes = from.axes.back() == last ? e.LanesAlong(last, Bytes(scalar)) : 1;
   MakeNest(e, at, outer, position, {}, [&](const Values&) -> Values {
-    MakePieces(e, at, last, lanes, position, [&](const Piece& piece) {
-      StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
-    });
+    MakePieces(
+        e, at, last, lanes, position,
+        [&](const Piece& piece) {
+          StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
+        },
+        true);
     return {};
   });
 }

@@ -7,6 +7,13 @@
 //   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole turns: vector number i takes elements n + i L …
 //   if rest: vector number 0 takes its elements, under a mask
 //     if more than L: number 1, …                       what a row has above a multiple of 64
+//
+// Of elements side by side the folded values are put together in a vector before they are stored: who reads them reads
+// vectors, and a processor hands on what it has just stored only where a load takes no more than one store has written.
+//
+//   loop %base in 0 .. size step L
+//     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
+//     store %v at %base
 
 namespace kdl::passes {
 
@@ -49,13 +56,62 @@ Values LaneFolds::Fold(Position& position, const Body& body) {
   return results;
 }
 
+void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes,
+                        Position& position, const Body& body) {
+  ir::AxisId axis = kept.back();
+  int64_t bytes = 1;
+  for (const Accumulation& fold : folds_) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+  int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
+  ir::AxisList around = kept;
+  if (lanes > 1) around.pop_back();
+  MakeNest(e_, folds_[0].op, around, position, {}, [&](const Values&) -> Values {
+    if (lanes > 1) {
+      FoldRow(axis, lanes, homes, position, body);
+    } else {
+      Store(Fold(position, body), homes, position, {});
+    }
+    return {};
+  });
+}
+
+void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
+                      const Position& position, const Piece& piece) {
+  for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position, piece);
+}
+
+/// Vectors of folded values along the axis.
+void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes,
+                        Position& position, const Body& body) {
+  Window row = e_.WindowOf(folds_[0].op, axis);
+  MakeLoop(e_, {row.lo, row.hi, lanes}, {}, [&](Value* base, const Values&) -> Values {
+    Value* count =
+        e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Sub, row.hi, base), e_.b.I64(lanes));
+    Values starts;
+    for (const Accumulation& fold : folds_) starts.push_back(e_.b.Splat(fold.identity, lanes));
+    LoopBounds elements{base, e_.b.Binary(OpKind::Add, base, count)};
+    Values vectors = MakeLoop(e_, elements, starts, [&](Value* index, const Values& before) {
+      position[axis] = index;
+      Values folded = Fold(position, body);
+      Value* is_before = Mask(e_.b.Binary(OpKind::Sub, index, base), lanes);
+      for (size_t i = 0; i < folded.size(); ++i)
+        folded[i] = e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes));
+      return folded;
+    });
+    position[axis] = base;
+    // Where the row's last vector fits, its other elements are nobody's.
+    bool fits = e_.Extent(axis) % lanes == 0;
+    Store(vectors, homes, position, fits ? Piece{lanes} : Piece{lanes, Mask(count, lanes), count});
+    return {};
+  });
+}
+
 /// Lane 0 starts where the fold does, the others from its identity.
 Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
   Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
   if (fold.into) {
     Value* into = IsTileValue(fold.into) ? LoadPiece(e_, e_.homes.at(fold.into), fold.acc, position)
                                          : e_.Scalar(fold.into);
-    lanes[0] = e_.b.Select(Mask(e_.b.I64(1)), into, lanes[0]);
+    lanes[0] = e_.b.Select(Mask(e_.b.I64(1), width_), into, lanes[0]);
   }
   return lanes;
 }
@@ -99,7 +155,7 @@ Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, c
           position[last_] = first;
           Value* left = e_.b.Binary(OpKind::Sub, size, first);
           Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(width_));
-          Step(lanes, vector, {width_, Mask(count), count}, body);
+          Step(lanes, vector, {width_, Mask(count, width_), count}, body);
           return from(vector + 1, lanes);
         },
         [&] { return before; });
@@ -136,8 +192,8 @@ Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
   return folded;
 }
 
-Value* LaneFolds::Mask(Value* count) {
-  return e_.b.Make(OpKind::LaneMask, {count}, e_.TypeOf(kdl::Scalar::Bool, width_));
+Value* LaneFolds::Mask(Value* count, int64_t lanes) {
+  return e_.b.Make(OpKind::LaneMask, {count}, e_.TypeOf(kdl::Scalar::Bool, lanes));
 }
 
 }  // namespace kdl::passes

@@ -26,14 +26,23 @@ class LaneFolds {
   /// The folded values of the element at the position.
   Values Fold(Position& position, const Body& body);
 
+  /// Folds for all elements over `kept`, and stores what fold number i gives into home number i. The homes have those
+  /// axes in one order.
+  void FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes, Position& position,
+               const Body& body);
+
  private:
+  void FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes, Position& position,
+               const Body& body);
+  void Store(const Values& folded, const std::vector<Home>& homes, const Position& position,
+             const Piece& piece);
   Values Start(const Accumulation& fold, const Position& position);
   Values Row(const Values& carried, Position& position, const Body& body);
   Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
   Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
   void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
   ir::Value* Finish(const Accumulation& fold, Values lanes);
-  ir::Value* Mask(ir::Value* count);
+  ir::Value* Mask(ir::Value* count, int64_t lanes);
 
   Expander& e_;
   std::vector<Accumulation> folds_;

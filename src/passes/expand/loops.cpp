@@ -86,8 +86,25 @@ void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
       [] { return Values(); });
 }
 
+namespace {
+
+/// The elements from `full` on, fewer than `lanes`.
+void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, Position& position,
+              const std::function<void(const Piece&)>& body) {
+  // A processor does not hand on what a store under a mask has just written.
+  bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
+  if (!one_by_one) return MakeRestOfPieces(e, rest, lanes, position, body);
+  MakeLoop(e, {rest.begin, rest.end}, {}, [&](Value* index, const Values&) -> Values {
+    position[rest.axis] = index;
+    body({});
+    return {};
+  });
+}
+
+}  // namespace
+
 void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
-                const std::function<void(const Piece&)>& body) {
+                const std::function<void(const Piece&)>& body, bool in_scratch) {
   constexpr int64_t kFew = 4;
   Window window = e.WindowOf(at, axis);
   int64_t known = ConstantOf(window.size).value_or(0);
@@ -111,7 +128,7 @@ void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Posit
       return {};
     });
   }
-  if (lanes > 1) MakeRestOfPieces(e, {axis, full, size}, lanes, position, body);
+  if (lanes > 1) MakeRest(e, {axis, full, size}, lanes, in_scratch, position, body);
 }
 
 Values MakeIf(Expander& e, Value* condition, const std::vector<ir::Type>& types,

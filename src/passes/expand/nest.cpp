@@ -32,10 +32,18 @@ class Rows {
       if (streaming_.large) {
         RunStreamed();
       } else {
-        MakePieces(e_, body_.nest(), axis_, body_.Lanes(), body_.position(), Body());
+        MakePieces(e_, body_.nest(), axis_, body_.Lanes(), body_.position(), Body(),
+                   !TouchesTensors());
       }
       return {};
     });
+  }
+
+  bool TouchesTensors() const {
+    for (const Op* op : *body_.nest()->region()) {
+      if (op->HasAttr(ir::AttrKey::Edge)) return true;
+    }
+    return false;
   }
 
   /// What is the same for a whole row.
@@ -62,12 +70,7 @@ class Rows {
   void RunFolds() {
     const std::vector<Accumulation>& riders = body_.riders();
     int64_t bytes = body_.last().Bytes();
-    std::vector<Home> homes;
-    for (const Accumulation& rider : riders) {
-      const Value* result = rider.op->result();
-      bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
-      homes.push_back(IsTileValue(result) ? NewHome(e_, result->type()) : Home());
-    }
+    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
     LaneFolds folds(e_, riders, bytes);
     LaneFolds::Body body{[&] { BeginRow(); },
                          [&](const Piece& piece) {
@@ -77,18 +80,17 @@ class Rows {
                          }};
     ir::AxisList kept = body_.axes();
     kept.resize(kept.size() - riders[0].folded.size());
-    MakeNest(e_, body_.nest(), kept, body_.position(), {}, [&](const Values&) -> Values {
+    if (kept.empty()) {
       Values folded = folds.Fold(body_.position(), body);
-      for (size_t i = 0; i < folded.size(); ++i) {
-        const Value* result = riders[i].op->result();
-        if (!IsTileValue(result)) {
-          e_.scalars[result] = folded[i];
-        } else {
-          StorePiece(e_, folded[i], e_.homes[result] = homes[i], body_.position());
-        }
-      }
-      return {};
-    });
+      for (size_t i = 0; i < folded.size(); ++i) e_.scalars[riders[i].op->result()] = folded[i];
+      return;
+    }
+    std::vector<Home> homes;
+    for (const Accumulation& rider : riders) {
+      homes.push_back(NewHome(e_, rider.op->result()->type()));
+      e_.homes[rider.op->result()] = homes.back();
+    }
+    folds.FoldAll(kept, homes, body_.position(), body);
   }
 
   /// For each rider what its accumulators take in from the present piece.

@@ -121,18 +121,19 @@ void NestBody::ExpandStoreOp(Op* op) {
 }
 
 /// Full vectors only: what comes after the others is near its end.
-void NestBody::Prefetch(ElementAccess access) {
-  if (!looks_ahead_ || !prefetching_.point() || access.piece.lanes == 1 || access.piece.mask)
-    return;
-  auto intent = prefetching_.IntentOf(access.op);
-  if (!intent) return;
+void NestBody::Prefetch(const ElementAccess& access) {
+  if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
   auto index = access.op->Segment(ir::AccessOperands(access.op->kind()));
-  for (size_t i = 0; i < index.size(); ++i) {
-    if (index[i] == prefetching_.point())
-      access.index[i] =
-          e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(prefetching_.distance()));
+  for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
+    if (request.is_streaming && past_caches_.empty()) continue;
+    ElementAccess ahead = access;
+    for (size_t i = 0; i < index.size(); ++i) {
+      if (index[i] != request.point) continue;
+      Value* distance = request.distance ? request.distance : e_.b.I64(request.elements);
+      ahead.index[i] = e_.b.Binary(OpKind::Add, access.index[i], distance);
+    }
+    ExpandPrefetch(e_, ahead, request.intent);
   }
-  ExpandPrefetch(e_, access, *intent);
 }
 
 /// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.

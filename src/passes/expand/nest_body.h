@@ -78,7 +78,7 @@ class NestBody {
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
   ir::Value* ElementPiece(ir::Value* tile);
-  void Prefetch(ElementAccess access);
+  void Prefetch(const ElementAccess& access);
   void ExpandLoadOp(ir::Op* op);
   void ExpandStoreOp(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/attr.h"
@@ -14,21 +14,33 @@ struct Expander;
 /// What a nest touches ahead of time: a processor looks ahead along one page, and not behind much arithmetic.
 class Prefetching {
  public:
-  Prefetching(const Expander& e, const ir::Op* nest, bool transposes);
+  /// What is computed for it comes before the nest.
+  Prefetching(Expander& e, const ir::Op* nest, bool transposes);
 
-  /// The point of the nest that is ahead, and by how many elements; null: nothing is prefetched.
-  const ir::Value* point() const { return point_; }
-  int64_t distance() const { return distance_; }
-  /// How the line of a load or store is asked for; none: another access asks for it.
-  std::optional<ir::IntentKind> IntentOf(const ir::Op* access) const;
+  /// The element that is `distance` further along one point of the nest is asked for.
+  struct Request {
+    const ir::Value* point;
+    ir::Value* distance;  ///< null: `elements`
+    int64_t elements;
+    ir::IntentKind intent;
+    bool is_streaming = false;  ///< only while stores go past the caches
+  };
+  /// What is asked for where the nest comes to a load or store; nothing where another access asks for its line.
+  std::vector<Request> Of(const ir::Op* access) const;
 
  private:
-  void LookAhead(const Expander& e, const ir::Op* nest, int64_t bytes, bool transposes);
+  void LookAhead(const Expander& e, int64_t bytes);
+  bool IsNear(const ir::Op* load) const;
+  void Study(Expander& e, const ir::Op* load);
 
+  const ir::Op* nest_;
+  bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
   std::vector<const ir::Op*> written_;  ///< loads of elements that are stored to
   std::vector<const ir::Op*> loaded_;   ///< stores of elements that are loaded
+  std::unordered_map<const ir::Op*, std::vector<Request>>
+      near_;  ///< loads of what was there before
 };
 
 }  // namespace kdl::passes

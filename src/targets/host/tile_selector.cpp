@@ -18,7 +18,7 @@
 #include "support/size.h"
 
 // The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
-// comes back to its operands. Extents grow in turns, each to its next step, until a role's cap or the cache is reached;
+// comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each to its next step, until a role's cap or the cache is reached;
 // what memory holds contiguously grows first, because short runs waste cache lines. In a contraction
 //   folded axes    stop where a panel of register blocks' columns fills most of L1
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
@@ -97,6 +97,7 @@ class Selection {
       choices_.push_back({&generic, {}, least, {1, 1, 1}});
     }
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
+    CollectTiles(kernel.body, {});
     bool transposes = std::any_of(choices_.begin(), choices_.end(),
                                   [](const Choice& choice) { return choice.role.transposed(); });
     budget_ = contracts_   ? facts.l2_bytes * 3 / 2
@@ -127,11 +128,30 @@ class Selection {
     if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis))) choice->role.*flag = true;
   }
 
-  void Study(const ir::Op* op) {
-    for (const ir::Value* result : op->results()) {
-      if (ir::IsTile(result->type()) && !ir::IsScalar(result->type()))
-        tiles_.insert(result->type());
+  /// Enters the tiles of a block that are made outside of its loops.
+  static void AddTiles(const ir::Block* block, std::set<ir::Type>& tiles,
+                       std::vector<const ir::Op*>& loops) {
+    for (const ir::Op* op : *block) {
+      for (const ir::Value* result : op->results()) {
+        if (ir::IsTile(result->type()) && !ir::IsScalar(result->type()))
+          tiles.insert(result->type());
+      }
+      if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
+        loops.push_back(op);
+      } else {
+        for (const ir::Block* region : op->regions()) AddTiles(region, tiles, loops);
+      }
     }
+  }
+
+  void CollectTiles(const ir::Block* block, std::set<ir::Type> tiles) {
+    std::vector<const ir::Op*> loops;
+    AddTiles(block, tiles, loops);
+    for (const ir::Op* loop : loops) CollectTiles(loop->region(), tiles);
+    if (loops.empty()) scopes_.push_back(std::move(tiles));
+  }
+
+  void Study(const ir::Op* op) {
     if (op->kind() == ir::OpKind::Contract) {
       contracts_ = true;
       for (AxisId axis : op->attr<ir::AttrKey::Axes>()) Mark(axis, &Role::contracted);
@@ -167,13 +187,15 @@ class Selection {
   }
 
   bool Fits() {
-    double bytes = 0;
-    for (ir::Type tile : tiles_) {
-      double tile_bytes = Bytes(tile->scalar);
-      for (AxisId axis : tile->axes) tile_bytes *= static_cast<double>(Extent(axis));
-      bytes += tile_bytes;
-    }
-    return bytes <= static_cast<double>(budget_);
+    return std::all_of(scopes_.begin(), scopes_.end(), [this](const std::set<ir::Type>& tiles) {
+      double bytes = 0;
+      for (ir::Type tile : tiles) {
+        double tile_bytes = Bytes(tile->scalar);
+        for (AxisId axis : tile->axes) tile_bytes *= static_cast<double>(Extent(axis));
+        bytes += tile_bytes;
+      }
+      return bytes <= static_cast<double>(budget_);
+    });
   }
 
   /// The next larger extent up to `cap`, or the present one where there is none.
@@ -212,7 +234,8 @@ class Selection {
 
   const ir::Function& kernel_;
   std::vector<Choice> choices_;
-  std::set<ir::Type> tiles_;
+  std::vector<std::set<ir::Type>>
+      scopes_;  ///< the tiles of a loop without loops, and of what is around it
   bool contracts_ = false;
   int64_t budget_ = 0;
 };

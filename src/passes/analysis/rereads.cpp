@@ -1,0 +1,114 @@
+#include "passes/analysis/rereads.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/format.h"
+#include "ir/views.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The blk that an index of a load stands for: itself, or in a nest the blk that its point walks; else null.
+const Value* BlkOf(const Value* index, const Op* load) {
+  if (index->type()->kind == ir::TypeKind::Blk) return index;
+  const Op* nest = load->block()->parent();
+  if (!nest || nest->kind() != OpKind::Nest) return nullptr;
+  const auto& points = load->block()->params();
+  auto found = std::find(points.begin(), points.end(), index);
+  return found == points.end() ? nullptr
+                               : nest->operand(static_cast<size_t>(found - points.begin()));
+}
+
+const ir::Block* HomeOf(const Value* blk) {
+  return blk->def() ? blk->def()->block() : blk->block();
+}
+
+/// The op of `block` that is `op` or has it inside; null: none is.
+const Op* PassIn(const ir::Block* block, const Op* op) {
+  while (op && op->block() != block) op = op->block()->parent();
+  return op;
+}
+
+/// The rows that a load walks: its outermost dimension that one blk alone indexes, and that is not the last.
+struct RowIndex {
+  size_t operand;
+  size_t dim;
+};
+std::optional<RowIndex> RowIndexOf(const Op* load) {
+  ir::Access access = load->attr<AttrKey::Access>();
+  auto index = load->Segment(ir::AccessOperands(OpKind::Load));
+  for (size_t d = 0; d + 1 < access.dims.size(); ++d) {
+    const auto& terms = access.dims[d].terms;
+    if (terms.size() == 1 && IsConstant(terms[0].coefficient, 1) &&
+        BlkOf(index[terms[0].operand], load))
+      return RowIndex{terms[0].operand, d};
+  }
+  return std::nullopt;
+}
+
+/// Loads of the same rows of a tensor, by the passes that they are in.
+struct Group {
+  Rereads::Rows rows;
+  ir::Access access;
+  struct Pass {
+    const Op* pass;
+    const Op* load;  ///< its first one
+  };
+  std::vector<Pass> passes;  ///< in the order of the program
+};
+
+}  // namespace
+
+Rereads::Rereads(const ir::Function& kernel) {
+  std::vector<Group> groups;
+  auto group_of = [&](const Op* op, RowIndex row) -> Group& {
+    ir::LoadOp load(const_cast<Op*>(op));
+    const Value* blk = BlkOf(load.index()[row.operand], op);
+    ir::Access access = op->attr<AttrKey::Access>();
+    for (Group& group : groups) {
+      if (group.rows.blk == blk && group.rows.tensor == load.tensor() && group.access == access)
+        return group;
+    }
+    return groups.emplace_back(Group{{blk, load.tensor(), row.dim}, access, {}});
+  };
+  ir::Walk(kernel.body, [&](const Op* op) {
+    std::optional<RowIndex> row = op->kind() == OpKind::Load ? RowIndexOf(op) : std::nullopt;
+    if (!row) return;
+    Group& group = group_of(op, *row);
+    const Op* pass = PassIn(HomeOf(group.rows.blk), op);
+    bool is_new = group.passes.empty() || group.passes.back().pass != pass;
+    if (is_new) group.passes.push_back({pass, op});
+    if (group.passes.size() > 1)
+      again_[op] = {row->operand, row->dim, is_new && group.passes.size() == 2, false};
+  });
+  for (const Group& group : groups) {
+    if (group.passes.size() == 1) continue;
+    again_.at(group.passes.back().load).last = true;
+    rows_.push_back(group.rows);
+  }
+}
+
+const Rereads::Again* Rereads::Of(const Op* load) const {
+  auto found = again_.find(load);
+  return found == again_.end() ? nullptr : &found->second;
+}
+
+Value* BytesPerIndex(ir::Builder& b, const Value* tensor, size_t dim) {
+  Value* bytes = b.I64(Bytes(tensor->type()->scalar));
+  for (size_t d = dim + 1; d < tensor->type()->dims.size(); ++d)
+    bytes = b.Binary(OpKind::Mul, bytes, b.SizeValue(tensor->type()->dims[d]));
+  return bytes;
+}
+
+bool Rereads::HasRows(const Value* blk) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const Rows& rows) { return rows.blk == blk; });
+}
+
+}  // namespace kdl::passes
