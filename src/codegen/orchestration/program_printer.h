@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "codegen/orchestration/cpp_names.h"
+#include "codegen/orchestration/expression.h"
+#include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "ir/type.h"
+#include "support/names.h"
+#include "support/size.h"
+
+namespace kdl::codegen {
+
+/// What of a program has an effect, or is used by what has.
+class Needs {
+ public:
+  explicit Needs(const ir::Block* body) {
+    ir::Walk(body, [this](const ir::Op* op) {
+      if (!op->info().has(ir::kPure)) Mark(op);
+    });
+  }
+  bool Has(const ir::Op* op) const { return needed_.contains(op); }
+  /// How often a value is used by needed ops.
+  int Uses(const ir::Value* value) const {
+    auto found = uses_.find(value);
+    return found == uses_.end() ? 0 : found->second;
+  }
+
+ private:
+  void Mark(const ir::Op* op) {
+    if (!needed_.insert(op).second) return;
+    for (const ir::Value* operand : op->operands()) {
+      if (op->kind() == ir::OpKind::Free && operand != op->operand(0))
+        continue;  // the runtime's memory waits by itself
+      ++uses_[operand];
+      if (operand->def() && operand->def()->info().has(ir::kPure)) Mark(operand->def());
+    }
+  }
+
+  std::set<const ir::Op*> needed_;
+  std::unordered_map<const ir::Value*, int> uses_;
+};
+
+/// Prints one program as a function.
+class ProgramPrinter {
+ public:
+  ProgramPrinter(Writer& writer, const ir::Module& module, const ModuleFace& face,
+                 const FaceFunction& program)
+      : writer_(writer),
+        module_(module),
+        face_(face),
+        program_(program),
+        function_(*program.functions[0]),
+        needs_(function_.body),
+        own_(NamesBeside(program.params)) {}
+
+  void Print();
+
+ private:
+  // -- What stands before the statements ----------------------------------------------------------
+
+  void PrintDevices();
+  /// What a statement throws ends the program, but not before what runs has ended.
+  void PrintDrain();
+  void UseQueue(Name device, int64_t queue);
+  /// Binds each size where it stands first on its own, then compares every tensor with what it is declared to be.
+  void PrintSizes();
+  std::string SizeSource(Name dim) const;
+  std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
+
+  // -- Values -------------------------------------------------------------------------------------
+
+  std::string Text(const ir::Value* value, LiteralStyle style) const;
+  VariableName Variables() const;
+  /// A scalar that is more than a part of one expression.
+  bool IsVariable(const ir::Value* value) const;
+  const std::string& NameOf(const ir::Value* value, std::string_view wanted);
+  /// The value's own name, else `otherwise`.
+  static std::string Wanted(const ir::Value* value, std::string otherwise);
+
+  // -- Statements ---------------------------------------------------------------------------------
+
+  /// `  // file.kdl:12`, the first time that something of the line is printed.
+  std::string Place(const ir::Op* op);
+  /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
+  std::string FailurePlace(const ir::Op* op);
+  void PrintBlock(const ir::Block* block);
+  void PrintOp(const ir::Op* op);
+  void PrintScalar(const ir::Op* op);
+  void PrintAlloc(const ir::Op* op);
+  void PrintRequire(const ir::Op* op);
+  /// `{i, j}`, the events that are waited for, the place and the access as written.
+  std::vector<std::string> AccessItems(const ir::Op* op, std::span<ir::Value* const> index,
+                                       std::span<ir::Value* const> after);
+  void PrintHostLoad(const ir::Op* op);
+  void PrintHostStore(const ir::Op* op);
+  void PrintDeviceCores(const ir::Op* op);
+
+  std::string Declaration(const ir::Value* value, const std::string& name, bool used) const;
+  /// Assigns what a region yields to the variables that its op has for it.
+  void PrintYield(const ir::Block* region, const std::vector<std::string>& targets);
+  void PrintLoop(const ir::Op* op);
+  void PrintIf(const ir::Op* op);
+
+  // -- What queues are given: program_launches.cpp -------------------------------------------------
+
+  std::string QueueText(Name device, int64_t queue) const;
+  /// Nothing where there is nothing to wait for.
+  void AppendEvents(std::vector<std::string>& list, std::span<ir::Value* const> events) const;
+  void PrintTransfer(const ir::Op* op);
+  /// It belongs to the statement of the launch that waits for it, which tells the place.
+  void PrintMark(const ir::Op* op);
+  /// `matmul_residual_q` for the pipe q of matmul_residual.
+  void PrintWorkspace(const ir::Op* op);
+  /// Part of the statement that reserves so much.
+  void PrintFootprint(const ir::Op* op);
+  void PrintInstances(const ir::Op* op);
+  /// Instances times footprint.
+  void PrintReserve(const ir::Op* op);
+  void PrintLaunch(const ir::Op* op);
+  /// Null: `auto`.
+  std::string CoresText(const ir::Value* cores) const;
+
+  Writer& writer_;
+  const ir::Module& module_;
+  const ModuleFace& face_;
+  const FaceFunction& program_;
+  const ir::Function& function_;
+  Needs needs_;
+  OwnNames own_;
+  CppNames names_;
+  std::unordered_map<const ir::Value*, std::string> variables_;
+  std::unordered_map<Name, std::string> dims_;
+  std::unordered_map<Name, std::string> devices_;
+  std::vector<std::pair<Name, int64_t>> queues_;
+  std::string drain_;
+  std::set<std::pair<std::string_view, uint32_t>> said_;
+};
+
+/// `kdl::f32`.
+std::string ElementText(Scalar scalar);
+
+/// Without parentheses around the whole.
+std::string Unwrapped(const std::string& text);
+
+}  // namespace kdl::codegen
