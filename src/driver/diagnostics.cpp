@@ -13,7 +13,7 @@ int ExitCodeOf(const DiagnosticEngine& diagnostics) {
       return one->severity == Severity::Error && one->id.starts_with(prefix);
     });
   };
-  if (any_is("E090")) return kExitUsage;
+  if (any_is("E090") || any_is("E097")) return kExitUsage;
   return any_is("E098") ? kExitEnvironment : kExitInput;
 }
 

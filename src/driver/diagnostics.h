@@ -25,7 +25,7 @@ inline constexpr int kExitInput = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-/// The process's exit code: 0 without errors; the ids say who has to act: E090x the usage, E098x
+/// The process's exit code: 0 without errors; the ids say who has to act: E090x and E097x the usage, E098x
 /// the machine.
 int ExitCodeOf(const DiagnosticEngine& diagnostics);
 

@@ -208,6 +208,20 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
   }
 }
 
+/// Words are explained without a compile: what says how to compile belongs to --workspace.
+void CheckExplain(const std::vector<po::option>& given, const Options& options,
+                  DiagnosticEngine& diagnostics) {
+  if (options.command != Command::Explain || options.workspace || options.help) return;
+  for (const po::option& option : given) {
+    const OptionInfo* info = FindOption(option.string_key);
+    if (info == nullptr || info->commands == kAllCommands) continue;
+    std::string_view file = options.files.empty() ? "FILE" : std::string_view(options.files[0]);
+    std::string value = info->value.empty() || option.value.empty() ? "" : " " + option.value[0];
+    diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--workspace")
+        .Help(fmt::format("kernelc explain --workspace {} {}{}", file, Dashed(*info), value));
+  }
+}
+
 void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   if (options.diag_format != "text" && options.diag_format != "json") {
     diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
@@ -302,6 +316,7 @@ std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const 
   }
   if (diagnostics.error_count() == errors_before) {
     CheckFiles(command, options, diagnostics);
+    CheckExplain(*split, options, diagnostics);
     CheckValues(options, diagnostics);
   }
   return diagnostics.error_count() == errors_before ? std::optional(std::move(options))
