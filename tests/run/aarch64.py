@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels compiled for aarch64, run by an emulator with a runtime for it: the interpreter's results, bit for bit.
 
-The samples' kernels and the programs below make one file; its objects, its written C++ and aarch64_caller.cpp link to
+The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and aarch64_caller.cpp link to
 one program."""
 
 import pathlib
@@ -16,6 +16,38 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ["saxpy", "matmul", "softmax"]
 PROGRAMS = """
+kernel piped(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {
+    domain blocks = (M by 16, N by 24);
+    pipe products: f32[16, 24] @depth(2);
+    pipe sums: f32[16];
+    stage multiply {
+        spmd for i, j in blocks {
+            var acc: f32[i, j] = 0;
+            for k in K by 40 { acc += dot(a[i, k], b[k, j] over k); }
+            products.push(acc, i, j);
+            sums.push(sum(acc over j), i);
+        }
+    }
+    stage add {
+        spmd for i, j in blocks {
+            let row = sums.pop(i);
+            c[i, j] = products.pop(i, j) + row;
+        }
+    }
+}
+kernel claimed(a: f32, x: in f32[N], y: inout f32[N]) {
+    for t in 0..3 {
+        spmd for i in N by 8 @dynamic {
+            var acc: f32[i] = 0;
+            for k in 0..i.start + t { acc = acc * a + x[i]; }
+            if t == 2 { y[i] += acc; }
+        }
+    }
+}
+export program piped_product(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], cores: i64) {
+    spmd(core_num = cores) piped(a, b, c);
+}
+export program claims(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) claimed(a, x, y); }
 export program line(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) saxpy(a, x, y); }
 export program soft(x: in f32[R, C], y: out f32[R, C], cores: i64) { spmd(core_num = cores) softmax(x, y); }
 export program product_f32(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], cores: i64) {
@@ -28,9 +60,11 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
 TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
 TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
 CXX = [TOOLS[0], "-std=c++20", "-O1", "-I", ROOT / "include", "-I", ROOT / "runtime", "-I", ROOT / "tests/run", "-I", "."]
-SHAPES = {"line": [(0,), (1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
+PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
+SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
           "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
-          "product_bf16": [(1, 3, 2), (33, 50, 25), (70, 131, 49)]}
+          "product_bf16": [(1, 3, 2), (33, 50, 25), (70, 131, 49)],
+          "piped_product": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0), (0, 3, 2)]}
 DTYPES = {"f32": np.float32, "bf16": np.dtype("V2")}
 
 
@@ -43,7 +77,7 @@ def call(*words, folder):
 def build(folder):
     text = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in SAMPLES)
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
-    call("kernelc", "build", "kernels.kdl", "--target", "host?isa=armv8-a", *TILES, folder=folder)
+    call("kernelc", "build", "kernels.kdl", "--target", "host?isa=armv8-a", PIPES, *TILES, folder=folder)
     parts = [path for part in ("core", "host", "debug", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
     sources = [*parts, folder / "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp"]
     half = len(sources) // 2
@@ -69,8 +103,8 @@ def drawn(random, element, shape):
 
 
 def same(program, shape, cores, random, folder):
-    sizes = dict(zip({"line": "N", "soft": "RC"}.get(program, "MNK"), shape))
-    words = ["kernelc", "run", "kernels.kdl", "--program", program, "--target", "reference", *TILES,
+    sizes = dict(zip({"line": "N", "claims": "N", "soft": "RC"}.get(program, "MNK"), shape))
+    words = ["kernelc", "run", "kernels.kdl", "--program", program, "--target", "reference", PIPES, *TILES,
              "--arg", f"cores={cores}"]
     for name, size in sizes.items():
         words += ["--set", f"{name}={size}"]

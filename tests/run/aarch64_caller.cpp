@@ -7,13 +7,16 @@
 
 namespace {
 
-void Product(const kdl::Context& context, kdl::Element element, const std::int64_t* size,
+void Product(const kdl::Context& context, std::string_view program, const std::int64_t* size,
              std::int64_t cores) {
+  const kdl::Element element = program == "product_bf16" ? kdl::bf16 : kdl::f32;
   const std::int64_t m = size[0], n = size[1], k = size[2];
   const kdl::Tensor a = MoveIn(context, "host", element, {m, k}, "a", Direction::In);
   const kdl::Tensor b = MoveIn(context, "host", element, {k, n}, "b", Direction::In);
   const kdl::Tensor c = MoveIn(context, "host", element, {m, n}, "c", Direction::Out);
-  if (element == kdl::f32) {
+  if (program == "piped_product") {
+    kernels::piped_product(context, a, b, c, cores);
+  } else if (element == kdl::f32) {
     kernels::product_f32(context, a, b, c, cores);
   } else {
     kernels::product_bf16(context, a, b, c, cores);
@@ -30,10 +33,14 @@ int main(int, char** argv) {
   const std::int64_t cores = std::atoll(argv[2]);
   std::int64_t size[3] = {};
   for (int i = 0; i < 3; ++i) size[i] = std::atoll(argv[3 + i]);
-  if (program == "line") {
+  if (program == "line" || program == "claims") {
     const kdl::Tensor x = MoveIn(context, "host", kdl::f32, {size[0]}, "x", Direction::In);
     const kdl::Tensor y = MoveIn(context, "host", kdl::f32, {size[0]}, "y", Direction::In);
-    kernels::line(context, 2.5F, x, y, cores);
+    if (program == "line") {
+      kernels::line(context, 2.5F, x, y, cores);
+    } else {
+      kernels::claims(context, 2.5F, x, y, cores);
+    }
     MoveOut(y, "y");
   } else if (program == "soft") {
     const kdl::Tensor x = MoveIn(context, "host", kdl::f32, {size[0], size[1]}, "x", Direction::In);
@@ -42,6 +49,6 @@ int main(int, char** argv) {
     kernels::soft(context, x, y, cores);
     MoveOut(y, "y");
   } else {
-    Product(context, program == "product_f32" ? kdl::f32 : kdl::bf16, size, cores);
+    Product(context, program, size, cores);
   }
 }

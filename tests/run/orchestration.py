@@ -26,6 +26,8 @@ BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&thre
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
 3 6 9
+launch of 'my mod.scale': core_num is 0; a launch runs on 1 core or more
+launch of 'my mod.scale': core_num is -3; a launch runs on 1 core or more
 launch of 'my mod.scale': parameter 3 'a' takes f32, not i32
 """
 

@@ -1,4 +1,4 @@
-// A caller in C11 of tests/golden/orchestration/program.kir: a program, a kernel, and a launch that is refused.
+// A caller in C11 of tests/golden/orchestration/program.kir: a program, a kernel, and launches that are refused.
 #include <stdio.h>
 
 #include "my mod.h"
@@ -34,6 +34,8 @@ int main(void) {
   if (Failed(kdl_event_wait(done, -1))) return 1;
   printf("%g %g %g\n", y[0], y[1], y[2]);
   kdl_event_free(done);
+  Failed(my_mod_scale(context, queue, 0, &from, &to, factor, NULL, 0, NULL));
+  Failed(my_mod_scale(context, queue, -3, &from, &to, factor, NULL, 0, NULL));
   factor.element = KDL_I32;
   Failed(my_mod_scale(context, queue, 1, &from, &to, factor, NULL, 0, NULL));
   kdl_array_free(&from);
