@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kernels compiled for aarch64, run by an emulator with a runtime for it: the interpreter's results, bit for bit.
 
-The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and aarch64_caller.cpp link to
-one program."""
+The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
+aarch64_caller.cpp link to one program."""
 
 import pathlib
 import re
