@@ -13,6 +13,7 @@ namespace kdl::interp {
 namespace {
 
 constexpr size_t kMostSizes = 8;
+constexpr std::byte kPoison{0xA5};
 
 }  // namespace
 
@@ -20,8 +21,8 @@ PipeState::PipeState(Name name, Scalar scalar, std::vector<int64_t> extents, ir:
                      std::byte* memory)
     : name_(name), scalar_(scalar), extents_(std::move(extents)), ring_(ring), memory_(memory) {
   if (!memory_) {
-    own_.assign(static_cast<size_t>(ring_.bytes()), std::byte{0xA5});
-    memory_ = own_.data();
+    own_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(ring_.bytes()));
+    memory_ = own_.get();
   }
   SetCounter(ir::kRingPushed, 0);
   SetCounter(ir::kRingPopped, 0);
@@ -33,6 +34,11 @@ int64_t PipeState::Counter(int64_t at) const {
 
 void PipeState::SetCounter(int64_t at, int64_t value) {
   WriteElement(memory_ + at, Scalar::I64, static_cast<uint64_t>(value));
+}
+
+TensorValue PipeState::Free() const {
+  std::fill_n(Slot(Pushed()), ring_.slot, kPoison);
+  return SlotAt(Pushed());
 }
 
 TensorValue PipeState::SlotAt(int64_t number) const {

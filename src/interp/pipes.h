@@ -23,8 +23,9 @@ class PipeState {
   bool full() const { return Pushed() - Popped() == ring_.depth; }
   bool empty() const { return Pushed() == Popped(); }
 
-  /// The next free slot, or the first one that is not popped, as a tensor of the pipe's extents.
-  TensorValue Free() const { return SlotAt(Pushed()); }
+  /// The next free slot, without what was in it, as a tensor of the pipe's extents.
+  TensorValue Free() const;
+  /// The first slot that is not popped.
   TensorValue First() const { return SlotAt(Popped()); }
   std::vector<int64_t> FirstSizes() const;
 
@@ -45,7 +46,8 @@ class PipeState {
   Scalar scalar_;
   std::vector<int64_t> extents_;
   ir::Ring ring_;
-  std::vector<std::byte> own_;
+  std::unique_ptr<std::byte[]>
+      own_;  ///< where it has no other memory; only what is used is touched
   std::byte* memory_;
 };
 
