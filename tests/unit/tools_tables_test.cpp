@@ -1,0 +1,17 @@
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string_view>
+
+#include "tools/tables.h"
+
+namespace kdl::tools {
+
+TEST_CASE("each diagnostic has a number of its own") {
+  std::set<std::string_view> numbers;
+  for (const DiagnosticRow& row : AllDiagnostics()) {
+    CHECK_MESSAGE(numbers.insert(row.id).second, row.id);
+  }
+}
+
+}  // namespace kdl::tools
