@@ -16,6 +16,7 @@ struct Work {
   // Lanes of f32 instructions that go where fused multiply-adds go: M * N * K of an f32 matmul, twice that
   // in f64. Matrix units are left out.
   double slots = 0;
+  double divisions = 0;  // of f32, beside them
 };
 
 // One of those that do the same work: a call does it once, all of it.

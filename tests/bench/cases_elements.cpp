@@ -100,7 +100,8 @@ std::vector<Case> ElementCases() {
     cases.push_back({"gelu",
                      "f32",
                      std::to_string(n),
-                     {bytes, bytes, kGeluSlots * static_cast<double>(n)},
+                     {bytes, bytes, kGeluSlots * static_cast<double>(n),
+                      kGeluDivisions * static_cast<double>(n)},
                      [n](const Host& host) { return MakeGelu(host, n); }});
   }
   for (const Shape& s : kTransposed) {

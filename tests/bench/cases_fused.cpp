@@ -76,7 +76,8 @@ Work WorkOf(const Shape& s) {
   const auto m = static_cast<double>(s.m);
   const auto n = static_cast<double>(s.n);
   const auto k = static_cast<double>(s.k);
-  return {4 * (m * k + k * n + n + m * n), 4 * m * n, m * n * (k + 2 + kGeluSlots)};
+  return {4 * (m * k + k * n + n + m * n), 4 * m * n, m * n * (k + 2 + kGeluSlots),
+          m * n * kGeluDivisions};
 }
 
 }  // namespace

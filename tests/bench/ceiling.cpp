@@ -35,11 +35,17 @@ double ArithmeticSlots(int threads) {
   return static_cast<double>(kSteps * kChains) * Loops().lanes * threads;
 }
 
-Side ArithmeticSide(int threads) {
-  return {"fma", [threads] {
-            Share(threads, threads, 1,
-                  [](std::int64_t, std::int64_t) { Loops().multiply_add(kSteps); });
-          }};
+double ArithmeticDivisions(int threads) {
+  return static_cast<double>(kSteps) * Loops().lanes * threads;
+}
+
+std::vector<Side> ArithmeticSides(int threads) {
+  const auto side = [threads](const char* name, void (*loop)(std::int64_t)) {
+    return Side{name, [=] {
+                  Share(threads, threads, 1, [=](std::int64_t, std::int64_t) { loop(kSteps); });
+                }};
+  };
+  return {side("fma", Loops().multiply_add), side("fma and division", Loops().divide)};
 }
 
 std::vector<Side> StreamSides(const Work& work, int threads) {
@@ -72,7 +78,7 @@ std::vector<Side> StreamSides(const Work& work, int threads) {
 void PrintCeilings(int threads, TrialLimits limits) {
   limits.seconds = std::min(limits.seconds, 10.0);
   const double bytes = static_cast<double>(kLargeCount) * 4;
-  std::vector<Side> sides = {ArithmeticSide(threads)};
+  std::vector<Side> sides = {ArithmeticSides(threads)[0]};
   for (Side& side : StreamSides({bytes, 0, 0}, threads)) sides.push_back(side);
   for (Side& side : StreamSides({bytes / 2, bytes / 2, 0}, threads)) sides.push_back(side);
   const Array<float> a({kLargeCount / 2});

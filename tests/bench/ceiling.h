@@ -14,9 +14,11 @@ namespace bench {
 // The best loops for this processor.
 const CeilingLoops& Loops();
 
-// A side that does Slots(threads) of Work::slots in a call.
-Side ArithmeticSide(int threads);
+// The first side does ArithmeticSlots(threads) of Work::slots in a call, the second the same and
+// ArithmeticDivisions(threads) of Work::divisions beside them.
+std::vector<Side> ArithmeticSides(int threads);
 double ArithmeticSlots(int threads);
+double ArithmeticDivisions(int threads);
 
 // Sides that move the bytes of `work` and do nothing else: the parts that are both read and written as a
 // copy, the rest as reads or writes; as they come, and with prefetches and stores past the caches.

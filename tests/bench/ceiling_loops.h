@@ -10,6 +10,8 @@ struct CeilingLoops {
   int lanes;         // f32 numbers in a vector
   // `steps` times kChains independent fused multiply-adds on vectors of `lanes`.
   void (*multiply_add)(std::int64_t steps);
+  // The same, and in each step the quotient of two of their results.
+  void (*divide)(std::int64_t steps);
   // `count` is a multiple of 64 floats, the addresses are aligned to 64 bytes.
   float (*read)(const float* from, std::int64_t count);
   float (*read_ahead)(const float* from, std::int64_t count);  // prefetches

@@ -104,15 +104,19 @@ Host MakeHost(int threads) {
   return host;
 }
 
-// What bounds `work`, trial by trial, of sides that begin at `first`: arithmetic, then streams.
+// What bounds `work`, trial by trial, of sides that begin at `first`: two of arithmetic, then streams.
 Series Bound(const std::vector<Series>& series, std::size_t first, const Work& work, int threads) {
   Series bound;
   for (std::size_t trial = 0; trial < series[first].size(); ++trial) {
-    double stream = series[first + 1][trial];
-    for (std::size_t s = first + 2; s < series.size(); ++s) {
+    const double fmas = series[first][trial];
+    const double divisions = std::max(series[first + 1][trial] - fmas, 0.0);
+    double stream = series[first + 2][trial];
+    for (std::size_t s = first + 3; s < series.size(); ++s) {
       stream = std::min(stream, series[s][trial]);
     }
-    bound.push_back(std::max(stream, series[first][trial] * work.slots / ArithmeticSlots(threads)));
+    bound.push_back(
+        std::max(stream, fmas * work.slots / ArithmeticSlots(threads) +
+                             divisions * work.divisions / ArithmeticDivisions(threads)));
   }
   return bound;
 }
@@ -135,7 +139,7 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
   const std::size_t ceilings = sides.size();
   const bool has_ceiling = c.work.read_bytes + c.work.written_bytes > 0;
   if (has_ceiling) {
-    sides.push_back(ArithmeticSide(host.threads));
+    for (Side& side : ArithmeticSides(host.threads)) sides.push_back(std::move(side));
     for (Side& side : StreamSides(c.work, host.threads)) sides.push_back(std::move(side));
   }
   const std::vector<Series> series = TakeTurns(sides, limits);

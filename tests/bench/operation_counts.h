@@ -1,14 +1,16 @@
 // Vector instructions of an element that compete with fused multiply-adds, counted in stdlib/math: a lower
-// bound of what the kernels execute, for Work::slots.
+// bound of what the kernels execute, for Work::slots and Work::divisions.
 #pragma once
 
 namespace bench {
 
 // Reduction to |r| <= ln 2 / 2 (4), polynomial (6), scaling (2), two limits (3: what is above is added under a mask).
 inline constexpr double kExpSlots = 15;
-// Both limits (2), square (1), two polynomials (10), quotient (3 where it is a vector of 512 bits), sum (2).
-inline constexpr double kErfSlots = 18;
+// Both limits (2), square (1), two polynomials (10), sum (2).
+inline constexpr double kErfSlots = 15;
+inline constexpr double kErfDivisions = 1;
 // The argument, the half, the sum, the product.
 inline constexpr double kGeluSlots = kErfSlots + 4;
+inline constexpr double kGeluDivisions = kErfDivisions;
 
 }  // namespace bench

@@ -15,12 +15,15 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool SameElement(const Op* load, const Op* store) {
-  auto of_load = load->Segment(ir::AccessOperands(OpKind::Load));
-  auto of_store = store->Segment(ir::AccessOperands(OpKind::Store));
-  return load->Segment(ir::LoadOp::at_tensor)[0] == store->Segment(ir::StoreOp::at_tensor)[0] &&
-         load->attr<AttrKey::Access>() == store->attr<AttrKey::Access>() &&
-         std::ranges::equal(of_load, of_store);
+Value* TensorOf(const Op* access) {
+  bool loads = access->kind() == OpKind::Load;
+  return access->Segment(loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor})[0];
+}
+
+bool SameElement(const Op* a, const Op* b) {
+  return TensorOf(a) == TensorOf(b) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>() &&
+         std::ranges::equal(a->Segment(ir::AccessOperands(a->kind())),
+                            b->Segment(ir::AccessOperands(b->kind())));
 }
 
 bool Contains(const std::vector<const Op*>& ops, const Op* op) {
@@ -35,12 +38,12 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
   for (const Op* op : *nest->region()) {
     if (!op->HasAttr(AttrKey::Edge)) continue;
     bool stores = op->kind() == OpKind::Store;
-    if (!stores) loads.push_back(op);
     for (const Op* load : loads) {
-      if (!stores || !SameElement(load, op)) continue;
-      written_.push_back(load);
-      loaded_.push_back(op);
+      if (!SameElement(load, op)) continue;
+      if (stores) written_.push_back(load);
+      repeated_.push_back(op);
     }
+    if (!stores) loads.push_back(op);
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
     if (!point_) LookAhead(e, bytes);
   }
@@ -109,7 +112,7 @@ void Prefetching::LookAhead(const Expander& e, int64_t bytes) {
 
 std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   if (auto near = near_.find(access); near != near_.end()) return near->second;
-  if (!point_ || Contains(loaded_, access)) return {};
+  if (!point_ || Contains(repeated_, access)) return {};
   bool writes = access->kind() == OpKind::Store || Contains(written_, access);
   return {{point_, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
 }

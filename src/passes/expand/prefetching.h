@@ -37,8 +37,8 @@ class Prefetching {
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
-  std::vector<const ir::Op*> written_;  ///< loads of elements that are stored to
-  std::vector<const ir::Op*> loaded_;   ///< stores of elements that are loaded
+  std::vector<const ir::Op*> written_;   ///< loads of elements that are stored to
+  std::vector<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
   std::unordered_map<const ir::Op*, std::vector<Request>>
       near_;  ///< loads of what was there before
 };
