@@ -144,6 +144,7 @@ class Rows {
 void ExpandNest(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();
   NestBody body(e, op);
+  body.TakeOver();
   if (body.last().Transposes()) {
     RunSquares(body);
   } else {

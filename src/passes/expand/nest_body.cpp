@@ -30,6 +30,26 @@ Home NestBody::KeptHome(size_t i) {
   return moves_.back().from;
 }
 
+void NestBody::TakeOver() {
+  for (Op* op : *nest_->region()) {
+    if (op->kind() == OpKind::Element) TakeOver(op->operand(0));
+  }
+  for (const Accumulation& rider : riders_) {
+    for (Value* operand : rider.operands) {
+      if (operand->def() != nest_) TakeOver(operand);
+    }
+  }
+}
+
+void NestBody::TakeOver(Value* tile) {
+  bool by_elements = !last_.Vectorizes() && !last_.Transposes();
+  if (by_elements || !IsTileValue(tile)) return;
+  const auto& axes = tile->type()->axes;
+  if (std::find(axes.begin(), axes.end(), axes_.back()) == axes.end()) return;
+  if (e_.homes.at(tile).axes.back() != axes_.back() && !taken_.contains(tile))
+    taken_.emplace(tile, HomeAlong(e_, nest_, tile, axes_.back()));
+}
+
 void NestBody::MoveKept() {
   for (const Move& move : moves_)
     CopyTile(e_, nest_, move.from, move.to, move.result->type()->scalar);
@@ -90,11 +110,12 @@ bool NestBody::IsUniformAccess(const Op* op) const {
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
+  auto taken = taken_.find(tile);
+  const Home& home = taken == taken_.end() ? e_.homes.at(tile) : taken->second;
   const auto& axes = tile->type()->axes;
   bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
-  if (!varies || piece_.lanes == 1)
-    return LoadPiece(e_, e_.homes.at(tile), tile->type()->scalar, position_);
-  return LoadPiece(e_, e_.homes.at(tile), tile->type()->scalar, position_, piece_);
+  if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);
+  return LoadPiece(e_, home, tile->type()->scalar, position_, piece_);
 }
 
 Value* NestBody::Term(Value* operand) {

@@ -62,7 +62,9 @@ class NestBody {
   /// The load or store without its value, `else` and mask, where the body runs now.
   ElementAccess AccessOf(const ir::Op* op, const Piece& piece);
 
-  /// Behind the nest: results that it has made in an order of its own go to their homes.
+  /// Before the nest and behind it: where it walks its axes in an order of its own, since it may trap, the tiles that it
+  /// reads by vectors are put into that order, and its results go from there to their homes.
+  void TakeOver();
   void MoveKept();
 
  private:
@@ -77,6 +79,7 @@ class NestBody {
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
+  void TakeOver(ir::Value* tile);
   ir::Value* ElementPiece(ir::Value* tile);
   void Prefetch(const ElementAccess& access);
   void ExpandLoadOp(ir::Op* op);
@@ -91,6 +94,7 @@ class NestBody {
   Prefetching prefetching_;
   std::vector<Accumulation> riders_;
   std::vector<Home> homes_;  ///< of the results; none where only riders use them
+  std::unordered_map<const ir::Value*, Home> taken_;  ///< tiles in the nest's own order
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
