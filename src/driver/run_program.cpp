@@ -198,14 +198,15 @@ bool RunOnce(const RunPlace& place, const ir::Function& program, std::optional<u
   return ran.ok();
 }
 
-/// The reference device that runs what the device of the spec does: a kernel's tiles may depend on the processor.
+/// The reference device that runs what the device of the spec does: a kernel's tiles may depend on the processor, and a
+/// program's results on how many cores there are.
 std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
   kdl_device* device = nullptr;
   if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
     return kReference;
   kdl_device_facts facts = {};
   kdl_device_get_facts(device, &facts);
-  return fmt::format("{}?features={}", kReference, facts.features);
+  return fmt::format("{}?features={}&cores={}", kReference, facts.features, facts.cores);
 }
 
 /// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.

@@ -76,6 +76,8 @@ constexpr Infix kInfix[] = {{OpKind::Add, "+"},
                             {OpKind::Div, "/"},
                             {OpKind::Rem, "%"}};
 
+std::string Factor(const Value* value);
+
 /// A host number as one would write it: over sizes, parameters and what the host reads.
 std::string Symbolic(const Value* value) {
   const Op* def = value->def();
@@ -87,13 +89,15 @@ std::string Symbolic(const Value* value) {
   if (def->kind() == OpKind::HostLoad) return def->attr<AttrKey::Text>().str();
   for (const Infix& infix : kInfix) {
     if (infix.kind != def->kind()) continue;
-    auto part = [](const Value* operand) {
-      std::string text = Symbolic(operand);
-      return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
-    };
-    return fmt::format("{} {} {}", part(def->operand(0)), infix.text, part(def->operand(1)));
+    return fmt::format("{} {} {}", Factor(def->operand(0)), infix.text, Factor(def->operand(1)));
   }
   return value->name().empty() ? "a number computed at run time" : value->name().str();
+}
+
+/// The number as a part of a product.
+std::string Factor(const Value* value) {
+  std::string text = Symbolic(value);
+  return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
 }
 
 /// Whether every core of a launch on the device has a slice of its own.
@@ -107,7 +111,8 @@ std::string InstancesText(const driver::DeviceSpecs& specs, const Op* instances)
   std::span<Value* const> cores = instances->Segment(ir::InstancesOp::at_cores);
   std::string count = cores.empty() ? fmt::format("cores({})", device.text()) : Symbolic(cores[0]);
   // `auto` asks for as many as the device runs at once.
-  if (cores.empty() || HasSlicePerCore(specs, device)) return count;
+  if (cores.empty()) return count;
+  if (HasSlicePerCore(specs, device)) return Factor(cores[0]);
   return fmt::format("min({}, cores that {} runs at once)", count, device.text());
 }
 
