@@ -16,7 +16,7 @@
 // over blocks walks their starts.
 //
 //   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
-//                                                   %begin, %end = count * core_id / core_num, the next core's
+//                                                   %begin .. %end: its part of them, the first cores' one longer
 //                                                   loop %n in %begin .. %end step 1 {
 //                                                     %start = lo + n * extent
 //                                                     %i = make_blk %start, min(extent, hi - start), n ; … }

@@ -87,23 +87,29 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
   return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
 }
 
+/// What is known of a kernel's blocks.
+struct Facts {
+  const ir::Function& kernel;
+  const ir::TargetFacts& target;
+  AxisOrder order;
+  Rereads rereads;
+};
+
 /// Of ops that walk one domain. Cores that have whole rows of what they store stay out of each other's way: next to lines
 /// that one core writes, its processor fetches more than those.
-Walk WalkOf(const ir::Function& kernel, const std::vector<Op*>& ops, const ir::TargetFacts& facts) {
-  AxisOrder axis_order(kernel);
-  Rereads rereads(kernel);
+Walk WalkOf(const Facts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
             std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders)};
   for (Op* op : ops) {
-    walk.narrow = walk.narrow || IsNarrow(kernel, op);
+    walk.narrow = walk.narrow || IsNarrow(facts.kernel, op);
     for (size_t b = 0; b < binders; ++b) {
       const Value* binder = op->region()->param(b);
       stored[b] = std::min(stored[b], StoredDimension(op, binder));
-      walk.free[b] = walk.free[b] && IsFree(kernel, binder);
-      walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, axis_order, facts));
-      for (const Rereads::Rows& rows : rereads.rows()) {
+      walk.free[b] = walk.free[b] && IsFree(facts.kernel, binder);
+      walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, facts.order, facts.target));
+      for (const Rereads::Rows& rows : facts.rereads.rows()) {
         if (rows.blk == binder) walk.rereads[b].push_back(rows);
       }
     }
@@ -116,18 +122,20 @@ Walk WalkOf(const ir::Function& kernel, const std::vector<Op*>& ops, const ir::T
 
 }  // namespace
 
-Walks WalksOf(const ir::Function& kernel, const ir::TargetFacts& facts) {
-  std::vector<Op*> ops = OpsOfKind(kernel, OpKind::Spmd);
+Walks WalksOf(const ir::Function& kernel, const ir::TargetFacts& target) {
+  const Facts facts{kernel, target, AxisOrder(kernel), Rereads(kernel)};
   std::map<Name, std::vector<Op*>> domains;
-  for (Op* op : ops) {
-    if (op->HasAttr(ir::AttrKey::Domain)) domains[op->attr<ir::AttrKey::Domain>()].push_back(op);
-  }
   Walks walks;
-  for (Op* op : ops) {
-    bool named = op->HasAttr(ir::AttrKey::Domain);
-    const std::vector<Op*> together =
-        named ? domains[op->attr<ir::AttrKey::Domain>()] : std::vector{op};
-    walks.emplace_back(op, WalkOf(kernel, together, facts));
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
+    if (op->HasAttr(ir::AttrKey::Domain)) {
+      domains[op->attr<ir::AttrKey::Domain>()].push_back(op);
+    } else {
+      walks.emplace_back(op, WalkOf(facts, {op}));
+    }
+  }
+  for (const auto& [name, ops] : domains) {
+    Walk walk = WalkOf(facts, ops);
+    for (Op* op : ops) walks.emplace_back(op, walk);
   }
   return walks;
 }

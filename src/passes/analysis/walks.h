@@ -28,6 +28,6 @@ struct Walk {
 /// Of each `spmd` of a kernel.
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
-Walks WalksOf(const ir::Function& kernel, const ir::TargetFacts& facts);
+Walks WalksOf(const ir::Function& kernel, const ir::TargetFacts& target);
 
 }  // namespace kdl::passes

@@ -18,8 +18,9 @@
 #include "support/size.h"
 
 // The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
-// comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each to its next step, until a role's cap or the cache is reached;
-// what memory holds contiguously grows first, because short runs waste cache lines. In a contraction
+// comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each
+// to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
+// runs waste cache lines. In a contraction
 //   folded axes    stop where a panel of register blocks' columns fills most of L1
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
 //                  register blocks
