@@ -99,8 +99,6 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
     c.printed += fmt::format("// after {}\n{}", kSema, sema::DumpChecked(checked, c.sources));
   }
   if (c.options.stop_after == kSema) return PipelineEnd::Stopped;
-  sema::ReportWhereSizes(checked, c.diagnostics);
-  if (c.diagnostics.has_errors()) return PipelineEnd::Failed;
   {
     PhaseTimer timer(c, kIrgen);
     c.module =

@@ -73,6 +73,20 @@ class SizeBinder {
     }
   }
 
+  /// `OH == (H - KH) / S + 1` gives OH where nothing else does.
+  void BindEquations() {
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const ir::Op* op : *function_.body) {
+        if (op->kind() != ir::OpKind::Require) continue;
+        if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
+        Size left = op->attr<ir::AttrKey::Left>();
+        Size right = op->attr<ir::AttrKey::Right>();
+        progress |= BindEquation(left, right, *op) || BindEquation(right, left, *op);
+      }
+    }
+  }
+
   SizeValues Take() { return std::move(values_); }
 
  private:
@@ -91,6 +105,19 @@ class SizeBinder {
     if (is_new || known->second.value == size.value) return;
     diagnostics_.Report(diag::SizeConflict, {}, name.text(), known->second.value,
                         known->second.source, size.value, size.source);
+  }
+
+  bool BindEquation(Size side, Size other, const ir::Op& where) {
+    if (side->kind != SizeKind::Symbol || values_.contains(side->symbol)) return false;
+    std::optional<int64_t> value = ValueOf(other, values_);
+    if (!value) return false;
+    std::string_view text = where.attr<ir::AttrKey::Text>().text();
+    if (*value < 0) {
+      diagnostics_.Report(diag::BadSize, {}, fmt::format("{}", *value), side->symbol.text())
+          .Help(fmt::format("`where {}` gives it for these sizes", text));
+    }
+    Bind(side->symbol, {*value, fmt::format("where {}", text)});
+    return true;
   }
 
   void ReportUnknown(const std::string& name, const std::vector<std::string_view>& names) {
@@ -142,6 +169,7 @@ std::optional<SizeValues> BindSizes(const ir::Function& function,
   each_file([&](const ir::Param& param, const ArgumentSpec& argument) {
     binder.CheckShape(param, argument);
   });
+  binder.BindEquations();
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return binder.Take();
 }

@@ -21,7 +21,7 @@ struct KnownSize {
 };
 using SizeValues = std::map<Name, KnownSize>;
 
-/// The sizes that the files' shapes and --set give to `function`; constants of the parameter types (`int` generics that
+/// The sizes that the files' shapes, --set and then equations of `where` give to `function`; constants of the parameter types (`int` generics that
 /// are still open) among them. Files whose rank or shape does not fit and contradictions are reported; what nothing
 /// gives is left out. Nothing after an error.
 std::optional<SizeValues> BindSizes(const ir::Function& function,

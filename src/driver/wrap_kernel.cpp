@@ -13,20 +13,37 @@ namespace kdl::driver {
 
 namespace {
 
-/// The type with the generics that have one value replaced by it.
+/// The size with the generics that have one value replaced by it.
+Size Bound(Size size, const ir::Function& kernel, ir::TypeTable& types) {
+  return types.sizes().Substitute(size, [&](Name name) -> Size {
+    for (const ir::Generic& generic : kernel.generics) {
+      if (generic.name == name && generic.values.size() == 1)
+        return types.sizes().Constant(generic.values[0]);
+    }
+    return nullptr;
+  });
+}
+
 ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) {
   if (type->kind != ir::TypeKind::Tensor) return type;
   std::vector<Size> dims;
-  for (Size dim : type->dims) {
-    dims.push_back(types.sizes().Substitute(dim, [&](Name name) -> Size {
-      for (const ir::Generic& generic : kernel.generics) {
-        if (generic.name == name && generic.values.size() == 1)
-          return types.sizes().Constant(generic.values[0]);
-      }
-      return nullptr;
-    }));
-  }
+  for (Size dim : type->dims) dims.push_back(Bound(dim, kernel, types));
   return types.Tensor(type->scalar, std::move(dims));
+}
+
+/// What the kernel asks of its sizes is asked of the program's, too: its equations give sizes to the run.
+void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::TypeTable& types) {
+  for (const ir::Op* op : *kernel.body) {
+    if (op->kind() != ir::OpKind::Require) continue;
+    builder.set_loc(op->loc());
+    builder.Create(
+        ir::OpKind::Require, {}, {},
+        {ir::MakeAttr<ir::AttrKey::Left>(Bound(op->attr<ir::AttrKey::Left>(), kernel, types)),
+         ir::MakeAttr<ir::AttrKey::Compare>(op->attr<ir::AttrKey::Compare>()),
+         ir::MakeAttr<ir::AttrKey::Right>(Bound(op->attr<ir::AttrKey::Right>(), kernel, types)),
+         ir::MakeAttr<ir::AttrKey::Text>(op->attr<ir::AttrKey::Text>())});
+  }
+  builder.set_loc(kernel.loc);
 }
 
 }  // namespace
@@ -43,6 +60,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
   builder.set_loc(kernel.loc);
   for (Name dim : kernel.dims)
     builder.AddParam(program->body, module.types().ScalarOf(Scalar::I64), dim);
+  CopyRequirements(kernel, builder, module.types());
   std::vector<ir::Value*> arguments;
   for (const ir::Param& param : kernel.params) {
     ir::Type type = Bound(param.value->type(), kernel, module.types());

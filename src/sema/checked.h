@@ -147,11 +147,10 @@ struct StmtInfo {
 /// A size name of the parameters, in the order of first use.
 struct DimInfo {
   const Entity* entity = nullptr;  ///< a SizeName
-  /// Its first bare use, `in` and `inout` parameters before `out` ones; none: a `where` gives it.
+  /// Its first bare use, `in` and `inout` parameters before `out` ones.
   std::optional<uint32_t> param;
   uint32_t dim = 0;
-  std::optional<uint32_t> where;  ///< the `where` clause `name == size` that gives it, if any
-  bool only_out = false;          ///< no `in` or `inout` parameter uses it bare
+  bool only_out = false;  ///< no `in` or `inout` parameter uses it bare
 };
 /// `lhs op rhs`, checked at launch; op is a comparison.
 struct WhereInfo {

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "sema/checked.h"
 #include "sema/diagnostics.h"
 
 namespace kdl::sema {
@@ -17,8 +16,5 @@ enum class Feature {
 /// The one place where such a part is reported. `what` replaces `{}` in the feature's text.
 Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span,
                               std::string_view what = {});
-
-/// Sizes that only `where` gives are an error.
-void ReportWhereSizes(const CheckedModule& module, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::sema

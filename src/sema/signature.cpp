@@ -81,11 +81,13 @@ bool AllBound(const FunctionState& state, const Expr* expr) {
   return !AnyOf(expr, [&](const Expr* inner) { return UnboundName(state, inner) != nullptr; });
 }
 
-/// `C == G*K` binds C where no parameter does and the other side is known.
-bool BindByEquation(FunctionState& state, uint32_t clause, const Expr* side, const Expr* other) {
+/// `C == G*K` makes C a name for the other side where no parameter binds it and the other side is known.
+bool BindByEquation(FunctionState& state, const Expr* side, const Expr* other) {
   const NameExpr* name = UnboundName(state, side);
   if (name == nullptr || !AllBound(state, other)) return false;
-  DeclareSize(state, *name).where = clause;
+  Entity* entity = Declare(state, EntityKind::SizeName, {{name->span}, name->name});
+  entity->size = CheckSize(state, other, "a side of `where`");
+  if (entity->size != nullptr) entity->type = ValueType(Scalar::I64);
   return true;
 }
 
@@ -93,11 +95,11 @@ void BindEquations(FunctionState& state) {
   const std::vector<const Expr*>& clauses = state.fn.item->where;
   for (bool progress = true; progress;) {
     progress = false;
-    for (uint32_t i = 0; i < clauses.size(); ++i) {
-      const auto* equation = syntax::DynAs<BinaryExpr>(clauses[i]);
+    for (const Expr* clause : clauses) {
+      const auto* equation = syntax::DynAs<BinaryExpr>(clause);
       if (equation == nullptr || equation->op != BinaryOp::Eq) continue;
-      progress |= BindByEquation(state, i, equation->lhs, equation->rhs) ||
-                  BindByEquation(state, i, equation->rhs, equation->lhs);
+      progress |= BindByEquation(state, equation->lhs, equation->rhs) ||
+                  BindByEquation(state, equation->rhs, equation->lhs);
     }
   }
 }
@@ -237,7 +239,7 @@ bool IsComparison(BinaryOp op) {
   }
 }
 
-void CheckWhere(FunctionState& state, uint32_t number, const Expr* clause) {
+void CheckWhere(FunctionState& state, const Expr* clause) {
   const auto* comparison = syntax::DynAs<BinaryExpr>(clause);
   if (comparison == nullptr || !IsComparison(comparison->op)) {
     state.diagnostics.Report(diag::NotAComparison, clause->span, Quote(state, clause))
@@ -251,13 +253,8 @@ void CheckWhere(FunctionState& state, uint32_t number, const Expr* clause) {
   info.rhs = CheckSize(state, comparison->rhs, "a side of `where`");
   info.expr = clause;
   if (info.lhs == nullptr || info.rhs == nullptr) return;
-  if (info.op == BinaryOp::Eq) {
-    for (Size side : {info.lhs, info.rhs}) {
-      DimInfo* dim = side->kind == SizeKind::Symbol ? FindDim(state, side->symbol) : nullptr;
-      if (dim != nullptr && !dim->where) dim->where = number;
-    }
-  }
-  state.fn.where.push_back(info);
+  bool names_a_size = info.op == BinaryOp::Eq && info.lhs == info.rhs;
+  if (!names_a_size) state.fn.where.push_back(info);
 }
 
 void CheckResult(FunctionState& state) {
@@ -302,9 +299,7 @@ void CheckSignature(FunctionState& state) {
   for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
   if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
     ReportUnsupported(state.diagnostics, Feature::FnWhere, state.fn.item->where[0]->span);
-  for (uint32_t i = 0; i < state.fn.item->where.size(); ++i) {
-    CheckWhere(state, i, state.fn.item->where[i]);
-  }
+  for (const Expr* clause : state.fn.item->where) CheckWhere(state, clause);
   CheckResult(state);
   state.in_signature = false;
 }
