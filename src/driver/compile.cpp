@@ -15,6 +15,7 @@
 #include "driver/stdlib.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
+#include "irgen/contracts.h"
 #include "irgen/irgen.h"
 #include "sema/checked.h"
 #include "sema/dump_checked.h"
@@ -103,6 +104,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
     PhaseTimer timer(c, kIrgen);
     c.module =
         irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])));
+    c.contracts = irgen::GenerateContracts(checked);
   }
   return c.diagnostics.has_errors() ? PipelineEnd::Failed : AfterIrgen(c);
 }

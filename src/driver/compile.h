@@ -8,6 +8,7 @@
 
 #include "driver/devices.h"
 #include "driver/options.h"
+#include "ir/contract.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
 #include "support/arena.h"
@@ -29,6 +30,7 @@ struct Compilation {
   Arena arena;  ///< owns the trees
   ir::Context context{names};
   std::unique_ptr<ir::Module> module;
+  std::vector<ir::Contract> contracts;  ///< of the module's functions
   DeviceSpecs
       runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
 

@@ -271,12 +271,16 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
   if (options.check) before = bound;
+  const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
+  if (contract && !CheckRequirements(*contract, *before, diagnostics)) return {};
   if (!RunOnce(place, program, std::nullopt, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
   bool checked = !before || CheckAgainstReference(place, program, *before, bound, diagnostics);
+  checked = (!contract || CheckEquations(*contract, *before, bound, diagnostics)) && checked;
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
   if (checked && before) text += "check: equal to the reference, bit for bit\n";
+  if (checked && contract) text += "check: the contract holds\n";
   return text;
 }
 

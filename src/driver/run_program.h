@@ -2,9 +2,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "driver/arguments.h"
+#include "driver/contracts.h"
 #include "driver/options.h"
 #include "ir/module.h"
 #include "kdl/runtime.h"
@@ -26,12 +28,13 @@ struct RunPlace {
   kdl_context* context;      ///< knows the images of the module
   const ir::Module& module;  ///< after the module passes
   DeviceSpecs specs;
-  const SourceManager& sources;  ///< where traps are shown; may be without files
+  const SourceManager& sources;                ///< where traps are shown; may be without files
+  std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
 };
 
 /// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
 /// of --check. That runs the program again with the same arguments on the reference device and compares what both wrote,
-/// bit for bit. Whatever goes wrong is reported, and then no file is written.
+/// bit for bit; the inputs fulfil what the contract requires, the outputs what it ensures. Whatever goes wrong is reported, and then no file is written.
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics);
 

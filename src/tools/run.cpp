@@ -41,12 +41,14 @@ driver::Options WithoutConstants(const driver::Options& options, const ir::Funct
 /// The program to run, alone in the module with what it launches. Null after a report. `options`
 /// loses the values that became constants.
 ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments,
-                            driver::Options& options) {
+                            driver::Options& options,
+                            std::optional<driver::BoundContract>& contract) {
   ir::Function* chosen =
       driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
     options = WithoutConstants(c.options, *chosen);
+    contract = driver::FindContract(c.contracts, *c.module, *chosen);
     chosen = driver::WrapKernel(*c.module, *chosen, Name());
   }
   if (!chosen) return nullptr;
@@ -98,7 +100,8 @@ void Run(Compilation& c) {
   std::optional<std::string> under_test = DeviceUnderTest(c);
   if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return;
   driver::Options options = c.options;
-  ir::Function* program = ChooseProgram(c, *arguments, options);
+  std::optional<driver::BoundContract> contract;
+  ir::Function* program = ChooseProgram(c, *arguments, options, contract);
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
   if (!bound) return;
@@ -109,7 +112,7 @@ void Run(Compilation& c) {
   bool runs = code && driver::RunsHere(*code, c.diagnostics);
   driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return;
-  driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources};
+  driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources, std::move(contract)};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
 }
 
