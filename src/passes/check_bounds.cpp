@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes/analysis/linear.h"
+#include "passes/analysis/prover.h"
+#include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
@@ -9,7 +10,7 @@
 //   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
 //   proven  inside for all sizes
 //   guard   unknown: checked at run time
-// An index that is outside whatever the sizes are is the user's mistake. Edges with `else` stay.
+// An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay.
 
 namespace kdl::passes {
 
@@ -18,41 +19,28 @@ namespace {
 using ir::AttrKey;
 using ir::EdgeKind;
 using ir::Op;
+using ir::OpKind;
 using ir::Value;
 
-enum class DimVerdict { Clip, Proven, Unknown, Outside };
-
-struct AccessView {
-  Op* op;
-  const Value* tensor;
-  std::span<Value* const> index;
-  size_t mask_at;
-};
+constexpr const char* kOutsideHelp =
+    "use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]";
 
 class BoundsChecker {
  public:
   BoundsChecker(PassContext& context, const ir::Function& function)
-      : context_(context), function_(function), types_(context.module.types()) {}
+      : context_(context), function_(function), terms_(function, context.module.types()) {}
 
   void Check(const AccessView& view) {
     if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
-    ir::Access access = view.op->attr<AttrKey::Access>();
+    Prover prover(terms_, terms_.FactsAt(view.op, {}));
     bool clip = false;
     bool proven = true;
-    for (size_t d = 0; d < access.dims.size(); ++d) {
-      switch (Judge(view, access.dims[d], view.tensor->type()->dims[d])) {
-        case DimVerdict::Clip:
-          clip = true;
-          break;
-        case DimVerdict::Proven:
-          break;
-        case DimVerdict::Unknown:
-          proven = false;
-          break;
-        case DimVerdict::Outside:
-          proven = false;
-          ReportOutside(view, d);
-          break;
+    for (size_t d = 0; d < view.rank(); ++d) {
+      if (IsWholeRange(view, d)) {
+        clip = true;
+      } else if (!IsInside(view, d, prover)) {
+        proven = false;
+        ReportOutside(view, d, prover);
       }
     }
     if (!proven) return;
@@ -61,71 +49,132 @@ class BoundsChecker {
   }
 
  private:
-  DimVerdict Judge(const AccessView& view, const ir::AccessDim& dim, Size size) {
-    if (IsWholeRange(view, dim, size)) return DimVerdict::Clip;
-    std::optional<Interval> bounds = IndexBounds(view, dim);
-    if (!bounds) return DimVerdict::Unknown;
-    Linear bound = LinearOf(size);
-    Linear room = bound - Linear{1, {}} - bounds->hi;
-    Answer low = Ask(bounds->lo, view.op);
-    Answer high = Ask(room, view.op);
-    if (low == Answer::Yes && high == Answer::Yes) return DimVerdict::Proven;
-    bool below = Ask(bounds->hi, view.op) == Answer::No;
-    bool above = Ask(bounds->lo - bound, view.op) == Answer::Yes;
-    return below || above ? DimVerdict::Outside : DimVerdict::Unknown;
-  }
-
-  Answer Ask(const Linear& form, const Op* op) {
-    return IsNonNegative(form, op, function_, types_);
-  }
-
-  bool IsWholeRange(const AccessView& view, const ir::AccessDim& dim, Size size) {
+  bool IsWholeRange(const AccessView& view, size_t d) {
+    ir::Access access = view.access();
+    const ir::AccessDim& dim = access.dims[d];
     if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0) ||
         !IsConstant(dim.terms[0].coefficient, 1))
       return false;
     ir::Type type = view.index[dim.terms[0].operand]->type();
-    return type->kind == ir::TypeKind::Blk && function_.axis(type->axes[0]).domain == size;
+    return type->kind == ir::TypeKind::Blk &&
+           function_.axis(type->axes[0]).domain == view.tensor->type()->dims[d];
   }
 
-  std::optional<Interval> IndexBounds(const AccessView& view, const ir::AccessDim& dim) {
-    Linear offset = LinearOf(dim.offset);
-    Interval sum{offset, offset};
-    for (const ir::AccessTerm& term : dim.terms) {
-      std::optional<Interval> bounds = BoundsOf(view.index[term.operand], function_, types_);
-      if (!bounds || !IsConstant(term.coefficient)) return std::nullopt;
-      int64_t factor = term.coefficient->value;
-      sum.lo = sum.lo + (factor >= 0 ? bounds->lo : bounds->hi) * factor;
-      sum.hi = sum.hi + (factor >= 0 ? bounds->hi : bounds->lo) * factor;
-    }
-    return sum;
+  bool IsInside(const AccessView& view, size_t d, Prover& prover) {
+    Poly index = terms_.OfIndex(view, d, {});
+    return prover.NonNegative(index) && prover.Negative(index - terms_.OfDim(view, d));
   }
 
-  /// Only where the access runs whenever its loops do.
-  void ReportOutside(const AccessView& view, size_t dim) {
-    if (!view.op->Segment(view.mask_at).empty()) return;
-    for (const Op* outer = view.op->block()->parent(); outer; outer = outer->block()->parent()) {
-      if (outer->kind() == ir::OpKind::If) return;
+  /// Only where the access runs, at each of its points, whenever its loops do.
+  void ReportOutside(const AccessView& view, size_t d, Prover& prover) {
+    if (!IsAlwaysReached(view)) return;
+    Poly index = terms_.OfIndex(view, d, {});
+    Poly size = terms_.OfDim(view, d);
+    std::string_view text = view.op->attr<AttrKey::Text>().text();
+    Span span = context_.SpanOf(view.op->loc());
+    if (prover.Negative(index) || prover.NonNegative(index - size)) {
+      context_.diagnostics
+          .Report(diag::AlwaysOutside, span, text, d, ToString(view.tensor->type()->dims[d]))
+          .Help(kOutsideHelp);
+      return;
     }
-    context_.diagnostics
-        .Report(diag::AlwaysOutside, context_.SpanOf(view.op->loc()),
-                view.op->attr<AttrKey::Text>().text(), dim,
-                ToString(view.tensor->type()->dims[dim]))
-        .Help(
-            "use an index from 0 to the size minus 1, or say what elements outside are: [… else "
-            "0.0]");
+    for (bool greatest : {false, true}) {
+      std::optional<Poly> extreme = Reached(index, greatest);
+      if (!extreme) continue;
+      bool outside = greatest ? prover.NonNegative(*extreme - size) : prover.Negative(*extreme);
+      if (!outside) continue;
+      context_.diagnostics
+          .Report(diag::ReachesOutside, span, text, ToText(*extreme, terms_), d,
+                  ToString(view.tensor->type()->dims[d]))
+          .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
+      return;
+    }
+  }
+
+  /// Around it are loops alone whose bounds the launch gives, so that each of their turns is made.
+  bool IsAlwaysReached(const AccessView& view) {
+    if (view.mask) return false;
+    for (const ir::Block* block = view.op->block(); block->parent();
+         block = block->parent()->block()) {
+      OpKind kind = block->parent()->kind();
+      if (kind == OpKind::Stage) continue;
+      bool walks = kind == OpKind::For || kind == OpKind::Loop || kind == OpKind::Spmd;
+      if (!walks || !HasLaunchBounds(*block)) return false;
+    }
+    return true;
+  }
+
+  bool HasLaunchBounds(const ir::Block& block) {
+    for (const Value* param : block.params()) {
+      std::optional<LoopBounds> bounds = LoopBoundsOf(param);
+      if (bounds && !(IsOfLaunch(terms_.OfValue(bounds->lo, {})) &&
+                      IsOfLaunch(terms_.OfValue(bounds->hi, {}))))
+        return false;
+    }
+    const Op* loop = block.parent();
+    return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2), {}) == Poly(1);
+  }
+
+  bool IsOfLaunch(const Poly& poly) const {
+    for (const auto& [monomial, coefficient] : poly.terms()) {
+      for (AtomId atom : monomial) {
+        if (terms_.Facts(atom).kind != AtomKind::Size) return false;
+      }
+    }
+    return poly.exact();
+  }
+
+  /// The greatest, or least, index that the loops around it take; nothing where that is not plain.
+  std::optional<Poly> Reached(Poly index, bool greatest) {
+    while (std::optional<AtomId> atom = GreatestOfLoops(index)) {
+      const AtomFacts& facts = terms_.Facts(*atom);
+      bool is_bound = facts.kind == AtomKind::Element ||
+                      (facts.kind == AtomKind::Scalar && facts.value && LoopBoundsOf(facts.value));
+      std::optional<Poly::Split> split = index.SplitBy(*atom);
+      std::optional<int64_t> factor = split ? split->coefficient.AsConstant() : std::nullopt;
+      if (!is_bound || !factor || facts.lower.empty() || facts.upper.empty()) return std::nullopt;
+      const auto& bounds = (*factor > 0) == greatest ? facts.upper : facts.lower;
+      index = split->coefficient * bounds[0].bound + split->rest;
+    }
+    return index;
+  }
+
+  std::optional<AtomId> GreatestOfLoops(const Poly& poly) const {
+    std::optional<AtomId> greatest;
+    for (const auto& [monomial, coefficient] : poly.terms()) {
+      for (AtomId atom : monomial) {
+        bool is_size = terms_.Facts(atom).kind == AtomKind::Size;
+        if (!is_size && (!greatest || atom > *greatest)) greatest = atom;
+      }
+    }
+    return greatest;
   }
 
   /// A proven access is safe everywhere; the mask only kept it from trapping.
   void DropMask(const AccessView& view) {
-    if (view.op->kind() != ir::OpKind::Load || view.op->Segment(view.mask_at).empty()) return;
+    auto load = ir::DynAs<ir::LoadOp>(view.op);
+    if (!load || !view.mask || UsesMask(view)) return;
     std::vector<ir::AxisId> axes;
     for (const Value* operand : view.index) axes = ir::UnionAxes(axes, operand->type()->axes);
-    if (axes == view.op->result()->type()->axes) view.op->SetSegment(view.mask_at, {});
+    if (axes == view.op->result()->type()->axes) view.op->SetSegment(ir::LoadOp::at_mask, {});
+  }
+
+  /// The proof may rest on the mask.
+  bool UsesMask(const AccessView& view) {
+    std::vector<Poly> facts = terms_.FactsAt(view.op, {});
+    std::vector<Poly> of_mask;
+    terms_.AddCondition(view.mask, true, {}, of_mask);
+    for (const Poly& fact : of_mask) facts.erase(std::find(facts.begin(), facts.end(), fact));
+    Prover prover(terms_, facts);
+    for (size_t d = 0; d < view.rank(); ++d) {
+      if (!IsWholeRange(view, d) && !IsInside(view, d, prover)) return true;
+    }
+    return false;
   }
 
   PassContext& context_;
   const ir::Function& function_;
-  ir::TypeTable& types_;
+  Terms terms_;
 };
 
 }  // namespace
@@ -134,11 +183,7 @@ void RunCheckBounds(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     BoundsChecker checker(context, *function);
     ir::Walk(function->body, [&](Op* op) {
-      if (auto load = ir::DynAs<ir::LoadOp>(op)) {
-        checker.Check({op, load->tensor(), load->index(), ir::LoadOp::at_mask});
-      } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
-        checker.Check({op, store->tensor(), store->index(), ir::StoreOp::at_mask});
-      }
+      if (std::optional<AccessView> view = AccessOf(op)) checker.Check(*view);
     });
   }
 }

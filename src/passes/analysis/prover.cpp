@@ -1,0 +1,137 @@
+#include "passes/analysis/prover.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace kdl::passes {
+
+namespace {
+
+constexpr int kMostSteps = 1000;  ///< of one search
+constexpr int kMostFacts = 3;     ///< that are taken away on one path
+
+}  // namespace
+
+Poly Prover::Apply(Poly poly) const {
+  for (const auto& [atom, value] : replaced_) poly = poly.With(atom, value);
+  return poly;
+}
+
+void Prover::Replace(AtomId atom, const Poly& value) {
+  AtomFacts bounds = terms_.Facts(atom);
+  for (auto& [other, known] : replaced_) known = known.With(atom, value);
+  replaced_[atom] = value;
+  for (Poly& fact : facts_) fact = fact.With(atom, value);
+  for (const AtomBound& bound : bounds.lower)
+    facts_.push_back(Poly(bound.scale) * value - Apply(bound.bound));
+  for (const AtomBound& bound : bounds.upper)
+    facts_.push_back(Apply(bound.bound) - Poly(bound.scale) * value);
+}
+
+bool Prover::NonNegative(const Poly& poly) {
+  Poly applied = Apply(poly);
+  failed_.clear();
+  for (int facts = 0; facts <= kMostFacts;
+       ++facts) {  // short proofs first: a long search ends in nothing
+    steps_ = 0;
+    if (Try(applied, facts)) return true;
+  }
+  return false;
+}
+
+/// By sign, or because all terms but the constant have a common divisor that the constant has not.
+bool Prover::NotZero(const Poly& poly) {
+  Poly applied = Apply(poly);
+  int64_t divisor = 0;
+  for (const auto& [monomial, coefficient] : applied.terms()) {
+    if (!monomial.empty()) divisor = std::gcd(divisor, coefficient);
+  }
+  if (applied.exact() && divisor > 1 && applied.constant() % divisor != 0) return true;
+  return NonNegative(poly - 1) || NonNegative(Poly(-1) * poly - 1);
+}
+
+/// Every term is at least 0, whatever the atoms are.
+bool Prover::IsSum(const Poly& poly) const {
+  int64_t sum = 0;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    int64_t least = 1;  // of the product
+    for (AtomId atom : monomial) {
+      int64_t best = -1;
+      for (const AtomBound& bound : terms_.Facts(atom).lower) {
+        if (bound.scale == 1) best = std::max(best, bound.bound.AsConstant().value_or(-1));
+      }
+      if (best < 0 || __builtin_mul_overflow(least, best, &least)) return false;
+    }
+    if (!monomial.empty() && coefficient < 0) return false;
+    if (__builtin_mul_overflow(least, coefficient, &least)) return false;
+    if (__builtin_add_overflow(sum, least, &sum)) return false;
+  }
+  return sum >= 0;
+}
+
+bool Prover::Try(const Poly& poly, int facts_left) {
+  if (!poly.exact()) return false;
+  if (IsSum(poly)) return true;
+  if (++steps_ > kMostSteps || failed_.contains({poly, facts_left})) return false;
+  std::set<AtomId> atoms;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    atoms.insert(monomial.begin(), monomial.end());
+  }
+  for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
+    if (TryAtom(poly, *atom, facts_left)) return true;
+  }
+  if (TryFacts(poly, facts_left)) return true;
+  failed_.insert({poly, facts_left});
+  return false;
+}
+
+bool Prover::TryAtom(const Poly& poly, AtomId atom, int facts_left) {
+  std::optional<Poly::Split> split = poly.SplitBy(atom);
+  if (!split) return false;
+  std::optional<int64_t> constant = split->coefficient.AsConstant();
+  bool rises = constant ? *constant > 0 : Try(split->coefficient, facts_left);
+  bool falls = constant ? *constant < 0 : !rises && Try(Poly(-1) * split->coefficient, facts_left);
+  if (!rises && !falls) return false;
+  AtomFacts facts = terms_.Facts(atom);
+  bool is_extreme = facts.kind == AtomKind::Min || facts.kind == AtomKind::Max;
+  if (is_extreme && rises == (facts.kind == AtomKind::Min)) {
+    // the one of both that is worse
+    return Try(split->coefficient * Apply(facts.a) + split->rest, facts_left) &&
+           Try(split->coefficient * Apply(facts.b) + split->rest, facts_left);
+  }
+  return TryBounds(*split, rises ? facts.lower : facts.upper, facts_left);
+}
+
+/// coefficient * atom + rest >= 0 where scale * atom is at least, or at most, a bound. Of integers scale * p > -scale is enough.
+bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds,
+                       int facts_left) {
+  for (const AtomBound& bound : bounds) {
+    Poly replaced = split.coefficient * Apply(bound.bound) + Poly(bound.scale) * split.rest +
+                    Poly(bound.scale - 1);
+    if (Try(replaced, facts_left)) return true;
+  }
+  return false;
+}
+
+/// poly - k * fact >= 0 for a fact with a term that poly must lose; k is a positive number, times atoms from 0 on.
+bool Prover::TryFacts(const Poly& poly, int facts_left) {
+  if (facts_left == 0) return false;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (coefficient >= 0) continue;
+    for (const Poly& fact : facts_) {
+      for (const auto& [part, factor] : fact.terms()) {
+        if (factor >= 0 || coefficient % factor != 0) continue;
+        if (!std::includes(monomial.begin(), monomial.end(), part.begin(), part.end())) continue;
+        Monomial others;
+        std::set_difference(monomial.begin(), monomial.end(), part.begin(), part.end(),
+                            std::back_inserter(others));
+        Poly multiple = Poly::Term(others, coefficient / factor);
+        if (IsSum(multiple) && Try(poly - multiple * fact, facts_left - 1)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "passes/analysis/terms.h"
+
+namespace kdl::passes {
+
+/// Proves polynomials at least 0 from the bounds of their atoms and from facts: other polynomials that are at least 0. Atoms
+/// go greatest first, each replaced by one of its bounds; what is left over sizes is a sum of products that are not
+/// negative, or a fact is taken away from it. A proof is one; no proof means nothing.
+class Prover {
+ public:
+  Prover(Terms& terms, std::vector<Poly> facts) : terms_(terms), facts_(std::move(facts)) {}
+
+  bool NonNegative(const Poly& poly);
+  bool Negative(const Poly& poly) { return NonNegative(Poly(-1) * poly - 1); }
+  bool NotZero(const Poly& poly);
+  /// The facts contradict each other: what they speak of never happens.
+  bool Impossible() { return NonNegative(-1); }
+
+  /// From here on `atom` stands for `value`; its own bounds become facts.
+  void Replace(AtomId atom, const Poly& value);
+  Poly Apply(Poly poly) const;
+
+ private:
+  bool Try(const Poly& poly, int facts_left);
+  bool TryAtom(const Poly& poly, AtomId atom, int facts_left);
+  bool TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds, int facts_left);
+  bool TryFacts(const Poly& poly, int facts_left);
+  bool IsSum(const Poly& poly) const;
+
+  Terms& terms_;
+  std::vector<Poly> facts_;
+  std::map<AtomId, Poly> replaced_;
+  std::set<std::pair<Poly, int>> failed_;
+  int steps_ = 0;
+};
+
+}  // namespace kdl::passes

@@ -1,0 +1,447 @@
+#include "passes/analysis/terms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::CompareKind;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Of integers with fewer than 64 bits and of bools: what their type bounds.
+std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
+  if (scalar == Scalar::Bool) return std::pair<int64_t, int64_t>{0, 1};
+  if (!IsInteger(scalar)) return std::nullopt;
+  int bits = Info(scalar).bits;
+  if (bits == 64) return std::nullopt;
+  if (IsSigned(scalar))
+    return std::pair<int64_t, int64_t>{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+  return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
+}
+
+int64_t ConstantOf(const Op* op) {
+  auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
+  Scalar scalar = op->result()->type()->scalar;
+  int width = Info(scalar).bits;
+  if (width == 64 || !IsSigned(scalar)) return static_cast<int64_t>(bits);
+  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+}
+
+const Op* ParentOf(const Value* value) {
+  const ir::Block* block = value->def() ? value->def()->block() : value->block();
+  return block ? block->parent() : nullptr;
+}
+
+}  // namespace
+
+std::optional<AccessView> AccessOf(Op* op) {
+  if (!op->HasAttr(AttrKey::Access) || !op->HasAttr(AttrKey::Edge)) return std::nullopt;
+  AccessView view{op, nullptr, {}, ir::Effect::Read, nullptr};
+  const auto& specs = op->info().operands;
+  for (size_t s = 0; s < specs.size(); ++s) {
+    if (specs[s].name == "tensor") {
+      view.tensor = op->Segment(s)[0];
+      view.effect = specs[s].effect;
+    }
+    if (specs[s].name == "index") view.index = op->Segment(s);
+    if (specs[s].name == "mask" && !op->Segment(s).empty()) view.mask = op->Segment(s)[0];
+  }
+  return view.tensor ? std::optional(view) : std::nullopt;
+}
+
+std::optional<LoopBounds> LoopBoundsOf(const Value* param) {
+  Op* op = param->block() ? param->block()->parent() : nullptr;
+  if (!op) return std::nullopt;
+  if (op->kind() == OpKind::Spmd) {
+    size_t first = static_cast<size_t>(param->index()) * 2;
+    return LoopBounds{op->operand(first), op->operand(first + 1)};
+  }
+  bool is_binder = (op->kind() == OpKind::For || op->kind() == OpKind::Loop) && param->index() == 0;
+  return is_binder ? std::optional(LoopBounds{op->operand(0), op->operand(1)}) : std::nullopt;
+}
+
+CompareKind Negated(CompareKind kind) {
+  switch (kind) {
+    case CompareKind::Eq:
+      return CompareKind::Ne;
+    case CompareKind::Ne:
+      return CompareKind::Eq;
+    case CompareKind::Lt:
+      return CompareKind::Ge;
+    case CompareKind::Le:
+      return CompareKind::Gt;
+    case CompareKind::Gt:
+      return CompareKind::Le;
+    default:
+      return CompareKind::Lt;
+  }
+}
+
+std::optional<CompareKind> ComparisonOf(OpKind kind) {
+  switch (kind) {
+    case OpKind::Eq:
+      return CompareKind::Eq;
+    case OpKind::Ne:
+      return CompareKind::Ne;
+    case OpKind::Lt:
+      return CompareKind::Lt;
+    case OpKind::Le:
+      return CompareKind::Le;
+    case OpKind::Gt:
+      return CompareKind::Gt;
+    case OpKind::Ge:
+      return CompareKind::Ge;
+    default:
+      return std::nullopt;
+  }
+}
+
+Terms::Terms(const ir::Function& function, ir::TypeTable& types)
+    : function_(function), types_(types) {
+  std::map<Name, const Op*> first;
+  ir::Walk(function.body, [&](Op* op) {
+    if (op->kind() != OpKind::Spmd || !op->HasAttr(AttrKey::Domain)) return;
+    const Op* known = first.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
+    if (known == op || known->operands() != op->operands()) return;
+    for (size_t i = 0; i < op->region()->params().size(); ++i)
+      twins_[op->region()->param(i)] = known->region()->param(i);
+  });
+}
+
+AtomId Terms::Intern(AtomFacts facts) {
+  const void* what = facts.value ? static_cast<const void*>(facts.value)
+                                 : static_cast<const void*>(facts.symbol.text().data());
+  Key key{facts.kind, what, facts.run, facts.a, facts.b};
+  auto [slot, is_new] = index_.try_emplace(std::move(key), static_cast<AtomId>(atoms_.size()));
+  if (is_new) atoms_.push_back(std::move(facts));
+  return slot->second;
+}
+
+const Value* Terms::Canonical(const Value* value) const {
+  auto twin = twins_.find(value);
+  return twin == twins_.end() ? value : twin->second;
+}
+
+bool Terms::IsInside(const Value* value, Run run) const {
+  if (value->block() == function_.body) return false;
+  if (!run.within) return true;
+  for (const Op* op = ParentOf(value); op; op = op->block()->parent()) {
+    if (op == run.within) return true;
+  }
+  return false;
+}
+
+Run Terms::RunOf(const Value* value, Run run) const {
+  return {IsInside(value, run) ? run.number : 0, run.within};
+}
+
+bool Terms::IsNonNegative(const Poly& poly) const {
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (coefficient < 0) return false;
+    for (AtomId atom : monomial) {
+      const auto& lower = atoms_[atom].lower;
+      bool known = std::any_of(lower.begin(), lower.end(), [](const AtomBound& b) {
+        return b.bound.AsConstant().value_or(-1) >= 0;
+      });
+      if (!known) return false;
+    }
+  }
+  return poly.exact();
+}
+
+Poly Terms::OfSize(Size size) {
+  switch (size->kind) {
+    case SizeKind::Constant:
+      return size->value;
+    case SizeKind::Add:
+      return OfSize(size->lhs) + OfSize(size->rhs);
+    case SizeKind::Sub:
+      return OfSize(size->lhs) - OfSize(size->rhs);
+    case SizeKind::Mul:
+      return OfSize(size->lhs) * OfSize(size->rhs);
+    case SizeKind::FloorDiv:
+      return OfQuotient(OfSize(size->lhs), OfSize(size->rhs), 0);
+    case SizeKind::Mod: {
+      Poly a = OfSize(size->lhs);
+      Poly b = OfSize(size->rhs);
+      return a - b * OfQuotient(a, b, 0);
+    }
+    case SizeKind::Symbol:
+      break;
+  }
+  AtomFacts facts{AtomKind::Size, size->symbol};
+  int64_t least = 0;
+  for (const ir::Generic& generic : function_.generics) {
+    if (generic.name != size->symbol) continue;
+    const auto& from = generic.values.empty() ? generic.choices : generic.values;
+    if (!from.empty()) {
+      least = *std::min_element(from.begin(), from.end());
+      facts.upper.push_back({1, *std::max_element(from.begin(), from.end())});
+    } else {
+      least = generic.is_auto ? 1 : INT64_MIN;
+    }
+  }
+  if (least != INT64_MIN) facts.lower.push_back({1, least});
+  return Poly::Atom(Intern(std::move(facts)));
+}
+
+AtomId Terms::StartOf(const Value* blk, Run run) {
+  run = RunOf(blk, run);
+  blk = Canonical(blk);
+  LoopBounds bounds = *LoopBoundsOf(blk);
+  AtomFacts facts{AtomKind::Start, {}, blk, run.number};
+  facts.lower.push_back({1, OfValue(bounds.lo, run)});
+  facts.upper.push_back({1, OfValue(bounds.hi, run) - 1});
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::CountOf(const Value* blk, Run run) {
+  run = RunOf(blk, run);
+  blk = Canonical(blk);
+  Poly start = Poly::Atom(StartOf(blk, run));
+  AtomFacts facts{AtomKind::Count, {}, blk, run.number};
+  facts.lower.push_back({1, 1});
+  facts.upper.push_back({1, OfSize(function_.axis(blk->type()->axes[0]).extent)});
+  facts.upper.push_back({1, OfValue(LoopBoundsOf(blk)->hi, run) - start});
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::NumberOf(const Value* blk, Run run) {
+  run = RunOf(blk, run);
+  blk = Canonical(blk);
+  Poly walked = Poly::Atom(StartOf(blk, run)) - OfValue(LoopBoundsOf(blk)->lo, run);
+  AtomFacts facts{AtomKind::Number, {}, blk, run.number};
+  facts.lower.push_back({1, 0});
+  facts.upper.push_back({1, walked});
+  auto extent = OfSize(function_.axis(blk->type()->axes[0]).extent).AsConstant();
+  if (extent && *extent > 1) {
+    facts.lower.push_back({*extent, walked});
+    facts.upper.push_back({*extent, walked});
+  }
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::ElementOf(const Value* blk, Run run) {
+  run = RunOf(blk, run);
+  blk = Canonical(blk);
+  AtomFacts facts{AtomKind::Element, {}, blk, run.number};
+  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
+    Poly start = OfValue(made->start(), run);
+    facts.lower.push_back({1, start});
+    facts.upper.push_back({1, start + OfValue(made->size(), run) - 1});
+  } else {
+    LoopBounds bounds = *LoopBoundsOf(blk);
+    Poly start = Poly::Atom(StartOf(blk, run));
+    Poly count = Poly::Atom(CountOf(blk, run));
+    facts.lower = {{1, OfValue(bounds.lo, run)}, {1, start}};
+    facts.upper = {{1, OfValue(bounds.hi, run) - 1}, {1, start + count - 1}};
+  }
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::ScalarOf(const Value* value, Run run) {
+  run = RunOf(value, run);
+  value = Canonical(value);
+  AtomFacts facts{AtomKind::Scalar, {}, value, run.number};
+  if (auto range = TypeRange(value->type()->scalar)) {
+    facts.lower.push_back({1, range->first});
+    facts.upper.push_back({1, range->second});
+  }
+  if (std::optional<LoopBounds> bounds = LoopBoundsOf(value)) {
+    facts.lower.push_back({1, OfValue(bounds->lo, run)});
+    facts.upper.push_back({1, OfValue(bounds->hi, run) - 1});
+  }
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::CoreIdAtom(Run run) {
+  AtomFacts count{AtomKind::CoreNum, {}};
+  count.lower.push_back({1, 1});
+  Poly core_num = Poly::Atom(Intern(std::move(count)));
+  AtomFacts facts{AtomKind::CoreId, {}, nullptr, run.within ? 0 : run.number};
+  facts.lower.push_back({1, 0});
+  facts.upper.push_back({1, core_num - 1});
+  return Intern(std::move(facts));
+}
+
+AtomId Terms::Slack(int number) {
+  AtomFacts facts{AtomKind::Slack, {}, nullptr, number};
+  facts.lower.push_back({1, 0});
+  return Intern(std::move(facts));
+}
+
+Poly Terms::OfQuotient(const Poly& a, const Poly& b, int run) {
+  std::optional<int64_t> divisor = b.AsConstant();
+  if (divisor == 1) return a;
+  AtomFacts facts{AtomKind::Quotient, {}, nullptr, run, a, b};
+  if (divisor && *divisor > 1) {
+    facts.lower.push_back({*divisor, a - *divisor + 1});
+    facts.upper.push_back({*divisor, a});
+  }
+  // A divisor that is no constant is a size where it divides at all: at least 1.
+  bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
+  if (positive && IsNonNegative(a)) {
+    facts.lower.push_back({1, 0});
+    facts.upper.push_back({1, a});
+  }
+  return Poly::Atom(Intern(std::move(facts)));
+}
+
+Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run) {
+  if (a == b) return a;
+  AtomFacts facts{kind, {}, nullptr, run, a, b};
+  auto& bounds = kind == AtomKind::Min ? facts.upper : facts.lower;
+  bounds = {{1, a}, {1, b}};
+  return Poly::Atom(Intern(std::move(facts)));
+}
+
+Poly Terms::OfValue(const Value* value, Run run) {
+  if (value->block() == function_.body && value->index() < function_.dims.size())
+    return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
+  return value->def() ? OfResult(value, run) : Poly::Atom(ScalarOf(value, run));
+}
+
+Poly Terms::OfResult(const Value* value, Run run) {
+  const Op* def = value->def();
+  auto of = [&](size_t i) { return OfValue(def->operand(i), run); };
+  auto blk = [&] { return def->operand(0); };
+  if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return ConstantOf(def);
+  if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value, run));
+  int number = RunOf(value, run).number;
+  switch (def->kind()) {
+    case OpKind::SizeOf:
+      return OfSize(def->attr<AttrKey::Size>());
+    case OpKind::CoreId:
+      return Poly::Atom(CoreIdAtom(run));
+    case OpKind::CoreNum:
+      return Poly::Atom(Facts(CoreIdAtom(run)).upper[0].bound.Greatest().value());
+    case OpKind::Add:
+      return of(0) + of(1);
+    case OpKind::Sub:
+      return of(0) - of(1);
+    case OpKind::Mul:
+      return of(0) * of(1);
+    case OpKind::Neg:
+      return Poly(-1) * of(0);
+    case OpKind::Div:
+      return OfQuotient(of(0), of(1), number);
+    case OpKind::Rem: {
+      Poly a = of(0);
+      Poly b = of(1);
+      return a - b * OfQuotient(a, b, number);
+    }
+    case OpKind::Min:
+      return OfExtreme(AtomKind::Min, of(0), of(1), number);
+    case OpKind::Max:
+      return OfExtreme(AtomKind::Max, of(0), of(1), number);
+    case OpKind::Broadcast:
+    case OpKind::Snapshot:
+      return of(0);
+    case OpKind::Cast: {
+      Scalar from = def->operand(0)->type()->scalar;
+      bool same = IsInteger(from) && (from == Scalar::I64 || TypeRange(from));
+      return same ? of(0) : Poly::Atom(ScalarOf(value, run));
+    }
+    case OpKind::Iota:
+      return Poly::Atom(ElementOf(blk(), run));
+    case OpKind::BlkStart:
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->start(), run);
+      return Poly::Atom(StartOf(blk(), run));
+    case OpKind::BlkSize:
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->size(), run);
+      return Poly::Atom(CountOf(blk(), run));
+    case OpKind::BlkIndex:
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->index(), run);
+      return Poly::Atom(NumberOf(blk(), run));
+    default:
+      return Poly::Atom(ScalarOf(value, run));
+  }
+}
+
+Poly Terms::OfIndex(const AccessView& view, size_t dim, Run run) {
+  ir::Access access = view.access();
+  Poly sum = OfSize(access.dims[dim].offset);
+  for (const ir::AccessTerm& term : access.dims[dim].terms) {
+    const Value* operand = view.index[term.operand];
+    bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
+    Poly value = is_blk ? Poly::Atom(ElementOf(operand, run)) : OfValue(operand, run);
+    sum += OfSize(term.coefficient) * value;
+  }
+  return sum;
+}
+
+void Terms::AddComparison(CompareKind kind, const Poly& a, const Poly& b,
+                          std::vector<Poly>& facts) {
+  if (kind == CompareKind::Eq || kind == CompareKind::Le) facts.push_back(b - a);
+  if (kind == CompareKind::Eq || kind == CompareKind::Ge) facts.push_back(a - b);
+  if (kind == CompareKind::Lt) facts.push_back(b - a - 1);
+  if (kind == CompareKind::Gt) facts.push_back(a - b - 1);
+}
+
+void Terms::AddCondition(const Value* condition, bool holds, Run run, std::vector<Poly>& facts) {
+  const Op* def = condition->def();
+  if (!def) return;
+  if (def->kind() == OpKind::Not) return AddCondition(def->operand(0), !holds, run, facts);
+  if (def->kind() == OpKind::Broadcast) return AddCondition(def->operand(0), holds, run, facts);
+  if (def->kind() == (holds ? OpKind::And : OpKind::Or)) {
+    AddCondition(def->operand(0), holds, run, facts);
+    AddCondition(def->operand(1), holds, run, facts);
+    return;
+  }
+  std::optional<CompareKind> kind = ComparisonOf(def->kind());
+  Scalar scalar = kind ? def->operand(0)->type()->scalar : Scalar::F32;
+  if (!kind || !IsInteger(scalar) || scalar == Scalar::U64) return;
+  AddComparison(holds ? *kind : Negated(*kind), OfValue(def->operand(0), run),
+                OfValue(def->operand(1), run), facts);
+}
+
+void Terms::AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts) {
+  for (const Value* param : block->params()) {
+    if (auto bounds = LoopBoundsOf(param))
+      facts.push_back(OfValue(bounds->hi, run) - OfValue(bounds->lo, run) - 1);
+  }
+}
+
+void Terms::AddLaunchFacts(std::vector<Poly>& facts) {
+  for (Op* op : *function_.body) {
+    if (op->kind() != OpKind::Require) continue;
+    AddComparison(op->attr<AttrKey::Compare>(), OfSize(op->attr<AttrKey::Left>()),
+                  OfSize(op->attr<AttrKey::Right>()), facts);
+  }
+  for (const ir::Param& param : function_.params) {
+    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+    for (Size dim : param.value->type()->dims) {
+      if (!IsConstant(dim) && dim->kind != SizeKind::Symbol) facts.push_back(OfSize(dim));
+    }
+  }
+}
+
+std::vector<Poly> Terms::FactsAt(const Op* op, Run run) {
+  std::vector<Poly> facts;
+  AddLaunchFacts(facts);
+  if (auto view = AccessOf(const_cast<Op*>(op))) {
+    for (const Value* operand : view->index) {
+      const Value* blk = operand;
+      if (blk->type()->kind != ir::TypeKind::Blk || !blk->def()) continue;
+      facts.push_back(OfValue(blk->def()->operand(1), run) - 1);  // an element of it exists
+    }
+    if (view->mask) AddCondition(view->mask, true, run, facts);
+  }
+  for (const ir::Block* block = op->block(); block && block->parent();
+       block = block->parent()->block()) {
+    AddLoopFacts(block, run, facts);
+    const Op* parent = block->parent();
+    if (parent->kind() == OpKind::If)
+      AddCondition(parent->operand(0), parent->region(0) == block, run, facts);
+  }
+  return facts;
+}
+
+}  // namespace kdl::passes

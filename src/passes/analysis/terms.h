@@ -1,0 +1,128 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/analysis/poly.h"
+
+namespace kdl::passes {
+
+/// An op that touches elements of a tensor.
+struct AccessView {
+  ir::Op* op;
+  ir::Value* tensor;
+  std::span<ir::Value* const> index;
+  ir::Effect effect;
+  ir::Value* mask;  ///< may be null: everywhere
+
+  ir::Access access() const { return op->attr<ir::AttrKey::Access>(); }
+  size_t rank() const { return tensor->type()->dims.size(); }
+  bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
+};
+/// Nothing where the op touches no tensor element by an access.
+std::optional<AccessView> AccessOf(ir::Op* op);
+
+/// Which run of some code is spoken of: what is made inside `within` (null: inside the function) has a value for each run,
+/// what is outside is the same in all.
+struct Run {
+  int number = 0;
+  const ir::Op* within = nullptr;
+};
+
+enum class AtomKind : uint8_t {
+  Size,      ///< a size name or an int generic
+  Scalar,    ///< an integer value of which only its bounds are known
+  CoreId,    ///<
+  CoreNum,   ///<
+  Start,     ///< of a blk
+  Count,     ///< of a blk: its elements
+  Number,    ///< of a blk: in its loop
+  Element,   ///< of a blk: the absolute index at the point that is looked at
+  Quotient,  ///< floor(a / b)
+  Min,
+  Max,
+  Slack,  ///< any number from 0 on
+};
+
+/// scale * atom >= bound (or <=); scale is at least 1.
+struct AtomBound {
+  int64_t scale;
+  Poly bound;
+};
+
+struct AtomFacts {
+  AtomKind kind;
+  Name symbol{};
+  const ir::Value* value = nullptr;
+  int run = 0;
+  Poly a{}, b{};
+  std::vector<AtomBound> lower{}, upper{};  ///< over atoms with smaller numbers
+};
+
+/// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
+/// sizes and blks mean. Atoms are numbered so that their bounds name smaller ones only. Index arithmetic is taken not to
+/// leave 64 bits: a result that is bounded by sizes of tensors is right modulo 2^64 either way.
+class Terms {
+ public:
+  Terms(const ir::Function& function, ir::TypeTable& types);
+
+  const ir::Function& function() const { return function_; }
+  const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
+  size_t atom_count() const { return atoms_.size(); }
+
+  Poly OfSize(Size size);
+  /// An integer scalar, or a tile of integers at the point that is looked at.
+  Poly OfValue(const ir::Value* value, Run run);
+  Poly OfIndex(const AccessView& view, size_t dim, Run run);
+  Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
+
+  AtomId StartOf(const ir::Value* blk, Run run);  ///< of a loop's blk
+  AtomId CountOf(const ir::Value* blk, Run run);
+  AtomId NumberOf(const ir::Value* blk, Run run);
+  AtomId ElementOf(const ir::Value* blk, Run run);
+  AtomId ScalarOf(const ir::Value* value, Run run);
+  AtomId CoreIdAtom(Run run);
+  AtomId Slack(int number);
+
+  /// Polynomials that are at least 0 where `op` runs and, with a mask, where that holds: of the launch, the loops around it,
+  /// the branches of `if` that it is in.
+  std::vector<Poly> FactsAt(const ir::Op* op, Run run);
+  /// What follows from a bool being `holds`; nothing where it is no comparison of integers.
+  void AddCondition(const ir::Value* condition, bool holds, Run run, std::vector<Poly>& facts);
+  void AddComparison(ir::CompareKind kind, const Poly& a, const Poly& b, std::vector<Poly>& facts);
+
+ private:
+  using Key = std::tuple<AtomKind, const void*, int, Poly, Poly>;
+  AtomId Intern(AtomFacts facts);
+  Poly OfResult(const ir::Value* value, Run run);
+  Poly OfQuotient(const Poly& a, const Poly& b, int run);
+  Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run);
+  bool IsInside(const ir::Value* value, Run run) const;
+  Run RunOf(const ir::Value* value, Run run) const;
+  const ir::Value* Canonical(const ir::Value* value) const;
+  bool IsNonNegative(const Poly& poly) const;
+  void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
+  void AddLaunchFacts(std::vector<Poly>& facts);
+
+  const ir::Function& function_;
+  ir::TypeTable& types_;
+  std::vector<AtomFacts> atoms_;
+  std::map<Key, AtomId> index_;
+  std::map<const ir::Value*, const ir::Value*> twins_;  ///< binders of walks over one domain
+};
+
+/// Bounds of a parameter that a loop binds; nothing for carried values.
+struct LoopBounds {
+  const ir::Value* lo;
+  const ir::Value* hi;
+};
+std::optional<LoopBounds> LoopBoundsOf(const ir::Value* param);
+
+/// What a comparison is where it does not hold.
+ir::CompareKind Negated(ir::CompareKind kind);
+std::optional<ir::CompareKind> ComparisonOf(ir::OpKind kind);
+
+}  // namespace kdl::passes
