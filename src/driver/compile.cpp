@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <deque>
 #include <filesystem>
 #include <utility>
 
@@ -12,14 +12,13 @@
 #include "driver/files.h"
 #include "driver/phases.h"
 #include "driver/report.h"
-#include "driver/stdlib.h"
+#include "driver/sources.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "irgen/contracts.h"
 #include "irgen/irgen.h"
 #include "sema/checked.h"
 #include "sema/dump_checked.h"
-#include "sema/features.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
 #include "syntax/parse.h"
@@ -27,43 +26,6 @@
 namespace kdl::driver {
 
 namespace {
-
-/// Parses a text of the compile; null where it has errors.
-const syntax::Module* Parse(Compilation& c, FileId file) {
-  DoingScope doing(fmt::format("parsing '{}'", c.sources.path(file)));
-  PhaseTimer timer(c, kParse);
-  syntax::ParseResult parsed = syntax::ParseFile(c.sources, file, c.arena, c.names, c.diagnostics);
-  return parsed.ok ? parsed.module : nullptr;
-}
-
-bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
-
-/// True where `word` stands in the text, if only in a comment.
-bool HasWord(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    size_t end = at + word.size();
-    bool starts = at == 0 || !IsWordPart(text[at - 1]);
-    if (starts && (end == text.size() || !IsWordPart(text[end]))) return true;
-  }
-  return false;
-}
-
-/// The library's files, where the text may use what they define.
-std::vector<const syntax::Module*> ParseLibrary(Compilation& c, std::string_view text) {
-  std::vector<const syntax::Module*> library;
-  const auto& builtins = sema::AllBuiltins();
-  bool used = std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
-    return builtin.lowering == sema::Lowering::Math && HasWord(text, builtin.spelling);
-  });
-  if (!used) return library;
-  for (const StdlibFile& file : StdlibFiles()) {
-    const syntax::Module* module =
-        Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
-    KDL_CHECK(module, "std/{} has errors", file.path);
-    library.push_back(module);
-  }
-  return library;
-}
 
 PipelineEnd AfterIrgen(Compilation& c) {
   if (PrintsAfter(c.options, kIrgen)) {
@@ -87,12 +49,15 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (!defines) return PipelineEnd::Failed;
   sema::CheckOptions check_options{std::move(*defines)};
-  std::vector<const syntax::Module*> library = ParseLibrary(c, c.sources.text(file));
+  std::deque<sema::SourceFile> files;
+  const sema::SourceFile* source = LoadImports(c, *tree, files);
+  if (!source) return PipelineEnd::Failed;
+  std::vector<const syntax::Module*> library = LoadElementary(c, files);
   DoingScope doing(fmt::format("compiling '{}'", c.sources.path(file)));
   sema::CheckedModule checked;
   {
     PhaseTimer timer(c, kSema);
-    checked = sema::Check(*tree, library, c.sources, c.context.types.sizes(), check_options,
+    checked = sema::Check(*source, library, c.sources, c.context.types.sizes(), check_options,
                           c.diagnostics);
   }
   if (c.diagnostics.has_errors()) return PipelineEnd::Failed;

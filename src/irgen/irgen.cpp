@@ -73,7 +73,7 @@ class ModuleGen {
     for (const sema::Entity* device : checked_.devices)
       module_.devices.push_back({device->name, SpecText(device->device)});
     for (const sema::CheckedFunction* function : checked_.functions) {
-      if (!function->from_library) Generate(*function);
+      if (!function->imported) Generate(*function);
     }
   }
 
@@ -83,6 +83,9 @@ class ModuleGen {
     std::vector<const sema::CheckedFunction*> callees;
     for (const auto& [expr, info] : checked.exprs) {
       if (info.callee) callees.push_back(info.callee);
+    }
+    for (const auto& [stmt, info] : checked.stmts) {
+      if (info.launch && info.launch->kernel->imported) callees.push_back(info.launch->kernel);
     }
     // In the order of the module, so that the output does not depend on hashing.
     std::sort(callees.begin(), callees.end(),
@@ -184,7 +187,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body),
                   {},      {},       {},      {},       {}};
   function.loc = gen.LocOf(checked.item->name.span);
-  function.exported = checked.item->exported;
+  function.exported = checked.item->exported && !checked.imported;
   function.doc = checked.item->doc;
   for (const sema::TypeBinding& binding : checked.types) {
     function.bindings.push_back({binding.generic->name, binding.scalar});

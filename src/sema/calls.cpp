@@ -9,6 +9,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/groups.h"
+#include "sema/imports.h"
 #include "sema/pipes.h"
 #include "sema/reductions.h"
 #include "sema/resolve.h"
@@ -323,12 +324,18 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
 }  // namespace
 
 Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
-  if (call.receiver != nullptr) return CheckMethod(state, call, info);
-  const Entity* entity = state.scopes.Find(call.callee.name);
+  const Entity* import = ImportOf(state, call.receiver);
+  if (call.receiver != nullptr && import == nullptr) return CheckMethod(state, call, info);
+  const Entity* entity = import != nullptr ? ResolveMember(state, *import, call.callee)
+                                           : state.scopes.Find(call.callee.name);
+  if (import != nullptr && entity == nullptr) {
+    CheckArgs(state, call);
+    return Type{};
+  }
   if (entity != nullptr && entity->kind == EntityKind::Fn) {
     return CheckFnCall(state, call, entity, info);
   }
-  const Builtin* builtin = FindBuiltin(call.callee.name.text());
+  const Builtin* builtin = import != nullptr ? nullptr : FindBuiltin(call.callee.name.text());
   if (builtin != nullptr && builtin->operands != Operands::None) {
     return CheckBuiltinCall(state, call, *builtin, info);
   }

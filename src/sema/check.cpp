@@ -30,6 +30,7 @@ using syntax::Item;
 using syntax::ItemKind;
 
 EntityKind KindOf(const Item& item) {
+  if (item.kind == ItemKind::Import) return EntityKind::Import;
   if (item.kind == ItemKind::Const) return EntityKind::Const;
   if (item.kind == ItemKind::Device) return EntityKind::Device;
   switch (syntax::As<FunctionItem>(&item).function_kind) {
@@ -64,7 +65,8 @@ void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
 }
 
 /// The entity of an item; of a function also its group.
-Entity* DeclareItem(ModuleState& module, const Item& item, Scope& items, bool from_library) {
+Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
+  Scope& items = file.items;
   ReportTaken(module, item, items);
   auto* entity = module.arena.Make<Entity>(Entity{});
   entity->kind = KindOf(item);
@@ -73,14 +75,14 @@ Entity* DeclareItem(ModuleState& module, const Item& item, Scope& items, bool fr
   entity->number = static_cast<uint32_t>(items.size());
   items.emplace(entity->name, entity);
   if (const auto* constant = syntax::DynAs<ConstItem>(&item)) {
-    module.const_items[entity] = constant;
+    module.const_items[entity] = {constant, &file};
   }
   if (const auto* function = syntax::DynAs<FunctionItem>(&item)) {
     entity->function = function;
     auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
     group->entity = entity;
     group->item = function;
-    group->from_library = from_library;
+    group->file = &file;
     module.groups[entity] = group;
   }
   return entity;
@@ -92,18 +94,28 @@ struct Items {
   std::vector<FunctionGroup*> functions;
 };
 
-Items DeclareItems(ModuleState& module, const syntax::Module& tree) {
+const FileState* DeclareImported(ModuleState& module, const SourceFile& source);
+
+FileState* NewFile(ModuleState& module, std::string prefix) {
+  auto* file = module.arena.Make<FileState>(FileState{});
+  file->prefix = std::move(prefix);
+  return file;
+}
+
+Items DeclareItems(ModuleState& module, const SourceFile& source, FileState& file) {
   Items items;
-  for (const Item* item : tree.items) {
+  auto imported = source.imports.begin();
+  for (const Item* item : source.module->items) {
     if (item->kind == ItemKind::Import) {
-      ReportUnsupported(module.diagnostics, Feature::Imports, item->span);
+      DeclareItem(module, *item, file)->file = DeclareImported(module, **imported++);
       continue;
     }
     if (item->kind == ItemKind::Test) {
+      if (&file != module.file) continue;
       ReportUnsupported(module.diagnostics, Feature::Tests, FirstLine(module, item->span));
       continue;
     }
-    Entity* entity = DeclareItem(module, *item, module.items, false);
+    Entity* entity = DeclareItem(module, *item, file);
     if (const auto* constant = syntax::DynAs<ConstItem>(item)) {
       items.consts.emplace_back(constant, entity);
     } else if (const auto* device = syntax::DynAs<DeviceItem>(item)) {
@@ -115,11 +127,34 @@ Items DeclareItems(ModuleState& module, const syntax::Module& tree) {
   return items;
 }
 
+/// `lib::nn::` of `lib.nn`: a point begins what tells the instances of a function apart.
+std::string PrefixOf(std::string_view path) {
+  std::string prefix;
+  for (char c : path) {
+    if (c == '.') {
+      prefix += "::";
+    } else {
+      prefix += c;
+    }
+  }
+  return prefix + "::";
+}
+
+const FileState* DeclareImported(ModuleState& module, const SourceFile& source) {
+  FileState*& file = module.imported[&source];
+  if (file != nullptr) return file;
+  file = NewFile(module, PrefixOf(source.path));
+  FileState* made = file;
+  DeclareItems(module, source, *made);
+  return made;
+}
+
 void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> library) {
+  FileState* file = NewFile(module, "std::");
   for (const syntax::Module* tree : library) {
     for (const Item* item : tree->items) {
       if (item->kind != ItemKind::Const && item->kind != ItemKind::Function) continue;
-      Entity* entity = DeclareItem(module, *item, module.library_items, true);
+      Entity* entity = DeclareItem(module, *item, *file);
       if (entity->kind == EntityKind::Fn) module.library_by_text[entity->name.text()] = entity;
     }
   }
@@ -162,7 +197,7 @@ bool HasStopped(ModuleState& module, const FunctionGroup& next) {
 }
 
 void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
-  for (auto& [item, entity] : items.consts) EvaluateConst(module, module.items, entity);
+  for (auto& [item, entity] : items.consts) EvaluateConst(module, entity);
   for (auto& [item, entity] : items.devices) CheckDevice(module, *item, *entity);
   for (FunctionGroup* group : items.functions) {
     if (HasStopped(module, *group)) break;
@@ -200,17 +235,18 @@ void CheckBodies(ModuleState& module, FunctionGroup& group) {
   }
 }
 
-CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module* const> library,
+CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics) {
   CheckedModule checked;
-  checked.module = &module;
+  checked.module = file.module;
   checked.arena = std::make_unique<Arena>();
   DiagnosticEngine collected;
   ModuleState state(*checked.arena, sizes, sources, options, collected);
   DeclareLibrary(state, library);
-  Items items = DeclareItems(state, module);
-  CheckItems(state, module, items);
+  state.file = NewFile(state, "");
+  Items items = DeclareItems(state, file, *state.file);
+  CheckItems(state, *file.module, items);
   for (FunctionGroup* group : items.functions) {
     MergeInstances(*group, collected);
     checked.functions.insert(checked.functions.end(), group->instances.begin(),

@@ -26,7 +26,7 @@ bool CheckedFunction::HasPipes() const {
 }
 
 std::string CheckedFunction::InstanceName() const {
-  std::string name = fmt::format("{}{}", from_library ? "std." : "", item->name.name.text());
+  std::string name = fmt::format("{}{}", prefix, item->name.name.text());
   for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
   return name;
 }

@@ -203,7 +203,8 @@ struct CheckedFunction {
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
   std::vector<const Entity*> entities;  ///< all that it declares, in source order
-  bool from_library = false;
+  bool imported = false;                ///< of another file: only where something uses it
+  std::string_view prefix;              ///< its file's: `std::nn::`; empty: the compiled file
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;
@@ -211,14 +212,14 @@ struct CheckedFunction {
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
   bool HasPipes() const;
-  /// The name, then `.f32` for each type generic; of a library fn after `std.`. One of a kind.
+  /// The name after the file's prefix, then `.f32` for each type generic. One of a kind.
   std::string InstanceName() const;
 };
 
 struct CheckedModule {
   const syntax::Module* module = nullptr;
   std::unique_ptr<Arena> arena;  ///< owns everything that the tables point to
-  /// In source order, instances in the order of their kinds; then the library's fns that are used.
+  /// In source order, instances in the order of their kinds; then those of other files that are used.
   std::vector<const CheckedFunction*> functions;
   std::vector<const Entity*> devices;  ///< in source order
 };
@@ -232,10 +233,18 @@ struct CheckOptions {
   std::vector<Define> defines;
 };
 
-/// Checks every item of `module`. `library` holds the files of the standard library that define the
-/// elementary functions; of them only what `module` reaches is checked. Sizes are made in `sizes`,
-/// which must outlive the result, as must the trees.
-CheckedModule Check(const syntax::Module& module, std::span<const syntax::Module* const> library,
+/// A parsed file, and the files that its imports name, in the order of its import items. No file
+/// reaches itself.
+struct SourceFile {
+  const syntax::Module* module = nullptr;
+  std::string path;  ///< as imports write it, `std.nn`; of the file that is compiled: empty
+  std::vector<const SourceFile*> imports;
+};
+
+/// Checks every item of `file`. `library` holds the files of the standard library that define the
+/// elementary functions; of them and of imported files only what `file` reaches is checked. Sizes are
+/// made in `sizes`, which must outlive the result, as must the trees and files.
+CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics);
 

@@ -66,22 +66,21 @@ std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr*
   return value;
 }
 
-std::optional<Literal> EvaluateConst(ModuleState& module, const Scope& items,
-                                     const Entity* entity) {
+std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity) {
   auto known = module.const_values.find(entity);
   if (known != module.const_values.end()) return known->second;
-  const syntax::ConstItem& item = *module.const_items.at(entity);
+  const auto& [item, file] = module.const_items.at(entity);
   if (!module.const_seen.insert(entity).second) {
     if (!entity->type.is_error() || module.const_failed.contains(entity)) return std::nullopt;
-    module.diagnostics.Report(diag::ConstCycle, item.span, entity->name.text());
+    module.diagnostics.Report(diag::ConstCycle, item->span, entity->name.text());
     module.const_failed.insert(entity);
     return std::nullopt;
   }
   FunctionGroup group;
   CheckedFunction scratch;
-  FunctionState state(module, group, scratch, module.diagnostics, items);
+  FunctionState state(module, group, scratch, module.diagnostics, file->items);
   state.in_const = true;
-  std::optional<Literal> value = Evaluate(state, item, const_cast<Entity&>(*entity));
+  std::optional<Literal> value = Evaluate(state, *item, const_cast<Entity&>(*entity));
   if (value) {
     module.const_values.emplace(entity, *value);
   } else {
@@ -91,7 +90,7 @@ std::optional<Literal> EvaluateConst(ModuleState& module, const Scope& items,
 }
 
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity) {
-  return EvaluateConst(state.module, state.scopes.items(), entity);
+  return EvaluateConst(state.module, entity);
 }
 
 }  // namespace kdl::sema

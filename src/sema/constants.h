@@ -11,7 +11,7 @@ namespace kdl::sema {
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
 
 /// The same for the check of the items themselves.
-std::optional<Literal> EvaluateConst(ModuleState& module, const Scope& items, const Entity* entity);
+std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity);
 
 /// The value of an expression of literals and consts; a default, a choice. Reports others.
 std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr* expr,

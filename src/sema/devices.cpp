@@ -20,11 +20,11 @@ void ReportForm(ModuleState& module, const Expr* expr) {
 }
 
 const Entity* FindDevice(ModuleState& module, const syntax::NameExpr& name) {
-  auto found = module.items.find(name.name);
-  if (found != module.items.end() && found->second->kind == EntityKind::Device) {
+  auto found = module.file->items.find(name.name);
+  if (found != module.file->items.end() && found->second->kind == EntityKind::Device) {
     return found->second;
   }
-  if (found == module.items.end()) {
+  if (found == module.file->items.end()) {
     module.diagnostics.Report(diag::UnknownName, name.span, name.name.text());
   } else {
     module.diagnostics.Report(diag::NotADevice, name.span, name.name.text(),

@@ -22,7 +22,7 @@ namespace kdl::sema {
   X(Let, "a let") X(Var, "a var") X(Range, "a range") X(ScalarBinder, "a loop index")           \
   X(LocalTensor, "a tensor") X(Domain, "a domain") X(Pipe, "a pipe") X(Stage, "a stage")        \
   X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel") X(Program, "a program")             \
-  X(Auxiliary, "an equation's name")
+  X(Auxiliary, "an equation's name") X(Import, "an imported file")
 // clang-format on
 #define KDL_KIND(name, text) name,
 enum class EntityKind : uint8_t { KDL_ENTITIES(KDL_KIND) };
@@ -30,6 +30,7 @@ enum class EntityKind : uint8_t { KDL_ENTITIES(KDL_KIND) };
 std::string_view Describe(EntityKind kind);
 
 struct Entity;
+struct FileState;
 
 enum class TypeKind : uint8_t {
   Error,         ///< reported already: goes with everything, silently
@@ -123,6 +124,7 @@ struct Entity {
   bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
+  const FileState* file = nullptr;                 ///< Import: what it names
 };
 
 }  // namespace kdl::sema

@@ -9,6 +9,7 @@
 #include "sema/coerce.h"
 #include "sema/constants.h"
 #include "sema/contract.h"
+#include "sema/imports.h"
 #include "sema/index.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
@@ -93,28 +94,25 @@ Type InContract(Type type) {
   return type;
 }
 
-KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
-  const Entity* entity = state.scopes.Find(name.name);
-  if (entity == nullptr && state.contract != nullptr && FindBuiltin(name.name.text()) == nullptr) {
-    entity = DeclareFree(state, name.name, name.span);
-  }
-  if (entity == nullptr) return CheckBuiltinName(state, name, info);
-  info.entity = entity;
-  info.size = entity->size;
-  if (state.spmd_depth != 0 && state.core_dependent.contains(entity)) {
-    state.diagnostics.Report(diag::CoreDependentInSpmd, name.span, name.name.text())
-        .Note(entity->span, "declared here");
+/// The value of what an expression names.
+KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr,
+                               ExprInfo& info) {
+  info.entity = &entity;
+  info.size = entity.size;
+  if (state.spmd_depth != 0 && state.core_dependent.contains(&entity)) {
+    state.diagnostics.Report(diag::CoreDependentInSpmd, expr->span, entity.name.text())
+        .Note(entity.span, "declared here");
     return Type{};
   }
-  switch (entity->kind) {
+  switch (entity.kind) {
     case EntityKind::Const:
-      return CheckConstName(state, &name, info, entity);
+      return CheckConstName(state, expr, info, &entity);
     case EntityKind::IntGeneric:
       return LiteralType(false);
     case EntityKind::Range:
-      return entity->type.is_error() ? Type{} : CheckRangeName(state, entity);
+      return entity.type.is_error() ? Type{} : CheckRangeName(state, &entity);
     case EntityKind::ScalarParam:
-      return state.contract != nullptr ? InContract(entity->type) : entity->type;
+      return state.contract != nullptr ? InContract(entity.type) : entity.type;
     case EntityKind::SizeName:
     case EntityKind::TensorParam:
     case EntityKind::Let:
@@ -124,7 +122,7 @@ KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name,
     case EntityKind::TileParam:
     case EntityKind::Pipe:
     case EntityKind::Auxiliary:
-      return entity->type;
+      return entity.type;
     case EntityKind::TypeGeneric:
     case EntityKind::Domain:
     case EntityKind::Stage:
@@ -132,11 +130,21 @@ KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name,
     case EntityKind::Fn:
     case EntityKind::Kernel:
     case EntityKind::Program:
-      state.diagnostics.Report(diag::NotAValue, name.span, name.name.text(),
-                               Describe(entity->kind));
+    case EntityKind::Import:
+      state.diagnostics.Report(diag::NotAValue, expr->span, entity.name.text(),
+                               Describe(entity.kind));
       return Type{};
   }
   return Type{};
+}
+
+KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
+  const Entity* entity = state.scopes.Find(name.name);
+  if (entity == nullptr && state.contract != nullptr && FindBuiltin(name.name.text()) == nullptr) {
+    entity = DeclareFree(state, name.name, name.span);
+  }
+  if (entity == nullptr) return CheckBuiltinName(state, name, info);
+  return CheckEntity(state, *entity, &name, info);
 }
 
 KDL_OWN_FRAME Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary,
@@ -355,6 +363,10 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
   if (!field.name) {
     ReportUnsupported(state.diagnostics, Feature::Tuples, field.span);
     return Type{};
+  }
+  if (const Entity* import = ImportOf(state, field.base)) {
+    const Entity* member = ResolveMember(state, *import, field.name);
+    return member != nullptr ? CheckEntity(state, *member, &field, info) : Type{};
   }
   Type base = CheckExpr(state, field.base);
   if (base.is_error()) return base;

@@ -117,7 +117,8 @@ Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view wha
     const auto* name = syntax::DynAs<syntax::NameExpr>(inner);
     const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
     if (entity == nullptr || IsFaulty(*entity)) return false;
-    return entity->kind != EntityKind::Const && entity->kind != EntityKind::IntGeneric;
+    return entity->kind != EntityKind::Const && entity->kind != EntityKind::IntGeneric &&
+           entity->kind != EntityKind::Import;
   });
   if (at_run_time) {
     state.diagnostics.Report(diag::BlockSizeNotStatic, expr->span, what, Quote(state, expr))

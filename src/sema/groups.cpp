@@ -17,7 +17,8 @@ void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
     auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
     fn->item = group.item;
     fn->entity = group.entity;
-    fn->from_library = group.from_library;
+    fn->imported = group.file != module.file;
+    fn->prefix = group.file->prefix;
     group.instances.push_back(fn);
     group.reports.push_back(module.arena.Make<DiagnosticEngine>());
     FunctionState state = Open(module, group, group.instances.size() - 1);
@@ -28,8 +29,7 @@ void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
 
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
   CheckedFunction& fn = *group.instances[instance];
-  const Scope& items = group.from_library ? module.library_items : module.items;
-  FunctionState state(module, group, fn, *group.reports[instance], items);
+  FunctionState state(module, group, fn, *group.reports[instance], group.file->items);
   for (const Entity* entity : fn.entities) state.scopes.Add(entity);
   return state;
 }
@@ -38,7 +38,7 @@ FunctionGroup& Require(ModuleState& module, const Entity* entity) {
   FunctionGroup& group = *module.groups.at(entity);
   bool is_new = !group.signatures_done;
   DeclareSignatures(module, group);
-  if (is_new && group.from_library) module.pending_bodies.push_back(&group);
+  if (is_new && group.file != module.file) module.pending_bodies.push_back(&group);
   return group;
 }
 

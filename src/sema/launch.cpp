@@ -11,6 +11,7 @@
 #include "sema/expr.h"
 #include "sema/generics.h"
 #include "sema/groups.h"
+#include "sema/imports.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stmt.h"
@@ -369,11 +370,7 @@ void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch
 
 /// The kernel that is launched; null, reported, where it is none.
 const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
-  if (call.receiver != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::Imports, call.span);
-    return nullptr;
-  }
-  const Entity* entity = Resolve(state, call.callee.name, call.callee.span);
+  const Entity* entity = ResolveCallee(state, call);
   if (entity == nullptr || entity->kind == EntityKind::Kernel) return entity;
   Diagnostic& report = state.diagnostics.Report(diag::NotAKernel, call.callee.span,
                                                 call.callee.name.text(), Describe(entity->kind));

@@ -23,7 +23,6 @@ class Scopes {
   void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
   void Enter() { scopes_.emplace_back(); }
   void Leave() { scopes_.pop_back(); }
-  const Scope& items() const { return *items_; }
   size_t depth() const { return scopes_.size(); }
   std::vector<std::string_view> AllNames() const;
   /// Those of the scopes, in no order; items are not among them.

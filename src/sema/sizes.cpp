@@ -7,6 +7,7 @@
 
 #include "sema/coerce.h"
 #include "sema/constants.h"
+#include "sema/imports.h"
 #include "sema/resolve.h"
 
 namespace kdl::sema {
@@ -24,6 +25,21 @@ Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what)
   return nullptr;
 }
 
+/// The size that `expr` names; null, reported, where it is none.
+Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
+                  std::string_view what) {
+  if (entity == nullptr) return nullptr;
+  if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
+  if (entity->size != nullptr) return entity->size;
+  if (IsFaulty(*entity)) return nullptr;
+  bool is_integer = entity->type.is_scalar() && IsInteger(entity->type.scalar);
+  if (is_integer && what == kDimension) {
+    ReportUnsupported(state.diagnostics, Feature::ScalarSizes, expr->span);
+    return nullptr;
+  }
+  return ReportNoSize(state, expr, what);
+}
+
 Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_view what) {
   if (state.in_signature && state.scopes.Find(name.name) == nullptr) {
     state.diagnostics.Report(diag::UnboundSize, name.span, name.name.text())
@@ -31,17 +47,14 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
                           name.name.text()));
     return nullptr;
   }
-  const Entity* entity = Resolve(state, name.name, name.span);
-  if (entity == nullptr) return nullptr;
-  if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
-  if (entity->size != nullptr) return entity->size;
-  if (IsFaulty(*entity)) return nullptr;
-  bool is_integer = entity->type.is_scalar() && IsInteger(entity->type.scalar);
-  if (is_integer && what == kDimension) {
-    ReportUnsupported(state.diagnostics, Feature::ScalarSizes, name.span);
-    return nullptr;
-  }
-  return ReportNoSize(state, &name, what);
+  return SizeOfEntity(state, Resolve(state, name.name, name.span), &name, what);
+}
+
+/// `nn.WIDTH`.
+Size SizeOfField(FunctionState& state, const syntax::FieldExpr& field, std::string_view what) {
+  const Entity* import = field.name ? ImportOf(state, field.base) : nullptr;
+  if (import == nullptr) return ReportNoSize(state, &field, what);
+  return SizeOfEntity(state, ResolveMember(state, *import, field.name), &field, what);
 }
 
 Size SizeOfBinary(FunctionState& state, const BinaryExpr& binary, std::string_view what) {
@@ -126,6 +139,8 @@ Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
     }
     case syntax::ExprKind::Name:
       return SizeOfName(state, syntax::As<syntax::NameExpr>(expr), what);
+    case syntax::ExprKind::Field:
+      return SizeOfField(state, syntax::As<syntax::FieldExpr>(expr), what);
     case syntax::ExprKind::Unary: {
       const auto& unary = syntax::As<syntax::UnaryExpr>(expr);
       if (unary.op != syntax::UnaryOp::Neg) return ReportNoSize(state, expr, what);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,11 +14,18 @@
 
 namespace kdl::sema {
 
+/// The items of one file: the one that is compiled, one that it imports, or all of the library of
+/// elementary functions together.
+struct FileState {
+  std::string prefix;  ///< before the names of its functions: `std::nn::`; empty: the compiled file
+  Scope items;
+};
+
 /// What a fn, kernel or program of a module becomes: one instance for each choice of kinds.
 struct FunctionGroup {
   const Entity* entity = nullptr;
   const syntax::FunctionItem* item = nullptr;
-  bool from_library = false;
+  const FileState* file = nullptr;
   bool signatures_done = false;
   bool bodies_done = false;
   bool is_opaque = false;  ///< its parameters are not built yet: the body says nothing
@@ -27,7 +35,13 @@ struct FunctionGroup {
   std::vector<std::pair<FunctionGroup*, Span>> calls;
 };
 
-/// What the check of one module shares. The parts of the library that are reached join it.
+/// A `const` and the file whose names its value may use.
+struct ConstSource {
+  const syntax::ConstItem* item = nullptr;
+  const FileState* file = nullptr;
+};
+
+/// What the check of one module shares. The parts of other files that are reached join it.
 struct ModuleState {
   ModuleState(Arena& a, SizeTable& z, const SourceManager& s, const CheckOptions& o,
               DiagnosticEngine& d)
@@ -39,15 +53,15 @@ struct ModuleState {
   const CheckOptions& options;
   DiagnosticEngine& diagnostics;
 
-  Scope items;  ///< of the user's module
-  Scope library_items;
+  FileState* file = nullptr;  ///< that is compiled
+  std::unordered_map<const SourceFile*, FileState*> imported;
   std::unordered_map<std::string_view, const Entity*> library_by_text;
-  std::unordered_map<const Entity*, const syntax::ConstItem*> const_items;
+  std::unordered_map<const Entity*, ConstSource> const_items;
   std::unordered_map<const Entity*, Literal> const_values;  ///< those evaluated so far
   std::unordered_set<const Entity*> const_seen;             ///< those whose evaluation has begun
   std::unordered_set<const Entity*> const_failed;           ///< those that have no value
   std::unordered_map<const Entity*, FunctionGroup*> groups;
-  std::vector<FunctionGroup*> pending_bodies;  ///< library fns that are used
+  std::vector<FunctionGroup*> pending_bodies;  ///< functions of other files that are used
   size_t errors_in_functions = 0;
   bool has_stopped = false;  ///< there were too many errors
 };

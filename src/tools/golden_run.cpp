@@ -63,8 +63,9 @@ Status Fill(const Case& test, const std::string& folder) {
   for (const std::string& companion : test.file.companions) {
     if (!written.ok()) return written;
     std::error_code error;
-    fs::copy(fs::path(test.path).parent_path() / companion,
-             fs::path(folder) / fs::path(companion).filename(), error);
+    fs::path copy = fs::path(folder) / companion;
+    fs::create_directories(copy.parent_path(), error);
+    fs::copy(fs::path(test.path).parent_path() / companion, copy, error);
     if (error) return Failure{fmt::format("'//! files: {}': {}", companion, error.message())};
   }
   return written;

@@ -31,7 +31,8 @@ struct Checked {
     const syntax::Module* library = Parse("lib.kdl", kLibrary);
     tree = Parse("t.kdl", text);
     if (tree != nullptr) {
-      module = Check(*tree, {&library, 1}, sources, sizes, {defines}, diagnostics);
+      file.module = tree;
+      module = Check(file, {&library, 1}, sources, sizes, {defines}, diagnostics);
     }
   }
 
@@ -91,6 +92,7 @@ struct Checked {
   SizeTable sizes;
   DiagnosticEngine diagnostics;
   const syntax::Module* tree = nullptr;
+  SourceFile file;
   CheckedModule module;
 };
 

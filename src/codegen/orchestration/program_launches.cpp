@@ -98,7 +98,8 @@ void ProgramPrinter::PrintLaunch(const Op* op) {
   }
   std::string head;
   if (needs_.Uses(op->result()) > 0) {
-    std::string done = std::string(kernel->base_name()) + "_done";
+    std::string_view name = kernel->base_name();
+    std::string done = std::string(name.substr(name.rfind(':') + 1)) + "_done";
     head = fmt::format("const kdl::Event {} = ", NameOf(op->result(), Wanted(op->result(), done)));
   }
   head += QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()) + ".Launch(";

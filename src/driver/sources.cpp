@@ -1,0 +1,163 @@
+#include "driver/sources.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "driver/phases.h"
+#include "driver/stdlib.h"
+#include "sema/builtins.h"
+#include "support/check.h"
+#include "support/near_names.h"
+#include "syntax/parse.h"
+
+namespace kdl::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kElementary = "math/";
+
+bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
+
+/// True where `word` stands in the text, if only in a comment.
+bool HasWord(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    size_t end = at + word.size();
+    bool starts = at == 0 || !IsWordPart(text[at - 1]);
+    if (starts && (end == text.size() || !IsWordPart(text[end]))) return true;
+  }
+  return false;
+}
+
+/// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
+class Loader {
+ public:
+  Loader(Compilation& compilation, std::deque<sema::SourceFile>& files)
+      : c_(compilation), files_(files) {}
+
+  const sema::SourceFile* Load(const syntax::Module& module, const std::string& name) {
+    sema::SourceFile file{&module, name, {}};
+    loading_.push_back(name);
+    bool ok = true;
+    for (const syntax::Item* item : module.items) {
+      if (item->kind != syntax::ItemKind::Import) continue;
+      file.imports.push_back(Import(syntax::As<syntax::ImportItem>(item), module.file));
+      ok = ok && file.imports.back();
+    }
+    loading_.pop_back();
+    if (!ok) return nullptr;
+    files_.push_back(std::move(file));
+    return &files_.back();
+  }
+
+ private:
+  const sema::SourceFile* Import(const syntax::ImportItem& import, FileId from) {
+    std::vector<std::string_view> words;
+    for (const syntax::Ident& word : import.path) words.push_back(word.name.text());
+    bool from_library = words[0] == "std";
+    std::string name = fmt::format("{}", fmt::join(words, "."));
+    if (!from_library) name = FolderOf(loading_.back()) + name;
+    if (auto known = loaded_.find(name); known != loaded_.end()) return known->second;
+    if (auto begun = std::find(loading_.begin(), loading_.end(), name); begun != loading_.end()) {
+      std::vector<std::string> cycle(begun, loading_.end());
+      c_.diagnostics.Report(diag::ImportCycle, import.span, name,
+                            fmt::format("{} -> {}", fmt::join(cycle, " -> "), name));
+      return nullptr;
+    }
+    std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
+    std::optional<FileId> id =
+        from_library ? AddFromLibrary(path.substr(4), import) : AddFromDisk(path, from, import);
+    const syntax::Module* module = id ? Parse(c_, *id) : nullptr;
+    return loaded_[name] = module ? Load(*module, name) : nullptr;
+  }
+
+  /// `lib.` of `lib.gemm`: a file's imports lie beside it.
+  static std::string FolderOf(const std::string& name) {
+    size_t dot = name.rfind('.');
+    return dot == std::string::npos ? "" : name.substr(0, dot + 1);
+  }
+
+  std::optional<FileId> AddFromLibrary(const std::string& path, const syntax::ImportItem& import) {
+    std::vector<std::string> names;
+    for (const StdlibFile& file : StdlibFiles()) {
+      if (file.path == path)
+        return c_.sources.Add(fmt::format("std/{}", path), std::string(file.text));
+      if (file.path.starts_with(kElementary)) continue;
+      std::string name = fmt::format("std.{}", file.path.substr(0, file.path.size() - 4));
+      std::replace(name.begin(), name.end(), '/', '.');
+      names.push_back(std::move(name));
+    }
+    c_.diagnostics.Report(diag::NoSuchImport, import.span, fmt::format("std/{}", path))
+        .Help(fmt::format("the library has {}", fmt::join(names, ", ")));
+    return std::nullopt;
+  }
+
+  std::optional<FileId> AddFromDisk(const std::string& path, FileId from,
+                                    const syntax::ImportItem& import) {
+    std::string full = (fs::path(c_.sources.path(from)).parent_path() / path).string();
+    std::error_code error;
+    if (!fs::exists(full, error)) {
+      c_.diagnostics.Report(diag::NoSuchImport, import.span, full)
+          .Help(
+              "a path is taken from the folder of the file that imports; the library's begin with "
+              "std");
+      return std::nullopt;
+    }
+    std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, c_.diagnostics);
+    if (!text) return std::nullopt;
+    c_.files_read.push_back(full);
+    return c_.sources.Add(full, std::move(*text));
+  }
+
+  Compilation& c_;
+  std::deque<sema::SourceFile>& files_;
+  std::vector<std::string> loading_;  ///< the files around, outermost first; the compiled one is ""
+  std::map<std::string, const sema::SourceFile*> loaded_;
+};
+
+}  // namespace
+
+const syntax::Module* Parse(Compilation& c, FileId file) {
+  DoingScope doing(fmt::format("parsing '{}'", c.sources.path(file)));
+  PhaseTimer timer(c, kParse);
+  syntax::ParseResult parsed = syntax::ParseFile(c.sources, file, c.arena, c.names, c.diagnostics);
+  return parsed.ok ? parsed.module : nullptr;
+}
+
+const sema::SourceFile* LoadImports(Compilation& c, const syntax::Module& module,
+                                    std::deque<sema::SourceFile>& files) {
+  return Loader(c, files).Load(module, "");
+}
+
+std::vector<const syntax::Module*> LoadElementary(Compilation& c,
+                                                  const std::deque<sema::SourceFile>& files) {
+  std::vector<const syntax::Module*> library;
+  const auto& builtins = sema::AllBuiltins();
+  bool used = std::any_of(files.begin(), files.end(), [&](const sema::SourceFile& file) {
+    std::string_view text = c.sources.text(file.module->file);
+    return std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
+      return builtin.lowering == sema::Lowering::Math && HasWord(text, builtin.spelling);
+    });
+  });
+  if (!used) return library;
+  for (const StdlibFile& file : StdlibFiles()) {
+    if (!file.path.starts_with(kElementary)) continue;
+    const syntax::Module* module =
+        Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
+    KDL_CHECK(module, "std/{} has errors", file.path);
+    library.push_back(module);
+  }
+  return library;
+}
+
+}  // namespace kdl::driver
