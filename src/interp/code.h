@@ -85,6 +85,7 @@ struct Instruction {
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
+  std::vector<uint32_t> taken;  ///< take: the blks of the axes that it indexes
   const Code* callee = nullptr;
 };
 

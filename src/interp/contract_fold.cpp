@@ -69,9 +69,18 @@ ContractValue ContractFold::Result() const {
   if (reduce_ == ContractReduce::ArgMax || reduce_ == ContractReduce::ArgMin)
     return IntegerValue(best_);
   if (reduce_ != ContractReduce::Mean) return value_;
+  if (!is_float_) return IntegerMean();
   double mean = value_.real / static_cast<double>(count_);
   double carried = value_.error / static_cast<double>(count_);
   return RealValue(mean, std::isfinite(mean) ? std::fabs(mean) + carried : 0);
+}
+
+/// Rounded down; of nothing, which a kernel does not survive, 0.
+ContractValue ContractFold::IntegerMean() const {
+  if (count_ == 0) return IntegerValue(0);
+  int64_t quotient = value_.integer / count_;
+  bool rounded_up = value_.integer % count_ < 0;
+  return IntegerValue(rounded_up ? quotient - 1 : quotient);
 }
 
 ContractValue ContractFold::With(ir::ContractMap map, const ContractValue& term) const {

@@ -18,6 +18,7 @@ class ContractFold {
   ContractValue Result() const;
 
  private:
+  ContractValue IntegerMean() const;
   ContractValue With(ir::ContractMap map, const ContractValue& term) const;
   bool IsBetter(const ContractValue& term) const;
 

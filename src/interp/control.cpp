@@ -308,6 +308,9 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
       return YieldSpmd(core, frame);
     case ir::OpKind::Nest:
       return YieldNest(core, frame, instruction);
+    case ir::OpKind::Fold:
+    case ir::OpKind::Scan:
+      return YieldCombine(core, frame, instruction);
     case ir::OpKind::Stage:
       return core.frames.pop_back();
     case ir::OpKind::If:

@@ -77,6 +77,22 @@ struct PointState {
   std::unique_ptr<Activation> callee;
 };
 
+/// Of CombineState::width: all lanes have become one.
+inline constexpr size_t kFolded = ~size_t{0};
+
+/// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators of each lane (of a chain
+/// one lane).
+struct CombineState {
+  PointWalk points;       ///< of the result, but for the axis of a scan
+  PointWalk terms;        ///< of the folded axes
+  int64_t last_term = 0;  ///< of a scan: the offset of the last element
+  std::vector<std::vector<uint64_t>> lanes;
+  size_t lane = 0;    ///< on which the region works
+  size_t width = 0;   ///< terms are done, lane l takes lane l + width; 0: they are not
+  size_t number = 0;  ///< of the result's element
+  std::vector<std::shared_ptr<Tile>> outputs;
+};
+
 /// What a core knows of a loop that claims its numbers. The loop's runs share one row of them: a core that leaves a run holds a
 /// number of a later one.
 struct ClaimState {
@@ -91,7 +107,7 @@ struct Frame {
   size_t next = 0;  ///< of block->instructions
   const Instruction* owner =
       nullptr;  ///< whose region it is, or the call; null: the function's body
-  std::variant<std::monostate, LoopState, SpmdState, PointState> control;
+  std::variant<std::monostate, LoopState, SpmdState, PointState, CombineState> control;
 };
 
 /// The state of a machine, for the handlers of ops.

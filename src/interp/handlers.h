@@ -24,6 +24,13 @@ void RunCoreNum(Core& core, Activation& here, const Instruction& instruction);
 void RunReduce(Core& core, Activation& here, const Instruction& instruction);
 void RunContract(Core& core, Activation& here, const Instruction& instruction);
 
+// combine.cpp: folds and scans by a region
+void StartCombine(Core& core, Activation& here, const Instruction& instruction);
+void YieldCombine(Core& core, Frame& frame, const Instruction& yield);
+
+// take.cpp
+void RunTake(Core& core, Activation& here, const Instruction& instruction);
+
 // memory.cpp
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunLoad(Core& core, Activation& here, const Instruction& instruction);

@@ -238,6 +238,11 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunReduce;
     case OpKind::Contract:
       return &RunContract;
+    case OpKind::Fold:
+    case OpKind::Scan:
+      return &StartCombine;
+    case OpKind::Take:
+      return &RunTake;
     case OpKind::For:
       return &StartFor;
     case OpKind::Spmd:

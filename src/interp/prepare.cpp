@@ -140,6 +140,13 @@ class FunctionPreparer {
       case OpKind::Contract:
         AddContract(made);
         break;
+      case OpKind::Fold:
+      case OpKind::Scan:
+        AddFold(made);
+        break;
+      case OpKind::Take:
+        AddTake(made);
+        break;
       case OpKind::For:
         made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
         break;
@@ -284,13 +291,14 @@ class FunctionPreparer {
 
   void AddFold(Instruction& made) {
     const Op& op = *made.op;
-    std::vector<AxisId> points = op.result()->type()->axes;
+    std::vector<AxisId> points = op.result(0)->type()->axes;
     ir::AxisList reduced = op.attr<AttrKey::Axes>();
+    if (op.kind() == OpKind::Scan) std::erase(points, reduced[0]);
     points.insert(points.end(), reduced.begin(), reduced.end());
     AddPoints(made, points);
     made.points->reduced = reduced.size();
     made.fold = std::make_unique<FoldPlan>();
-    made.fold->order = op.attr<AttrKey::Order>();
+    if (op.HasAttr(AttrKey::Order)) made.fold->order = op.attr<AttrKey::Order>();
     KDL_CHECK(made.fold->order != ir::OrderKind::Open,
               "{}: '{}' has no order yet; fix-orders decides it", ToString(op.loc()),
               op.info().spelling);
@@ -311,6 +319,13 @@ class FunctionPreparer {
     if (element != acc) made.fold->widen = ir::FindEval(OpKind::Cast, element, acc);
     made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
+  }
+
+  void AddTake(Instruction& made) {
+    const Op& op = *made.op;
+    AddPoints(made, op.result()->type()->axes);
+    for (AxisId axis : op.attr<AttrKey::Axes>())
+      made.taken.push_back(SlotOf(ir::FindBlk(&op, axis)).index);
   }
 
   // -- Memory -----------------------------------------------------------------------------------

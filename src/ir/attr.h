@@ -20,6 +20,8 @@ enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 /// ReadLater: what is worked on until then should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
+enum class WalkKind : uint8_t { Up, Down };
+enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;
 

@@ -405,12 +405,6 @@ constexpr Row kRows[] = {
     {OpKind::Round, &Pick<Round>}, {OpKind::Sqrt, &Pick<Sqrt>},
 };
 
-OpKind OpOf(FoldKind fold) {
-  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
-                                    OpKind::Min, OpKind::Or,  OpKind::And};
-  return kOps[static_cast<size_t>(fold)];
-}
-
 /// The largest (or smallest) value, infinities included.
 template <class T>
 uint64_t ExtremePattern(bool largest) {
@@ -477,9 +471,15 @@ uint64_t FoldIdentity(FoldKind fold, Scalar acc) {
   KDL_UNREACHABLE("fold {}", static_cast<int>(fold));
 }
 
+OpKind CombineOf(FoldKind fold) {
+  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
+                                    OpKind::Min, OpKind::Or,  OpKind::And};
+  return kOps[static_cast<size_t>(fold)];
+}
+
 EvalFn FindFold(FoldKind fold, Scalar acc) {
   bool logical = fold == FoldKind::Any || fold == FoldKind::All;
-  return logical != (acc == Scalar::Bool) ? nullptr : FindEval(OpOf(fold), acc, acc);
+  return logical != (acc == Scalar::Bool) ? nullptr : FindEval(CombineOf(fold), acc, acc);
 }
 
 EvalFn FindMultiplyAdd(Scalar acc) { return Pick<MultiplyAdd>(acc); }

@@ -31,6 +31,9 @@ uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits);
 /// What a reduction starts from, which is also its value over nothing.
 uint64_t FoldIdentity(FoldKind fold, Scalar acc);
 
+/// What a fold does with the accumulator and a term.
+OpKind CombineOf(FoldKind fold);
+
 /// (accumulator, term) -> accumulator. Null where the fold is not defined on the scalar.
 EvalFn FindFold(FoldKind fold, Scalar acc);
 

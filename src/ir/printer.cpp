@@ -136,7 +136,8 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
-  std::string Carried(std::span<Value* const> inits, const Block* region) const;
+  /// Of a region whose parameters from `first` on carry the inits.
+  std::string Carried(std::span<Value* const> inits, const Block* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
   std::string DimText(const Op* op, const AccessDim& dim) const;
 
@@ -249,11 +250,12 @@ void OpPrinter::PrintBraces(const Op* op) {
   if (separator == ", ") text_ += "}";
 }
 
-std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* region) const {
+std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* region,
+                               size_t first) const {
   std::string text;
-  for (size_t i = 0; i < inits.size() && i + 1 < region->params().size(); ++i) {
-    text +=
-        fmt::format("{}{} = {}", i == 0 ? " carry(" : ", ", Of(region->param(i + 1)), Of(inits[i]));
+  for (size_t i = 0; i < inits.size() && i + first < region->params().size(); ++i) {
+    text += fmt::format("{}{} = {}", i == 0 ? " carry(" : ", ", Of(region->param(i + first)),
+                        Of(inits[i]));
   }
   return text.empty() ? text : text + ")";
 }
@@ -296,6 +298,14 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
       list(op->operands().size(),
            [&](size_t i) { return fmt::format("{} in {}", param(i), operand(i)); });
       break;
+    case OpKind::Fold:
+    case OpKind::Scan: {
+      size_t inits = op->Segment(FoldOp::at_inits).size();
+      text_ += Carried(op->Segment(FoldOp::at_inits), region, 0);
+      list(op->Segment(FoldOp::at_values).size(),
+           [&](size_t i) { return fmt::format("{} in {}", param(inits + i), operand(i)); });
+      break;
+    }
     case OpKind::Stage:
       break;
     default:

@@ -55,6 +55,7 @@ class OpReader {
   bool ReadBinder(bool typed);
   bool ReadRange(bool with_step);
   bool ReadCarried(size_t spec);
+  bool ReadFolded();
   bool ReadRegions(Op* op);
   Op* Create();
 
@@ -395,8 +396,24 @@ bool OpReader::ReadCarried(size_t spec) {
   return cursor_.Sign(")");
 }
 
+/// `carry(%acc = %init, …) (%element in %tile, …)`.
+bool OpReader::ReadFolded() {
+  if (!ReadCarried(1) || !cursor_.Sign("(")) return false;
+  do {
+    if (!ReadBinder(false)) return false;
+    Value* tile = ReadValue(reader_);
+    if (!tile) return false;
+    operands_[0].push_back(tile);
+    binders_.back().type = reader_.types().ScalarOf(tile->type()->scalar);
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign(")");
+}
+
 bool OpReader::ReadRegionHeader() {
   switch (info_->kind) {
+    case OpKind::Fold:
+    case OpKind::Scan:
+      return ReadFolded();
     case OpKind::For:
       return ReadBinder(true) && ReadRange(false) && ReadCarried(2);
     case OpKind::Loop:

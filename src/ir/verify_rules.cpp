@@ -24,6 +24,14 @@ bool Includes(const std::vector<AxisId>& all, const std::vector<AxisId>& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
+std::vector<AxisId> Without(const std::vector<AxisId>& axes, const AxisList& removed) {
+  std::vector<AxisId> kept;
+  for (AxisId axis : axes) {
+    if (std::find(removed.begin(), removed.end(), axis) == removed.end()) kept.push_back(axis);
+  }
+  return kept;
+}
+
 AxisList Sorted(AxisList axes) {
   std::sort(axes.begin(), axes.end());
   return axes;
@@ -53,6 +61,11 @@ std::string LaneMaskFault(Values mask, Type vector) {
   Type type = mask[0]->type();
   bool fits = IsVector(type) && type->scalar == Scalar::Bool && Lanes(type) == Lanes(vector);
   return fits ? "" : fmt::format("the mask is no vector of {} bools", Lanes(vector));
+}
+
+std::string MaskFault(Values mask) {
+  bool fits = mask.empty() || (IsTile(mask[0]->type()) && mask[0]->type()->scalar == Scalar::Bool);
+  return fits ? "" : "the mask is no bool";
 }
 
 /// Of the access alone: its operands and its number of dimensions.

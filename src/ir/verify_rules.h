@@ -16,6 +16,7 @@ struct TypeRule {
   std::string (*fault)(const Op&, const Module&);
 };
 
+std::span<const TypeRule> FoldRules();  ///< verify_folds.cpp: reductions, scans, take
 std::span<const TypeRule> LoopRules();  ///< verify_loops.cpp: scratch and vectors
 std::span<const TypeRule> PipeRules();  ///< verify_pipes.cpp
 
@@ -26,6 +27,7 @@ bool IsBlk(const Value* value);
 bool IsTensor(const Value* value);
 std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes = {});
 bool Includes(const std::vector<AxisId>& all, const std::vector<AxisId>& some);
+std::vector<AxisId> Without(const std::vector<AxisId>& axes, const AxisList& removed);
 AxisList Sorted(AxisList axes);
 std::string AllI64(Values values);
 std::string SameTypes(Values values, const std::vector<Value*>& expected, std::string_view what);
@@ -33,6 +35,8 @@ std::string SameTypes(Values values, const std::vector<Value*>& expected, std::s
 Values Yielded(const Block* region);
 /// Of a mask that goes with a vector.
 std::string LaneMaskFault(Values mask, Type vector);
+/// Of a mask that goes with tiles.
+std::string MaskFault(Values mask);
 /// Of the access alone: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor);
 

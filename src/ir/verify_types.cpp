@@ -14,14 +14,6 @@ namespace kdl::ir {
 
 namespace {
 
-std::vector<AxisId> Without(const std::vector<AxisId>& axes, const AxisList& removed) {
-  std::vector<AxisId> kept;
-  for (AxisId axis : axes) {
-    if (std::find(removed.begin(), removed.end(), axis) == removed.end()) kept.push_back(axis);
-  }
-  return kept;
-}
-
 // -- Elementwise ---------------------------------------------------------------------------------
 
 bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
@@ -241,11 +233,6 @@ std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Va
   return LaneMaskFault(mask, vector);
 }
 
-std::string MaskFault(Values mask) {
-  bool fits = mask.empty() || (IsTile(mask[0]->type()) && mask[0]->type()->scalar == Scalar::Bool);
-  return fits ? "" : "the mask is no bool";
-}
-
 std::string LoadFault(const Op& op, const Module&) {
   const Value* tensor = op.Segment(LoadOp::at_tensor)[0];
   std::string fault = AccessFault(op, tensor);
@@ -294,54 +281,6 @@ std::string StoreFault(const Op& op, const Module&) {
   return Includes(axes, AxesOf(op.Segment(StoreOp::at_mask)))
              ? ""
              : "the mask has an axis that no index has";
-}
-
-// -- Reductions ----------------------------------------------------------------------------------
-
-std::string AxisListFault(const AxisList& axes, const std::vector<AxisId>& all) {
-  AxisList sorted = Sorted(axes);
-  if (sorted.empty()) return "no axis is reduced";
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    return "an axis is reduced twice";
-  return Includes(all, sorted) ? "" : "a reduced axis is not the operands'";
-}
-
-std::string ReduceFault(const Op& op, const Module&) {
-  Type value = op.operand(0)->type();
-  if (!IsTile(value)) return "the value is no tile";
-  AxisList over = op.attr<AttrKey::Axes>();
-  if (std::string fault = AxisListFault(over, value->axes); !fault.empty()) return fault;
-  auto acc = op.attr<AttrKey::Acc>();
-  Type result = op.result()->type();
-  if (value->scalar != acc)
-    return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
-  if (!FindFold(op.attr<AttrKey::Fold>(), acc))
-    return fmt::format("this fold is not defined on {}", Spelling(acc));
-  bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
-  return fits ? ""
-              : "the result is not the value without the reduced axes, of the accumulator's type";
-}
-
-std::string ContractFault(const Op& op, const Module&) {
-  for (const Value* operand : op.operands()) {
-    if (!IsTile(operand->type())) return "an operand is no tile";
-  }
-  Type a = op.operand(0)->type();
-  Type b = op.operand(1)->type();
-  Type into = op.operand(2)->type();
-  std::vector<AxisId> all = UnionAxes(a->axes, b->axes);
-  AxisList over = op.attr<AttrKey::Axes>();
-  if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
-  auto acc = op.attr<AttrKey::Acc>();
-  if (a->scalar != b->scalar)
-    return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
-  bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
-  if (!widens) return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
-  if (!FindMultiplyAdd(acc)) return fmt::format("is not defined on {}", Spelling(acc));
-  if (op.result()->type() != into) return "the result is not of the type of 'into'";
-  if (into->scalar != acc) return "'into' is not of the accumulator's type";
-  bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
-  return fits ? "" : "the axes of 'into' are not those that are left";
 }
 
 // -- Control flow --------------------------------------------------------------------------------
@@ -566,8 +505,6 @@ constexpr TypeRule kRules[] = {
     {OpKind::Iota, &IotaFault},
     {OpKind::Load, &LoadFault},
     {OpKind::Store, &StoreFault},
-    {OpKind::Reduce, &ReduceFault},
-    {OpKind::Contract, &ContractFault},
     {OpKind::For, &ForFault},
     {OpKind::Spmd, &SpmdFault},
     {OpKind::Loop, &LoopFault},
@@ -594,7 +531,7 @@ constexpr TypeRule kRules[] = {
 
 std::string TypeFault(const Op& op, const Module& module) {
   for (std::span<const TypeRule> rules :
-       {std::span<const TypeRule>(kRules), LoopRules(), PipeRules()}) {
+       {std::span<const TypeRule>(kRules), FoldRules(), LoopRules(), PipeRules()}) {
     for (const TypeRule& rule : rules) {
       if (rule.kind == op.kind()) return rule.fault(op, module);
     }

@@ -35,8 +35,18 @@ ir::ContractReduce ReduceOf(sema::ReduceKind kind) {
       return ir::ContractReduce::Any;
     case sema::ReduceKind::All:
       return ir::ContractReduce::All;
+    case sema::ReduceKind::Mean:
+      return ir::ContractReduce::Mean;
+    case sema::ReduceKind::ArgMax:
+      return ir::ContractReduce::ArgMax;
+    case sema::ReduceKind::ArgMin:
+      return ir::ContractReduce::ArgMin;
+    case sema::ReduceKind::CumSum:
+    case sema::ReduceKind::CumProd:
+    case sema::ReduceKind::CumMax:
+      break;
   }
-  KDL_UNREACHABLE();
+  KDL_UNREACHABLE("a scan in a contract");
 }
 
 /// Walks the contract's expressions.

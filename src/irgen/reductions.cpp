@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <limits>
 
+#include "ir/eval.h"
 #include "irgen/function_gen.h"
 #include "support/check.h"
 
@@ -13,12 +15,18 @@ using ir::Value;
 ir::FoldKind FoldOf(sema::ReduceKind kind) {
   switch (kind) {
     case sema::ReduceKind::Sum:
+    case sema::ReduceKind::CumSum:
+    case sema::ReduceKind::Mean:
       return ir::FoldKind::Sum;
     case sema::ReduceKind::Prod:
+    case sema::ReduceKind::CumProd:
       return ir::FoldKind::Prod;
     case sema::ReduceKind::Max:
+    case sema::ReduceKind::CumMax:
+    case sema::ReduceKind::ArgMax:
       return ir::FoldKind::Max;
     case sema::ReduceKind::Min:
+    case sema::ReduceKind::ArgMin:
       return ir::FoldKind::Min;
     case sema::ReduceKind::Any:
       return ir::FoldKind::Any;
@@ -95,6 +103,74 @@ Value* GenContract(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into)
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
+Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
+  Scalar accumulator = value->type()->scalar;
+  value = WithAxes(gen, value, over);
+  ir::Type type = gen.builder.types().Tile(accumulator, Without(value->type()->axes, over));
+  return gen.builder.Make(
+      OpKind::Reduce, {value}, type,
+      {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
+       ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
+       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+}
+
+/// The sum by the number of existing elements. Of floats nothing has the mean NaN; integers then divide by zero.
+Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span span) {
+  ir::Builder& b = gen.builder;
+  Value* count = b.I64(1);
+  for (const sema::Entity* range : info.ranges) {
+    Value* size = b.Make(OpKind::BlkSize, {gen.blks.at(range)}, b.types().ScalarOf(Scalar::I64));
+    count = b.Binary(OpKind::Mul, count, size);
+  }
+  count = b.Cast(count, sum->type()->scalar);
+  Value* mask = IsFloat(sum->type()->scalar) ? nullptr : gen.Mask();
+  if (mask) count = b.Select(mask, count, b.Int(count->type()->scalar, 1));
+  Value* mean = b.Binary(OpKind::Div, sum, count);
+  mean->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  return mean;
+}
+
+/// The least index at which the value is the extremum, or NaN as that is; -1: there is none.
+Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
+  ir::Builder& b = gen.builder;
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
+  Value* hit = b.Binary(OpKind::Eq, value, extremum);
+  if (IsFloat(value->type()->scalar)) {
+    Value* both = b.Binary(OpKind::And, b.Binary(OpKind::Ne, value, value),
+                           b.Binary(OpKind::Ne, extremum, extremum));
+    hit = b.Binary(OpKind::Or, hit, both);
+  }
+  ir::Type indices = b.types().Tile(Scalar::I64, over);
+  Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
+  Value* none = b.I64(std::numeric_limits<int64_t>::max());
+  Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
+  return b.Select(b.Binary(OpKind::Eq, first, none), b.I64(-1), first);
+}
+
+/// A fold that keeps what it has at each element; the region is the fold's operation.
+Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
+  ir::Builder& b = gen.builder;
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  ir::FoldKind fold = FoldOf(info.kind);
+  Scalar scalar = value->type()->scalar;
+  value = WithAxes(gen, value, over);
+  Value* init = b.Bits(scalar, ir::FoldIdentity(fold, scalar));
+  auto walk = info.reversed ? ir::WalkKind::Down : ir::WalkKind::Up;
+  auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
+  ir::Op* scan =
+      b.Create(OpKind::Scan, {{value}, {init}}, {value->type()},
+               {ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Walk>(walk),
+                ir::MakeAttr<ir::AttrKey::Keep>(keep)});
+  ir::Builder inner(gen.module, scan->region());
+  inner.set_loc(b.loc());
+  Value* before = inner.AddParam(scan->region(), init->type(), {});
+  Value* element = inner.AddParam(scan->region(), init->type(), {});
+  Value* after = inner.Binary(ir::CombineOf(fold), before, element);
+  inner.Create(OpKind::Yield, {{after}}, {});
+  return scan->result();
+}
+
 }  // namespace
 
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
@@ -104,13 +180,20 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
   Value* value = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), accumulator);
-  value = WithAxes(gen, value, over);
-  ir::Type type = gen.builder.types().Tile(accumulator, Without(value->type()->axes, over));
-  return gen.builder.Make(
-      OpKind::Reduce, {value}, type,
-      {ir::MakeAttr<ir::AttrKey::Fold>(FoldOf(info.kind)), ir::MakeAttr<ir::AttrKey::Axes>(over),
-       ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
-       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+  switch (info.kind) {
+    case sema::ReduceKind::ArgMax:
+    case sema::ReduceKind::ArgMin:
+      return GenArg(gen, info, value);
+    case sema::ReduceKind::CumSum:
+    case sema::ReduceKind::CumProd:
+    case sema::ReduceKind::CumMax:
+      return GenScan(gen, info, value);
+    default:
+      break;
+  }
+  Value* folded = GenFold(gen, FoldOf(info.kind), value, gen.AxesOf(info.ranges));
+  bool mean = info.kind == sema::ReduceKind::Mean;
+  return mean ? GenMean(gen, info, folded, reduce.span) : folded;
 }
 
 Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {

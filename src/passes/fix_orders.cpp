@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
+#include <span>
 #include <unordered_set>
 
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// fix-orders: a reduction folds in `lanes64` where memory order makes that fast, else in a `chain`. The rule sees the
+// fix-orders: a reduction or fold folds in `lanes64` where memory order makes that fast, else in a `chain`. The rule sees the
 // source alone (never a target or a tile size), so that every device computes the same bits:
 //
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
@@ -85,7 +87,7 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
   return verdict;
 }
 
-ir::OrderKind OrderOf(const Op* op, std::initializer_list<const Value*> reduced) {
+ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
   ir::AxisId last = op->attr<ir::AttrKey::Axes>().back();
   std::unordered_set<const Value*> seen;
   Verdict verdict = Verdict::NoTensorHasIt;
@@ -95,11 +97,14 @@ ir::OrderKind OrderOf(const Op* op, std::initializer_list<const Value*> reduced)
 
 void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, {reduce->value()})));
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, op->operands())));
+  } else if (op->kind() == OpKind::Fold) {
+    auto values = op->Segment(ir::FoldOp::at_values);
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, values)));
   } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
-        wide ? ir::OrderKind::Chain : OrderOf(op, {contract->a(), contract->b()})));
+        wide ? ir::OrderKind::Chain : OrderOf(op, std::array{contract->a(), contract->b()})));
   }
 }
 

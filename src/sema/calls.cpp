@@ -307,7 +307,7 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   std::string_view name = call.callee.name.text();
   if (name == "copy" || name == "swap" || name == "random") {
     ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, name);
-  } else if (FindReduction(name) || IsLaterReduction(name)) {
+  } else if (FindReduction(name)) {
     CheckArgs(state, call);
     state.diagnostics.Report(diag::MissingOver, call.span, name)
         .Help(fmt::format("name the ranges: {}({} over k)", name,

@@ -54,10 +54,25 @@ struct IndexInfo {
   const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
 };
 
-enum class ReduceKind : uint8_t { Sum, Prod, Max, Min, Any, All, Dot };
+enum class ReduceKind : uint8_t {
+  Sum,
+  Prod,
+  Max,
+  Min,
+  Any,
+  All,
+  Dot,
+  Mean,
+  ArgMax,
+  ArgMin,
+  CumSum,  ///< from here on scans, which keep their range
+  CumProd,
+  CumMax,
+};
 std::string_view Spelling(ReduceKind kind);
 
-/// `op(operands over ranges)`. Its type is that of the accumulator without the ranges.
+/// `op(operands over ranges)`. Its type is that of the accumulator, of argmax and argmin i64, without the ranges; a scan
+/// keeps its one range.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
   std::vector<const Entity*> ranges;  ///< in the order of the list; the last walks fastest
@@ -65,6 +80,8 @@ struct ReduceInfo {
   /// The whole value of `v += dot(…)`, v a var, with two ranges or more in the result: one chain of
   /// fmas into v. v may have ranges beyond those of the result.
   bool in_place = false;
+  bool reversed = false;   ///< a scan from the last element to the first
+  bool exclusive = false;  ///< a scan that leaves each element itself out
 };
 
 enum class RangeField : uint8_t { Start, Size, Index };

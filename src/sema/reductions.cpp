@@ -20,25 +20,35 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
+/// What a reduction gives: an element of its operand, its accumulator, or an index.
+enum class Gives : uint8_t { Element, Accumulator, Index };
+
 struct ReductionRow {
   ReduceKind kind;
   std::string_view spelling;
   size_t operands;
   bool of_bools;
-  bool widens;  ///< accumulates in the accumulator type of its operands
+  Gives gives;
+  bool one_range;  ///< its list has no more than one
 };
 
 constexpr std::array kReductions = {
-    ReductionRow{ReduceKind::Sum, "sum", 1, false, true},
-    ReductionRow{ReduceKind::Prod, "prod", 1, false, true},
-    ReductionRow{ReduceKind::Max, "max", 1, false, false},
-    ReductionRow{ReduceKind::Min, "min", 1, false, false},
-    ReductionRow{ReduceKind::Any, "any", 1, true, false},
-    ReductionRow{ReduceKind::All, "all", 1, true, false},
-    ReductionRow{ReduceKind::Dot, "dot", 2, false, true},
+    ReductionRow{ReduceKind::Sum, "sum", 1, false, Gives::Accumulator, false},
+    ReductionRow{ReduceKind::Prod, "prod", 1, false, Gives::Accumulator, false},
+    ReductionRow{ReduceKind::Max, "max", 1, false, Gives::Element, false},
+    ReductionRow{ReduceKind::Min, "min", 1, false, Gives::Element, false},
+    ReductionRow{ReduceKind::Any, "any", 1, true, Gives::Element, false},
+    ReductionRow{ReduceKind::All, "all", 1, true, Gives::Element, false},
+    ReductionRow{ReduceKind::Dot, "dot", 2, false, Gives::Accumulator, false},
+    ReductionRow{ReduceKind::Mean, "mean", 1, false, Gives::Accumulator, false},
+    ReductionRow{ReduceKind::ArgMax, "argmax", 1, false, Gives::Index, true},
+    ReductionRow{ReduceKind::ArgMin, "argmin", 1, false, Gives::Index, true},
+    ReductionRow{ReduceKind::CumSum, "cumsum", 1, false, Gives::Accumulator, true},
+    ReductionRow{ReduceKind::CumProd, "cumprod", 1, false, Gives::Accumulator, true},
+    ReductionRow{ReduceKind::CumMax, "cummax", 1, false, Gives::Element, true},
 };
-constexpr std::array<std::string_view, 3> kLaterReductions = {"mean", "argmax", "argmin"};
-constexpr std::array<std::string_view, 3> kScans = {"cumsum", "cumprod", "cummax"};
+
+bool IsScan(ReduceKind kind) { return kind >= ReduceKind::CumSum; }
 
 const ReductionRow& RowOf(ReduceKind kind) { return kReductions[static_cast<size_t>(kind)]; }
 
@@ -88,18 +98,28 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
 bool IsUnsupported(FunctionState& state, const ReduceExpr& reduce) {
   std::string_view op = reduce.op.name.text();
   bool own = reduce.combine != nullptr || op == "reduce" || op == "scan";
-  bool scans = reduce.reversed || reduce.exclusive ||
-               std::find(kScans.begin(), kScans.end(), op) != kScans.end();
-  bool later =
-      std::find(kLaterReductions.begin(), kLaterReductions.end(), op) != kLaterReductions.end();
-  if (own) {
-    ReportUnsupported(state.diagnostics, Feature::UserReductions, reduce.span);
-  } else if (scans) {
-    ReportUnsupported(state.diagnostics, Feature::Scans, reduce.span, op);
-  } else if (later) {
-    ReportUnsupported(state.diagnostics, Feature::Reductions, reduce.span, op);
+  if (own) ReportUnsupported(state.diagnostics, Feature::UserReductions, reduce.span);
+  return own;
+}
+
+/// What only scans take, and only in kernels and fns.
+bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRow& row) {
+  std::string_view op = reduce.op.name.text();
+  if (!IsScan(row.kind) && (reduce.reversed || reduce.exclusive)) {
+    state.diagnostics
+        .Report(diag::ScanWord, reduce.span, op, reduce.reversed ? "reversed" : "exclusive")
+        .Help("the scans are cumsum, cumprod, cummax and scan");
+    return false;
   }
-  return own || scans || later;
+  if (IsScan(row.kind) && state.contract != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::ContractCalls, reduce.span, op);
+    return false;
+  }
+  if (row.one_range && reduce.over.size() > 1) {
+    state.diagnostics.Report(diag::OneRange, reduce.over[1].span, op, reduce.over.size());
+    return false;
+  }
+  return true;
 }
 
 const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce) {
@@ -112,8 +132,11 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
     for (const ReductionRow& row : kReductions) names.push_back(row.spelling);
     std::string_view nearest = NearestName(op, names);
     state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)
-        .Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all and dot"
-                              : fmt::format("did you mean '{}'?", nearest));
+        .Help(
+            nearest.empty()
+                ? "the reductions are sum, prod, max, min, any, all, mean, argmax, argmin and dot, "
+                  "the scans cumsum, cumprod and cummax"
+                : fmt::format("did you mean '{}'?", nearest));
     return nullptr;
   }
   const ReductionRow& row = RowOf(*kind);
@@ -122,7 +145,7 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
                              Counted(row.operands, "operand"), reduce.operands.size());
     return nullptr;
   }
-  return &row;
+  return CheckScan(state, reduce, row) ? &row : nullptr;
 }
 
 /// The operands' type, literals given theirs; an error where the reduction does not take it.
@@ -154,12 +177,6 @@ std::optional<ReduceKind> FindReduction(std::string_view spelling) {
   return std::nullopt;
 }
 
-bool IsLaterReduction(std::string_view spelling) {
-  return std::find(kLaterReductions.begin(), kLaterReductions.end(), spelling) !=
-             kLaterReductions.end() ||
-         std::find(kScans.begin(), kScans.end(), spelling) != kScans.end();
-}
-
 Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
@@ -173,9 +190,12 @@ Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info)
   auto* facts = state.module.arena.Make<ReduceInfo>(ReduceInfo{});
   facts->kind = row->kind;
   facts->ranges = *ranges;
-  facts->accumulator = row->widens ? AccumulatorOf(type.scalar) : type.scalar;
+  facts->accumulator = row->gives == Gives::Accumulator ? AccumulatorOf(type.scalar) : type.scalar;
+  facts->reversed = reduce.reversed;
+  facts->exclusive = reduce.exclusive;
   info.reduce = facts;
-  return ValueType(facts->accumulator, Missing(type.ranges, *ranges));
+  Scalar scalar = row->gives == Gives::Index ? Scalar::I64 : facts->accumulator;
+  return ValueType(scalar, IsScan(row->kind) ? type.ranges : Missing(type.ranges, *ranges));
 }
 
 }  // namespace kdl::sema

@@ -7,9 +7,7 @@
 
 namespace kdl::sema {
 
+/// A reduction or scan by a name of the language.
 std::optional<ReduceKind> FindReduction(std::string_view spelling);
-
-/// Reductions and scans of the language that are not built yet.
-bool IsLaterReduction(std::string_view spelling);
 
 }  // namespace kdl::sema

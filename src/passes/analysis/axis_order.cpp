@@ -27,6 +27,18 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
   return nest->operand(index->index())->type()->axes[0];
 }
 
+bool Folds(OpKind kind) {
+  return kind == OpKind::Reduce || kind == OpKind::Contract || kind == OpKind::Fold ||
+         kind == OpKind::Scan;
+}
+
+/// Those of the result along which nothing is folded.
+AxisList KeptAxes(const Op* op) {
+  AxisList kept = op->result(0)->type()->axes;
+  if (op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
+  return kept;
+}
+
 }  // namespace
 
 AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0) {
@@ -50,15 +62,15 @@ void AxisOrder::StudyAccesses(const ir::Function& kernel) {
 
 void AxisOrder::StudyFolds(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](const Op* op) {
-    if (op->kind() != OpKind::Reduce && op->kind() != OpKind::Contract) return;
+    if (!Folds(op->kind())) return;
     const AxisList folded = op->attr<AttrKey::Axes>();
-    if (op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
+    if (op->kind() != OpKind::Scan && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
       for (const Value* operand : op->operands()) {
         for (AxisId axis : operand->type()->axes) {
           if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);
         }
       }
-    } else if (const AxisList& kept = op->result()->type()->axes; !kept.empty()) {
+    } else if (const AxisList kept = KeptAxes(op); !kept.empty()) {
       AxisId last = Sorted(kept).back();
       for (AxisId axis : folded) Raise(last, weight_[axis.value]);
     }

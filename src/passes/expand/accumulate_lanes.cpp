@@ -24,7 +24,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   for (Value* operand : what.operands)
     homes.push_back(Varies(operand, last) ? HomeAlong(e, what.op, operand, last) : Home());
   Position position;
-  LaneFolds folds(e, {what}, Bytes(what.acc));
+  LaneFolds folds(e, {what}, what.bytes);
   LaneFolds::Body body;
   body.terms = [&](const Piece& piece) {
     Values terms;
@@ -38,13 +38,15 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     }
     return std::vector<Values>{terms};
   };
-  const Value* result = what.op->result();
-  if (!IsTileValue(result)) {
-    e.scalars[result] = folds.Fold(position, body)[0];
+  const std::vector<Value*>& results = what.op->results();
+  if (!IsTileValue(results[0])) {
+    Values folded = folds.Fold(position, body);
+    for (size_t i = 0; i < folded.size(); ++i) e.scalars[results[i]] = folded[i];
     return;
   }
-  Home home = ResultHome(e, what.op, 0);
-  folds.FoldAll(home.axes, {home}, position, body);
+  std::vector<Home> targets;
+  for (size_t i = 0; i < results.size(); ++i) targets.push_back(ResultHome(e, what.op, i));
+  folds.FoldAll(targets[0].axes, targets, position, body);
 }
 
 }  // namespace kdl::passes

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "passes/expand/combine.h"
 #include "passes/expand/expander.h"
 #include "support/check.h"
 
@@ -237,6 +238,13 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Reduce:
     case OpKind::Contract:
       ExpandFold(e, op);
+      break;
+    case OpKind::Fold:
+    case OpKind::Scan:
+      ExpandCombine(e, op);
+      break;
+    case OpKind::Take:
+      ExpandTake(e, op);
       break;
     case OpKind::Loop:
       ExpandLoop(e, op);

@@ -210,6 +210,9 @@ void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, c
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
 
+// take.cpp
+void ExpandTake(Expander& e, const ir::Op* op);
+
 // blks.cpp
 /// Of a make_blk.
 void NoteBlk(Expander& e, ir::Op* op);

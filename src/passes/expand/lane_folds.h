@@ -23,10 +23,10 @@ class LaneFolds {
     std::function<std::vector<Values>(const Piece&)> terms;
   };
 
-  /// The folded values of the element at the position.
+  /// The folded values of the element at the position, those of each fold's accumulators.
   Values Fold(Position& position, const Body& body);
 
-  /// Folds for all elements over `kept`, and stores what fold number i gives into home number i. The homes have those
+  /// Folds for all elements over `kept`, and stores each folded value into the home of its number. The homes have those
   /// axes in one order.
   void FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes, Position& position,
                const Body& body);
@@ -37,18 +37,19 @@ class LaneFolds {
   void Store(const Values& folded, const std::vector<Home>& homes, const Position& position,
              const Piece& piece);
   Values Start(const Accumulation& fold, const Position& position);
+  Values Identities() const;
   Values Row(const Values& carried, Position& position, const Body& body);
   Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
   Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
   void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
-  ir::Value* Finish(const Accumulation& fold, Values lanes);
+  Values Finish(const Accumulation& fold, Values lanes);
   ir::Value* Mask(ir::Value* count, int64_t lanes);
 
   Expander& e_;
   std::vector<Accumulation> folds_;
   ir::AxisId last_;
   int64_t width_;   ///< of a vector
-  size_t vectors_;  ///< with the accumulators of one fold
+  size_t vectors_;  ///< with the lanes of one accumulator
 };
 
 }  // namespace kdl::passes

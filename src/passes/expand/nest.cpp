@@ -70,7 +70,7 @@ class Rows {
   void RunFolds() {
     const std::vector<Accumulation>& riders = body_.riders();
     int64_t bytes = body_.last().Bytes();
-    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
+    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, rider.bytes);
     LaneFolds folds(e_, riders, bytes);
     LaneFolds::Body body{[&] { BeginRow(); },
                          [&](const Piece& piece) {
@@ -82,15 +82,23 @@ class Rows {
     kept.resize(kept.size() - riders[0].folded.size());
     if (kept.empty()) {
       Values folded = folds.Fold(body_.position(), body);
-      for (size_t i = 0; i < folded.size(); ++i) e_.scalars[riders[i].op->result()] = folded[i];
+      size_t number = 0;
+      for (const Value* result : RiderResults()) e_.scalars[result] = folded[number++];
       return;
     }
     std::vector<Home> homes;
-    for (const Accumulation& rider : riders) {
-      homes.push_back(NewHome(e_, rider.op->result()->type()));
-      e_.homes[rider.op->result()] = homes.back();
+    for (const Value* result : RiderResults()) {
+      homes.push_back(NewHome(e_, result->type()));
+      e_.homes[result] = homes.back();
     }
     folds.FoldAll(kept, homes, body_.position(), body);
+  }
+
+  std::vector<const Value*> RiderResults() const {
+    std::vector<const Value*> all;
+    for (const Accumulation& rider : body_.riders())
+      all.insert(all.end(), rider.op->results().begin(), rider.op->results().end());
+    return all;
   }
 
   /// For each rider what its accumulators take in from the present piece.

@@ -6,33 +6,27 @@
 
 namespace kdl::passes {
 
-namespace {
-
 using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
-
-/// By FoldKind.
-constexpr OpKind kCombine[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
-                               OpKind::Min, OpKind::Or,  OpKind::And};
-
-}  // namespace
 
 Accumulation ReduceAccumulation(Expander& e, const ir::Op* op) {
   ir::ReduceOp reduce(const_cast<ir::Op*>(op));
   auto fold = op->attr<AttrKey::Fold>();
   auto acc = op->attr<AttrKey::Acc>();
-  OpKind combine = kCombine[static_cast<size_t>(fold)];
+  OpKind combine = ir::CombineOf(fold);
+  auto step = [&e, combine](const Values& sum, const Values& terms) -> Values {
+    return {e.b.Binary(combine, sum[0], terms[0])};
+  };
   return {op,
           op->attr<AttrKey::Axes>(),
           {reduce.value()},
-          acc,
+          {acc},
+          Bytes(acc),
           nullptr,
-          e.b.Bits(acc, ir::FoldIdentity(fold, acc)),
-          combine,
-          [&e, combine](Value* sum, const Values& terms) {
-            return e.b.Binary(combine, sum, terms[0]);
-          }};
+          {e.b.Bits(acc, ir::FoldIdentity(fold, acc))},
+          step,
+          step};
 }
 
 }  // namespace kdl::passes

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/eval.h"
+#include "ir/verify_rules.h"
+#include "ir/views.h"
+
+// Reductions, contractions, scans, and tiles that are indexed.
+
+namespace kdl::ir {
+
+namespace {
+
+std::string AxisListFault(const AxisList& axes, const std::vector<AxisId>& all) {
+  AxisList sorted = Sorted(axes);
+  if (sorted.empty()) return "no axis is reduced";
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return "an axis is reduced twice";
+  return Includes(all, sorted) ? "" : "a reduced axis is not the operands'";
+}
+
+std::string ReduceFault(const Op& op, const Module&) {
+  Type value = op.operand(0)->type();
+  if (!IsTile(value)) return "the value is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, value->axes); !fault.empty()) return fault;
+  auto acc = op.attr<AttrKey::Acc>();
+  Type result = op.result()->type();
+  if (value->scalar != acc)
+    return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
+  if (!FindFold(op.attr<AttrKey::Fold>(), acc))
+    return fmt::format("this fold is not defined on {}", Spelling(acc));
+  bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
+  return fits ? ""
+              : "the result is not the value without the reduced axes, of the accumulator's type";
+}
+
+std::string ContractFault(const Op& op, const Module&) {
+  for (const Value* operand : op.operands()) {
+    if (!IsTile(operand->type())) return "an operand is no tile";
+  }
+  Type a = op.operand(0)->type();
+  Type b = op.operand(1)->type();
+  Type into = op.operand(2)->type();
+  std::vector<AxisId> all = UnionAxes(a->axes, b->axes);
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
+  auto acc = op.attr<AttrKey::Acc>();
+  if (a->scalar != b->scalar)
+    return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
+  bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
+  if (!widens) return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
+  if (!FindMultiplyAdd(acc)) return fmt::format("is not defined on {}", Spelling(acc));
+  if (op.result()->type() != into) return "the result is not of the type of 'into'";
+  if (into->scalar != acc) return "'into' is not of the accumulator's type";
+  bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
+  return fits ? "" : "the axes of 'into' are not those that are left";
+}
+
+/// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next
+/// ones.
+std::string FoldedFault(const Op& op) {
+  Values values = op.Segment(FoldOp::at_values);
+  Values inits = op.Segment(FoldOp::at_inits);
+  if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
+    return "not one init and one result for each value";
+  std::vector<Type> params;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!IsTile(values[i]->type())) return "a value is no tile";
+    if (values[i]->type()->axes != values[0]->type()->axes) return "the values differ in axes";
+    bool starts =
+        IsScalar(inits[i]->type()) && inits[i]->type()->scalar == values[i]->type()->scalar;
+    if (!starts) return "an init is no scalar of its value's type";
+  }
+  if (std::string fault = AxisListFault(op.attr<AttrKey::Axes>(), values[0]->type()->axes);
+      !fault.empty())
+    return fault;
+  const std::vector<Value*>& all = op.region()->params();
+  if (all.size() != 2 * values.size()) return "not two parameters for each value";
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->type() != inits[i % inits.size()]->type())
+      return "a parameter is not of its value's scalar";
+  }
+  return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
+}
+
+/// Results over these axes, of the values' scalars.
+std::string FoldResultsFault(const Op& op, const std::vector<AxisId>& axes) {
+  for (size_t i = 0; i < op.results().size(); ++i) {
+    Type type = op.result(i)->type();
+    bool fits = IsTile(type) && type->scalar == op.operand(i)->type()->scalar && type->axes == axes;
+    if (!fits) return "a result has other axes or another scalar than the fold gives";
+  }
+  return "";
+}
+
+std::string FoldFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
+  return FoldResultsFault(op, Without(op.operand(0)->type()->axes, op.attr<AttrKey::Axes>()));
+}
+
+std::string ScanFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
+  if (op.attr<AttrKey::Axes>().size() != 1) return "scans more than one axis";
+  return FoldResultsFault(op, op.operand(0)->type()->axes);
+}
+
+std::string TakeFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
+  Values index = op.Segment(TakeOp::at_index);
+  if (index.size() != over.size())
+    return fmt::format("{} indices for {} axes", index.size(), over.size());
+  for (const Value* value : index) {
+    if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
+      return "an index is no i64 or tile of them";
+  }
+  if (std::string fault = MaskFault(op.Segment(TakeOp::at_mask)); !fault.empty()) return fault;
+  Values otherwise = op.Segment(TakeOp::at_otherwise);
+  bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
+  if (is_else == otherwise.empty())
+    return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
+  Type result = op.result()->type();
+  for (const Value* value : otherwise) {
+    if (!IsTile(value->type()) || value->type()->scalar != tile->scalar)
+      return "the value for outside is not of the tile's type";
+  }
+  std::vector<AxisId> axes = AxesOf(index, Without(tile->axes, over));
+  axes = AxesOf(op.Segment(TakeOp::at_mask), AxesOf(otherwise, axes));
+  bool fits = IsTile(result) && result->scalar == tile->scalar && result->axes == axes;
+  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+}
+
+constexpr TypeRule kRules[] = {
+    {OpKind::Reduce, &ReduceFault}, {OpKind::Contract, &ContractFault}, {OpKind::Fold, &FoldFault},
+    {OpKind::Scan, &ScanFault},     {OpKind::Take, &TakeFault},
+};
+
+}  // namespace
+
+std::span<const TypeRule> FoldRules() { return kRules; }
+
+}  // namespace kdl::ir

@@ -1,0 +1,293 @@
+#include "passes/expand/combine.h"
+
+#include <algorithm>
+
+#include "passes/expand/last_axis.h"
+
+// Folds and scans by a region.
+//
+//   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
+//   -> for each row of the other axes, a vector of the last one at a time:
+//      loop %k carry(%a = %z): %x = %t[row, %k]; …; %s[row, %k] = %n
+//
+// A fold in lanes is what other folds in lanes are (lane_folds.h), where vectors can run the region; else
+//
+//   scratch %lanes[64] = %z; loop %k: %lanes[%k mod 64] = region of it and %t[row, %k]; lanes become one by the region
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kLanes = 64;
+
+bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
+
+Value* InVectors(Expander& e, const Op* op, const ir::ValueMap& map) {
+  ir::Builder::Segments segments;
+  Values operands;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (Value* operand : op->Segment(s)) {
+      operands.push_back(map.at(operand));
+      segments.back().push_back(operands.back());
+    }
+  }
+  ir::Type type = e.b.ElementwiseType(op->result()->type()->scalar, operands);
+  return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
+}
+
+/// The accumulators after one more step: scalars, or vectors of `lanes`.
+Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
+               int64_t lanes) {
+  const ir::Block* region = op->region();
+  ir::ValueMap map;
+  for (size_t i = 0; i < accumulators.size(); ++i) {
+    map[region->param(i)] = accumulators[i];
+    map[region->param(accumulators.size() + i)] = terms[i];
+  }
+  if (lanes == 1) {
+    ir::CloneBody(region, e.b, map);
+  } else {
+    for (const Op* inner : *region) {
+      if (!inner->info().has(ir::kTerminator)) map[inner->result()] = InVectors(e, inner, map);
+    }
+  }
+  Values next;
+  for (const Value* value : region->terminator()->operands())
+    next.push_back(e.b.Splat(map.at(value), lanes));
+  return next;
+}
+
+Values Inits(Expander& e, const Op* op, int64_t lanes) {
+  Values inits;
+  for (Value* init : op->Segment(ir::FoldOp::at_inits))
+    inits.push_back(e.b.Splat(e.Scalar(init), lanes));
+  return inits;
+}
+
+/// One fold or scan in a chain for each element of the other axes.
+class ChainWalk {
+ public:
+  ChainWalk(Expander& e, const Op* op) : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
+    kept_ = e.order.Sorted(op->result(0)->type()->axes);
+    if (IsScan(op)) std::erase(kept_, folded_[0]);
+    if (!kept_.empty() && CombinesVectors(op))
+      lanes_ = e.LanesAlong(kept_.back(), CombinedBytes(op));
+    for (Value* value : op->Segment(ir::FoldOp::at_values))
+      values_.push_back(lanes_ > 1 ? HomeAlong(e, op, value, kept_.back()) : e.homes.at(value));
+    for (size_t i = 0; i < op->results().size(); ++i) MakeTarget(i);
+  }
+
+  void Run() {
+    if (kept_.empty()) {
+      Element({});
+    } else {
+      ir::AxisList around(kept_.begin(), kept_.end() - 1);
+      MakeNest(e_, op_, around, position_, {}, [&](const Values&) -> Values {
+        auto element = [&](const Piece& piece) { Element(piece); };
+        MakePieces(e_, op_, kept_.back(), lanes_, position_, element, true);
+        return {};
+      });
+    }
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      if (!IsTileValue(op_->result(i))) continue;
+      CopyTile(e_, op_, targets_[i], e_.homes.at(op_->result(i)), op_->result(i)->type()->scalar);
+    }
+  }
+
+ private:
+  /// Vectors are stored side by side: where the result's home has another axis last, they stand in one of their own first.
+  void MakeTarget(size_t i) {
+    targets_.emplace_back();
+    if (!IsTileValue(op_->result(i))) return;
+    Home home = ResultHome(e_, op_, i);
+    bool fits = lanes_ == 1 || home.axes.back() == kept_.back();
+    targets_[i] = fits ? home : NewHome(e_, op_->result(i)->type(), kept_.back());
+  }
+
+  void Store(const Values& accumulators, const Piece& piece) {
+    for (size_t i = 0; i < accumulators.size(); ++i)
+      StorePiece(e_, accumulators[i], targets_[i], position_, piece);
+  }
+
+  void Element(const Piece& piece) {
+    auto step = [&](const Values& before) -> Values {
+      Values terms;
+      for (size_t i = 0; i < values_.size(); ++i)
+        terms.push_back(
+            LoadPiece(e_, values_[i], op_->operand(i)->type()->scalar, position_, piece));
+      Values after = Stepped(e_, op_, before, terms, piece.lanes);
+      if (IsScan(op_))
+        Store(op_->attr<AttrKey::Keep>() == ir::KeepKind::After ? after : before, piece);
+      return after;
+    };
+    Values inits = Inits(e_, op_, piece.lanes);
+    if (IsScan(op_)) return Along(inits, step);
+    Values folded = MakeNest(e_, op_, folded_, position_, inits, step);
+    if (!kept_.empty()) return Store(folded, piece);
+    for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
+  }
+
+  void Along(const Values& inits, const std::function<Values(const Values&)>& step) {
+    Window window = e_.WindowOf(op_, folded_[0]);
+    bool down = op_->attr<AttrKey::Walk>() == ir::WalkKind::Down;
+    Value* last = down ? e_.b.Binary(OpKind::Sub, window.hi, e_.b.I64(1)) : nullptr;
+    MakeLoop(e_, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
+      Value* from_end = down ? e_.b.Binary(OpKind::Sub, index, window.lo) : nullptr;
+      position_[folded_[0]] = down ? e_.b.Binary(OpKind::Sub, last, from_end) : index;
+      return step(before);
+    });
+  }
+
+  Expander& e_;
+  const Op* op_;
+  ir::AxisList folded_;
+  ir::AxisList kept_;
+  int64_t lanes_ = 1;
+  std::vector<Home> values_;
+  std::vector<Home> targets_;  ///< of the results that are tiles
+  Position position_;
+};
+
+/// One fold in 64 lanes of scratch for each element of the other axes.
+class ScratchLanes {
+ public:
+  ScratchLanes(Expander& e, const Op* op) : e_(e), op_(op) {
+    for (const Value* result : op->results()) {
+      std::vector<int64_t> extents = {kLanes};
+      ir::Type type = e.module.types().Buffer(result->type()->scalar, extents);
+      lanes_.push_back(e.b.Create(OpKind::BufferNew, {}, {type})->result());
+    }
+  }
+
+  void Run() {
+    const Value* result = op_->result(0);
+    if (!IsTileValue(result)) {
+      Values folded = Fold();
+      for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
+      return;
+    }
+    std::vector<Home> homes;
+    for (size_t i = 0; i < op_->results().size(); ++i) homes.push_back(ResultHome(e_, op_, i));
+    MakeNest(e_, op_, homes[0].axes, position_, {}, [&](const Values&) -> Values {
+      Values folded = Fold();
+      for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position_);
+      return {};
+    });
+  }
+
+ private:
+  Values Load(Value* lane) {
+    Values loaded;
+    for (Value* buffer : lanes_) {
+      ir::Type type = e_.ScalarType(buffer->type()->scalar);
+      loaded.push_back(e_.b.Create(OpKind::BufferLoad, {{buffer}, {lane}, {}}, {type})->result());
+    }
+    return loaded;
+  }
+
+  void Store(const Values& values, Value* lane) {
+    for (size_t i = 0; i < values.size(); ++i)
+      e_.b.Create(OpKind::BufferStore, {{values[i]}, {lanes_[i]}, {lane}, {}}, {});
+  }
+
+  void TakeTerm(const ir::AxisList& folded) {
+    Value* lane = e_.b.Binary(OpKind::And, position_.at(folded.back()), e_.b.I64(kLanes - 1));
+    Values terms;
+    for (Value* value : op_->Segment(ir::FoldOp::at_values))
+      terms.push_back(LoadPiece(e_, e_.homes.at(value), value->type()->scalar, position_));
+    Store(Stepped(e_, op_, Load(lane), terms, 1), lane);
+  }
+
+  /// Lane l takes lane l + width.
+  void FoldLanes(Value* width) {
+    MakeLoop(e_, {e_.b.I64(0), width}, {}, [&](Value* lane, const Values&) -> Values {
+      Values others = Load(e_.b.Binary(OpKind::Add, lane, width));
+      Store(Stepped(e_, op_, Load(lane), others, 1), lane);
+      return {};
+    });
+  }
+
+  Values Fold() {
+    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(kLanes)}, {}, [&](Value* lane, const Values&) -> Values {
+      Store(Inits(e_, op_, 1), lane);
+      return {};
+    });
+    ir::AxisList folded = op_->attr<AttrKey::Axes>();
+    MakeNest(e_, op_, folded, position_, {}, [&](const Values&) -> Values {
+      TakeTerm(folded);
+      return {};
+    });
+    Value* one = e_.b.I64(1);
+    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(6)}, {e_.b.I64(kLanes / 2)},
+             [&](Value*, const Values& width) -> Values {
+               FoldLanes(width[0]);
+               return {e_.b.Binary(OpKind::Shr, width[0], one)};
+             });
+    return Load(e_.b.I64(0));
+  }
+
+  Expander& e_;
+  const Op* op_;
+  Values lanes_;  ///< scratch, of each accumulator
+  Position position_;
+};
+
+}  // namespace
+
+bool CombinesVectors(const Op* op) {
+  for (const Op* inner : *op->region()) {
+    bool runs = inner->info().has(ir::kTerminator) ||
+                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
+                 !MayTrap(inner));
+    if (!runs) return false;
+  }
+  return true;
+}
+
+int64_t CombinedBytes(const Op* op) {
+  int64_t bytes = 0;
+  auto count = [&](const Value* value) {
+    kdl::Scalar scalar = value->type()->scalar;
+    // As in nests: indices and conditions are as wide as they must be; they do not decide.
+    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+      bytes = std::max<int64_t>(bytes, Bytes(scalar));
+  };
+  for (const Value* param : op->region()->params()) count(param);
+  for (const Op* inner : *op->region()) {
+    for (const Value* result : inner->results()) count(result);
+  }
+  return bytes ? bytes : 8;
+}
+
+Accumulation FoldAccumulation(Expander& e, const Op* op) {
+  Accumulation what;
+  what.op = op;
+  what.folded = op->attr<AttrKey::Axes>();
+  auto values = op->Segment(ir::FoldOp::at_values);
+  what.operands.assign(values.begin(), values.end());
+  what.identities = Inits(e, op, 1);
+  for (const Value* identity : what.identities) what.accs.push_back(identity->type()->scalar);
+  what.bytes = CombinedBytes(op);
+  what.step = [&e, op](const Values& accumulators, const Values& terms) {
+    return Stepped(e, op, accumulators, terms,
+                   ir::IsVector(accumulators[0]->type()) ? ir::Lanes(accumulators[0]->type()) : 1);
+  };
+  what.combine = what.step;
+  return what;
+}
+
+void ExpandCombine(Expander& e, const Op* op) {
+  bool lanes = !IsScan(op) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+  if (!lanes) return ChainWalk(e, op).Run();
+  if (CombinesVectors(op)) return ExpandFold(e, op);
+  ScratchLanes(e, op).Run();
+}
+
+}  // namespace kdl::passes
