@@ -39,15 +39,25 @@ std::string ListTable(const Table& table) {
   return text;
 }
 
+/// Each diagnostic's text, and under it what it means.
+std::string ListDiagnostics() {
+  std::string text = "Diagnostics, and what each means.\n\n";
+  for (const DiagnosticRow& row : AllDiagnostics())
+    text +=
+        fmt::format("{}  {}\n       {}\n", row.id, WithoutPlaceholders(row.text), row.explanation);
+  return text;
+}
+
 /// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
 std::string PageFor(const std::string& word) {
+  if (word == "diagnostics") return ListDiagnostics();
   std::string page;
   for (const DiagnosticRow& row : AllDiagnostics()) {
     if (row.id == word) page += ExplainDiagnostic(row);
   }
   for (const Table& table : AllTables()) {
-    if (table.topic == word) return ListTable(table);
     if (table.topic == "diagnostics") continue;
+    if (table.topic == word) return ListTable(table);
     for (const TableRow& row : table.rows) {
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Compiles every example of grammar/LANGUAGE.md.
+"""Runs what grammar/LANGUAGE.md shows: each example compiles, each command works, and its list of diagnostics is complete.
 
-An example is a whole file in a ```kdl block. It compiles, or every error says that the compiler cannot
-build something of it yet: an example with any other mistake fails.
+    tests/run/language_reference.py --update    # writes the list of diagnostics anew
+
+An example is a whole file in a ```kdl block. It compiles, or every error says that the compiler cannot build something of it
+yet: an example with any other mistake fails. One that begins with `// NAME.kdl` is kept under that name for the ```sh block
+that follows, which then says how it is used. What states a contract or a test is given to `kernelc test`, too.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -12,41 +16,83 @@ import sys
 import tempfile
 
 REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "grammar/LANGUAGE.md"
-BLOCK = re.compile(r"^```kdl\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"// (\w+\.kdl)\n")
 DEVICE = re.compile(r"^device (\w+)", re.MULTILINE)
 ERROR = re.compile(r"^\S*: error: .*$", re.MULTILINE)
+LIST = re.compile(r"(<!-- diagnostics: [^>]*-->\n).*?(<!-- end of diagnostics -->)", re.DOTALL)
 
 
-def complaint(example, folder):
-    """What is wrong with an example, or None; and whether it compiled."""
-    source = folder / "example.kdl"
-    source.write_text(example)
+def run(command, folder, **options):
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+
+
+def is_later(done):
+    """Whether all that is wrong is that the compiler cannot build something yet."""
+    errors = ERROR.findall(done.stderr)
+    return done.returncode == 1 and errors and all("not supported yet" in e for e in errors)
+
+
+def example(body, used, folder):
+    """What is wrong with an example, or None; and whether it compiled. `used`: a command follows that says how."""
+    named = NAME.match(body)
+    name = named.group(1) if named else "example.kdl"
+    (folder / name).write_text(body)
+    if used:
+        return None, True
     # Whatever an example's devices are, it is compiled for this one.
-    devices = [f"--device={name}=host" for name in DEVICE.findall(example)]
-    done = subprocess.run(["kernelc", "build", "--emit", "header", "-o", str(folder / "out"), *devices,
-                           str(source)], capture_output=True, text=True, timeout=120)
+    devices = [f"--device={device}=host" for device in DEVICE.findall(body)]
+    done = run(["kernelc", "build", "--emit", "header", "-o", "out", *devices, name], folder)
     if done.returncode == 0:
         return None, True
-    errors = ERROR.findall(done.stderr)
-    expected = done.returncode == 1 and errors and all("not supported yet" in e for e in errors)
-    return (None if expected else f"exit code {done.returncode}\n{done.stderr}"), False
+    return (None if is_later(done) else f"exit code {done.returncode}\n{done.stderr}"), False
+
+
+def script(body, folder):
+    """What is wrong with the commands of a block, or None."""
+    done = run(["bash", "-euo", "pipefail", "-c", body], folder)
+    return None if done.returncode == 0 or is_later(done) else f"exit code {done.returncode} from\n{body}{done.stdout}{done.stderr}"
+
+
+def diagnostics():
+    """The list, from the tables of the compiler: what each says, and on the next line what it means."""
+    lines = run(["kernelc", "explain", "diagnostics"], None, check=True).stdout.replace("|", "\\|").splitlines()[2:]
+    rows = ["| | it says | which means |", "|---|---|---|"]
+    for says, means in zip(lines[::2], lines[1::2]):
+        number, text = says.split(None, 1)
+        rows.append(f"| {number} | {text} | {means.strip()} |")
+    return "\n".join(rows) + "\n"
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--update", action="store_true")
+    update = parser.parse_args().update
     text = REFERENCE.read_text()
-    examples = BLOCK.findall(text)
-    wrong = compiled = 0
+    listed = LIST.sub(lambda found: found.group(1) + diagnostics() + found.group(2), text)
+    if update:
+        REFERENCE.write_text(listed)
+        return
+    wrong = compiled = examples = 0
+    if listed != text:
+        wrong += 1
+        print(f"{REFERENCE.name}: the list of diagnostics is not that of the compiler: {sys.argv[0]} --update")
+    found = list(BLOCK.finditer(text))
     with tempfile.TemporaryDirectory(prefix="reference-") as scratch:
-        for number, example in enumerate(examples):
-            folder = pathlib.Path(scratch) / str(number)
-            folder.mkdir()
-            problem, built = complaint(example, folder)
-            compiled += built
+        for number, block in enumerate(found):
+            kind, body = block.groups()
+            follows = found[number + 1].group(1) if number + 1 < len(found) else ""
+            problem = None
+            if kind == "kdl":
+                examples += 1
+                problem, built = example(body, follows == "sh" and NAME.match(body), pathlib.Path(scratch))
+                compiled += built
+            elif kind == "sh":
+                problem = script(body, pathlib.Path(scratch))
             if problem:
                 wrong += 1
-                line = text[:text.index(example)].count("\n") + 1
-                print(f"{REFERENCE.name}:{line}: {problem}")
-    print(f"{compiled} of {len(examples)} examples compile, {wrong} are wrong")
+                print(f"{REFERENCE.name}:{text[:block.start()].count(chr(10)) + 1}: {problem}")
+    print(f"{compiled} of {examples} examples compile, {wrong} are wrong")
     sys.exit(0 if compiled and not wrong else 1)
 
 
