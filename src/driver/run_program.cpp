@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,9 @@ namespace {
 constexpr const char* kReference = "reference";
 constexpr uint8_t kPoison =
     0xAB;  ///< no other device fills memory with it: what a program leaves unwritten differs
+
+constexpr uint8_t kGuard = 0xC7;
+constexpr size_t kGuardElements = 64;  ///< a tensor behind them is still aligned to 64 bytes
 
 /// `FILE:12:9: error: TEXT`, as the runtime tells of traps.
 struct PlacedMessage {
@@ -105,8 +110,8 @@ Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::V
 /// One run: its devices, its tensors on them, their way in and out.
 class Run {
  public:
-  Run(const RunPlace& place, const ir::Function& program, std::optional<uint8_t> poison)
-      : place_(place), program_(program), poison_(poison) {}
+  Run(const RunPlace& place, const ir::Function& program, RunMemory memory)
+      : place_(place), program_(program), memory_(memory) {}
 
   Status Do(BoundProgram& bound) {
     if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
@@ -117,6 +122,41 @@ class Run {
   }
 
  private:
+  /// As many on either side of a tensor.
+  size_t GuardBytes(const BoundArgument& argument) const {
+    bool guarded = memory_.guarded && argument.direction != ir::Direction::In;
+    return guarded ? kGuardElements * static_cast<size_t>(Bytes(argument.tensor.scalar)) : 0;
+  }
+  static bool IsGuard(const std::byte* data, size_t bytes) {
+    return std::all_of(data, data + bytes,
+                       [](std::byte byte) { return byte == std::byte{kGuard}; });
+  }
+
+  Status Allocate(kdl_device* device, const BoundArgument& argument, kdl_array& array) const {
+    const HostTensor& tensor = argument.tensor;
+    uint8_t element = ElementCode(tensor.scalar);
+    auto rank = static_cast<int32_t>(tensor.shape.size());
+    size_t guard = GuardBytes(argument);
+    if (guard == 0) {
+      return StatusOf(kdl_array_allocate(device, element, rank, tensor.shape.data(),
+                                         argument.name.c_str(), &array));
+    }
+    auto bytes = static_cast<size_t>(Bytes(tensor.scalar));
+    auto elements = static_cast<int64_t>((tensor.bytes.size() + 2 * guard) / bytes);
+    Status made =
+        StatusOf(kdl_array_allocate(device, element, 1, &elements, argument.name.c_str(), &array));
+    if (!made.ok()) return made;
+    array.view.data = static_cast<std::byte*>(array.view.data) + guard;
+    array.view.rank = rank;
+    std::vector<int64_t> strides = interp::RowMajorStrides(tensor.shape);
+    for (size_t d = 0; d < std::size(array.view.size); ++d) {
+      bool is_dim = d < tensor.shape.size();
+      array.view.size[d] = is_dim ? tensor.shape[d] : 1;
+      array.view.stride[d] = is_dim ? strides[d] : 0;
+    }
+    return {};
+  }
+
   Status SelectDevices() {
     for (const ir::Device& device : place_.module.devices) {
       auto spec = place_.specs.find(device.name.str());
@@ -139,19 +179,19 @@ class Run {
       }
       kdl_device* device = devices_.at(DeviceOf(place_.module, program_, program_.params[i].value));
       kdl_array array{};
-      Status made =
-          StatusOf(kdl_array_allocate(device, ElementCode(argument.tensor.scalar),
-                                      static_cast<int32_t>(argument.tensor.shape.size()),
-                                      argument.tensor.shape.data(), argument.name.c_str(), &array));
+      Status made = Allocate(device, argument, array);
       if (!made.ok()) return made;
       interp::TensorId id = executor.Add(array);
       arguments_.tensors.push_back({id, argument.tensor.scalar, argument.tensor.shape});
       bool is_out = argument.direction == ir::Direction::Out;
-      if (is_out && !poison_) continue;
-      Status written = Mapped(array, KDL_MAP_WRITE, [&](void* data) {
+      if (is_out && !memory_.poison && !memory_.guarded) continue;
+      Status written = Mapped(array, KDL_MAP_WRITE, [&](std::byte* data) {
+        std::memset(data, kGuard, GuardBytes(argument));
+        data += GuardBytes(argument);
         size_t bytes = argument.tensor.bytes.size();
-        is_out ? std::memset(data, *poison_, bytes)
-               : std::memcpy(data, argument.tensor.bytes.data(), bytes);
+        if (is_out && memory_.poison) std::memset(data, *memory_.poison, bytes);
+        if (!is_out && bytes > 0) std::memcpy(data, argument.tensor.bytes.data(), bytes);
+        std::memset(data + bytes, kGuard, GuardBytes(argument));
       });
       if (!written.ok()) return written;
     }
@@ -164,10 +204,15 @@ class Run {
       if (!argument.is_tensor) continue;
       const kdl_array& array = executor.array(arguments_.tensors[tensor++].id);
       if (argument.direction == ir::Direction::In) continue;
-      Status read = Mapped(array, KDL_MAP_READ, [&](void* data) {
-        std::memcpy(argument.tensor.bytes.data(), data, argument.tensor.bytes.size());
+      bool intact = true;
+      Status read = Mapped(array, KDL_MAP_READ, [&](const std::byte* data) {
+        std::vector<std::byte>& bytes = argument.tensor.bytes;
+        size_t guard = GuardBytes(argument);
+        intact = IsGuard(data, guard) && IsGuard(data + guard + bytes.size(), guard);
+        if (!bytes.empty()) std::memcpy(bytes.data(), data + guard, bytes.size());
       });
       if (!read.ok()) return read;
+      if (!intact) return Failure{fmt::format("memory beside '{}' was written", argument.name)};
     }
     return {};
   }
@@ -178,22 +223,20 @@ class Run {
     void* data = nullptr;
     Status mapped = StatusOf(kdl_buffer_map(array.buffer, access, &data));
     if (!mapped.ok()) return mapped;
-    use(data);
+    use(static_cast<std::byte*>(data));
     return StatusOf(kdl_buffer_unmap(array.buffer));
   }
 
   const RunPlace& place_;
   const ir::Function& program_;
-  std::optional<uint8_t> poison_;
+  RunMemory memory_;
   std::map<Name, kdl_device*> devices_;
   interp::ProgramArguments arguments_;
 };
 
-/// Runs the program; `bound` then holds what it wrote. `poison`: the bytes that `out` tensors hold before, else whatever
-/// is there.
-bool RunOnce(const RunPlace& place, const ir::Function& program, std::optional<uint8_t> poison,
-             BoundProgram& bound, DiagnosticEngine& diagnostics) {
-  Status ran = Run(place, program, poison).Do(bound);
+bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory memory,
+                 BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  Status ran = RunOnce(place, program, memory, bound);
   if (!ran.ok()) Report(ran.failure(), place.sources, diagnostics);
   return ran.ok();
 }
@@ -216,7 +259,7 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   RunPlace reference = place;
   for (auto& [name, spec] : reference.specs) spec = ReferenceFor(place, spec);
   BoundProgram expected = before;
-  if (!RunOnce(reference, program, kPoison, expected, diagnostics)) return false;
+  if (!RunOrReport(reference, program, {kPoison}, expected, diagnostics)) return false;
   bool equal = true;
   for (size_t i = 0; i < after.arguments.size(); ++i) {
     const BoundArgument& argument = after.arguments[i];
@@ -267,13 +310,18 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
 
 }  // namespace
 
+Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
+               BoundProgram& bound) {
+  return Run(place, program, memory).Do(bound);
+}
+
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
   if (options.check) before = bound;
   const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
   if (contract && !CheckRequirements(*contract, *before, diagnostics)) return {};
-  if (!RunOnce(place, program, std::nullopt, bound, diagnostics)) return {};
+  if (!RunOrReport(place, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
   bool checked = !before || CheckAgainstReference(place, program, *before, bound, diagnostics);
   checked = (!contract || CheckEquations(*contract, *before, bound, diagnostics)) && checked;

@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "kdl/runtime.h"
 #include "support/diagnostics.h"
+#include "support/result.h"
 #include "support/source.h"
 
 namespace kdl::driver {
@@ -31,6 +32,17 @@ struct RunPlace {
   const SourceManager& sources;                ///< where traps are shown; may be without files
   std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
 };
+
+/// What a run's memory holds before it.
+struct RunMemory {
+  std::optional<uint8_t> poison = {};  ///< the bytes of `out` tensors; nothing: whatever is there
+  bool guarded =
+      false;  ///< `out` and `inout` tensors lie between bytes that nothing may write, which is checked
+};
+
+/// Runs the program once; `bound` then holds what it wrote.
+Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
+               BoundProgram& bound);
 
 /// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
 /// of --check. That runs the program again with the same arguments on the reference device and compares what both wrote,

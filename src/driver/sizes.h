@@ -28,6 +28,9 @@ std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics);
 
+/// Whether every `where` of the function holds for the sizes.
+bool FulfilsWhere(const ir::Function& function, const SizeValues& values);
+
 /// The value of a size, if all its names are known.
 std::optional<int64_t> ValueOf(Size size, const SizeValues& values);
 

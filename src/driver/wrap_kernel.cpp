@@ -48,10 +48,12 @@ void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::Type
 
 }  // namespace
 
-ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name device) {
+ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name device,
+                         WrapCores cores) {
   Names& names = module.context().names;
+  std::string_view ending = cores == WrapCores::Auto ? "run" : "cores";
   ir::Function* program = module.AddFunction(
-      ir::FunctionKind::Program, names.Intern(fmt::format("{}.run", kernel.name.text())));
+      ir::FunctionKind::Program, names.Intern(fmt::format("{}.{}", kernel.name.text(), ending)));
   program->loc = kernel.loc;
   program->exported = kernel.exported;
   program->bindings = kernel.bindings;
@@ -67,7 +69,13 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});
   }
-  builder.Create(ir::OpKind::Launch, {{}, {}, arguments, {}}, {module.types().Event()},
+  std::vector<ir::Value*> core_num;
+  if (cores == WrapCores::Parameter) {
+    ir::Type i64 = module.types().ScalarOf(Scalar::I64);
+    core_num.push_back(builder.AddParam(program->body, i64, names.Intern("core_num")));
+    program->params.push_back({core_num[0], ir::Direction::In});
+  }
+  builder.Create(ir::OpKind::Launch, {core_num, {}, arguments, {}}, {module.types().Event()},
                  {ir::MakeAttr<ir::AttrKey::Callee>(kernel.name),
                   ir::MakeAttr<ir::AttrKey::Device>(device), ir::MakeAttr<ir::AttrKey::Queue>(0)});
   builder.Create(ir::OpKind::Return, {{}}, {});
@@ -88,13 +96,16 @@ void SetCoreNum(ir::Module& module, ir::Function& program, int64_t core_num) {
   });
 }
 
-void KeepOnly(ir::Module& module, const ir::Function& program) {
+void KeepOnly(ir::Module& module, const std::vector<const ir::Function*>& programs) {
   std::set<Name> launched;
-  ir::Walk(program.body, [&](ir::Op* op) {
-    if (op->kind() == ir::OpKind::Launch) launched.insert(op->attr<ir::AttrKey::Callee>());
-  });
+  for (const ir::Function* program : programs) {
+    ir::Walk(program->body, [&](ir::Op* op) {
+      if (op->kind() == ir::OpKind::Launch) launched.insert(op->attr<ir::AttrKey::Callee>());
+    });
+  }
   std::erase_if(module.functions(), [&](const ir::Function* function) {
-    bool other_program = function->kind == ir::FunctionKind::Program && function != &program;
+    bool other_program = function->kind == ir::FunctionKind::Program &&
+                         std::find(programs.begin(), programs.end(), function) == programs.end();
     return other_program ||
            (function->kind == ir::FunctionKind::Kernel && !launched.contains(function->name));
   });

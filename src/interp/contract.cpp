@@ -305,6 +305,24 @@ std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
   return std::nullopt;
 }
 
+namespace {
+
+/// How often the reductions of a node evaluate a term; each keeps its values for the indices that decide it.
+double TermsIn(const ir::Contract& contract, ContractId id,
+               const std::function<double(ContractId)>& extent) {
+  const ContractNode& node = contract.nodes[id];
+  double terms = 0;
+  if (node.kind == ContractKind::Reduce) {
+    terms = 1;
+    for (ContractId index : FreeIn(contract, id)) terms *= extent(index);
+    for (ContractId index : node.over) terms *= extent(index);
+  }
+  for (ContractId operand : node.operands) terms += TermsIn(contract, operand, extent);
+  return terms;
+}
+
+}  // namespace
+
 double TermsOf(const ir::Contract& contract,
                const std::function<std::optional<int64_t>(Name)>& size) {
   std::function<double(ContractId)> extent = [&](ContractId index) {
@@ -312,9 +330,9 @@ double TermsOf(const ir::Contract& contract,
   };
   double terms = 0;
   for (const ir::ContractEquation& equation : contract.equations) {
-    double elements = Reach(contract, extent).Of(equation.value).longest;
+    double elements = 1;
     for (ContractId index : equation.free) elements *= extent(index);
-    terms += elements;
+    terms += elements + TermsIn(contract, equation.value, extent);
   }
   return terms;
 }

@@ -9,15 +9,11 @@
 #include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
-#include "driver/executor.h"
-#include "driver/outputs.h"
 #include "driver/run_program.h"
 #include "driver/select.h"
-#include "driver/toolchain.h"
 #include "driver/wrap_kernel.h"
-#include "support/io.h"
 #include "tools/commands.h"
-#include "tools/reference_device.h"
+#include "tools/load.h"
 
 namespace kdl::tools {
 
@@ -53,7 +49,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
   }
   if (!chosen) return nullptr;
   if (c.options.core_num) driver::SetCoreNum(*c.module, *chosen, *c.options.core_num);
-  driver::KeepOnly(*c.module, *chosen);
+  driver::KeepOnly(*c.module, {chosen});
   return chosen;
 }
 
@@ -64,35 +60,6 @@ std::optional<std::string> DeviceUnderTest(Compilation& c) {
   c.diagnostics.Report(driver::diag::SeveralTargets, {}, given[0], given[1])
       .Help("leave one away, or bind declared devices one by one with --device");
   return std::nullopt;
-}
-
-/// A runtime that knows the program's kernels. Null after a report.
-driver::Context Load(Compilation& c, const driver::Code& code) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Make();
-  kdl_context* made = nullptr;
-  Status status =
-      folder.ok() ? driver::StatusOf(kdl_context_create(&made)) : Status(folder.failure());
-  driver::Context context(made);
-  if (status.ok()) status = AddReferenceDevice(context.get());
-  if (status.ok()) {
-    std::vector<std::string> objects = driver::WriteObjects(c, code, folder->path());
-    std::string shared = folder->path() + "/kernels.so";
-    if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
-    status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
-  }
-  if (status.ok()) return context;
-  c.diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);
-  return nullptr;
-}
-
-/// Everything up to code that the runtime can load; the module's passes have run.
-std::optional<driver::Code> CompileAll(Compilation& c, const driver::DeviceSpecs& specs) {
-  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
-  if (!targets || driver::RunModulePasses(c) != PipelineEnd::Done) return std::nullopt;
-  std::optional<driver::Code> code(std::in_place);
-  PipelineEnd end = driver::CompileForTargets(c, std::move(*targets), {}, *code);
-  if (end != PipelineEnd::Done) return std::nullopt;
-  return code;
 }
 
 void Run(Compilation& c) {

@@ -15,11 +15,14 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
+#include "driver/process.h"
 #include "driver/report.h"
 #include "support/diagnostics.h"
+#include "support/io.h"
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/contract_test.h"
 #include "tools/coverage.h"
 #include "tools/golden_run.h"
 
@@ -58,16 +61,85 @@ std::vector<std::string> FilesOf(const driver::Options& options, DiagnosticEngin
   return files;
 }
 
+/// What became of one file.
+struct Outcome {
+  TestCounts counts;
+  bool updated = false;
+  std::string report;  ///< to print; empty: nothing
+};
+
+/// `3 passed, 1 failed` at the end of what a run of ours printed, which is cut off.
+std::optional<TestCounts> TakeCounts(std::string& text) {
+  size_t line = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
+  line = line == std::string::npos ? 0 : line + 1;
+  TestCounts counts;
+  if (std::sscanf(text.c_str() + line, "%zu passed, %zu failed", &counts.passed, &counts.failed) !=
+      2)
+    return std::nullopt;
+  text.resize(line);
+  return counts;
+}
+
+/// Runs a file's contracts in a process of its own, which a fault in generated code may end.
+Outcome RunContracts(const std::string& file, const driver::Options& options,
+                     const std::string& kernelc) {
+  driver::ProcessRequest request;
+  request.words = {kernelc, "test", "--contracts", file};
+  auto pass_on = [&](std::string_view option, const std::string& value) {
+    request.words.push_back(fmt::format("--{}={}", option, value));
+  };
+  for (const std::string& target : options.target) pass_on("target", target);
+  for (const std::string& device : options.device) pass_on("device", device);
+  if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
+  if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
+  if (options.opt_level) pass_on("opt-level", fmt::format("{}", *options.opt_level));
+  Result<driver::ProcessResult> ran = driver::RunProcess(request);
+  if (!ran.ok()) return {{0, 1}, false, ran.failure().message + "\n"};
+  std::optional<TestCounts> counts = TakeCounts(ran->out);
+  if (counts && counts->passed + counts->failed == 0) return {};
+  std::string text = fmt::format("{}\n{}{}", file, ran->out, ran->err);
+  if (counts) return {*counts, false, text};
+  return {{0, 1},
+          false,
+          text + fmt::format("FAILED: kernelc {}\nrerun: kernelc test --contracts {}\n",
+                             driver::DescribeEnd(*ran, request), file)};
+}
+
+/// Whether there may be something to test; what has nothing is not even compiled.
+bool MentionsTests(const std::string& file) {
+  Result<std::string> text = ReadFile(file);
+  return text.ok() &&
+         (text->find("ensures") != std::string::npos || text->find("test \"") != std::string::npos);
+}
+
+Outcome RunFile(const std::string& file, const driver::Options& options,
+                const GoldenSettings& settings) {
+  GoldenOutcome golden = RunGolden(file, settings);
+  switch (golden.end) {
+    case GoldenEnd::Passed:
+      return {{1, 0}, false, {}};
+    case GoldenEnd::Failed:
+      return {{0, 1}, false, golden.report + "\n"};
+    case GoldenEnd::Updated:
+      return {{1, 0}, true, fmt::format("updated: {}\n", file)};
+    case GoldenEnd::NotGolden:
+      break;
+  }
+  bool may_have = fs::path(file).extension() == ".kdl" && !settings.update && MentionsTests(file);
+  return may_have ? RunContracts(file, options, settings.kernelc) : Outcome{};
+}
+
 /// Runs the files on several threads and hands the outcomes out in the files' order.
-class GoldenPool {
+class FilePool {
  public:
-  GoldenPool(const std::vector<std::string>& files, const GoldenSettings& settings, size_t jobs)
-      : files_(files), settings_(settings), outcomes_(files.size()) {
+  FilePool(const std::vector<std::string>& files, const driver::Options& options,
+           const GoldenSettings& settings, size_t jobs)
+      : files_(files), options_(options), settings_(settings), outcomes_(files.size()) {
     for (size_t i = 0; i < std::min(jobs, files.size()); ++i)
       workers_.emplace_back([this] { Work(); });
   }
 
-  const GoldenOutcome& Wait(size_t file) {
+  const Outcome& Wait(size_t file) {
     std::unique_lock lock(mutex_);
     done_.wait(lock, [&] { return outcomes_[file].has_value(); });
     return *outcomes_[file];
@@ -76,7 +148,7 @@ class GoldenPool {
  private:
   void Work() {
     for (size_t file = next_++; file < files_.size(); file = next_++) {
-      GoldenOutcome outcome = RunGolden(files_[file], settings_);
+      Outcome outcome = RunFile(files_[file], options_, settings_);
       std::lock_guard lock(mutex_);
       outcomes_[file] = std::move(outcome);
       done_.notify_all();
@@ -84,10 +156,11 @@ class GoldenPool {
   }
 
   const std::vector<std::string>& files_;
+  const driver::Options& options_;
   const GoldenSettings& settings_;
   std::mutex mutex_;
   std::condition_variable done_;
-  std::vector<std::optional<GoldenOutcome>> outcomes_;
+  std::vector<std::optional<Outcome>> outcomes_;
   std::atomic<size_t> next_ = 0;
   std::vector<std::jthread> workers_;
 };
@@ -111,29 +184,28 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-struct Counts {
-  size_t passed = 0;
-  size_t failed = 0;
-  size_t updated = 0;
-};
-
-Counts RunAll(const std::vector<std::string>& files, const GoldenSettings& settings, size_t jobs) {
-  Counts counts;
+TestCounts RunAll(const std::vector<std::string>& files, const driver::Options& options,
+                  const GoldenSettings& settings, size_t jobs) {
+  TestCounts counts;
   Progress progress;
-  GoldenPool pool(files, settings, jobs);
+  FilePool pool(files, options, settings, jobs);
   for (size_t i = 0; i < files.size(); ++i) {
     progress.Show(i, files.size());
-    const GoldenOutcome& outcome = pool.Wait(i);
-    counts.passed += outcome.end == GoldenEnd::Passed || outcome.end == GoldenEnd::Updated ? 1 : 0;
-    counts.failed += outcome.end == GoldenEnd::Failed ? 1 : 0;
-    counts.updated += outcome.end == GoldenEnd::Updated ? 1 : 0;
-    if (outcome.end == GoldenEnd::Passed || outcome.end == GoldenEnd::NotGolden) continue;
+    const Outcome& outcome = pool.Wait(i);
+    counts.passed += outcome.counts.passed;
+    counts.failed += outcome.counts.failed;
+    if (outcome.report.empty()) continue;
     progress.Clear();
-    driver::PrintOutput(outcome.end == GoldenEnd::Updated ? fmt::format("updated: {}\n", files[i])
-                                                          : fmt::format("{}\n", outcome.report));
+    driver::PrintOutput(outcome.report);
   }
   progress.Clear();
   return counts;
+}
+
+/// Whether the command line is about the contracts of one file.
+bool IsAboutContracts(const driver::Options& options) {
+  return options.contracts || !options.kernel.empty() || !options.set.empty() ||
+         !options.define.empty();
 }
 
 size_t JobsOf(const driver::Options& options) {
@@ -150,18 +222,26 @@ int RunTest(const driver::Options& options) {
     return driver::PrintOutput(CoverageReport(files)) ? driver::kExitDone
                                                       : driver::kExitEnvironment;
   }
-  Counts counts;
-  if (!diagnostics.has_errors()) {
+  TestCounts counts;
+  if (!diagnostics.has_errors() && IsAboutContracts(options)) {
+    for (const std::string& file : files) {
+      TestCounts of_file = TestContracts(options, file);
+      counts.passed += of_file.passed;
+      counts.failed += of_file.failed;
+    }
+  } else if (!diagnostics.has_errors()) {
     std::error_code error;
     GoldenSettings settings{fs::read_symlink("/proc/self/exe", error).string(), options.update};
-    counts = RunAll(files, settings, JobsOf(options));
+    counts = RunAll(files, options, settings, JobsOf(options));
     if (counts.passed + counts.failed == 0) {
       std::vector<std::string_view> names(options.files.begin(), options.files.end());
       diagnostics.Report(driver::diag::NoTestFiles, {}, QuotedList(names))
           .Help(files.empty() && !options.filter.empty()
                     ? fmt::format("no path there contains '{}': --filter takes a part of a path",
                                   options.filter)
-                    : "a golden file has a line `//! args: build --emit ir`");
+                    : "a golden file has a line `//! args: build --emit ir`; other .kdl files are "
+                      "tested where a kernel "
+                      "has `ensures`");
     }
   }
   if (diagnostics.has_errors()) {

@@ -1,0 +1,44 @@
+#include "tools/load.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/outputs.h"
+#include "driver/toolchain.h"
+#include "support/io.h"
+#include "tools/reference_device.h"
+
+namespace kdl::tools {
+
+std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs) {
+  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
+  if (!targets || driver::RunModulePasses(c) != driver::PipelineEnd::Done) return std::nullopt;
+  std::optional<driver::Code> code(std::in_place);
+  driver::PipelineEnd end = driver::CompileForTargets(c, std::move(*targets), {}, *code);
+  if (end != driver::PipelineEnd::Done) return std::nullopt;
+  return code;
+}
+
+driver::Context Load(driver::Compilation& c, const driver::Code& code) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  kdl_context* made = nullptr;
+  Status status =
+      folder.ok() ? driver::StatusOf(kdl_context_create(&made)) : Status(folder.failure());
+  driver::Context context(made);
+  if (status.ok()) status = AddReferenceDevice(context.get());
+  if (status.ok()) {
+    std::vector<std::string> objects = driver::WriteObjects(c, code, folder->path());
+    std::string shared = folder->path() + "/kernels.so";
+    if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
+    status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
+  }
+  if (status.ok()) return context;
+  c.diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);
+  return nullptr;
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,84 @@
+#include "tools/loaded_kernel.h"
+
+#include <algorithm>
+
+#include "driver/devices.h"
+#include "driver/wrap_kernel.h"
+#include "support/check.h"
+#include "tools/load.h"
+
+namespace kdl::tools {
+
+namespace {
+
+constexpr uint8_t kPoison = 0xAB;
+
+ir::Function* Find(const ir::Module& module, const std::string& instance) {
+  for (ir::Function* function : module.functions()) {
+    if (function->name.text() == instance) return function;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(driver::Options options, KernelChoice choice)
+    : options_(std::move(options)), choice_(std::move(choice)), compilation_(options_) {
+  Compile();
+}
+
+void LoadedKernel::Compile() {
+  driver::Compilation& c = compilation_;
+  if (driver::CompileToIr(c) != driver::PipelineEnd::Done) return;
+  ir::Function* kernel = Find(*c.module, choice_.instance);
+  KDL_CHECK(kernel, "'{}' is not in the module any more", choice_.instance);
+  for (ir::Generic& generic : kernel->generics) {
+    for (const auto& [name, value] : choice_.constants) {
+      if (generic.name.text() == name) generic.values = {value};
+    }
+  }
+  contract_ = driver::FindContract(c.contracts, *c.module, *kernel);
+  auto_ = driver::WrapKernel(*c.module, *kernel, Name());
+  counted_ = driver::WrapKernel(*c.module, *kernel, Name(), driver::WrapCores::Parameter);
+  driver::KeepOnly(*c.module, {auto_, counted_});
+  std::string target = options_.target.empty() ? std::string() : options_.target[0];
+  auto specs =
+      driver::ResolveSpecs(*c.module, options_.files[0], target, true, options_, c.diagnostics);
+  if (!specs) return;
+  c.runtime_specs = driver::RuntimeSpecs(*specs);
+  code_ = CompileAll(c, *specs);
+  if (!code_ || !driver::RunsHere(*code_, c.diagnostics)) return;
+  context_ = Load(c, *code_);
+  FindTiles();
+}
+
+void LoadedKernel::FindTiles() {
+  for (const driver::TargetCode& target : code_->targets) {
+    if (!target.tiled) continue;
+    for (const ir::Function* function : target.tiled->functions()) {
+      for (const ir::Axis& axis : function->axes) {
+        bool walks = axis.domain && axis.domain->kind == SizeKind::Symbol;
+        if (walks && axis.extent && IsConstant(axis.extent))
+          tiles_[axis.domain->symbol].insert(axis.extent->value);
+      }
+    }
+  }
+}
+
+Status LoadedKernel::Run(std::optional<int64_t> core_num, driver::BoundProgram& bound) const {
+  driver::RunPlace place{context_.get(), *compilation_.module, compilation_.runtime_specs,
+                         compilation_.sources};
+  driver::RunMemory memory{kPoison, true};
+  if (!core_num) return driver::RunOnce(place, *auto_, memory, bound);
+  driver::BoundArgument cores;
+  cores.name = "core_num";
+  cores.tensor.scalar = Scalar::I64;
+  cores.tensor.bytes.resize(sizeof(int64_t));
+  driver::SetElementBits(cores.tensor, 0, static_cast<uint64_t>(*core_num));
+  bound.arguments.push_back(std::move(cores));
+  Status ran = driver::RunOnce(place, *counted_, memory, bound);
+  bound.arguments.pop_back();
+  return ran;
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/compile_target.h"
+#include "driver/contracts.h"
+#include "driver/run_program.h"
+
+namespace kdl::tools {
+
+/// A kernel instance, and values of its open `int` generics.
+struct KernelChoice {
+  std::string instance;  ///< `matmul.f32`
+  std::vector<std::pair<std::string, int64_t>> constants;
+};
+
+/// A kernel that is compiled for one target and ready to run.
+class LoadedKernel {
+ public:
+  /// Compiles the file of the options. Where that fails it is not `ok`, and `diagnostics` say why.
+  LoadedKernel(driver::Options options, KernelChoice choice);
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+
+  bool ok() const { return context_ != nullptr; }
+  const DiagnosticEngine& diagnostics() const { return compilation_.diagnostics; }
+  const SourceManager& sources() const { return compilation_.sources; }
+
+  /// The program that launches it once; its parameters are the kernel's.
+  const ir::Function& program() const { return *auto_; }
+  const driver::BoundContract& contract() const { return *contract_; }
+  /// The extents of the tiles that walk each size.
+  const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
+
+  /// Runs it on so many cores, or on as many as the device likes; `bound` then holds what it wrote.
+  Status Run(std::optional<int64_t> core_num, driver::BoundProgram& bound) const;
+
+ private:
+  void Compile();
+  void FindTiles();
+
+  driver::Options options_;
+  KernelChoice choice_;
+  driver::Compilation compilation_;
+  std::optional<driver::Code> code_;
+  driver::Context context_;
+  const ir::Function* auto_ = nullptr;
+  const ir::Function* counted_ = nullptr;  ///< with the number of cores as its last parameter
+  std::optional<driver::BoundContract> contract_;
+  std::map<Name, std::set<int64_t>> tiles_;
+};
+
+}  // namespace kdl::tools
