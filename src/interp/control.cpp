@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "interp/handlers.h"
+#include "interp/launch_state.h"
+#include "ir/groups.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -42,10 +45,10 @@ void BeginIteration(Frame& frame) {
 
 /// The next of a run's `count` numbers that this core runs; nothing: the run has no more.
 std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count) {
-  KDL_CHECK(core.facts.claims, "'{}' claims its numbers outside of a launch",
+  KDL_CHECK(core.facts.launch, "'{}' claims its numbers outside of a launch",
             loop.op->info().spelling);
   ClaimState& own = core.claims[loop.op];
-  if (!own.taken) own.taken = core.facts.claims->next[loop.op]++;
+  if (!own.taken) own.taken = core.facts.launch->Claim(loop.op);
   int64_t number = *own.taken - own.before;
   if (number >= count) {
     own.before += count;
@@ -105,6 +108,18 @@ void BeginSpmdBlock(Frame& frame) {
 
 bool IsDynamic(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Dynamic;
+}
+
+bool IsGrouped(const ir::Op* spmd) {
+  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Grouped;
+}
+
+/// The blocks, or groups, of a core. As `deal` has it: all cores have as many in a row, the first ones one more.
+std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
+  int64_t share = total / facts.core_num;
+  int64_t more = total % facts.core_num;
+  int64_t begin = facts.core_id * share + std::min(facts.core_id, more);
+  return {begin, begin + share + (facts.core_id < more ? 1 : 0)};
 }
 
 void YieldSpmd(Core& core, Frame& frame) {
@@ -231,12 +246,16 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
     std::optional<int64_t> first = Claim(core, instruction, total);
     state.end = total;
     state.block = first.value_or(total);
+  } else if (IsGrouped(instruction.op)) {
+    state.total = total;
+    state.run = core.grouped_runs++;
+    auto [group, end] = ShareOf(core.facts, ir::GroupsOf(total));
+    if (group < end) {
+      state.block = ir::GroupBegin(group, total, ir::GroupsOf(total));
+      state.end = ir::GroupBegin(end, total, ir::GroupsOf(total));
+    }
   } else {
-    // As `deal` has it: all cores have as many blocks in a row, the first ones one more.
-    int64_t share = total / core.facts.core_num;
-    int64_t more = total % core.facts.core_num;
-    state.block = core.facts.core_id * share + std::min(core.facts.core_id, more);
-    state.end = state.block + share + (core.facts.core_id < more ? 1 : 0);
+    std::tie(state.block, state.end) = ShareOf(core.facts, total);
   }
   if (state.block == state.end) return;
   Frame& frame = Push(core, here, instruction, 0);

@@ -67,6 +67,8 @@ struct SpmdState {
   std::vector<int64_t> counts;  ///< blocks of each binder
   int64_t block = 0;
   int64_t end = 0;
+  int64_t total = 0;  ///< where it is dealt in groups: all blocks
+  int64_t run = 0;    ///< and which of the core's runs of such it is
 };
 
 /// `nest` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
@@ -139,6 +141,7 @@ class Core {
   size_t turns_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, ClaimState> claims;
+  int64_t grouped_runs = 0;  ///< of spmds that are dealt in groups: so many have begun
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

@@ -35,6 +35,7 @@ void RunTake(Core& core, Activation& here, const Instruction& instruction);
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunStore(Core& core, Activation& here, const Instruction& instruction);
+void RunUpdate(Core& core, Activation& here, const Instruction& instruction);
 void RunCheck(Core& core, Activation& here, const Instruction& instruction);
 void RunAlignGap(Core& core, Activation& here, const Instruction& instruction);
 void RunHint(Core& core, Activation& here, const Instruction& instruction);
@@ -55,6 +56,10 @@ void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction)
 void RunVectorStore(Core& core, Activation& here, const Instruction& instruction);
 void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction);
+
+// launch_state.cpp
+void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction);
+void RunSync(Core& core, Activation& here, const Instruction& instruction);
 
 // control.cpp
 void StartFor(Core& core, Activation& here, const Instruction& instruction);

@@ -234,6 +234,12 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return form == OpForm::Scalars ? &RunScalarLoad : &RunLoad;
     case OpKind::Store:
       return &RunStore;
+    case OpKind::Update:
+      return &RunUpdate;
+    case OpKind::LaunchTensor:
+      return &RunLaunchTensor;
+    case OpKind::Sync:
+      return &RunSync;
     case OpKind::Reduce:
       return &RunReduce;
     case OpKind::Contract:
@@ -355,6 +361,7 @@ MachineState Machine::state() const { return core_->state; }
 
 MachineState Machine::Run(int64_t steps) {
   Core& core = *core_;
+  if (core.state == MachineState::AtBarrier) core.state = MachineState::Running;
   for (; steps > 0 && core.state == MachineState::Running; --steps) {
     Frame& frame = core.frames.back();
     if (frame.next == frame.block->instructions.size()) {

@@ -29,20 +29,18 @@ struct TensorValue {
   TensorId id;
 };
 
-/// The numbers that loops which claim them have given out, of all cores of a launch.
-struct Claims {
-  std::unordered_map<const ir::Op*, int64_t> next;
-};
+class LaunchState;
 
 struct CoreFacts {
   int64_t core_id = 0;
   int64_t core_num = 1;
-  ProgramHost* host = nullptr;  ///< of a program
-  Claims* claims = nullptr;     ///< of a kernel's launch
+  ProgramHost* host = nullptr;    ///< of a program
+  LaunchState* launch = nullptr;  ///< of a kernel's launch
 };
 
 enum class MachineState : uint8_t {
   Running,
+  AtBarrier,  ///< goes on with its next run: when all cores of the launch have come so far
   Done,
   Trapped,  ///< trap() says why
   Failed,   ///< a program's host failed: failure() says how
@@ -65,7 +63,7 @@ class Machine {
   void BindWorkspace(size_t param, int64_t bytes);
 
   MachineState state() const;
-  /// At most `steps` ops; a state other than Running is final.
+  /// At most `steps` ops; a state other than Running and AtBarrier is final.
   MachineState Run(int64_t steps);
   MachineState RunToEnd();
 

@@ -1,6 +1,11 @@
+#include <functional>
+
 #include "interp/elements.h"
 #include "interp/handlers.h"
+#include "interp/launch_state.h"
+#include "ir/groups.h"
 #include "ir/views.h"
+#include "support/check.h"
 
 // Loads, stores and scratch. Every access is checked here, whatever its edge says: one that was
 // said to be inside and is not shows a wrong proof.
@@ -188,6 +193,58 @@ void RunStore(Core& core, Activation& here, const Instruction& instruction) {
     Place place = run.Locate();
     if (!place.address) return ReportOutside(core, instruction, tensor, place);
     WriteElement(place.address, tensor.scalar, value[run.extra_offset(0)]);
+  }
+}
+
+namespace {
+
+/// The run, dealt in groups, that the update stands in.
+const SpmdState& GroupedRun(const Core& core) {
+  for (auto frame = core.frames.rbegin(); frame != core.frames.rend(); ++frame) {
+    const auto* run = std::get_if<SpmdState>(&frame->control);
+    if (run && run->total > 0) return *run;
+  }
+  KDL_UNREACHABLE("an update of a group outside of blocks that are dealt in groups");
+}
+
+/// What updates do to one element, whose address is given.
+std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction& instruction,
+                                                  const TensorValue& tensor) {
+  auto how = instruction.op->attr<ir::AttrKey::How>();
+  if (instruction.op->attr<ir::AttrKey::Scope>() != ir::ScopeKind::Group) {
+    return [plan = PlanUpdate(how, tensor.scalar)](std::byte* element, uint64_t value) {
+      uint64_t old = ReadElement(element, plan.element);
+      WriteElement(element, plan.element, plan.Apply(old, plan.element, value));
+    };
+  }
+  const SpmdState& run = GroupedRun(core);
+  int64_t group = ir::GroupOf(run.block, run.total);
+  return [&core, &tensor, how, group, number = run.run](std::byte* element, uint64_t value) {
+    auto offset =
+        static_cast<uint64_t>(element - tensor.data) / static_cast<uint64_t>(Bytes(tensor.scalar));
+    core.facts.launch->UpdateGroup(tensor, how, number, group, offset, value);
+  };
+}
+
+}  // namespace
+
+void RunUpdate(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::UpdateOp::at_tensor]);
+  const AccessPlan& plan = *instruction.access;
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
+    return;
+  std::vector<size_t> extras = {static_cast<size_t>(plan.value)};
+  if (plan.mask >= 0) extras.push_back(static_cast<size_t>(plan.mask));
+  const uint64_t* value = ElementsOf(here, instruction.operands[static_cast<size_t>(plan.value)]);
+  const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
+  auto update = Updater(core, instruction, tensor);
+  for (AccessRun run(here, instruction, tensor, ranges, extras); !run.walk().done();
+       run.walk().Next()) {
+    if (!MaskHolds(mask, run, 1)) continue;
+    Place place = run.Locate();
+    if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    update(place.address, value[run.extra_offset(0)]);
   }
 }
 

@@ -128,6 +128,7 @@ class FunctionPreparer {
         break;
       case OpKind::Load:
       case OpKind::Store:
+      case OpKind::Update:
       case OpKind::AlignGap:
         AddAccess(made);
         break;
@@ -167,6 +168,7 @@ class FunctionPreparer {
         AddSizes(made, op.result()->type());
         break;
       case OpKind::Alloc:
+      case OpKind::LaunchTensor:
         AddCheckedSizes(made, op.result()->type());
         break;
       case OpKind::BufferLoad:
@@ -352,7 +354,7 @@ class FunctionPreparer {
     if (op.kind() == OpKind::Load) {
       made.access->otherwise = OptionalOperand(op, ir::LoadOp::at_otherwise);
       made.access->mask = OptionalOperand(op, ir::LoadOp::at_mask);
-    } else if (op.kind() == OpKind::Store) {
+    } else if (op.kind() == OpKind::Store || op.kind() == OpKind::Update) {
       made.access->value = 0;
       made.access->mask = OptionalOperand(op, ir::StoreOp::at_mask);
     }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
 
+#include "interp/launch_state.h"
 #include "interp/machine.h"
 #include "ir/busy_cores.h"
 #include "ir/requirement.h"
@@ -167,43 +169,92 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
   return std::min(busy, core_num);
 }
 
-std::optional<Trap> RunInOrder(const Image& image, const BoundParams& params, int64_t core_num,
-                               int64_t busy_cores) {
-  Claims claims;
-  for (int64_t core = 0; core < busy_cores; ++core) {
-    Machine machine(image, {core, core_num, nullptr, &claims});
-    params.ApplyTo(machine);
-    machine.RunToEnd();
-    CheckNotBroken(machine, *image.entry->function);
-    if (machine.state() == MachineState::Trapped) return machine.trap();
-  }
-  return std::nullopt;
-}
+/// The cores of one launch, from barrier to barrier.
+class LaunchRun {
+ public:
+  LaunchRun(const Image& image, const BoundParams& params, int64_t core_num, int64_t busy_cores)
+      : image_(image), params_(params), core_num_(core_num), busy_cores_(busy_cores) {}
 
-std::optional<Trap> RunInterleaved(const Image& image, const BoundParams& params, int64_t core_num,
-                                   int64_t busy_cores, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  CoreOrder order(busy_cores, random);
-  std::vector<Machine> machines;
-  Claims claims;
-  int64_t started = 0;
-  while (started < busy_cores || !machines.empty()) {
-    while (started < busy_cores && machines.size() < kCoresInFlight) {
-      machines.emplace_back(image, CoreFacts{order.At(started++), core_num, nullptr, &claims});
-      params.ApplyTo(machines.back());
-    }
-    size_t chosen = random() % machines.size();
-    Machine& machine = machines[chosen];
-    machine.Run(static_cast<int64_t>(random() % kMostStepsInARow + 1));
-    CheckNotBroken(machine, *image.entry->function);
-    if (machine.state() == MachineState::Trapped) return machine.trap();
-    if (machine.state() != MachineState::Running) {
-      std::swap(machines[chosen], machines.back());
-      machines.pop_back();
-    }
+  std::optional<Trap> InOrder() {
+    auto one_by_one = [&](const NextMachine& next) {
+      while (std::optional<Machine> machine = next()) {
+        if (Step(*machine, std::numeric_limits<int64_t>::max()) == MachineState::Trapped) return;
+      }
+    };
+    return Run([](int64_t i) { return i; }, one_by_one);
   }
-  return std::nullopt;
-}
+
+  std::optional<Trap> Interleaved(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    CoreOrder order(busy_cores_, random);
+    auto mixed = [&](const NextMachine& next) {
+      std::vector<Machine> machines;
+      while (Refill(machines, next)) {
+        size_t chosen = random() % machines.size();
+        Machine& machine = machines[chosen];
+        auto state = Step(machine, static_cast<int64_t>(random() % kMostStepsInARow + 1));
+        if (state == MachineState::Trapped) return;
+        if (state == MachineState::Running) continue;
+        std::swap(machines[chosen], machines.back());
+        machines.pop_back();
+      }
+    };
+    return Run([&](int64_t i) { return order.At(i); }, mixed);
+  }
+
+ private:
+  /// A core that has not come to the next barrier yet; nothing: there is none.
+  using NextMachine = std::function<std::optional<Machine>()>;
+
+  /// `run_all` runs each machine that it is given to the barrier or its end, or stops at a trap.
+  std::optional<Trap> Run(const std::function<int64_t(int64_t)>& core_at,
+                          const std::function<void(const NextMachine&)>& run_all) {
+    int64_t started = 0;
+    run_all([&]() -> std::optional<Machine> {
+      if (started == busy_cores_) return std::nullopt;
+      Machine machine(image_, {core_at(started++), core_num_, nullptr, &state_});
+      params_.ApplyTo(machine);
+      return machine;
+    });
+    while (!trap_) {
+      state_.FoldGroups();
+      if (at_barrier_.empty()) break;
+      std::vector<Machine> resumed = std::exchange(at_barrier_, {});
+      size_t next = 0;
+      run_all([&]() -> std::optional<Machine> {
+        if (next == resumed.size()) return std::nullopt;
+        return std::move(resumed[next++]);
+      });
+    }
+    return trap_;
+  }
+
+  /// The state that the machine comes to; one at a barrier is moved away.
+  MachineState Step(Machine& machine, int64_t steps) {
+    MachineState state = machine.Run(steps);
+    CheckNotBroken(machine, *image_.entry->function);
+    if (state == MachineState::Trapped) trap_ = machine.trap();
+    if (state == MachineState::AtBarrier) at_barrier_.push_back(std::move(machine));
+    return state;
+  }
+
+  static bool Refill(std::vector<Machine>& machines, const NextMachine& next) {
+    while (machines.size() < kCoresInFlight) {
+      std::optional<Machine> machine = next();
+      if (!machine) break;
+      machines.push_back(std::move(*machine));
+    }
+    return !machines.empty();
+  }
+
+  const Image& image_;
+  const BoundParams& params_;
+  int64_t core_num_;
+  int64_t busy_cores_;
+  LaunchState state_;
+  std::vector<Machine> at_barrier_;
+  std::optional<Trap> trap_;
+};
 
 }  // namespace
 
@@ -233,12 +284,16 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   }
   Result<BoundParams> params = BindParams(kernel, *sizes, std::move(tensors), arguments.scalars);
   if (!params.ok()) return params.failure();
-  Result<Image> image = Prepare(module, kernel, sizes->AsSymbols());
+  auto symbols = [&, of_sizes = sizes->AsSymbols()](Name name) {
+    std::optional<int64_t> size = of_sizes(name);
+    return !size && name.text() == ir::kCoreNum ? std::optional(core_num) : size;
+  };
+  Result<Image> image = Prepare(module, kernel, symbols);
   if (!image.ok()) return image.failure();
   DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));
   int64_t busy = BusyCores(kernel, *sizes, core_num);
-  return options.seed == 0 ? RunInOrder(*image, *params, core_num, busy)
-                           : RunInterleaved(*image, *params, core_num, busy, options.seed);
+  LaunchRun run(*image, *params, core_num, busy);
+  return options.seed == 0 ? run.InOrder() : run.Interleaved(options.seed);
 }
 
 FnResult RunFn(const ir::Module& module, const ir::Function& fn,

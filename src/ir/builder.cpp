@@ -110,12 +110,14 @@ Value* Builder::SizeValue(Size size) {
   if (size->kind == SizeKind::Constant) return I64(size->value);
   if (size->kind == SizeKind::Symbol) {
     Value* dim = block_->function()->FindDim(size->symbol);
+    if (!dim && size->symbol.text() == kCoreNum)
+      return Make(OpKind::CoreNum, {}, types().ScalarOf(Scalar::I64));
     KDL_CHECK(dim, "'{}' is no size name of {}", size->symbol.text(),
               block_->function()->name.text());
     return dim;
   }
-  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul, OpKind::Div,
-                                    OpKind::Rem};
+  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul,
+                                    OpKind::Div, OpKind::Rem, OpKind::Min};
   OpKind kind = kOps[static_cast<int>(size->kind) - static_cast<int>(SizeKind::Add)];
   Value* lhs = SizeValue(size->lhs);
   return Binary(kind, lhs, SizeValue(size->rhs));

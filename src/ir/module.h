@@ -21,6 +21,9 @@ struct Axis {
   AxisId parent;  ///< set where the axis walks a block of another axis
 };
 
+/// What stands for the number of cores in the sizes of a launch_tensor; no size name of a source is spelled so.
+inline constexpr std::string_view kCoreNum = "core_num";
+
 /// An `int` generic. `instantiate` leaves at most one value, `select-tiles` exactly one; it then stands in place of the
 /// symbol wherever a size has it.
 struct Generic {

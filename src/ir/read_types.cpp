@@ -23,6 +23,7 @@ class SizeReader {
       return value ? reader_.sizes().Constant(*value) : nullptr;
     }
     std::string_view symbol = cursor_.Identifier("a size");
+    if (symbol == "min" && cursor_.TrySign("(")) return Smaller();
     return symbol.empty() ? nullptr : reader_.sizes().Symbol(reader_.Intern(symbol));
   }
 
@@ -38,6 +39,14 @@ class SizeReader {
     return false;
   }
 
+  /// `min(a, b)`, from behind the bracket on.
+  Size Smaller() {
+    Size lhs = Deeper() ? Sum() : nullptr;
+    if (!lhs || !cursor_.Sign(",")) return nullptr;
+    Size rhs = Sum();
+    if (!rhs || !cursor_.Sign(")")) return nullptr;
+    return reader_.sizes().Binary(SizeKind::Min, lhs, rhs);
+  }
   Size Sum() {
     return Chain({{"+", SizeKind::Add}, {"-", SizeKind::Sub}}, [this] { return Product(); });
   }

@@ -122,7 +122,7 @@ void FunctionVerifier::CheckSize(Size size, const Op* op, std::string_view what)
   if (!size) return Report(op, fmt::format("{} has no size", what));
   if (size->kind == SizeKind::Symbol) {
     auto is_symbol = [&](const Generic& generic) { return generic.name == size->symbol; };
-    bool known = function_.FindDim(size->symbol) != nullptr ||
+    bool known = size->symbol.text() == kCoreNum || function_.FindDim(size->symbol) != nullptr ||
                  std::any_of(function_.generics.begin(), function_.generics.end(), is_symbol);
     if (!known)
       Report(op, fmt::format("{}: '{}' is no size name and no generic", what, size->symbol.text()));

@@ -283,6 +283,42 @@ std::string StoreFault(const Op& op, const Module&) {
              : "the mask has an axis that no index has";
 }
 
+bool HasUpdate(UpdateKind how, Scalar scalar) {
+  bool is_arithmetic = how == UpdateKind::Add || how == UpdateKind::Max || how == UpdateKind::Min;
+  if (is_arithmetic) return scalar != Scalar::Bool;
+  return how == UpdateKind::Set || !IsFloat(scalar);
+}
+
+std::string UpdateFault(const Op& op, const Module&) {
+  const Value* tensor = op.Segment(UpdateOp::at_tensor)[0];
+  std::string fault = AccessFault(op, tensor);
+  if (fault.empty()) fault = MaskFault(op.Segment(UpdateOp::at_mask));
+  if (!fault.empty()) return fault;
+  if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "an update has no value for outside";
+  Type value = op.Segment(UpdateOp::at_value)[0]->type();
+  Scalar scalar = tensor->type()->scalar;
+  if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";
+  auto how = op.attr<AttrKey::How>();
+  if (!HasUpdate(how, scalar)) return fmt::format("{} have no such update", Spelling(scalar));
+  bool folds = how == UpdateKind::Add || how == UpdateKind::Max || how == UpdateKind::Min;
+  return op.attr<AttrKey::Scope>() != ScopeKind::Group || folds ? ""
+                                                                : "groups do not fold in that way";
+}
+
+std::string LaunchTensorFault(const Op& op, const Module&) {
+  if (op.result()->type()->kind != TypeKind::Tensor) return "the result is no tensor";
+  return op.block()->function()->kind == FunctionKind::Kernel ? "" : "it stands in no kernel";
+}
+
+std::string SyncFault(const Op& op, const Module&) {
+  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+    if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
+      return fmt::format("it stands in '{}'", around->info().spelling);
+  }
+  return "";
+}
+
 // -- Control flow --------------------------------------------------------------------------------
 
 /// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
@@ -505,6 +541,9 @@ constexpr TypeRule kRules[] = {
     {OpKind::Iota, &IotaFault},
     {OpKind::Load, &LoadFault},
     {OpKind::Store, &StoreFault},
+    {OpKind::Update, &UpdateFault},
+    {OpKind::LaunchTensor, &LaunchTensorFault},
+    {OpKind::Sync, &SyncFault},
     {OpKind::For, &ForFault},
     {OpKind::Spmd, &SpmdFault},
     {OpKind::Loop, &LoopFault},

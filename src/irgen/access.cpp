@@ -80,4 +80,18 @@ void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, V
   gen.builder.Create(OpKind::Store, segments, {}, AccessAttrs(gen, access, false, target.span));
 }
 
+void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, Value* value, Value* mask,
+                 ir::UpdateKind how, ir::ScopeKind scope) {
+  const sema::IndexInfo& index = *gen.Info(&target).index;
+  Value* tensor = gen.values.at(index.base);
+  AccessGen access = GenAccess(gen, index);
+  Scalar scalar = tensor->type()->scalar;
+  Value* rounded = Round(gen, value, scalar);
+  ir::Builder::Segments segments = {{rounded}, {tensor}, access.operands, Optional(mask)};
+  std::vector<ir::Attr> attrs = AccessAttrs(gen, access, false, target.span);
+  attrs.push_back(ir::MakeAttr<ir::AttrKey::How>(how));
+  attrs.push_back(ir::MakeAttr<ir::AttrKey::Scope>(scope));
+  gen.builder.Create(OpKind::Update, segments, {}, std::move(attrs));
+}
+
 }  // namespace kdl::irgen

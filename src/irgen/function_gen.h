@@ -94,6 +94,9 @@ ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target,
 // access.cpp
 ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value, ir::Value* mask);
+/// `atomic t[…] op value`, `reduce t[…] op value`.
+void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
+                 ir::Value* mask, ir::UpdateKind how, ir::ScopeKind scope);
 
 // reductions.cpp
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);

@@ -130,9 +130,11 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }
-  bool is_dynamic = gen.checked.Info(&loop).is_dynamic;
-  std::vector<ir::Attr> attrs = {
-      ir::MakeAttr<ir::AttrKey::Deal>(is_dynamic ? ir::DealKind::Dynamic : ir::DealKind::Static)};
+  const sema::StmtInfo& info = gen.checked.Info(&loop);
+  ir::DealKind deal = info.is_grouped   ? ir::DealKind::Grouped
+                      : info.is_dynamic ? ir::DealKind::Dynamic
+                                        : ir::DealKind::Static;
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
   if (const sema::Entity* domain = binders[0]->of)
     attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
   ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));

@@ -115,10 +115,12 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   LocScope loc(gen, span);
   ir::Type type = gen.builder.types().Tensor(tensor->type.scalar, tensor->type.dims);
-  Value* value =
-      gen.builder.Make(ir::OpKind::Alloc, {}, type,
-                       {ir::MakeAttr<AttrKey::Device>(tensor->on ? tensor->on->name : Name()),
-                        ir::MakeAttr<AttrKey::Name>(tensor->name)});
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
+  bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
+  if (!in_kernel)
+    attrs.push_back(ir::MakeAttr<AttrKey::Device>(tensor->on ? tensor->on->name : Name()));
+  Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},
+                                  type, std::move(attrs));
   value->set_name(tensor->name);
   gen.values[tensor] = value;
 }

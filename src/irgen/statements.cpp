@@ -54,9 +54,30 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
   GenStore(gen, target, value, mask);
 }
 
+ir::UpdateKind UpdateOf(syntax::AssignOp op) {
+  using syntax::AssignOp;
+  static constexpr std::pair<AssignOp, ir::UpdateKind> kRows[] = {
+      {AssignOp::Set, ir::UpdateKind::Set},    {AssignOp::Add, ir::UpdateKind::Add},
+      {AssignOp::Max, ir::UpdateKind::Max},    {AssignOp::Min, ir::UpdateKind::Min},
+      {AssignOp::BitAnd, ir::UpdateKind::And}, {AssignOp::BitOr, ir::UpdateKind::Or},
+      {AssignOp::BitXor, ir::UpdateKind::Xor}};
+  for (const auto& [known, how] : kRows) {
+    if (known == op) return how;
+  }
+  KDL_UNREACHABLE("an update '{}'", Spelling(op));
+}
+
+/// `atomic` and `reduce`.
+void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
+  bool atomic = assign.mode == syntax::AssignMode::Atomic;
+  Value* value = GenExpr(gen, assign.value);
+  Value* mask = assign.condition ? GenExpr(gen, assign.condition) : nullptr;
+  GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask, UpdateOf(assign.op),
+              atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
+}
+
 void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
-  KDL_CHECK(assign.mode == syntax::AssignMode::Plain,
-            "atomic and reduce statements pass semantic analysis only when they have meaning");
+  if (assign.mode != syntax::AssignMode::Plain) return UpdateElements(gen, assign);
   if (const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target))
     return AssignElements(gen, assign, *target);
   AssignVar(gen, assign, gen.Info(assign.target).entity);
@@ -167,6 +188,9 @@ void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
         break;
       case syntax::StmtKind::Return:
         GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
+        break;
+      case syntax::StmtKind::Sync:
+        gen.builder.Create(ir::OpKind::Sync, {}, {});
         break;
       case syntax::StmtKind::Launch:
         GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt));

@@ -14,7 +14,8 @@
 //   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
 //   -> nest (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
 // Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
-// and as long as at most one op may trap (the first trap is then the same one).
+// and as long as at most one op may trap (the first trap is then the same one). An update has a nest of its own, which
+// goes element by element; what it takes in stays as fast as it was.
 // A fold in lanes that reads what a group makes goes behind its nest, which goes on: expand-tiles lets the nest take
 // the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
 // (analysis/reloads.h).
@@ -29,10 +30,12 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
+bool IsUpdate(const Op* op) { return op->kind() == OpKind::Update; }
+
 bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
 
 bool MayTrap(const Op* op) {
-  if (IsMemory(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
+  if (IsMemory(op) || IsUpdate(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && !IsFloat(op->result()->type()->scalar);
 }
@@ -64,6 +67,7 @@ struct Group {
 
   bool Accepts(const Op* op) const {
     if (PointAxes(op) != axes || NeedsFollower(op)) return false;
+    if (IsUpdate(op) || IsUpdate(members.back())) return false;
     if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
     return !IsMemory(op) || std::all_of(members.begin(), members.end(),
                                         [&](const Op* other) { return Agree(other, op); });
@@ -100,10 +104,12 @@ struct Group {
   }
 };
 
-/// Outermost first. Where an element may trap, in the order of the axes: the first that traps is then the same one.
+/// Outermost first. Where an element may trap, in the order of the axes: the first that traps is then the same one. So
+/// are updates, of which several may find one element.
 AxisList LoopOrder(const Group& group, const AxisOrder& order) {
-  bool traps = std::any_of(group.members.begin(), group.members.end(), MayTrap);
-  return traps ? group.axes : order.Sorted(group.axes);
+  bool in_order = std::any_of(group.members.begin(), group.members.end(),
+                              [](const Op* op) { return IsUpdate(op) || MayTrap(op); });
+  return in_order ? group.axes : order.Sorted(group.axes);
 }
 
 /// Rewrites one group into a nest in front of its last member.

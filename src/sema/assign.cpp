@@ -6,8 +6,10 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/index.h"
+#include "sema/injective.h"
 #include "sema/resolve.h"
 #include "sema/stmt.h"
+#include "sema/updates.h"
 
 namespace kdl::sema {
 
@@ -65,19 +67,32 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
-/// A tensor's element: of an `out` or `inout` parameter; outside `spmd for` one core's only.
+/// Elements that a plain store names twice would keep any of the values.
+void CheckInjective(FunctionState& state, const AssignStmt& assign, const IndexInfo& index) {
+  if (IsInjective(state, index)) return;
+  state.diagnostics
+      .Report(diag::StoreNotInjective, assign.target->span, Quote(state, assign.target))
+      .Help(fmt::format("write `atomic {} {} …`, where one of the values stays, or `+=` adds all",
+                        Quote(state, assign.target), Spelling(assign.op)));
+}
+
+/// A tensor's element: of an `out` or `inout` parameter, or of the launch; a plain store outside `spmd for` is one core's.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
   info.type = CheckIndex(state, index, info, true);
   Type type = info.type;
-  if (info.index != nullptr && info.index->base->kind == EntityKind::TensorParam) {
+  if (info.index != nullptr) {
     const Entity& tensor = *info.index->base;
-    if (state.fn.params[tensor.param].direction == Direction::In) {
+    bool is_param = tensor.kind == EntityKind::TensorParam;
+    if (is_param && state.fn.params[tensor.param].direction == Direction::In) {
       state.diagnostics.Report(diag::StoreToInput, index.base->span, tensor.name.text())
           .Note(tensor.span, "declared here")
           .Help("declare it `out` or `inout`");
     }
-    bool alone = state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
+    bool is_plain = assign.mode == syntax::AssignMode::Plain;
+    if (is_plain) CheckInjective(state, assign, *info.index);
+    bool alone =
+        !is_plain || state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
     if (!alone && !type.is_error() && state.kind() == syntax::FunctionKind::Kernel) {
       state.diagnostics.Report(diag::StoreByAllCores, assign.span, tensor.name.text())
           .Help("put it inside `spmd for`, or under `if core_id == 0`");
@@ -152,14 +167,8 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
 }  // namespace
 
 void CheckAssign(FunctionState& state, const AssignStmt& assign) {
-  if (assign.mode == syntax::AssignMode::Atomic) {
-    ReportUnsupported(state.diagnostics, Feature::Atomic, assign.span);
-    return;
-  }
-  if (assign.mode == syntax::AssignMode::Reduce) {
-    ReportUnsupported(state.diagnostics, Feature::ReduceStatement, assign.span);
-    return;
-  }
+  bool is_plain = assign.mode == syntax::AssignMode::Plain;
+  if (!is_plain && !CheckUpdate(state, assign)) return;
   Type target = CheckTarget(state, assign);
   Type value = CheckValue(state, assign.value);
   const IndexInfo* element = state.fn.exprs[assign.target].index;
@@ -168,7 +177,9 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     if (assign.op != AssignOp::Set) CheckHostRead(state, tensor, assign.target->span);
     state.written.insert(tensor);
   }
-  if (assign.condition != nullptr) {
+  if (!is_plain) {
+    CheckUpdateCondition(state, assign, target);
+  } else if (assign.condition != nullptr) {
     ReportUnsupported(state.diagnostics, Feature::StoreWhere, assign.condition->span);
   }
   if (target.is_error()) return;
@@ -187,8 +198,10 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
                              Spelling(target.scalar));
     return;
   }
+  // Of an atomic store with more ranges than its index each element of the value is an update.
+  bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
-  if (!missing.empty()) return ReportMissingRanges(state, assign, target, missing);
+  if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);
   MarkInPlace(state, assign);
   const Entity* variable = state.fn.exprs[assign.target].entity;
   if (variable != nullptr && variable->kind == EntityKind::Var) {

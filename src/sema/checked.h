@@ -158,6 +158,7 @@ struct LaunchInfo {
 struct StmtInfo {
   std::vector<const Entity*> entities;
   bool is_dynamic = false;  ///< `spmd for`: a core that is free takes the next block
+  bool is_grouped = false;  ///< `spmd for`: a core takes whole groups of blocks
   const LaunchInfo* launch = nullptr;
 };
 

@@ -276,16 +276,6 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
   return type;
 }
 
-/// Elements that a store names twice are written in no order.
-void CheckStored(FunctionState& state, const IndexInfo& access) {
-  for (const IndexDim& dim : access.dims) {
-    for (const IndexTerm& term : dim.terms) {
-      bool gathers = term.value != nullptr && !state.fn.exprs[term.value].type.ranges.empty();
-      if (gathers) ReportUnsupported(state.diagnostics, Feature::Scatter, dim.span);
-    }
-  }
-}
-
 std::string Indices(size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "index" : "indices");
 }
@@ -332,7 +322,6 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     info.index = access;
     info.entity = base.entity;
     RecordTensorUse(state, base.entity, index.span, stored);
-    if (stored) CheckStored(state, *access);
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
     if (on_host && !stored) CheckHostRead(state, base.entity, index.span);
     if (on_host && index.otherwise != nullptr)

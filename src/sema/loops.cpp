@@ -85,11 +85,7 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
         .Help("bind both ranges in one `spmd for`, or use `for` inside");
     return false;
   }
-  if (state.divergent > 0) {
-    ReportDivergent(state, head);
-    return false;
-  }
-  return true;
+  return CheckUniformPlace(state, head, false);
 }
 
 /// What stands in the place of the domain of `for i, j in blocks` or `for i in blocks`; null where
@@ -215,9 +211,22 @@ const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
 
 }  // namespace
 
-void ReportDivergent(FunctionState& state, Span head) {
-  state.diagnostics.Report(diag::DivergentSpmd, head)
-      .Help("a condition or bound around it may use sizes, parameters and core_num, not core_id");
+void ReportDivergent(FunctionState& state, Span head, bool is_sync) {
+  Diagnostic& report = is_sync ? state.diagnostics.Report(diag::DivergentSync, head)
+                               : state.diagnostics.Report(diag::DivergentSpmd, head);
+  report.Help(
+      "a condition or bound around it may use sizes, `in` parameters and core_num, not core_id or "
+      "what a core may write");
+}
+
+bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
+  if (state.divergent > 0) {
+    ReportDivergent(state, span, is_sync);
+    return false;
+  }
+  for (const Expr* condition : state.conditions)
+    state.uniform.push_back({condition, span, is_sync});
+  return true;
 }
 
 void SettleDynamic(FunctionState& state) {
@@ -243,20 +252,20 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   }
   std::vector<const Expr*> bounds = BoundsOfLoop(loop, state.fn.stmts[&loop].entities);
   int divergent = 0;
-  for (const Expr* bound : bounds) divergent |= DependsOnCore(state, bound) ? 1 : 0;
-  if (is_spmd) {
-    for (const Expr* condition : state.conditions)
-      state.uniform.emplace_back(condition, Head(loop));
-    if (DynamicOf(loop) != nullptr) state.dynamic.push_back(&loop);
-  }
+  for (const Expr* bound : bounds) divergent |= MayVary(state, bound) ? 1 : 0;
+  if (is_spmd && DynamicOf(loop) != nullptr) state.dynamic.push_back(&loop);
   size_t around = state.spmd_depth;
   size_t conditions = state.conditions.size();
   state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());
   state.divergent += divergent;
   ++state.loop_depth;
-  if (loop.is_spmd && around == 0) state.spmd_depth = state.scopes.depth();
+  if (loop.is_spmd && around == 0) {
+    state.spmd_depth = state.scopes.depth();
+    state.spmd_loop = &loop;
+  }
   CheckBlock(state, *loop.body);
   state.spmd_depth = around;
+  if (around == 0) state.spmd_loop = nullptr;
   --state.loop_depth;
   state.divergent -= divergent;
   state.conditions.resize(conditions);

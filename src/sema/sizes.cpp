@@ -47,6 +47,9 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
                           name.name.text()));
     return nullptr;
   }
+  bool cores = name.name.text() == "core_num" && state.scopes.Find(name.name) == nullptr;
+  if (cores && what == kDimension && state.kind() == syntax::FunctionKind::Kernel)
+    return state.module.sizes.Symbol(name.name);
   return SizeOfEntity(state, Resolve(state, name.name, name.span), &name, what);
 }
 

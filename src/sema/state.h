@@ -75,6 +75,13 @@ struct Influence {
   const syntax::Expr* value = nullptr;
 };
 
+/// A condition around a `spmd for` or a `sync`, and where that stands.
+struct UniformPlace {
+  const syntax::Expr* condition = nullptr;
+  Span span;
+  bool is_sync = false;
+};
+
 /// What the index names of one equation or requirement are.
 struct ContractState {
   std::vector<Entity*> free;
@@ -119,8 +126,15 @@ struct FunctionState {
   std::unordered_set<const Entity*> core_dependent;  ///< lets and vars that differ by core
   std::vector<Influence> influences;                 ///< of a kernel's lets and vars
   std::vector<const syntax::Expr*> conditions;       ///< conditions and bounds around
-  /// Each condition around a `spmd for`, with the place of that.
-  std::vector<std::pair<const syntax::Expr*, Span>> uniform;
+  /// Those, and what comes from memory that other cores may write.
+  std::unordered_set<const Entity*> varying;
+  /// Conditions around what every core comes to.
+  std::vector<UniformPlace> uniform;
+  const syntax::ForStmt* spmd_loop = nullptr;  ///< the one around
+  /// Of each `spmd for`: the tensors that it reduces into, with the first statement.
+  std::unordered_map<const syntax::ForStmt*,
+                     std::unordered_map<const Entity*, const syntax::AssignStmt*>>
+      reduced;
   std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
   std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them

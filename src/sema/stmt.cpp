@@ -14,6 +14,7 @@
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stages.h"
+#include "sema/updates.h"
 
 namespace kdl::sema {
 
@@ -87,8 +88,6 @@ Feature LaterFeature(const Stmt* stmt) {
       return Feature::Continue;
     case StmtKind::View:
       return Feature::Views;
-    case StmtKind::Sync:
-      return Feature::Sync;
     case StmtKind::For:
       return Feature::FunctionLoops;
     default:
@@ -157,15 +156,29 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   return true;
 }
 
-void DeclareTensor(FunctionState& state, const LetStmt& let) {
-  if (state.kind() != FunctionKind::Program) {
-    if (state.kind() == FunctionKind::Kernel) {
-      ReportUnsupported(state.diagnostics, Feature::KernelTensor, let.span);
-    } else {
-      state.diagnostics.Report(diag::Misplaced, let.span, "a tensor", "a fn");
-    }
-    return DeclareFaulty(state, let.name);
+/// In a program; in a kernel where every core comes by.
+bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
+  if (state.kind() == FunctionKind::Program) return true;
+  if (state.kind() == FunctionKind::Fn) {
+    state.diagnostics.Report(diag::Misplaced, let.span, "a tensor", "a fn");
+    return false;
   }
+  if (let.on) state.diagnostics.Report(diag::OnValue, let.on.span, let.name.name.text());
+  std::string_view place = state.stages.current != nullptr ? "a stage"
+                           : state.spmd_depth != 0         ? "a `spmd for`"
+                           : state.divergent > 0           ? "a branch that some cores do not take"
+                                                           : "";
+  if (place.empty()) {
+    ReportUnsupported(state.diagnostics, Feature::KernelTensor, let.span);
+    return false;
+  }
+  state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
+      .Help("declare it before the loops of the kernel, or use a `var`, which is a core's own");
+  return false;
+}
+
+void DeclareTensor(FunctionState& state, const LetStmt& let) {
+  if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
   Type type;
   type.kind = TypeKind::Tensor;
   std::optional<Scalar> scalar = ResolveScalar(state, let.type->name);
@@ -249,6 +262,21 @@ void CheckLet(FunctionState& state, const LetStmt& let) {
   DeclareVariable(state, let);
 }
 
+void CheckSync(FunctionState& state, const Stmt* stmt) {
+  std::string_view place = state.stages.current != nullptr ? "a stage"
+                           : state.spmd_depth != 0         ? "a `spmd for`"
+                                                           : "";
+  if (place.empty()) {
+    if (CheckUniformPlace(state, stmt->span, true))
+      ReportUnsupported(state.diagnostics, Feature::Sync, stmt->span);
+    return;
+  }
+  state.diagnostics.Report(diag::SyncPlace, stmt->span, place)
+      .Help(state.stages.current != nullptr
+                ? "stages wait for each other by pipes; two kernels may do what needs a barrier"
+                : "end the loop before it, and begin another one behind it");
+}
+
 /// `core_id == 0`, also as a part of `&&`.
 bool HoldsOnCoreZero(const FunctionState& state, const Expr* condition) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(condition);
@@ -269,7 +297,7 @@ void CheckStmt(FunctionState& state, const Stmt* stmt);
 
 void CheckIf(FunctionState& state, const syntax::IfStmt& choice) {
   CheckCondition(state, choice.condition, "the condition of `if`", true);
-  int divergent = DependsOnCore(state, choice.condition) ? 1 : 0;
+  int divergent = MayVary(state, choice.condition) ? 1 : 0;
   int core_zero = HoldsOnCoreZero(state, choice.condition) ? 1 : 0;
   state.divergent += divergent;
   state.core_zero += core_zero;
@@ -370,6 +398,8 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
       return CheckPipe(state, As<syntax::PipeStmt>(stmt));
     case StmtKind::Stage:
       return CheckStage(state, As<syntax::StageStmt>(stmt));
+    case StmtKind::Sync:
+      return CheckSync(state, stmt);
     default:
       KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
@@ -422,14 +452,14 @@ void CheckUniform(FunctionState& state) {
   for (bool progress = true; progress;) {
     progress = false;
     for (const Influence& influence : state.influences) {
-      if (state.core_dependent.contains(influence.variable)) continue;
-      if (!DependsOnCore(state, influence.value)) continue;
-      state.core_dependent.insert(influence.variable);
+      if (state.varying.contains(influence.variable)) continue;
+      if (!MayVary(state, influence.value)) continue;
+      state.varying.insert(influence.variable);
       progress = true;
     }
   }
-  for (const auto& [condition, head] : state.uniform) {
-    if (DependsOnCore(state, condition)) ReportDivergent(state, head);
+  for (const UniformPlace& place : state.uniform) {
+    if (MayVary(state, place.condition)) ReportDivergent(state, place.span, place.is_sync);
   }
 }
 
@@ -447,6 +477,7 @@ void CheckBody(FunctionState& state) {
   CheckBlock(state, *state.fn.item->body);
   CheckUniform(state);
   SettleDynamic(state);
+  SettleGroups(state);
   if (state.kind() == FunctionKind::Kernel) CheckBesideStages(state, *state.fn.item->body);
   if (state.kind() == FunctionKind::Fn) {
     CheckEndsUsed(state);
@@ -458,8 +489,23 @@ void CheckBody(FunctionState& state) {
 void RecordInfluence(FunctionState& state, const Entity* variable, const Expr* value) {
   if (state.kind() != FunctionKind::Kernel) return;
   if (state.divergent > 0 || DependsOnCore(state, value)) state.core_dependent.insert(variable);
+  if (state.divergent > 0 || MayVary(state, value)) state.varying.insert(variable);
   state.influences.push_back({variable, value});
   for (const Expr* condition : state.conditions) state.influences.push_back({variable, condition});
+}
+
+bool MayVary(FunctionState& state, const Expr* expr) {
+  if (DependsOnCore(state, expr)) return true;
+  return AnyOf(expr, [&](const Expr* inner) {
+    auto info = state.fn.exprs.find(inner);
+    if (info == state.fn.exprs.end()) return false;
+    if (state.varying.contains(info->second.entity)) return true;
+    const IndexInfo* index = info->second.index;
+    if (index == nullptr || state.kind() != FunctionKind::Kernel) return false;
+    bool is_input = index->base->kind == EntityKind::TensorParam &&
+                    state.fn.params[index->base->param].direction == syntax::Direction::In;
+    return !is_input;
+  });
 }
 
 bool DependsOnCore(FunctionState& state, const Expr* expr) {

@@ -16,8 +16,15 @@ bool DependsOnCore(FunctionState& state, const syntax::Expr* expr);
 /// Notes that the value of a variable comes from `value`, and from the conditions around.
 void RecordInfluence(FunctionState& state, const Entity* variable, const syntax::Expr* value);
 
-/// Reports a `spmd for` that not all cores may come to.
-void ReportDivergent(FunctionState& state, Span head);
+/// Whether cores may find different values: DependsOnCore, or a load from what other cores may write.
+bool MayVary(FunctionState& state, const syntax::Expr* expr);
+
+/// Reports a `spmd for` or `sync` that not all cores may come to.
+void ReportDivergent(FunctionState& state, Span head, bool is_sync);
+
+/// Reports a place that not all cores may come to: at once, or when the variables of the conditions around are known. False:
+/// it has been.
+bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync);
 
 // The kinds that have files of their own.
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);

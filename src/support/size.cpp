@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "support/check.h"
 
 namespace kdl {
@@ -24,6 +26,8 @@ int64_t Fold(SizeKind kind, int64_t a, int64_t b) {
       return FloorDivide(a, b);
     case SizeKind::Mod:
       return FloorModulo(a, b);
+    case SizeKind::Min:
+      return std::min(a, b);
     default:
       KDL_UNREACHABLE("not a binary size");
   }
@@ -63,6 +67,8 @@ int64_t FloorModulo(int64_t a, int64_t b) {
 std::string ToString(Size size) {
   if (size->kind == SizeKind::Constant) return fmt::format("{}", size->value);
   if (size->kind == SizeKind::Symbol) return size->symbol.str();
+  if (size->kind == SizeKind::Min)
+    return fmt::format("min({}, {})", ToString(size->lhs), ToString(size->rhs));
   return fmt::format("({}{}{})", ToString(size->lhs), OperatorText(size->kind),
                      ToString(size->rhs));
 }
@@ -135,6 +141,8 @@ std::optional<int64_t> EvaluateChecked(Size size,
       return __builtin_sub_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
     case SizeKind::Mul:
       return __builtin_mul_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Min:
+      return std::min(*lhs, *rhs);
     default:
       if (*rhs == 0 || (*rhs == -1 && *lhs == INT64_MIN)) return std::nullopt;
       return Fold(size->kind, *lhs, *rhs);

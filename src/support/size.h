@@ -12,7 +12,7 @@
 
 namespace kdl {
 
-enum class SizeKind : uint8_t { Constant, Symbol, Add, Sub, Mul, FloorDiv, Mod };
+enum class SizeKind : uint8_t { Constant, Symbol, Add, Sub, Mul, FloorDiv, Mod, Min };
 
 /// A size as an expression over size names and generic constants: `M`, `64`, `H + 2*P`. Interned: equal means same pointer.
 struct SizeNode {

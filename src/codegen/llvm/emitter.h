@@ -130,6 +130,7 @@ struct EmitRow {
 std::vector<EmitRow> ArithmeticRows();
 std::vector<EmitRow> CastRows();
 std::vector<EmitRow> MemoryRows();
+std::vector<EmitRow> AtomicRows();
 std::vector<EmitRow> VectorRows();
 std::vector<EmitRow> ControlRows();
 std::vector<EmitRow> PipeRows();
@@ -179,6 +180,9 @@ llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value*
 // memory.cpp
 /// Ends the lives of the buffers on the stack that the block has made.
 void EndBuffers(Emitter& emitter, const ir::Block* block);
+/// Where the element of an access lies, which is inside of the tensor.
+llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
+                           std::span<ir::Value* const> index);
 /// A size of an access as an i64 over the dims.
 llvm::Value* EmitSize(Emitter& emitter, Size size);
 

@@ -218,6 +218,12 @@ void EmitBufferStore(Emitter& emitter, ir::Op* op) {
 
 }  // namespace
 
+llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
+                           std::span<ir::Value* const> index) {
+  return ElementAddress(
+      emitter, {emitter.memories.at(tensor), tensor->type(), AccessIndex(emitter, op, index)});
+}
+
 void EndBuffers(Emitter& emitter, const ir::Block* block) {
   for (const ir::Op* op : *block) {
     if (op->kind() != ir::OpKind::BufferNew) continue;
@@ -241,6 +247,8 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Add) return builder.CreateAdd(lhs, rhs);
   if (size->kind == SizeKind::Sub) return builder.CreateSub(lhs, rhs);
   if (size->kind == SizeKind::Mul) return builder.CreateMul(lhs, rhs);
+  if (size->kind == SizeKind::Min)
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
   KDL_CHECK(IsConstant(size->rhs) && size->rhs->value > 0, "an access divides by {}",
             ToString(size->rhs));
   return size->kind == SizeKind::FloorDiv ? EmitFloorDivide(emitter, lhs, rhs, true)

@@ -23,7 +23,8 @@ AxisList PointAxes(const Op* op) {
 bool IsPointwise(const Op* op) {
   KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before nests are formed");
   bool maps = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota;
-  bool accesses = op->kind() == OpKind::Load || op->kind() == OpKind::Store;
+  bool accesses =
+      op->kind() == OpKind::Load || op->kind() == OpKind::Store || op->kind() == OpKind::Update;
   return (maps || accesses) && !PointAxes(op).empty();
 }
 

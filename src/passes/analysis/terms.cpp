@@ -173,6 +173,8 @@ Poly Terms::OfSize(Size size) {
       Poly b = OfSize(size->rhs);
       return a - b * OfQuotient(a, b, 0);
     }
+    case SizeKind::Min:
+      return OfExtreme(AtomKind::Min, OfSize(size->lhs), OfSize(size->rhs), 0);
     case SizeKind::Symbol:
       break;
   }

@@ -131,6 +131,51 @@ void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
       [] { return Values{}; });
 }
 
+namespace {
+
+/// `element how value`; a narrow float in f32, then rounded.
+Value* Updated(Expander& e, ir::UpdateKind how, Value* element, Value* value) {
+  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
+                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
+  if (how == ir::UpdateKind::Set) return value;
+  Scalar scalar = value->type()->scalar;
+  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+  Value* result =
+      e.b.Binary(kOps[static_cast<size_t>(how)], e.b.Cast(element, wide), e.b.Cast(value, wide));
+  return e.b.Cast(result, scalar);
+}
+
+void PlainUpdate(Expander& e, const ElementAccess& access, Value* value) {
+  CheckAll(e, access);
+  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
+  auto how = access.op->attr<AttrKey::How>();
+  if (access.op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch) {
+    attrs.push_back(ir::MakeAttr<AttrKey::How>(how));
+    attrs.push_back(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
+    e.b.Create(OpKind::Update, {{value}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
+    return;
+  }
+  Value* element = e.b.Create(OpKind::Load, {{access.tensor}, access.index, {}, {}},
+                              {e.ScalarType(value->type()->scalar)}, attrs)
+                       ->result();
+  e.b.Create(OpKind::Store, {{Updated(e, how, element, value)}, {access.tensor}, access.index, {}},
+             {}, std::move(attrs));
+}
+
+}  // namespace
+
+void ExpandUpdate(Expander& e, const ElementAccess& narrow, Value* value) {
+  ElementAccess access = Widened(e, narrow);
+  if (!access.mask) return PlainUpdate(e, access, value);
+  MakeIf(
+      e, access.mask, {},
+      [&]() -> Values {
+        PlainUpdate(e, access, value);
+        return {};
+      },
+      [] { return Values{}; });
+}
+
 void ExpandPrefetch(Expander& e, const ElementAccess& narrow, ir::IntentKind intent) {
   ElementAccess access = Widened(e, narrow);
   e.b.Create(OpKind::Prefetch, {{access.tensor}, access.index}, {},

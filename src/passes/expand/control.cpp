@@ -213,6 +213,10 @@ void ExpandScalarOp(Expander& e, Op* op) {
     ElementAccess access{op,      e.Scalar(store->tensor()),        ScalarsOf(e, store->index()),
                          nullptr, OptionalScalar(e, store->mask()), {}};
     ExpandStore(e, access, e.Scalar(store->value()));
+  } else if (auto update = ir::DynAs<ir::UpdateOp>(op)) {
+    ElementAccess access{op,      e.Scalar(update->tensor()),        ScalarsOf(e, update->index()),
+                         nullptr, OptionalScalar(e, update->mask()), {}};
+    ExpandUpdate(e, access, e.Scalar(update->value()));
   } else {
     ir::Clone(op, e.b, e.scalars);
   }

@@ -173,6 +173,7 @@ struct ElementAccess {
 };
 ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
 void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
+void ExpandUpdate(Expander& e, const ElementAccess& access, ir::Value* value);
 /// A hint that the element is touched soon; it may lie outside.
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
 /// How many elements stand before the next one at which a piece of the access would be aligned.

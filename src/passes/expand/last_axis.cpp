@@ -34,8 +34,8 @@ LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params(
 }
 
 bool LastAxis::IsInvariant(const Op* op) const {
-  return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Yield &&
-         IsUniform(op->result());
+  return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update &&
+         op->kind() != OpKind::Yield && IsUniform(op->result());
 }
 
 void LastAxis::Study(const Op* op) {
@@ -44,6 +44,8 @@ void LastAxis::Study(const Op* op) {
   if (op->kind() == OpKind::Element) {
     const auto& axes = op->operand(0)->type()->axes;
     varies = std::find(axes.begin(), axes.end(), axis_) != axes.end();
+  } else if (op->kind() == OpKind::Update) {
+    scattered_ = true;
   } else if (op->HasAttr(AttrKey::Edge)) {
     StudyAccess(op);
   } else if (varies && MayTrap(op)) {

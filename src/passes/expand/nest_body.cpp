@@ -132,6 +132,13 @@ void NestBody::ExpandLoadOp(Op* op) {
   map_[op->result()] = ExpandLoad(e_, access, op->result()->type()->scalar);
 }
 
+void NestBody::ExpandUpdateOp(Op* op) {
+  ir::UpdateOp update(op);
+  ElementAccess access = AccessOf(op, {});
+  access.mask = Optional(update.mask());
+  ExpandUpdate(e_, access, Lane(update.value()));
+}
+
 void NestBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
   ElementAccess access = AccessOf(op, piece_);
@@ -201,6 +208,8 @@ void NestBody::ExpandOp(Op* op) {
     ExpandLoadOp(op);
   } else if (op->kind() == OpKind::Store) {
     ExpandStoreOp(op);
+  } else if (op->kind() == OpKind::Update) {
+    ExpandUpdateOp(op);
   } else {
     map_[op->result()] = ExpandElementwise(op);
   }

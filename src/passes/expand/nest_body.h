@@ -84,6 +84,7 @@ class NestBody {
   void Prefetch(const ElementAccess& access);
   void ExpandLoadOp(ir::Op* op);
   void ExpandStoreOp(ir::Op* op);
+  void ExpandUpdateOp(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);
   void ExpandOp(ir::Op* op);
 

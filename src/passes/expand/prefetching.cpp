@@ -36,7 +36,7 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
     : nest_(nest), transposes_(transposes) {
   std::vector<const Op*> loads;
   for (const Op* op : *nest->region()) {
-    if (!op->HasAttr(AttrKey::Edge)) continue;
+    if (!op->HasAttr(AttrKey::Edge) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
     for (const Op* load : loads) {
       if (!SameElement(load, op)) continue;

@@ -1,0 +1,118 @@
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/attr.h"
+#include "ir/op.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// Updates of elements that other cores update too. Their order is left open, so each is relaxed: one instruction where the
+// processor's memory has the operation, a compare-and-exchange loop where it does not.
+
+namespace kdl::codegen {
+
+namespace {
+
+using Rmw = llvm::AtomicRMWInst::BinOp;
+
+/// How an update reads for signed integers, for unsigned ones and bools, and for floats.
+struct UpdateRow {
+  Rmw of_signed = Rmw::BAD_BINOP;
+  Rmw of_unsigned = Rmw::BAD_BINOP;
+  llvm::Intrinsic::ID of_float = llvm::Intrinsic::not_intrinsic;
+};
+constexpr std::array<UpdateRow, 7> kUpdates = {{
+    {Rmw::Xchg, Rmw::Xchg},  // set: a store
+    {Rmw::Add, Rmw::Add},
+    {Rmw::Max, Rmw::UMax, llvm::Intrinsic::maximum},
+    {Rmw::Min, Rmw::UMin, llvm::Intrinsic::minimum},
+    {Rmw::And, Rmw::And},
+    {Rmw::Or, Rmw::Or},
+    {Rmw::Xor, Rmw::Xor},
+}};
+
+struct Element {
+  llvm::Value* address;
+  Scalar scalar;
+  llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(Bytes(scalar))); }
+};
+
+llvm::Value* AsBits(Emitter& emitter, llvm::Value* value, Scalar scalar) {
+  auto& builder = emitter.builder;
+  llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(8 * Bytes(scalar)));
+  return scalar == Scalar::Bool ? builder.CreateZExt(value, bits)
+                                : builder.CreateBitCast(value, bits);
+}
+
+/// A plain store of the whole element, which LLVM may not split.
+void EmitSet(Emitter& emitter, const Element& element, llvm::Value* value) {
+  auto* store = emitter.builder.CreateAlignedStore(AsBits(emitter, value, element.scalar),
+                                                   element.address, element.align());
+  store->setAtomic(llvm::AtomicOrdering::Monotonic);
+}
+
+void EmitInteger(Emitter& emitter, const Element& element, ir::UpdateKind how, llvm::Value* value) {
+  const UpdateRow& row = kUpdates[static_cast<size_t>(how)];
+  Rmw operation = IsSigned(element.scalar) ? row.of_signed : row.of_unsigned;
+  emitter.builder.CreateAtomicRMW(operation, element.address,
+                                  AsBits(emitter, value, element.scalar), element.align(),
+                                  llvm::AtomicOrdering::Monotonic);
+}
+
+/// What the element becomes, as bits.
+llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
+                          llvm::Value* value) {
+  auto& builder = emitter.builder;
+  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+  old = builder.CreateBitCast(old, RegisterType(emitter.context(), scalar));
+  old = EmitCast(emitter, old, scalar, wide);
+  value = EmitCast(emitter, value, scalar, wide);
+  auto intrinsic = kUpdates[static_cast<size_t>(how)].of_float;
+  llvm::Value* updated = how == ir::UpdateKind::Add
+                             ? builder.CreateFAdd(old, value)
+                             : builder.CreateBinaryIntrinsic(intrinsic, old, value);
+  return AsBits(emitter, EmitCast(emitter, updated, wide, scalar), scalar);
+}
+
+void EmitFloat(Emitter& emitter, const Element& element, ir::UpdateKind how, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  auto order = llvm::AtomicOrdering::Monotonic;
+  llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(8 * Bytes(element.scalar)));
+  auto* first = builder.CreateAlignedLoad(bits, element.address, element.align());
+  first->setAtomic(order);
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  auto* retry = llvm::BasicBlock::Create(emitter.context(), "update", emitter.function);
+  auto* done = llvm::BasicBlock::Create(emitter.context(), "updated", emitter.function);
+  builder.CreateBr(retry);
+  builder.SetInsertPoint(retry);
+  llvm::PHINode* old = builder.CreatePHI(bits, 2, "old");
+  old->addIncoming(first, before);
+  llvm::Value* updated = UpdatedFloat(emitter, element.scalar, how, old, value);
+  llvm::Value* exchanged =
+      builder.CreateAtomicCmpXchg(element.address, old, updated, element.align(), order, order);
+  old->addIncoming(builder.CreateExtractValue(exchanged, 0), builder.GetInsertBlock());
+  builder.CreateCondBr(builder.CreateExtractValue(exchanged, 1), done, retry);
+  builder.SetInsertPoint(done);
+}
+
+void EmitUpdate(Emitter& emitter, ir::Op* op) {
+  ir::UpdateOp update(op);
+  KDL_CHECK(op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch,
+            "updates of other scopes become loads and stores");
+  Element element{AccessAddress(emitter, op, update.tensor(), update.index()),
+                  update.tensor()->type()->scalar};
+  llvm::Value* value = emitter.Get(update.value());
+  auto how = op->attr<ir::AttrKey::How>();
+  if (how == ir::UpdateKind::Set) return EmitSet(emitter, element, value);
+  return IsFloat(element.scalar) ? EmitFloat(emitter, element, how, value)
+                                 : EmitInteger(emitter, element, how, value);
+}
+
+}  // namespace
+
+std::vector<EmitRow> AtomicRows() { return {{ir::OpKind::Update, EmitUpdate}}; }
+
+}  // namespace kdl::codegen

@@ -1,0 +1,112 @@
+#include "interp/launch_state.h"
+
+#include "interp/elements.h"
+#include "interp/handlers.h"
+#include "interp/run.h"
+#include "ir/eval.h"
+#include "support/check.h"
+
+// Barriers, and what the cores of a launch have in common.
+
+namespace kdl::interp {
+
+namespace {
+
+constexpr std::byte kUnspecified{0xA5};
+
+ir::OpKind OpOf(ir::UpdateKind how) {
+  using ir::OpKind;
+  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
+                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
+  return kOps[static_cast<size_t>(how)];
+}
+
+uint64_t IdentityOf(ir::UpdateKind how, Scalar acc) {
+  using ir::FoldKind;
+  FoldKind fold = how == ir::UpdateKind::Add   ? FoldKind::Sum
+                  : how == ir::UpdateKind::Max ? FoldKind::Max
+                                               : FoldKind::Min;
+  return ir::FoldIdentity(fold, acc);
+}
+
+/// Elements from the first to behind the last.
+size_t SpanOf(const TensorValue& tensor) {
+  size_t span = 1;
+  for (size_t d = 0; d < tensor.sizes.size(); ++d)
+    span += static_cast<size_t>(tensor.sizes[d] - 1) * static_cast<size_t>(tensor.strides[d]);
+  return span;
+}
+
+}  // namespace
+
+UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element) {
+  UpdatePlan plan{element, IsNarrowFloat(element) ? Scalar::F32 : element, nullptr};
+  if (how != ir::UpdateKind::Set) plan.eval = ir::FindEval(OpOf(how), plan.acc, plan.acc);
+  return plan;
+}
+
+uint64_t UpdatePlan::Apply(uint64_t element_bits, Scalar value_scalar, uint64_t value) const {
+  if (!eval) return value;
+  uint64_t operands[] = {ir::EvaluateCast(element, acc, element_bits),
+                         ir::EvaluateCast(value_scalar, acc, value)};
+  bool division_by_zero = false;
+  return ir::EvaluateCast(acc, element, eval(operands, &division_by_zero));
+}
+
+std::byte* LaunchState::MemoryOf(const ir::Op* tensor, size_t bytes) {
+  auto [known, is_new] = memories_.try_emplace(tensor);
+  if (is_new) known->second.assign(bytes, kUnspecified);
+  return known->second.data();
+}
+
+void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run,
+                              int64_t group, uint64_t offset, uint64_t value) {
+  Parts& parts = parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}}).first->second;
+  Scalar acc = PlanUpdate(how, tensor.scalar).acc;
+  std::vector<uint64_t>& part = parts.of_group[group];
+  if (part.empty()) part.assign(SpanOf(tensor), IdentityOf(how, acc));
+  part[offset] = PlanUpdate(how, acc).Apply(part[offset], acc, value);
+}
+
+void LaunchState::FoldGroups() {
+  for (const auto& [key, parts] : parts_) {
+    const TensorValue& tensor = parts.tensor;
+    UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);
+    // A group that has left nothing counts as the identity, so that no element depends on which groups touch it.
+    uint64_t identity = IdentityOf(parts.how, plan.acc);
+    for (PointWalk walk(tensor.sizes, {tensor.strides}); !walk.done(); walk.Next()) {
+      auto offset = static_cast<size_t>(walk.offset(0));
+      std::byte* element = tensor.data + offset * static_cast<size_t>(Bytes(tensor.scalar));
+      uint64_t bits =
+          ir::EvaluateCast(tensor.scalar, plan.acc, ReadElement(element, tensor.scalar));
+      bits = plan.Apply(bits, plan.acc, identity);
+      for (const auto& [group, part] : parts.of_group)
+        bits = plan.Apply(bits, plan.acc, part[offset]);
+      WriteElement(element, tensor.scalar, ir::EvaluateCast(plan.acc, tensor.scalar, bits));
+    }
+  }
+  parts_.clear();
+}
+
+void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction) {
+  KDL_CHECK(core.facts.launch, "a tensor of a launch outside of one");
+  auto stop = [&](std::string why) {
+    core.Stop({KDL_TRAP_SIZES, instruction.op, -1, 0, 0, std::move(why)});
+  };
+  if (instruction.faulty) return stop(NoValueText(instruction.faulty));
+  ir::Type type = instruction.op->result()->type();
+  auto bytes = static_cast<int64_t>(Bytes(type->scalar));
+  for (int64_t size : instruction.numbers) {
+    if (size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes)) continue;
+    Name name = instruction.op->attr<ir::AttrKey::Name>();
+    return stop(fmt::format("tensor '{}' would have 2^63 bytes or more", name.text()));
+  }
+  here.tensor(instruction.results[0]) = {
+      core.facts.launch->MemoryOf(instruction.op, static_cast<size_t>(bytes)), type->scalar,
+      instruction.numbers, RowMajorStrides(instruction.numbers), TensorId()};
+}
+
+/// The launch goes on with the core when all are here.
+void RunSync(Core& core, Activation&, const Instruction&) { core.state = MachineState::AtBarrier; }
+
+}  // namespace kdl::interp

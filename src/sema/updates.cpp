@@ -1,0 +1,99 @@
+#include "sema/updates.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::AssignMode;
+using syntax::AssignStmt;
+
+std::string_view Word(const AssignStmt& assign) {
+  return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
+}
+
+/// A `reduce` belongs to the blocks of the `spmd for` around it.
+bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
+  if (state.stages.current != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::StagedReduce, assign.span);
+    return false;
+  }
+  if (state.spmd_loop != nullptr) return true;
+  state.diagnostics.Report(diag::ReduceOutside, assign.span)
+      .Help("put it inside `spmd for`, whose blocks it folds over, or write `atomic`");
+  return false;
+}
+
+/// The groups of one loop fold a tensor in one way.
+void NoteReduced(FunctionState& state, const AssignStmt& assign) {
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (tensor == nullptr) return;
+  state.fn.stmts[state.spmd_loop].is_grouped = true;
+  auto [known, is_new] = state.reduced[state.spmd_loop].try_emplace(tensor, &assign);
+  if (is_new || known->second->op == assign.op) return;
+  state.diagnostics
+      .Report(diag::ReduceOperators, assign.span, tensor->name.text(), Spelling(assign.op),
+              Spelling(known->second->op))
+      .Note(known->second->span, "it is reduced here too")
+      .Help("give each operator a loop of its own");
+}
+
+}  // namespace
+
+bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
+  if (state.kind() != syntax::FunctionKind::Kernel) {
+    bool fn = state.kind() == syntax::FunctionKind::Fn;
+    state.diagnostics.Report(
+        diag::Misplaced, assign.span,
+        assign.mode == AssignMode::Atomic ? "an atomic store" : "a reduce statement",
+        fn ? "a fn" : "a program");
+    return false;
+  }
+  if (assign.target->kind != syntax::ExprKind::Index) {
+    state.diagnostics.Report(diag::UpdateTarget, assign.target->span, Word(assign),
+                             Quote(state, assign.target));
+    return false;
+  }
+  if (assign.mode == AssignMode::Atomic) return true;
+  if (!IsInBlocks(state, assign)) return false;
+  NoteReduced(state, assign);
+  ReportUnsupported(state.diagnostics, Feature::ReduceStatement, assign.span);
+  return false;
+}
+
+void CheckUpdateCondition(FunctionState& state, const AssignStmt& assign, const Type& target) {
+  if (assign.condition == nullptr) return;
+  Type type = CheckCondition(state, assign.condition, "the condition of a store", false);
+  if (type.is_error() || target.is_error() || assign.mode == AssignMode::Atomic) return;
+  std::vector<const Entity*> missing = Missing(type.ranges, target.ranges);
+  if (missing.empty()) return;
+  state.diagnostics.Report(diag::StoreLacksDimension, assign.condition->span, RangesText(missing),
+                           Quote(state, assign.target));
+}
+
+void SettleGroups(FunctionState& state) {
+  auto domain_of = [&](const syntax::Stmt* loop) -> const Entity* {
+    const StmtInfo& info = state.fn.stmts[loop];
+    return info.entities.empty() ? nullptr : info.entities[0]->of;
+  };
+  for (const auto& [loop, tensors] : state.reduced) {
+    const Entity* domain = domain_of(loop);
+    for (auto& [other, info] : state.fn.stmts) {
+      bool alike = domain != nullptr && !info.entities.empty() && info.entities[0]->of == domain &&
+                   info.entities[0]->in_spmd;
+      if (alike) info.is_grouped = true;
+    }
+  }
+}
+
+}  // namespace kdl::sema
