@@ -105,7 +105,10 @@ PipelineEnd CompileToIr(Compilation& c) {
 
 PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
-  return passes::RunPipeline(passes::kModulePipeline, context, PassOptionsOf(c));
+  bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
+  std::span<const passes::PassKind> pipeline = passes::kModulePipeline;
+  if (is_text) pipeline = passes::kTextPipeline;
+  return passes::RunPipeline(pipeline, context, PassOptionsOf(c));
 }
 
 int Finish(const Compilation& c) {

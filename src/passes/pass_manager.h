@@ -74,9 +74,17 @@ constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
 
 /// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
 inline constexpr std::array kModulePipeline = {
-    PassKind::Instantiate,  PassKind::InlineTileFunctions, PassKind::FixOrders,
-    PassKind::CheckBounds,  PassKind::CheckPipes,          PassKind::ResolveDevices,
-    PassKind::OrderLaunches};
+    PassKind::Instantiate,    PassKind::InlineTileFunctions, PassKind::FixOrders,
+    PassKind::CheckBounds,    PassKind::CheckDisjoint,       PassKind::CheckPipes,
+    PassKind::ResolveDevices, PassKind::OrderLaunches};
+/// For KIR that is read as text: its author answers for what `spmd for` and directions promise of a source.
+inline constexpr auto kTextPipeline = [] {
+  constexpr auto is_kept = [](PassKind kind) { return kind != PassKind::CheckDisjoint; };
+  constexpr auto kept = std::count_if(kModulePipeline.begin(), kModulePipeline.end(), is_kept);
+  std::array<PassKind, kept> passes{};
+  std::copy_if(kModulePipeline.begin(), kModulePipeline.end(), passes.begin(), is_kept);
+  return passes;
+}();
 constexpr uint32_t kAfterModulePipeline = kConstantsBound | kOrdersFixed | kBoundsChecked |
                                           kPipesChecked | kDevicesResolved | kLaunchesOrdered;
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
@@ -97,6 +105,7 @@ inline constexpr auto kLoweringPipeline = [] {
 /// The programs, once the pipes of all targets are decided.
 inline constexpr std::array kProgramPipeline = {PassKind::ScalePipeBuffers};
 static_assert(OrderHolds(kModulePipeline, 0));
+static_assert(OrderHolds(kTextPipeline, 0));
 static_assert(OrderHolds(kVariantPipeline, kAfterModulePipeline));
 static_assert(OrderHolds(kLoweringPipeline, kAfterModulePipeline | kTilesSelected));
 static_assert(OrderHolds(kProgramPipeline, kAfterModulePipeline | kPipesDecided));

@@ -45,7 +45,8 @@ bool Prover::NotZero(const Poly& poly) {
   Poly applied = Apply(poly);
   int64_t divisor = 0;
   for (const auto& [monomial, coefficient] : applied.terms()) {
-    if (!monomial.empty()) divisor = std::gcd(divisor, coefficient);
+    if (!monomial.empty() && coefficient != INT64_MIN) divisor = std::gcd(divisor, coefficient);
+    if (coefficient == INT64_MIN) return false;
   }
   if (applied.exact() && divisor > 1 && applied.constant() % divisor != 0) return true;
   return NonNegative(poly - 1) || NonNegative(Poly(-1) * poly - 1);
@@ -118,7 +119,7 @@ bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& b
 bool Prover::TryFacts(const Poly& poly, int facts_left) {
   if (facts_left == 0) return false;
   for (const auto& [monomial, coefficient] : poly.terms()) {
-    if (coefficient >= 0) continue;
+    if (coefficient >= 0 || coefficient == INT64_MIN) continue;
     for (const Poly& fact : facts_) {
       for (const auto& [part, factor] : fact.terms()) {
         if (factor >= 0 || coefficient % factor != 0) continue;

@@ -139,7 +139,9 @@ bool Terms::IsInside(const Value* value, Run run) const {
 }
 
 Run Terms::RunOf(const Value* value, Run run) const {
-  return {IsInside(value, run) ? run.number : 0, run.within};
+  bool varies =
+      run.points ? ir::IsTile(value->type()) && !value->type()->axes.empty() : IsInside(value, run);
+  return {varies ? run.number : 0, run.within, run.points};
 }
 
 bool Terms::IsNonNegative(const Poly& poly) const {
@@ -196,9 +198,8 @@ Poly Terms::OfSize(Size size) {
 
 AtomId Terms::StartOf(const Value* blk, Run run) {
   run = RunOf(blk, run);
-  blk = Canonical(blk);
   LoopBounds bounds = *LoopBoundsOf(blk);
-  AtomFacts facts{AtomKind::Start, {}, blk, run.number};
+  AtomFacts facts{AtomKind::Start, {}, Canonical(blk), run.number};
   facts.lower.push_back({1, OfValue(bounds.lo, run)});
   facts.upper.push_back({1, OfValue(bounds.hi, run) - 1});
   return Intern(std::move(facts));
@@ -206,9 +207,8 @@ AtomId Terms::StartOf(const Value* blk, Run run) {
 
 AtomId Terms::CountOf(const Value* blk, Run run) {
   run = RunOf(blk, run);
-  blk = Canonical(blk);
   Poly start = Poly::Atom(StartOf(blk, run));
-  AtomFacts facts{AtomKind::Count, {}, blk, run.number};
+  AtomFacts facts{AtomKind::Count, {}, Canonical(blk), run.number};
   facts.lower.push_back({1, 1});
   facts.upper.push_back({1, OfSize(function_.axis(blk->type()->axes[0]).extent)});
   facts.upper.push_back({1, OfValue(LoopBoundsOf(blk)->hi, run) - start});
@@ -217,9 +217,8 @@ AtomId Terms::CountOf(const Value* blk, Run run) {
 
 AtomId Terms::NumberOf(const Value* blk, Run run) {
   run = RunOf(blk, run);
-  blk = Canonical(blk);
   Poly walked = Poly::Atom(StartOf(blk, run)) - OfValue(LoopBoundsOf(blk)->lo, run);
-  AtomFacts facts{AtomKind::Number, {}, blk, run.number};
+  AtomFacts facts{AtomKind::Number, {}, Canonical(blk), run.number};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, walked});
   auto extent = OfSize(function_.axis(blk->type()->axes[0]).extent).AsConstant();
@@ -231,9 +230,8 @@ AtomId Terms::NumberOf(const Value* blk, Run run) {
 }
 
 AtomId Terms::ElementOf(const Value* blk, Run run) {
-  run = RunOf(blk, run);
-  blk = Canonical(blk);
-  AtomFacts facts{AtomKind::Element, {}, blk, run.number};
+  int number = run.points ? run.number : RunOf(blk, run).number;
+  AtomFacts facts{AtomKind::Element, {}, Canonical(blk), number};
   if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
     Poly start = OfValue(made->start(), run);
     facts.lower.push_back({1, start});
@@ -250,8 +248,7 @@ AtomId Terms::ElementOf(const Value* blk, Run run) {
 
 AtomId Terms::ScalarOf(const Value* value, Run run) {
   run = RunOf(value, run);
-  value = Canonical(value);
-  AtomFacts facts{AtomKind::Scalar, {}, value, run.number};
+  AtomFacts facts{AtomKind::Scalar, {}, Canonical(value), run.number};
   if (auto range = TypeRange(value->type()->scalar)) {
     facts.lower.push_back({1, range->first});
     facts.upper.push_back({1, range->second});
@@ -267,7 +264,8 @@ AtomId Terms::CoreIdAtom(Run run) {
   AtomFacts count{AtomKind::CoreNum, {}};
   count.lower.push_back({1, 1});
   Poly core_num = Poly::Atom(Intern(std::move(count)));
-  AtomFacts facts{AtomKind::CoreId, {}, nullptr, run.within ? 0 : run.number};
+  int number = run.within || run.points ? 0 : run.number;
+  AtomFacts facts{AtomKind::CoreId, {}, nullptr, number};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, core_num - 1});
   return Intern(std::move(facts));

@@ -26,10 +26,11 @@ struct AccessView {
 std::optional<AccessView> AccessOf(ir::Op* op);
 
 /// Which run of some code is spoken of: what is made inside `within` (null: inside the function) has a value for each run,
-/// what is outside is the same in all.
+/// what is outside is the same in all. With `points` runs differ in the point that is looked at alone.
 struct Run {
   int number = 0;
   const ir::Op* within = nullptr;
+  bool points = false;
 };
 
 enum class AtomKind : uint8_t {
@@ -70,6 +71,8 @@ class Terms {
   Terms(const ir::Function& function, ir::TypeTable& types);
 
   const ir::Function& function() const { return function_; }
+  /// The binder that stands for this one too: walks over one named domain go alike.
+  const ir::Value* Canonical(const ir::Value* value) const;
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
   size_t atom_count() const { return atoms_.size(); }
 
@@ -102,7 +105,6 @@ class Terms {
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run);
   bool IsInside(const ir::Value* value, Run run) const;
   Run RunOf(const ir::Value* value, Run run) const;
-  const ir::Value* Canonical(const ir::Value* value) const;
   bool IsNonNegative(const Poly& poly) const;
   void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
   void AddLaunchFacts(std::vector<Poly>& facts);

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <set>
+
+#include "passes/analysis/enumeration.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::CompareKind;
+using ir::Op;
+
+constexpr size_t kMostTried = 24;
+constexpr int kMostDrawn = 400;
+
+bool Compare(CompareKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+    case CompareKind::Eq:
+      return a == b;
+    case CompareKind::Ne:
+      return a != b;
+    case CompareKind::Lt:
+      return a < b;
+    case CompareKind::Le:
+      return a <= b;
+    case CompareKind::Gt:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+/// What the launch requires holds; a size that an equation gives is set to that.
+bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
+  for (Op* op : *function.body) {
+    if (op->kind() != ir::OpKind::Require) continue;
+    Size left = op->attr<AttrKey::Left>();
+    Size right = op->attr<AttrKey::Right>();
+    CompareKind kind = op->attr<AttrKey::Compare>();
+    std::optional<int64_t> a = ValueOf(left, sizes);
+    std::optional<int64_t> b = ValueOf(right, sizes);
+    if (!a || !b) return false;
+    if (Compare(kind, *a, *b)) continue;
+    if (kind != CompareKind::Eq) return false;
+    if (left->kind == SizeKind::Symbol && sizes.contains(left->symbol) && *b >= 0) {
+      sizes[left->symbol] = *b;
+    } else if (right->kind == SizeKind::Symbol && sizes.contains(right->symbol) && *a >= 0) {
+      sizes[right->symbol] = *a;
+    } else {
+      return false;
+    }
+  }
+  return std::all_of(function.params.begin(), function.params.end(), [&](const ir::Param& param) {
+    return param.value->type()->kind != ir::TypeKind::Tensor || ShapeOf(param.value, sizes);
+  });
+}
+
+class Drawer {
+ public:
+  explicit Drawer(const ir::Function& function) : function_(function) {}
+
+  std::vector<Sizes> Run() {
+    for (int64_t all : {1, 2, 3, 5}) {
+      Sizes sizes = Constants();
+      for (Name dim : function_.dims) sizes[dim] = all;
+      Take(sizes);
+    }
+    Take(PastOneBlock());
+    for (int64_t all : {0, 7}) {
+      Sizes sizes = Constants();
+      for (Name dim : function_.dims) sizes[dim] = all;
+      Take(sizes);
+    }
+    for (int drawn = 0; drawn < kMostDrawn && found_.size() < kMostTried; ++drawn) {
+      Sizes sizes = Constants();
+      for (Name dim : function_.dims) {
+        int64_t more = BlockOf(dim);
+        sizes[dim] = Draw(4) == 0 && more > 1 ? more + 1 : Draw(10);
+      }
+      Take(sizes);
+    }
+    return found_;
+  }
+
+ private:
+  /// Open int generics: the least that may be chosen, and of what is free one that makes several blocks.
+  Sizes Constants() const {
+    Sizes sizes;
+    for (const ir::Generic& generic : function_.generics) {
+      const auto& from = generic.values.empty() ? generic.choices : generic.values;
+      sizes[generic.name] = from.empty() ? 2 : *std::min_element(from.begin(), from.end());
+    }
+    return sizes;
+  }
+
+  /// The extent of the blocks in which a size is walked.
+  int64_t BlockOf(Name dim) const {
+    int64_t most = 0;
+    for (const ir::Axis& axis : function_.axes) {
+      bool walks = axis.domain && axis.domain->kind == SizeKind::Symbol &&
+                   axis.domain->symbol == dim && axis.domain != axis.extent;
+      if (walks) most = std::max(most, ValueOf(axis.extent, Constants()).value_or(0));
+    }
+    return most;
+  }
+
+  Sizes PastOneBlock() const {
+    Sizes sizes = Constants();
+    for (Name dim : function_.dims) sizes[dim] = std::max<int64_t>(BlockOf(dim), 1) + 1;
+    return sizes;
+  }
+
+  int64_t Draw(int64_t below) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(below));
+  }
+
+  void Take(Sizes sizes) {
+    // equations may need one another
+    bool meets = MeetsLaunch(function_, sizes) && MeetsLaunch(function_, sizes);
+    if (meets && seen_.insert(sizes).second) found_.push_back(std::move(sizes));
+  }
+
+  const ir::Function& function_;
+  std::vector<Sizes> found_;
+  std::set<Sizes> seen_;
+  uint64_t state_ = 1;
+};
+
+}  // namespace
+
+std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
+  return EvaluateChecked(size, [&](Name name) -> std::optional<int64_t> {
+    auto found = sizes.find(name);
+    return found == sizes.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+std::vector<Sizes> SmallSizes(const ir::Function& function) { return Drawer(function).Run(); }
+
+}  // namespace kdl::passes

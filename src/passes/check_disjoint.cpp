@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "passes/analysis/collision.h"
+#include "passes/analysis/enumeration.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+
+// check-disjoint: what one block writes no other block touches, unless a `sync` lies between, or both are atomic; and a
+// store names no element twice. What cannot be proven is the user's mistake; where two blocks and an element are found,
+// the error shows them. Code outside `spmd for` counts as one block a core.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Effect;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr const char* kStoreHelp =
+    "index it by the ranges that `spmd for` deals, add up with `atomic` or `reduce`, or let what "
+    "one loop writes and "
+    "another one touches lie on both sides of a `sync;`";
+constexpr const char* kTwiceHelp =
+    "make the indices differ for all points of the ranges, reduce first, or store with `atomic`";
+
+/// An access with where it stands among walks and barriers.
+struct Site {
+  AccessView view;
+  const Op* walk;          ///< the `spmd for` around it; null: on each core
+  int phase;               ///< counts barriers
+  std::vector<int> turns;  ///< of the loops outside of walks: each is gone through twice
+  const Op* loop;          ///< the outermost of these; may be null
+};
+
+/// The accesses of a kernel in order.
+class SiteFinder {
+ public:
+  std::vector<Site> Find(const ir::Function& kernel) {
+    Visit(kernel.body, nullptr, true);
+    return std::move(sites_);
+  }
+
+ private:
+  void Visit(const ir::Block* block, const Op* walk, bool all_paths) {
+    for (Op* op : *block) {
+      if (op->info().has(ir::kSyncs) && all_paths) ++phase_;
+      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, turns_, loop_});
+      if (op->kind() == OpKind::Stage) ++phase_;  // joined by pipes alone, checked before
+      if (!walk && op->kind() != OpKind::Spmd && IsLoop(op)) {
+        VisitTwice(op, all_paths);
+        continue;
+      }
+      const Op* inner = op->kind() == OpKind::Spmd ? op : walk;
+      bool straight = op->kind() == OpKind::Stage;
+      for (const ir::Block* region : op->regions()) Visit(region, inner, all_paths && straight);
+    }
+  }
+
+  static bool IsLoop(const Op* op) {
+    return !op->regions().empty() && op->kind() != OpKind::If && op->kind() != OpKind::Stage;
+  }
+
+  /// What one turn leaves behind meets what the next one does.
+  void VisitTwice(const Op* loop, bool all_paths) {
+    const Op* outer = loop_;
+    if (!loop_) loop_ = loop;
+    for (int turn : {0, 1}) {
+      turns_.push_back(turn);
+      for (const ir::Block* region : loop->regions()) Visit(region, nullptr, all_paths);
+      turns_.pop_back();
+    }
+    loop_ = outer;
+  }
+
+  std::vector<Site> sites_;
+  std::vector<int> turns_;
+  const Op* loop_ = nullptr;
+  int phase_ = 0;
+};
+
+class DisjointChecker {
+ public:
+  DisjointChecker(PassContext& context, const ir::Function& kernel)
+      : context_(context), kernel_(kernel), terms_(kernel, context.module.types()) {}
+
+  void Run() {
+    std::vector<Site> sites = SiteFinder().Find(kernel_);
+    for (size_t i = 0; i < sites.size(); ++i) {
+      for (size_t j = i; j < sites.size(); ++j) CheckPair(sites[i], sites[j]);
+    }
+    for (const Site& site : sites) CheckTwice(site.view);
+  }
+
+ private:
+  static bool MayConflict(const Site& a, const Site& b) {
+    if (a.view.tensor != b.view.tensor || a.phase != b.phase) return false;
+    if (a.view.effect == Effect::Read && b.view.effect == Effect::Read) return false;
+    return a.view.effect != Effect::Accumulate || b.view.effect != Effect::Accumulate;
+  }
+
+  void CheckPair(const Site& a, const Site& b) {
+    if (!MayConflict(a, b)) return;
+    if (!checked_.insert({a.view.op, b.view.op, a.turns == b.turns}).second) return;
+    if (IsDisjoint(a, b)) return;
+    const Site& writes = b.view.effect == Effect::Read ? a : b;
+    const Site& other = b.view.effect == Effect::Read ? b : a;
+    if (!reported_.insert(writes.view.tensor).second) return;
+    if (!failed_) FindConflicts();
+    failed_ = true;
+    auto found = conflicts_.find(writes.view.tensor);
+    if (found != conflicts_.end()) return ReportConflict(found->second);
+    Diagnostic& report = context_.diagnostics.Report(
+        diag::NotDisjoint, SpanOf(writes.view.op), TextOf(writes.view.op),
+        a.walk || b.walk ? "blocks" : "cores", writes.view.tensor->name().text());
+    if (other.view.op != writes.view.op) report.Note(SpanOf(other.view.op), "the other access");
+    report.Help(HelpFor(a, b));
+  }
+
+  std::string HelpFor(const Site& a, const Site& b) const {
+    if (!a.walk && !b.walk)
+      return "put it inside `spmd for`, under `if core_id == 0`, or index it by `core_id`";
+    return kStoreHelp;
+  }
+
+  bool IsDisjoint(const Site& a, const Site& b) {
+    bool same_turn = a.turns == b.turns;
+    Touch first{a.view, {1, same_turn ? a.walk : a.loop}};
+    Touch second{b.view, {2, same_turn ? b.walk : b.loop}};
+    Collision collision(terms_, first, second);
+    if (!a.walk && !b.walk) return collision.OnlyWhereEqual({{}});
+    if (!a.walk || !b.walk || !GoAlike(*a.walk, *b.walk, same_turn)) return collision.Never();
+    std::vector<KeyPair> keys;
+    for (size_t i = 0; i < a.walk->region()->params().size(); ++i)
+      keys.push_back({a.walk->region()->param(i), b.walk->region()->param(i)});
+    return collision.OnlyWhereEqual(keys);
+  }
+
+  /// One core runs the same blocks of both.
+  static bool GoAlike(const Op& a, const Op& b, bool same_turn) {
+    if (&a == &b && same_turn) return true;
+    return a.HasAttr(AttrKey::Domain) && b.HasAttr(AttrKey::Domain) &&
+           a.attr<AttrKey::Domain>() == b.attr<AttrKey::Domain>() && a.operands() == b.operands();
+  }
+
+  /// Two points of one store must not be one element.
+  void CheckTwice(const AccessView& view) {
+    if (view.effect != Effect::Write || AxesOf(view).empty()) return;
+    if (!once_.insert(view.op).second || reported_.contains(view.tensor)) return;
+    Touch first{view, {1, nullptr, true}};
+    Touch second{view, {2, nullptr, true}};
+    if (Collision(terms_, first, second).OnlyAtOnePoint()) return;
+    if (!failed_) FindConflicts();
+    failed_ = true;
+    auto twice = twice_.find(view.op);
+    Span span = SpanOf(view.op);
+    if (twice == twice_.end()) {
+      context_.diagnostics.Report(diag::NotOnce, span, TextOf(view.op)).Help(kTwiceHelp);
+      return;
+    }
+    context_.diagnostics
+        .Report(diag::StoredTwice, span, TextOf(view.op), twice->second.element,
+                twice->second.first, twice->second.second)
+        .Help(kTwiceHelp);
+  }
+
+  struct Conflict {
+    const Op* op;
+    const Op* other;
+    std::string element;
+    std::string first;
+    std::string second;
+    bool reads;  ///< the other one
+    std::string sizes;
+  };
+
+  /// Small launches in which two blocks meet, or a store names an element twice.
+  void FindConflicts() {
+    for (const Sizes& sizes : SmallSizes(kernel_)) {
+      seen_.clear();
+      points_.clear();
+      Enumerate(terms_, sizes, [&](const Touched& touched) { Meet(touched, sizes); });
+    }
+  }
+
+  struct Seen {
+    BlockId block;
+    Op* op;
+    Effect effect;
+  };
+
+  void Meet(const Touched& touched, const Sizes& sizes) {
+    if (!touched.certain || !touched.element) return;
+    const AccessView& view = *touched.view;
+    std::string element = ElementText(view.tensor, *touched.element);
+    if (view.effect == Effect::Write) {
+      auto [point, fresh] = points_.try_emplace({touched.op_run, *touched.element}, touched.text);
+      if (!fresh && point->second != touched.text)
+        twice_.try_emplace(view.op, Conflict{view.op, nullptr, element, point->second, touched.text,
+                                             false, ToText(sizes, kernel_)});
+    }
+    auto& seen = seen_[{view.tensor, *touched.element, touched.phase}];
+    for (const Seen& before : seen) {
+      if (before.block == touched.block) continue;
+      if (before.effect == Effect::Read && view.effect == Effect::Read) continue;
+      if (before.effect == Effect::Accumulate && view.effect == Effect::Accumulate) continue;
+      bool second_writes = view.effect != Effect::Read;
+      conflicts_.try_emplace(
+          view.tensor,
+          Conflict{second_writes ? view.op : before.op, second_writes ? before.op : view.op,
+                   element, ToText(second_writes ? touched.block : before.block),
+                   ToText(second_writes ? before.block : touched.block),
+                   before.effect == Effect::Read || view.effect == Effect::Read,
+                   ToText(sizes, kernel_)});
+      return;
+    }
+    if (seen.size() < 4) seen.push_back({touched.block, view.op, view.effect});
+  }
+
+  void ReportConflict(const Conflict& conflict) {
+    std::string where = conflict.sizes.empty() ? "" : fmt::format(", for {}", conflict.sizes);
+    Diagnostic& report =
+        conflict.reads
+            ? context_.diagnostics.Report(diag::BlocksRace, SpanOf(conflict.op), conflict.first,
+                                          conflict.element, conflict.second, where)
+            : context_.diagnostics.Report(diag::BlocksOverlap, SpanOf(conflict.op), conflict.second,
+                                          conflict.first, conflict.element, where);
+    if (conflict.other != conflict.op) report.Note(SpanOf(conflict.other), "the other access");
+    report.Help(kStoreHelp);
+  }
+
+  Span SpanOf(const Op* op) const { return context_.SpanOf(op->loc()); }
+  static std::string_view TextOf(const Op* op) {
+    return op->HasAttr(AttrKey::Text) ? op->attr<AttrKey::Text>().text() : op->info().spelling;
+  }
+
+  PassContext& context_;
+  const ir::Function& kernel_;
+  Terms terms_;
+  std::set<std::tuple<const Op*, const Op*, bool>> checked_;
+  std::set<const Value*> reported_;
+  std::set<const Op*> once_;
+  bool failed_ = false;
+  std::map<const Value*, Conflict> conflicts_;
+  std::map<const Op*, Conflict> twice_;
+  std::map<std::tuple<const Value*, std::vector<int64_t>, int64_t>, std::vector<Seen>> seen_;
+  std::map<std::pair<int64_t, std::vector<int64_t>>, std::string> points_;
+};
+
+}  // namespace
+
+void RunCheckDisjoint(PassContext& context) {
+  for (const ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) DisjointChecker(context, *function).Run();
+  }
+}
+
+}  // namespace kdl::passes
