@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench
+# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench|fuzz
 # The one list of packages: samples/run.sh and tests/run.sh both read it. Asks for nothing, and does
 # nothing when all are there.
 set -eu
@@ -15,13 +15,16 @@ samples="$build python3 python3-numpy"
 tests="$samples doctest-dev libmpfr-dev clang-19 clang-format-19 g++-aarch64-linux-gnu qemu-user"
 # The libraries that the benchmark compares with, and the compiler whose time it compares with.
 bench="$samples libdnnl-dev libopenblas-dev clang-19"
+# libFuzzer and the sanitizers of the second compiler.
+fuzz="$tests libclang-rt-19-dev"
 
 case "${1:-}" in
   build) wanted=$build ;;
   samples) wanted=$samples ;;
   tests) wanted=$tests ;;
   bench) wanted=$bench ;;
-  *) echo "usage: $0 build|samples|tests|bench" >&2; exit 2 ;;
+  fuzz) wanted=$fuzz ;;
+  *) echo "usage: $0 build|samples|tests|bench|fuzz" >&2; exit 2 ;;
 esac
 
 missing=""

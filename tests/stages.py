@@ -118,6 +118,13 @@ def run_tests():
     return tests + [["python3", "tests/readme.py", str(p)] for p in readmes]
 
 
+def fuzzers(folder):
+    """Seconds of each: corpus and changed texts, then random kernels. tests/fuzz/run.sh --long does more."""
+    texts = ["10", "tests/golden", "samples", "tests/fuzz/corpus"]
+    return [[f"{folder}/bin/fuzz_source", *texts], [f"{folder}/bin/fuzz_kir", *texts],
+            ["python3", "tests/fuzz/programs.py", "--kernels", "60", "--out", f"{folder}/found"]]
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tests/run.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="without the sanitizer builds")
@@ -141,6 +148,7 @@ def main():
         stage(f"golden files ({preset})",
               [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]], env, total=total)
         stage(f"run tests ({preset})", run_tests(), env, total=total)
+        stage(f"fuzz ({preset})", fuzzers(folder), env, total=total)
     if not options.quick:
         if build("tsan", ["unit_runtime", "unit_conformance", "unit_reference"]):
             stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)

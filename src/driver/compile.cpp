@@ -99,8 +99,13 @@ PipelineEnd CompileToIr(Compilation& c) {
     return PipelineEnd::Failed;
   }
   c.files_read.push_back(path);
-  FileId file = c.sources.Add(path, std::move(*text));
-  return ending == ".kir" ? ReadIr(c, file) : CompileLanguage(c, file);
+  return CompileText(c, std::move(*text));
+}
+
+PipelineEnd CompileText(Compilation& c, std::string text) {
+  const std::string& path = c.options.files[0];
+  FileId file = c.sources.Add(path, std::move(text));
+  return path.ends_with(".kir") ? ReadIr(c, file) : CompileLanguage(c, file);
 }
 
 PipelineEnd RunModulePasses(Compilation& c) {

@@ -45,6 +45,9 @@ using passes::PipelineEnd;
 /// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or stopped earlier.
 PipelineEnd CompileToIr(Compilation& compilation);
 
+/// The same for a text, as if options.files[0] held it.
+PipelineEnd CompileText(Compilation& compilation, std::string text);
+
 /// The passes that no target decides: `module` is then what the interpreter runs, but for open tiles.
 PipelineEnd RunModulePasses(Compilation& compilation);
 

@@ -32,7 +32,9 @@ std::optional<AtomId> Poly::Greatest() const {
 void Poly::Add(const Monomial& monomial, int64_t coefficient) {
   if (coefficient == 0) return;
   int64_t& present = terms_[monomial];
-  if (__builtin_add_overflow(present, coefficient, &present)) exact_ = false;
+  // The smallest number counts as outside: it has no opposite.
+  if (__builtin_add_overflow(present, coefficient, &present) || present == INT64_MIN)
+    exact_ = false;
   if (present == 0) terms_.erase(monomial);
 }
 

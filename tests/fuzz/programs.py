@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Random kernels: the interpreter against compiled code, bit for bit, at each -O level, on host and debug devices.
+
+    tests/fuzz/programs.py --kernels 2000             # as many as one has time for, or --seconds 3600
+    tests/fuzz/programs.py --first 17 --kernels 1     # to see one again
+
+A kernel that fails is made smaller and written to --out. The closing lines say what the kernels held: constructs, types,
+ranks, and the KIR ops and edges of those that were compiled with a listing.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from kernels import Kernel  # noqa: E402
+from reduce import smaller  # noqa: E402
+
+LIMIT_S = 60
+LISTED = 8  # every so many kernels also print their KIR
+OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
+EDGE = re.compile(r"edge = (\w+)")
+
+
+def command(source, kernel, way):
+    named = {dim for tensor in kernel.tensors for dim in tensor.dims}
+    sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
+    values = [word for tensor, seed in zip([t for t in kernel.tensors if t.direction != "out"], range(99))
+              for word in ("--arg", f"{tensor.name}=random:{seed}")]
+    return ["kernelc", "run", str(source), "--check", *sizes, *values, *way]
+
+
+def outcome(arguments):
+    """('', output) where the compiled code gives what the interpreter gives, else what happened, in a few words."""
+    try:
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return f"over {LIMIT_S} s", ""
+    if done.returncode == 0 and "bit for bit" in done.stdout:
+        return "", done.stdout
+    if done.returncode not in (0, 1, 3):
+        return f"exit code {done.returncode}", done.stdout
+    found = re.search(r"\[(E\d{4})\]", done.stdout)
+    return found.group(1) if found else f"exit code {done.returncode}", done.stdout
+
+
+def ways(seed):
+    draw = random.Random(seed)
+    cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
+    target = draw.choice([[], [], [], ["--target", "debug"]])
+    return [[f"-O{level}", *cores, *target] for level in draw.sample([0, 1, 2, 3], 2)]
+
+
+def check(folder, seed, out):
+    kernel = Kernel(seed)
+    source = folder / f"k{seed}.kdl"
+    source.write_text(str(kernel.tree))
+    ops, edges = collections.Counter(), collections.Counter()
+    for way in ways(seed):
+        what, output = outcome(command(source, kernel, way))
+        if what:
+            report(folder, out, kernel, seed, way, what, output)
+            source.unlink()
+            return what, kernel.shows, ops, edges
+    if seed % LISTED == 0:
+        listing = subprocess.run(["kernelc", "build", str(source), "--emit", "obj", "-o", str(folder / f"o{seed}"),
+                                  "--print-after=check-bounds", "--print-after=form-nests", "--print-after=expand-tiles"],
+                                 capture_output=True, text=True, timeout=LIMIT_S).stdout
+        ops.update(OP.findall(listing))
+        edges.update(EDGE.findall(listing))
+    source.unlink()
+    return "", kernel.shows, ops, edges
+
+
+def report(folder, out, kernel, seed, way, what, output):
+    """The kernel as small as it gets, with the command that shows it."""
+    small = folder / f"small{seed}.kdl"
+
+    def fails(tree):
+        small.write_text(str(tree))
+        return outcome(command(small, kernel, way))[0] == what
+
+    before = str(kernel.tree)
+    if "over" not in what:
+        smaller(kernel.tree, fails)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"kernel{seed}.kdl"
+    line = " ".join(command(path, kernel, way))
+    path.write_text(f"// {what}\n// {line}\n{kernel.tree}")
+    (out / f"kernel{seed}.whole.kdl").write_text(before)
+    print(f"kernel {seed}: {what}\n  {line}\n{output[:1500]}", flush=True)
+
+
+def print_coverage(shows, ops, edges):
+    """What stands by type as a row a construct; then KIR's ops, with those that no listed kernel had."""
+    rows = collections.defaultdict(list)
+    for name, count in sorted(shows.items()):
+        stem, of, type_ = name.partition(" of ")
+        rows[stem if of else name.split(" ")[0] if name.startswith("cast") else name].append(
+            f"{type_} {count}" if of else f"{name[5:].replace(' to ', '>')} {count}" if name.startswith("cast") else str(count))
+    for name, counts in rows.items():
+        print(f"  {name:28} {', '.join(counts)}")
+    table = subprocess.run(["kernelc", "explain", "ops"], capture_output=True, text=True, check=True).stdout
+    known = [line.split()[0] for line in table.splitlines()[2:] if line.strip()]
+    print("KIR ops: " + ", ".join(f"{name} {ops[name]}" for name in known if ops[name]))
+    print("KIR ops that none had: " + ", ".join(name for name in known if not ops[name]))
+    print("edges: " + ", ".join(f"{name} {count}" for name, count in sorted(edges.items())))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernels", type=int, default=300)
+    parser.add_argument("--seconds", type=float, help="instead of a number of kernels")
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("found"), help="where failing kernels go")
+    parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
+    options = parser.parse_args()
+    results, shows, ops, edges = (collections.Counter() for _ in range(4))
+    end = time.monotonic() + options.seconds if options.seconds else None
+    jobs = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        seed, last = options.first, options.first + options.kernels
+        while (time.monotonic() < end) if end else seed < last:
+            batch = range(seed, seed + 64 if end else min(seed + 64, last))
+            for what, shown, some_ops, some_edges in pool.map(
+                    lambda s: check(pathlib.Path(folder), s, options.out), batch):
+                results[what] += 1
+                shows.update(shown)
+                ops.update(some_ops)
+                edges.update(some_edges)
+            seed = batch.stop
+    if options.coverage:
+        print_coverage(shows, ops, edges)
+    for what, count in results.items():
+        if what:
+            print(f"{what}: {count}")
+    print(f"{results['']} passed, {results.total() - results['']} failed")
+    return 0 if results.total() == results[""] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#include <string>
+
+#include "driver/compile.h"
+#include "ir/verifier.h"
+#include "target.h"
+
+// A text goes through the parser, semantic analysis, irgen and the passes that no target decides.
+namespace kdl::fuzz {
+
+const std::string_view kEnding = ".kdl";
+
+void Run(std::string_view text) {
+  driver::Options options;
+  options.files = {"fuzzed.kdl"};
+  driver::Compilation compilation(options);
+  if (driver::CompileText(compilation, std::string(text)) != driver::PipelineEnd::Done) return;
+  driver::RunModulePasses(compilation);
+}
+
+}  // namespace kdl::fuzz

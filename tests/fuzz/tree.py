@@ -1,0 +1,52 @@
+"""The tree of a drawn kernel: text with marked places, so that a failing one can be made smaller without parsing."""
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class Node:
+    """`parts` are texts and nodes. An expression has a type and the ranges that it may have; statements stand in lists."""
+    parts: list
+    kind: str = "text"  # text, expr, list
+    type: str = ""
+    ranges: frozenset = frozenset()
+    own: frozenset = frozenset()  # of an expression: those that it has itself, without its parts
+
+    def has(self):
+        """The ranges of the expression's value."""
+        return self.own.union(*(part.has() for part in self.parts if isinstance(part, Node)))
+
+    def __str__(self):
+        return "".join(str(part) for part in self.parts)
+
+    def walk(self):
+        yield self
+        for part in self.parts:
+            if isinstance(part, Node):
+                yield from part.walk()
+
+    def size(self):
+        return sum(1 for _ in self.walk())
+
+
+def expr(type_, ranges, *parts, own=()):
+    return Node(list(parts), "expr", type_, frozenset(ranges), frozenset(own))
+
+
+class Reduced(Node):
+    """An expression whose value lacks ranges that its parts have."""
+
+    def __init__(self, type_, ranges, parts, over):
+        super().__init__(list(parts), "expr", type_, frozenset(ranges))
+        self.over = frozenset(over)
+
+    def has(self):
+        return super().has() - self.over
+
+
+def statements(items):
+    return Node(list(items), "list")
+
+
+def text(*parts):
+    return Node(list(parts))
