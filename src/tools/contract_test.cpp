@@ -17,6 +17,7 @@
 #include "tools/draw_inputs.h"
 #include "tools/draw_shapes.h"
 #include "tools/loaded_kernel.h"
+#include "tools/mutants.h"
 
 namespace kdl::tools {
 
@@ -39,6 +40,8 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
+  bool empty = false;         ///< no shape was found, which is not `ok`
+  std::string accepted = {};  ///< wrong outputs that the contract does not tell from right ones
 };
 
 std::string CoresText(std::optional<int64_t> core_num) {
@@ -70,12 +73,14 @@ class KernelTest {
       bool special = i == 0 || i + 1 == shapes.size();
       if (!TryAll(shapes[i], special)) return;
     }
+    row_.accepted = mutants_.Accepted();
     if (row_.shapes > 0 && row_.shapes >= undrawn_) return;
     row_.ok = false;
     if (first_undrawn_) {
       fault_ = Fault{*first_undrawn_, InputClass::Ordinary, cores_.front()};
       Draw(*first_undrawn_, InputClass::Ordinary, report_);
     } else {
+      row_.empty = true;
       report_.Report(driver::diag::NoShapes, {}, kernel_.contract().contract->function);
     }
   }
@@ -175,6 +180,8 @@ class KernelTest {
         return Fault{shape, input_class, core_num};
       if (!good) good = std::move(after);
     }
+    if (input_class == InputClass::Ordinary && good)
+      mutants_.Try(kernel_.contract(), *before, *good);
     return std::nullopt;
   }
 
@@ -182,6 +189,7 @@ class KernelTest {
   const LoadedKernel& kernel_;
   Row& row_;
   std::vector<std::optional<int64_t>> cores_;
+  Mutants mutants_;
   size_t undrawn_ = 0;  ///< shapes for which no inputs were found
   std::optional<Shape> first_undrawn_;
   DiagnosticEngine report_;
@@ -243,14 +251,23 @@ class FileTest {
   }
 
   void TestKernel(const ir::Function& function) {
-    bool ok = true;
-    for (const KernelChoice& choice : Choices(function)) {
-      for (const std::string& target : targets_) ok = TestOn(function, choice, target) && ok;
+    std::vector<Row> rows;
+    std::vector<KernelChoice> choices = Choices(function);
+    for (size_t i = 0; i < choices.size(); ++i) {
+      for (const std::string& target : targets_) {
+        // Sizes that go with some of the integers are enough.
+        bool last = i + 1 == choices.size() && rows.empty();
+        Row row = TestOn(function, choices[i], target, last);
+        if (!row.empty || last) rows.push_back(std::move(row));
+      }
     }
+    bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
     ++(ok ? counts_.passed : counts_.failed);
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
   }
 
-  bool TestOn(const ir::Function& function, const KernelChoice& choice, const std::string& target) {
+  Row TestOn(const ir::Function& function, const KernelChoice& choice, const std::string& target,
+             bool prints_empty) {
     Row row{choice.instance, target};
     for (const auto& [name, value] : choice.constants)
       row.kernel += fmt::format(" {}={}", name, value);
@@ -260,14 +277,12 @@ class FileTest {
     if (!kernel.ok()) {
       driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
       row.ok = false;
-    } else {
-      KernelTest test(options_, kernel, row);
-      test.Run();
-      if (!row.ok) Print(function, choice, target, kernel, test);
+      return row;
     }
-    bool ok = row.ok;
-    rows_.push_back(std::move(row));
-    return ok;
+    KernelTest test(options_, kernel, row);
+    test.Run();
+    if (!row.ok && (!row.empty || prints_empty)) Print(function, choice, target, kernel, test);
+    return row;
   }
 
   void Print(const ir::Function& function, const KernelChoice& choice, const std::string& target,
@@ -295,6 +310,11 @@ class FileTest {
     driver::PrintOutput(fmt::format("rerun: {}\n", rerun));
   }
 
+  static std::string ResultOf(const Row& row) {
+    if (!row.ok) return "FAILED";
+    return row.accepted.empty() ? "ok" : fmt::format("ok, but would accept {}", row.accepted);
+  }
+
   void PrintTable() const {
     if (rows_.empty()) return;
     size_t name = 6;
@@ -307,7 +327,7 @@ class FileTest {
                                    "target", target, "shapes", "runs");
     for (const Row& row : rows_)
       text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>5}  {}\n", row.kernel, name, row.target,
-                          target, row.shapes, row.runs, row.ok ? "ok" : "FAILED");
+                          target, row.shapes, row.runs, ResultOf(row));
     driver::PrintOutput(text);
   }
 

@@ -44,11 +44,16 @@ uint64_t BitsOf(Scalar scalar, const interp::ContractValue& value) {
                          : driver::NumberBits(scalar, value.integer);
 }
 
-/// An integer within the rule: 101 of them where only one end is known.
+/// An integer within the rule and the type: 101 of them where only one end is known.
 uint64_t DrawInteger(Scalar scalar, const InputRule& rule, uint64_t seed, uint64_t n) {
   if (!rule.low && !rule.high) return driver::DrawElement(scalar, seed, n);
+  int value_bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
+  int64_t most = value_bits >= 63 ? INT64_MAX : (int64_t{1} << value_bits) - 1;
+  int64_t least = IsSigned(scalar) ? -most - 1 : 0;
   int64_t low = rule.low ? rule.low->value.integer : rule.high->value.integer - 100;
   int64_t high = rule.high ? rule.high->value.integer : low + 100;
+  low = std::clamp(low, least, most);
+  high = std::clamp(high, low, most);
   auto width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
   uint64_t x = driver::DrawElement(Scalar::U64, seed, n) +
                101 * driver::DrawElement(Scalar::U64, seed + 7, n);

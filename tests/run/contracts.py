@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Every kernel with a contract, in the samples, the library and the families beside this file, against its contract:
+drawn shapes, inputs and numbers of cores. A contract that would accept an output of zeros, of ones or a copy of an
+input says too little, and fails here, too, unless a list below says why it may."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ["samples", "stdlib", "tests/run/families", "tests/bench/kernels"]
+# (file, kernel): why it accepts what it accepts.
+ACCEPTING = {}
+
+
+def files_with_contracts():
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.kdl")):
+            if re.search(r"\bensures\b", path.read_text()):
+                yield path
+
+
+def kernels_without_contract():
+    """Kernels of the samples, the library and the families that nothing tests."""
+    for folder in FOLDERS[:3]:
+        for path in sorted((ROOT / folder).rglob("*.kdl")):
+            text = re.sub(r"//.*", "", path.read_text())
+            for item in re.split(r"^(?=(?:export )?(?:kernel|program|fn|test|device|const|import)\b)", text, flags=re.M):
+                kernel = re.match(r"(?:export )?kernel (\w+)", item)
+                if kernel and not re.search(r"\bensures\b", item):
+                    yield f"{path.relative_to(ROOT)}: kernel '{kernel[1]}' has no `ensures`"
+
+
+def run(path):
+    process = subprocess.run(["kernelc", "test", "--contracts", str(path)], capture_output=True, text=True, check=False)
+    if process.returncode != 0:
+        yield f"{path.relative_to(ROOT)}:\n{process.stdout}{process.stderr}"
+    for line in process.stdout.splitlines():
+        accepts = re.match(r"(\S+).* ok, but would accept (.*)", line)
+        if accepts and (str(path.relative_to(ROOT)), accepts[1].split(".")[0]) not in ACCEPTING:
+            yield f"{path.relative_to(ROOT)}: the contract of '{accepts[1]}' would accept {accepts[2]}"
+
+
+def main():
+    faults = list(kernels_without_contract())
+    count = 0
+    for path in files_with_contracts():
+        count += 1
+        faults += run(path)
+    if count < 10:
+        faults.append(f"only {count} files with contracts were found")
+    print("\n".join(faults) if faults else f"{count} files keep their contracts")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
