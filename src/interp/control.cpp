@@ -205,9 +205,9 @@ void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
   auto& state = std::get<PointState>(frame.control);
   const Instruction& call = *frame.owner;
   Activation& caller = *core.frames[core.frames.size() - 2].here;
-  size_t place = call.operands.size();
-  state.outputs[0]->elements[static_cast<size_t>(state.walk.offset(place))] =
-      frame.here->scalar(return_op.operands[0]);
+  auto place = static_cast<size_t>(state.walk.offset(call.operands.size()));
+  for (size_t i = 0; i < state.outputs.size(); ++i)
+    state.outputs[i]->elements[place] = frame.here->scalar(return_op.operands[i]);
   state.walk.Next();
   frame.next = 0;
   if (BeginCallPoint(caller, call, state)) return;
@@ -303,12 +303,14 @@ void StartCall(Core& core, Activation& here, const Instruction& instruction) {
     strides.push_back(OperandStrides(*instruction.points, i, ranges,
                                      slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr));
   }
-  auto output = MakeTile(ranges);
   strides.push_back(StridesOf(ranges));
-  std::fill(output->elements.begin(), output->elements.end(),
-            UnspecifiedBits(instruction.op->result()->type()->scalar));
-  PointState state{PointWalk(SizesOf(ranges), strides),
-                   {std::move(output)},
+  std::vector<std::shared_ptr<Tile>> outputs;
+  for (const ir::Value* result : instruction.op->results()) {
+    outputs.push_back(MakeTile(ranges));
+    std::fill(outputs.back()->elements.begin(), outputs.back()->elements.end(),
+              UnspecifiedBits(result->type()->scalar));
+  }
+  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs),
                    std::make_unique<Activation>(*instruction.callee)};
   if (!BeginCallPoint(here, instruction, state)) return KeepOutputs(here, instruction, state);
   core.frames.push_back(

@@ -98,22 +98,23 @@ bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
   return true;
 }
 
-void KeepOutput(Activation& here, const Instruction& call, PointState& state) {
-  if (state.outputs.empty()) return;
-  Slot target = call.results[0];
-  if (target.kind == SlotKind::Scalar) {
-    here.scalar(target) = state.outputs[0]->elements[0];
-  } else {
-    here.tile(target) = std::move(state.outputs[0]);
+void KeepOutputs(Activation& here, const Instruction& call, PointState& state) {
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    Slot target = call.results[i];
+    if (target.kind == SlotKind::Scalar) {
+      here.scalar(target) = state.outputs[i]->elements[0];
+    } else {
+      here.tile(target) = std::move(state.outputs[i]);
+    }
   }
 }
 
-/// The result's ranges: those of the fn's axes, and those that the call is mapped over.
-std::vector<AxisRange> ResultRanges(const Instruction& call, const Activation& here,
-                                    const std::vector<AxisRange>& mapped) {
+/// A result's ranges: those of the fn's axes, and those that the call is mapped over.
+std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* result,
+                                    const Activation& here, const std::vector<AxisRange>& mapped) {
   std::vector<AxisRange> ranges;
   BoundAxes bound = AxesOf(call);
-  for (ir::AxisId axis : call.op->result()->type()->axes) {
+  for (ir::AxisId axis : result->type()->axes) {
     const std::vector<ir::AxisId>& points = call.points->axes;
     auto found = std::find(points.begin(), points.end(), axis);
     if (found != points.end()) {
@@ -147,12 +148,13 @@ void StartTileCall(Core& core, Activation& here, const Instruction& call) {
                                      slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr));
   }
   std::vector<std::shared_ptr<Tile>> outputs;
-  if (!call.results.empty()) {
-    const std::vector<ir::AxisId>& axes = call.op->result()->type()->axes;
-    outputs.push_back(MakeTile(ResultRanges(call, here, ranges)));
-    std::fill(outputs[0]->elements.begin(), outputs[0]->elements.end(),
-              UnspecifiedBits(call.op->result()->type()->scalar));
-    std::vector<int64_t> all = StridesOf(outputs[0]->ranges);
+  for (const ir::Value* result : call.op->results()) {
+    const std::vector<ir::AxisId>& axes = result->type()->axes;
+    outputs.push_back(MakeTile(ResultRanges(call, result, here, ranges)));
+    Tile& output = *outputs.back();
+    std::fill(output.elements.begin(), output.elements.end(),
+              UnspecifiedBits(result->type()->scalar));
+    std::vector<int64_t> all = StridesOf(output.ranges);
     strides.emplace_back();
     for (ir::AxisId axis : call.points->axes) {
       auto found = std::find(axes.begin(), axes.end(), axis);
@@ -161,7 +163,7 @@ void StartTileCall(Core& core, Activation& here, const Instruction& call) {
   }
   PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs),
                    std::make_unique<Activation>(*call.callee)};
-  if (!BeginPoint(here, call, state)) return KeepOutput(here, call, state);
+  if (!BeginPoint(here, call, state)) return KeepOutputs(here, call, state);
   core.frames.push_back({state.callee.get(), call.callee->blocks.data(), 0, &call, {}});
   core.frames.back().control = std::move(state);
 }
@@ -170,14 +172,14 @@ void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op) {
   auto& state = std::get<PointState>(frame.control);
   const Instruction& call = *frame.owner;
   Activation& caller = *core.frames[core.frames.size() - 2].here;
-  if (!state.outputs.empty()) {
-    Tile& output = *state.outputs[0];
-    int64_t place = state.walk.offset(call.operands.size());
-    Slot from = return_op.operands[0];
-    const std::vector<ir::AxisId>& own = return_op.op->operand(0)->type()->axes;
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    Tile& output = *state.outputs[i];
+    int64_t place = state.walk.offset(call.operands.size() + i);
+    Slot from = return_op.operands[i];
+    const std::vector<ir::AxisId>& own = return_op.op->operand(i)->type()->axes;
     BoundAxes bound = AxesOf(call);
     std::vector<int64_t> strides =
-        StridesAlong(own, bound, call.op->result()->type()->axes, output.ranges);
+        StridesAlong(own, bound, call.op->result(i)->type()->axes, output.ranges);
     const uint64_t* elements = ElementsOf(*frame.here, from);
     std::vector<int64_t> sizes = SizesOf(OwnRanges(own, bound, caller));
     for (PointWalk walk(sizes, {strides}); !walk.done(); walk.Next()) {
@@ -187,7 +189,7 @@ void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op) {
   state.walk.Next();
   frame.next = 0;
   if (BeginPoint(caller, call, state)) return;
-  KeepOutput(caller, call, state);
+  KeepOutputs(caller, call, state);
   core.frames.pop_back();
 }
 

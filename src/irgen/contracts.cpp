@@ -41,12 +41,14 @@ ir::ContractReduce ReduceOf(sema::ReduceKind kind) {
       return ir::ContractReduce::ArgMax;
     case sema::ReduceKind::ArgMin:
       return ir::ContractReduce::ArgMin;
+    case sema::ReduceKind::Reduce:
+    case sema::ReduceKind::Scan:
     case sema::ReduceKind::CumSum:
     case sema::ReduceKind::CumProd:
     case sema::ReduceKind::CumMax:
       break;
   }
-  KDL_UNREACHABLE("a scan in a contract");
+  KDL_UNREACHABLE("a scan, or a fold with a fn, in a contract");
 }
 
 /// Walks the contract's expressions.

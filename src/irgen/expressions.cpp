@@ -54,27 +54,16 @@ Value* GenUnary(FunctionGen& gen, const syntax::UnaryExpr& unary) {
   return gen.builder.Unary(unary.op == syntax::UnaryOp::Neg ? OpKind::Neg : OpKind::Not, operand);
 }
 
-Value* GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
+std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   Value* condition = GenExpr(gen, expr.condition);
   gen.guards.push_back({condition, false});
-  Value* then_value = GenExpr(gen, expr.then_value);
+  std::vector<Value*> parts = GenParts(gen, expr.then_value);
   gen.guards.back() = {condition, true};
-  Value* else_value = GenExpr(gen, expr.else_value);
+  std::vector<Value*> others = GenParts(gen, expr.else_value);
   gen.guards.pop_back();
-  return gen.builder.Select(condition, then_value, else_value);
-}
-
-bool MayTrap(const ir::Function& fn, const ir::Module& module) {
-  bool traps = false;
-  ir::Walk(fn.body, [&](ir::Op* op) {
-    bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-    traps = traps || (divides && !IsFloat(op->result()->type()->scalar));
-    if (op->kind() == OpKind::Call) {
-      const ir::Function* callee = module.FindFunction(op->attr<ir::AttrKey::Callee>());
-      traps = traps || !callee || MayTrap(*callee, module);
-    }
-  });
-  return traps;
+  for (size_t i = 0; i < parts.size(); ++i)
+    parts[i] = gen.builder.Select(condition, parts[i], others[i]);
+  return parts;
 }
 
 std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes,
@@ -86,11 +75,13 @@ std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes,
   return left;
 }
 
-/// A pipe, or the value of an argument with all ranges that stand for those of its parameter.
-Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg, const sema::CheckedFunction& callee,
-                   const sema::CallInfo& bound, size_t number) {
+/// A pipe, or the value of an argument with all ranges that stand for those of its parameter; of a tuple each part.
+std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
+                                const sema::CheckedFunction& callee, const sema::CallInfo& bound,
+                                size_t number) {
   const sema::Entity& param = *callee.params[number].entity;
-  if (param.kind == sema::EntityKind::Pipe) return gen.values.at(gen.Info(arg).entity);
+  if (param.kind == sema::EntityKind::Pipe) return {gen.values.at(gen.Info(arg).entity)};
+  if (param.type.is_tuple()) return RoundedParts(gen, arg, param.type);
   Value* value = Round(gen, GenExpr(gen, arg), param.type.scalar);
   std::vector<ir::AxisId> axes = value->type()->axes;
   for (size_t i = 0; i < callee.ranges.size(); ++i) {
@@ -98,7 +89,7 @@ Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg, const sema::Checke
     if (std::find(own.begin(), own.end(), callee.ranges[i]) == own.end()) continue;
     axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
   }
-  return gen.builder.Broadcast(value, axes);
+  return {gen.builder.Broadcast(value, axes)};
 }
 
 Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
@@ -131,7 +122,7 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
     return GenIota(gen, info.entity);
   if (info.entity && info.entity->kind == sema::EntityKind::Device)
     return GenDeviceCores(gen, info.entity);
-  if (info.callee) return GenFnCall(gen, call, info);
+  if (info.callee) return GenFnCall(gen, call, info).at(0);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
   return GenBuiltin(gen, *info.builtin, args);
@@ -145,19 +136,43 @@ Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprI
 
 }  // namespace
 
+std::vector<Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
+                                 const sema::Type& type) {
+  std::vector<Value*> parts = GenParts(gen, expr);
+  std::vector<sema::Type> types = PartTypes(type);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = Round(gen, parts[i], types[i].scalar);
+  return parts;
+}
+
+bool MayTrap(const ir::Function& fn, const ir::Module& module) {
+  bool traps = false;
+  ir::Walk(fn.body, [&](ir::Op* op) {
+    bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+    traps = traps || (divides && !IsFloat(op->result()->type()->scalar));
+    if (op->kind() == OpKind::Call) {
+      const ir::Function* callee = module.FindFunction(op->attr<ir::AttrKey::Callee>());
+      traps = traps || !callee || MayTrap(*callee, module);
+    }
+  });
+  return traps;
+}
+
 Value* GenSize(FunctionGen& gen, Size size) {
   if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
   return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});
 }
 
-Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
+std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
+                              const sema::ExprInfo& info) {
   static const sema::CallInfo kNothing;
   const sema::CheckedFunction& callee = *info.callee;
   const sema::CallInfo& bound = info.call ? *info.call : kNothing;
   std::vector<Value*> given;
-  for (size_t i = 0; i < call.args.size(); ++i)
-    given.push_back(GenArgument(gen, call.args[i].value, callee, bound, i));
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    std::vector<Value*> argument = GenArgument(gen, call.args[i].value, callee, bound, i);
+    given.insert(given.end(), argument.begin(), argument.end());
+  }
   std::vector<Value*> args;
   for (Size size : bound.sizes) args.push_back(GenSize(gen, size));
   for (const sema::Entity* range : bound.ranges) args.push_back(gen.blks.at(range));
@@ -168,7 +183,7 @@ Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::Exp
   std::vector<Value*> mask;
   if (!gen.guards.empty() && MayTrap(*fn, gen.module)) mask.push_back(gen.Mask());
   std::vector<ir::Type> types;
-  if (callee.result.is_value()) {
+  if (callee.result.is_value() || callee.result.is_tuple()) {
     std::vector<ir::AxisId> axes;
     for (Value* value : given) axes = ir::UnionAxes(axes, value->type()->axes);
     for (Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
@@ -178,11 +193,14 @@ Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::Exp
       if (std::find(own.begin(), own.end(), callee.ranges[i]) != own.end())
         axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
     }
-    types.push_back(gen.builder.types().Tile(callee.result.scalar, std::move(axes)));
+    for (const sema::Type& part : PartTypes(callee.result))
+      types.push_back(gen.builder.types().Tile(part.scalar, axes));
   }
   ir::Op* op = gen.builder.Create(OpKind::Call, {args, mask}, types,
                                   {ir::MakeAttr<ir::AttrKey::Callee>(name)});
-  return types.empty() ? nullptr : Widen(gen, op->result());
+  std::vector<Value*> results;
+  for (Value* result : op->results()) results.push_back(Widen(gen, result));
+  return results;
 }
 
 Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
@@ -193,14 +211,16 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
   switch (expr->kind) {
     case syntax::ExprKind::Name:
       return GenName(gen, info);
-    case syntax::ExprKind::Field:
-      return GenField(gen, info);
+    case syntax::ExprKind::Field: {
+      const auto& field = syntax::As<syntax::FieldExpr>(expr);
+      return info.entity ? GenField(gen, info) : GenParts(gen, field.base).at(field.index);
+    }
     case syntax::ExprKind::Unary:
       return GenUnary(gen, syntax::As<syntax::UnaryExpr>(expr));
     case syntax::ExprKind::Binary:
       return GenBinary(gen, syntax::As<syntax::BinaryExpr>(expr));
     case syntax::ExprKind::If:
-      return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));
+      return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr)).at(0);
     case syntax::ExprKind::Cast:
       return GenCast(gen, syntax::As<syntax::CastExpr>(expr), info);
     case syntax::ExprKind::Call:
@@ -211,6 +231,31 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
       return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));
     default:
       KDL_UNREACHABLE("an expression without meaning passed semantic analysis at {}",
+                      gen.sources.text(expr->span));
+  }
+}
+
+std::vector<Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr) {
+  const sema::ExprInfo& info = gen.Info(expr);
+  if (!info.type.is_tuple()) return {GenExpr(gen, expr)};
+  LocScope loc(gen, expr->span);
+  std::vector<Value*> parts;
+  switch (expr->kind) {
+    case syntax::ExprKind::Tuple:
+      for (const syntax::Expr* part : syntax::As<syntax::TupleExpr>(expr).elements)
+        parts.push_back(GenExpr(gen, part));
+      return parts;
+    case syntax::ExprKind::Name:
+      for (Value* part : gen.tuples.at(info.entity)) parts.push_back(Widen(gen, part));
+      return parts;
+    case syntax::ExprKind::If:
+      return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));
+    case syntax::ExprKind::Call:
+      return GenFnCall(gen, syntax::As<syntax::CallExpr>(expr), info);
+    case syntax::ExprKind::Reduce:
+      return GenUserFold(gen, syntax::As<syntax::ReduceExpr>(expr));
+    default:
+      KDL_UNREACHABLE("a tuple of another kind passed semantic analysis at {}",
                       gen.sources.text(expr->span));
   }
 }

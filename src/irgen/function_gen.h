@@ -30,6 +30,8 @@ struct FunctionGen {
 
   /// Lets, vars, parameters, scalar binders, tensors: the present value.
   std::unordered_map<const sema::Entity*, ir::Value*> values;
+  /// Lets and parameters that are tuples: the values of their parts.
+  std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
   std::unordered_map<const sema::Entity*, ir::Value*> blks;  ///< of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
   /// Of a domain, by dimension: made where it is declared.
@@ -70,19 +72,29 @@ class LocScope {
 ir::Value* Widen(FunctionGen& gen, ir::Value* value);
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar);
 void SetName(ir::Value* value, Name name);
+/// Of a value its scalar type, of a tuple that of each part.
+std::vector<sema::Type> PartTypes(const sema::Type& type);
 
 // expressions.cpp
 /// The value that the expression computes in: f32 where its type is a narrow float.
 ir::Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr);
+/// The same of each part of a tuple; of another expression its one value.
+std::vector<ir::Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr);
 /// Rounded to the expression's own type.
 ir::Value* GenRounded(FunctionGen& gen, const syntax::Expr* expr);
+/// The parts, or the one value, rounded to the scalars of `type`.
+std::vector<ir::Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
+                                     const sema::Type& type);
+/// Whether a call of the fn may trap.
+bool MayTrap(const ir::Function& fn, const ir::Module& module);
 /// A size as i64.
 ir::Value* GenSize(FunctionGen& gen, Size size);
 /// An integer expression as i64.
 ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 
-/// The value that a call of a fn computes in; null where the fn has no result.
-ir::Value* GenFnCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info);
+/// The values that a call of a fn computes in: one for each part of the result, none where the fn has no result.
+std::vector<ir::Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
+                                  const sema::ExprInfo& info);
 
 // arithmetic.cpp
 /// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
@@ -100,6 +112,8 @@ void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* v
 
 // reductions.cpp
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
+/// `reduce` or `scan` with a fn: a value for each part.
+std::vector<ir::Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 /// `into += dot(…)`, marked in place by sema.
 ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::Value* into);
 

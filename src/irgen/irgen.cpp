@@ -161,10 +161,16 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
     gen.function.params.push_back({blk, ir::Direction::In});
   }
   for (const sema::ParamInfo& param : checked.params) {
-    ir::Type type = ParamType(gen, param.entity->type);
-    ir::Value* value = gen.builder.AddParam(gen.function.body, type, param.entity->name);
-    gen.values[param.entity] = value;
-    gen.function.params.push_back({value, DirectionOf(param.direction)});
+    for (const sema::Type& part : PartTypes(param.entity->type)) {
+      ir::Type type = ParamType(gen, part);
+      ir::Value* value = gen.builder.AddParam(gen.function.body, type, param.entity->name);
+      if (param.entity->type.is_tuple()) {
+        gen.tuples[param.entity].push_back(value);
+      } else {
+        gen.values[param.entity] = value;
+      }
+      gen.function.params.push_back({value, DirectionOf(param.direction)});
+    }
   }
 }
 
@@ -184,8 +190,8 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   Name name = module_.context().names.Intern(checked.InstanceName());
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
   ir::Function& function = *module_.AddFunction(KindOf(checked.item->function_kind), name);
-  FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body),
-                  {},      {},       {},      {},       {}};
+  FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body), {}, {},
+                  {},      {},       {},      {}};
   function.loc = gen.LocOf(checked.item->name.span);
   function.exported = checked.item->exported && !checked.imported;
   function.doc = checked.item->doc;
@@ -199,8 +205,12 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   }
   DeclareParams(checked, gen);
   GenRequirements(checked, gen);
-  bool returns = function.kind == ir::FunctionKind::Fn && checked.result.is_value();
-  if (returns) function.results.push_back(ParamType(gen, checked.result));
+  bool returns = function.kind == ir::FunctionKind::Fn &&
+                 (checked.result.is_value() || checked.result.is_tuple());
+  if (returns) {
+    for (const sema::Type& part : PartTypes(checked.result))
+      function.results.push_back(ParamType(gen, part));
+  }
   GenBlock(gen, *checked.item->body);
   if (!returns) gen.builder.Create(ir::OpKind::Return, {{}}, {});
   DropUnused(function.body);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "ir/eval.h"
@@ -33,9 +34,11 @@ ir::FoldKind FoldOf(sema::ReduceKind kind) {
     case sema::ReduceKind::All:
       return ir::FoldKind::All;
     case sema::ReduceKind::Dot:
+    case sema::ReduceKind::Reduce:
+    case sema::ReduceKind::Scan:
       break;
   }
-  KDL_UNREACHABLE("a dot is a contraction");
+  KDL_UNREACHABLE("neither a contraction nor what a fn folds is one of the folds");
 }
 
 std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes, const ir::AxisList& removed) {
@@ -103,6 +106,8 @@ Value* GenContract(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into)
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
+ir::Attr OrderOpen() { return ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open); }
+
 Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
   Scalar accumulator = value->type()->scalar;
   value = WithAxes(gen, value, over);
@@ -110,8 +115,7 @@ Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::Axis
   return gen.builder.Make(
       OpKind::Reduce, {value}, type,
       {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
-       ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
-       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+       ir::MakeAttr<ir::AttrKey::Acc>(accumulator), OrderOpen()});
 }
 
 /// The sum by the number of existing elements. Of floats nothing has the mean NaN; integers then divide by zero.
@@ -148,27 +152,68 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   return b.Select(b.Binary(OpKind::Eq, first, none), b.I64(-1), first);
 }
 
-/// A fold that keeps what it has at each element; the region is the fold's operation.
-Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
-  ir::Builder& b = gen.builder;
-  ir::AxisList over = gen.AxesOf(info.ranges);
-  ir::FoldKind fold = FoldOf(info.kind);
-  Scalar scalar = value->type()->scalar;
-  value = WithAxes(gen, value, over);
-  Value* init = b.Bits(scalar, ir::FoldIdentity(fold, scalar));
+/// What a scan has beside its axis.
+std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
   auto walk = info.reversed ? ir::WalkKind::Down : ir::WalkKind::Up;
   auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
-  ir::Op* scan =
-      b.Create(OpKind::Scan, {{value}, {init}}, {value->type()},
-               {ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Walk>(walk),
-                ir::MakeAttr<ir::AttrKey::Keep>(keep)});
-  ir::Builder inner(gen.module, scan->region());
-  inner.set_loc(b.loc());
-  Value* before = inner.AddParam(scan->region(), init->type(), {});
-  Value* element = inner.AddParam(scan->region(), init->type(), {});
-  Value* after = inner.Binary(ir::CombineOf(fold), before, element);
-  inner.Create(OpKind::Yield, {{after}}, {});
-  return scan->result();
+  return {ir::MakeAttr<ir::AttrKey::Walk>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
+}
+
+/// A fold or scan over tiles of equal axes; `step` makes the next accumulators, inside the region.
+using Step = std::function<std::vector<Value*>(ir::Builder& b, const std::vector<Value*>& all)>;
+std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, bool scans,
+                               const std::vector<Value*>& values, const std::vector<Value*>& inits,
+                               const Step& step) {
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  std::vector<ir::Type> types;
+  std::vector<ir::Type> params;
+  for (const Value* value : values) {
+    params.push_back(gen.builder.types().ScalarOf(value->type()->scalar));
+    const std::vector<ir::AxisId>& axes = value->type()->axes;
+    types.push_back(
+        gen.builder.types().Tile(value->type()->scalar, scans ? axes : Without(axes, over)));
+  }
+  std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector{OrderOpen()};
+  attrs.push_back(ir::MakeAttr<ir::AttrKey::Axes>(over));
+  ir::Op* op = gen.builder.Create(scans ? OpKind::Scan : OpKind::Fold, {values, inits},
+                                  std::move(types), std::move(attrs));
+  ir::Builder inner(gen.module, op->region());
+  inner.set_loc(gen.builder.loc());
+  std::vector<Value*> all;
+  for (int copy = 0; copy < 2; ++copy) {
+    for (ir::Type type : params) all.push_back(inner.AddParam(op->region(), type, {}));
+  }
+  inner.Create(OpKind::Yield, {step(inner, all)}, {});
+  return op->results();
+}
+
+/// A fold that keeps what it has at each element; the region is the fold's operation.
+Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
+  ir::FoldKind fold = FoldOf(info.kind);
+  Scalar scalar = value->type()->scalar;
+  Value* init = gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar));
+  auto step = [&](ir::Builder& b, const std::vector<Value*>& all) -> std::vector<Value*> {
+    return {b.Binary(ir::CombineOf(fold), all[0], all[1])};
+  };
+  return GenCombine(gen, info, true, {WithAxes(gen, value, gen.AxesOf(info.ranges))}, {init},
+                    step)[0];
+}
+
+/// The parts of the operand over the same axes. Where the fn may trap, elements that are not to be computed are what the
+/// fold starts from: its identity changes nothing.
+std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
+                              const sema::CheckedFunction& callee, const ir::Function& fn,
+                              const std::vector<Value*>& inits) {
+  std::vector<Value*> values = RoundedParts(gen, reduce.operands[0], callee.result);
+  Value* mask = MayTrap(fn, gen.module) ? gen.Mask() : nullptr;
+  ir::AxisList axes = gen.AxesOf(gen.Info(&reduce).reduce->ranges);
+  std::sort(axes.begin(), axes.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (mask) values[i] = gen.builder.Select(mask, values[i], inits[i]);
+    axes = ir::UnionAxes(axes, values[i]->type()->axes);
+  }
+  for (Value*& value : values) value = gen.builder.Broadcast(value, axes);
+  return values;
 }
 
 }  // namespace
@@ -176,6 +221,7 @@ Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   if (info.kind == sema::ReduceKind::Dot) return GenContract(gen, reduce, nullptr);
+  if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
   ir::AxisList over = gen.AxesOf(info.ranges);
   // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
@@ -194,6 +240,25 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   Value* folded = GenFold(gen, FoldOf(info.kind), value, gen.AxesOf(info.ranges));
   bool mean = info.kind == sema::ReduceKind::Mean;
   return mean ? GenMean(gen, info, folded, reduce.span) : folded;
+}
+
+std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  const sema::ExprInfo& info = gen.Info(&reduce);
+  const sema::CheckedFunction& callee = *info.callee;
+  Name name = gen.module.context().names.Intern(callee.InstanceName());
+  const ir::Function* fn = gen.module.FindFunction(name);
+  KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
+  std::vector<Value*> inits = RoundedParts(gen, reduce.init, callee.result);
+  std::vector<Value*> values = GenFolded(gen, reduce, callee, *fn, inits);
+  auto call = [&](ir::Builder& b, const std::vector<Value*>& all) {
+    return b
+        .Create(OpKind::Call, {all, {}}, fn->results, {ir::MakeAttr<ir::AttrKey::Callee>(name)})
+        ->results();
+  };
+  bool scans = info.reduce->kind == sema::ReduceKind::Scan;
+  std::vector<Value*> folded = GenCombine(gen, *info.reduce, scans, values, inits, call);
+  for (Value*& part : folded) part = Widen(gen, part);
+  return folded;
 }
 
 Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {

@@ -15,6 +15,14 @@ Value* AsDeclared(FunctionGen& gen, Value* value, const sema::Type& declared) {
   return gen.builder.Broadcast(rounded, gen.AxesOf(declared.ranges));
 }
 
+std::vector<Value*> AsDeclaredParts(FunctionGen& gen, const syntax::Expr* value,
+                                    const sema::Type& declared) {
+  std::vector<Value*> parts = GenParts(gen, value);
+  std::vector<sema::Type> types = PartTypes(declared);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = AsDeclared(gen, parts[i], types[i]);
+  return parts;
+}
+
 void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
   SetName(value, entity->name);
   gen.values[entity] = value;
@@ -23,6 +31,11 @@ void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
 void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
   const sema::Entity* entity = gen.checked.Info(&let).entities.at(0);
   if (entity->kind == sema::EntityKind::LocalTensor) return GenLocalTensor(gen, entity, let.span);
+  if (entity->type.is_tuple()) {
+    gen.tuples[entity] = AsDeclaredParts(gen, let.value, entity->type);
+    for (Value* part : gen.tuples[entity]) SetName(part, entity->name);
+    return;
+  }
   Bind(gen, entity, AsDeclared(gen, GenExpr(gen, let.value), entity->type));
 }
 
@@ -146,8 +159,8 @@ void GenCallStmt(FunctionGen& gen, const syntax::CallExpr& call) {
 
 /// A fn ends with its only return.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
-  Value* value = AsDeclared(gen, GenExpr(gen, statement.value), gen.checked.result);
-  gen.builder.Create(ir::OpKind::Return, {{value}}, {});
+  std::vector<Value*> values = AsDeclaredParts(gen, statement.value, gen.checked.result);
+  gen.builder.Create(ir::OpKind::Return, {values}, {});
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
   return widened && IsNarrowFloat(scalar) ? def->operand(0) : gen.builder.Cast(value, scalar);
 }
 
+std::vector<sema::Type> PartTypes(const sema::Type& type) {
+  return type.is_tuple() ? type.parts : std::vector{type};
+}
+
 void SetName(ir::Value* value, Name name) {
   if (value->name().empty()) value->set_name(name);
 }

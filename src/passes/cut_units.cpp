@@ -41,6 +41,11 @@ bool IsTileValue(const Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
 }
 
+/// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
+bool IsWalked(const Op* op) {
+  return !op->regions().empty() && op->kind() != OpKind::Fold && op->kind() != OpKind::Scan;
+}
+
 /// Which unit makes each value, runs each op.
 class Assignment {
  public:
@@ -60,7 +65,7 @@ class Assignment {
 
   /// The unit that runs an op; regions are walked by both.
   Unit Of(const Op* op) const {
-    if (!op->regions().empty()) return Unit::Either;
+    if (IsWalked(op)) return Unit::Either;
     switch (op->kind()) {
       case OpKind::Contract:
         return Unit::Matrix;
@@ -114,13 +119,13 @@ class Assignment {
 
   void Visit(const Block* block) {
     for (const Op* op : *block) {
-      for (const Block* region : op->regions()) Visit(region);
-      if (op->regions().empty()) {
+      if (!IsWalked(op)) {
         Unit unit = Of(op);
         for (const Value* result : op->results()) Set(result, unit);
-      } else {
-        VisitCarried(op);
+        continue;
       }
+      for (const Block* region : op->regions()) Visit(region);
+      VisitCarried(op);
     }
   }
 
@@ -153,7 +158,7 @@ Unit UserUnit(const Assignment& units, const ir::Use& use) {
     const Op* outer = op->block()->parent();
     return outer->results().empty() ? Unit::Either : units.Of(outer->result(use.operand));
   }
-  if (op->regions().empty()) return units.Of(op);
+  if (!IsWalked(op)) return units.Of(op);
   size_t first = op->operands().size() - op->results().size();
   bool init = op->kind() != OpKind::If && use.operand >= first && !op->results().empty();
   return init ? units.Of(op->result(use.operand - first)) : Unit::Either;
@@ -246,7 +251,7 @@ class Cut {
       b_.set_loc(op->loc());
       if (op->info().has(ir::kTerminator)) {
         Yield(op, unit);
-      } else if (!op->regions().empty()) {
+      } else if (IsWalked(op)) {
         CopyWalk(op, unit);
       } else if (units_.Of(op) != Other(unit)) {
         ir::Clone(op, b_, map_);

@@ -24,10 +24,12 @@ using ir::Value;
 void AddMask(CallOp call, ir::Builder& builder, Value* mask) {
   Value* own = call.mask();
   Value* both = own ? builder.Binary(OpKind::And, mask, own) : mask;
-  ir::Type type = call.result()->type();
   call->SetSegment(CallOp::at_mask, {&both, 1});
-  call.result()->set_type(
-      builder.types().Tile(type->scalar, ir::UnionAxes(type->axes, both->type()->axes)));
+  for (Value* result : call->results()) {
+    ir::Type type = result->type();
+    result->set_type(
+        builder.types().Tile(type->scalar, ir::UnionAxes(type->axes, both->type()->axes)));
+  }
   if (both != mask) {
     call->block()->Remove(both->def());
     call->block()->InsertBefore(both->def(), call.op);
@@ -65,9 +67,11 @@ void Inline(CallOp call, ir::Module& module, std::vector<Op*>& calls) {
     }
     for (size_t i = 0; i < op->results().size(); ++i) map[op->result(i)] = copy->result(i);
   }
-  Value* result = Mapped(map, fn->body->terminator()->operand(0));
-  Value* call_result = call.result();
-  call_result->ReplaceAllUsesWith(builder.Broadcast(result, call_result->type()->axes));
+  for (size_t i = 0; i < call->results().size(); ++i) {
+    Value* value = Mapped(map, fn->body->terminator()->operand(i));
+    Value* result = call->result(i);
+    result->ReplaceAllUsesWith(builder.Broadcast(value, result->type()->axes));
+  }
   ir::Erase(call.op);
 }
 

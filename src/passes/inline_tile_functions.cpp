@@ -45,6 +45,7 @@ AxisList Without(const AxisList& axes, const AxisList& others) {
 
 bool MayTrap(const Op* op) {
   if (op->kind() == OpKind::Call) return true;
+  if (op->kind() == OpKind::Take) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar);
 }
@@ -125,6 +126,7 @@ class Inliner {
       Value*& into = segments[ir::ContractOp::at_into][0];
       into = builder_.Broadcast(into, types[0]->axes);
     }
+    if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);
     if (call_.mask() && MayTrap(op)) Mask(op, segments, types);
     Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
     for (size_t i = 0; i < op->results().size(); ++i) {
@@ -158,20 +160,27 @@ class Inliner {
     return attrs;
   }
 
+  /// What is folded together has the same axes.
+  void Even(std::vector<Value*>& values) {
+    AxisList axes;
+    for (const Value* value : values) axes = ir::UnionAxes(axes, value->type()->axes);
+    for (Value*& value : values) value = builder_.Broadcast(value, axes);
+  }
+
   // ---- Masks
 
-  /// Divisors are 1 where the call does not run, and calls have the mask as well.
+  /// Divisors are 1 where the call does not run; calls, and tiles that are indexed, have the mask as well.
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
     Value* mask = call_.mask();
-    if (op->kind() == OpKind::Call) {
-      std::vector<Value*>& own = segments[CallOp::at_mask];
+    if (op->kind() == OpKind::Call || op->kind() == OpKind::Take) {
+      std::vector<Value*>& own = segments.back();
       own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
     } else {
       Value*& divisor = segments.back()[0];
       divisor = builder_.Select(mask, divisor, builder_.Int(divisor->type()->scalar, 1));
     }
-    types[0] =
-        builder_.types().Tile(types[0]->scalar, ir::UnionAxes(types[0]->axes, mask->type()->axes));
+    for (ir::Type& type : types)
+      type = builder_.types().Tile(type->scalar, ir::UnionAxes(type->axes, mask->type()->axes));
   }
 
   CallOp call_;

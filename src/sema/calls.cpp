@@ -14,6 +14,7 @@
 #include "sema/reductions.h"
 #include "sema/resolve.h"
 #include "sema/tile_calls.h"
+#include "sema/tuples.h"
 
 namespace kdl::sema {
 
@@ -52,8 +53,11 @@ std::vector<const Expr*> CheckArgsOf(FunctionState& state, const CallExpr& call,
     const Expr* arg = call.args[i].value;
     bool pipe = i < params.size() && (params[i].direction == syntax::Direction::Push ||
                                       params[i].direction == syntax::Direction::Pop);
+    bool tuple = i < params.size() && !params[i].type->elements.empty();
     if (pipe) {
       CheckPipeArg(state, call, params[i], arg);
+    } else if (tuple) {
+      CheckAny(state, arg);
     } else {
       CheckValue(state, arg);
     }
@@ -188,6 +192,20 @@ bool IsRangeOf(const FunctionGroup& group, Name name) {
                      [&](const Entity* range) { return range->name == name; });
 }
 
+Scalar DefaultOf(const Type& type) {
+  if (!type.is_literal()) return type.scalar;
+  return type.kind == TypeKind::FloatLiteral ? Scalar::F32 : Scalar::I32;
+}
+
+/// What a parameter's type, or each part of it, is called, and what the argument has for it.
+std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const Type& type) {
+  if (!type.is_tuple()) return {{ref.name.name, type}};
+  std::vector<std::pair<Name, Type>> given;
+  for (size_t i = 0; i < std::min(ref.elements.size(), type.parts.size()); ++i)
+    given.emplace_back(ref.elements[i]->name.name, type.parts[i]);
+  return given;
+}
+
 /// The kinds of the callee's type parameters that the arguments and `<T = …>` give.
 std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
                                     const FunctionGroup& group,
@@ -202,16 +220,13 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
   for (bool literals : {false, true}) {
     for (size_t i = 0; i < args.size(); ++i) {
       const syntax::Param& param = group.item->params[i];
-      const Type& type = state.fn.exprs[args[i]].type;
-      if (type.is_error() || type.is_literal() != literals) continue;
-      auto known = std::find_if(choices.begin(), choices.end(), [&](const KindChoice& choice) {
-        return choice.generic == param.type->name.name;
-      });
-      if (literals && known != choices.end()) continue;
-      Scalar scalar = !literals                             ? type.scalar
-                      : type.kind == TypeKind::FloatLiteral ? Scalar::F32
-                                                            : Scalar::I32;
-      choices.push_back({param.type->name.name, scalar, args[i]->span});
+      for (const auto& [name, type] : KindsGiven(*param.type, state.fn.exprs[args[i]].type)) {
+        if (type.is_error() || type.is_literal() != literals) continue;
+        auto known = std::find_if(choices.begin(), choices.end(),
+                                  [&](const KindChoice& choice) { return choice.generic == name; });
+        if (literals && known != choices.end()) continue;
+        choices.push_back({name, DefaultOf(type), args[i]->span});
+      }
     }
   }
   return choices;
@@ -237,9 +252,14 @@ Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFuncti
     Type type = state.fn.exprs[args[i]].type;
     if (type.is_error()) ok = false;
     if (param.kind == EntityKind::Pipe || param.type.is_error() ||
-        Fits(state, args[i], param.type.scalar))
+        (type.is_tuple() == param.type.is_tuple() && FitsType(state, args[i], param.type)))
       continue;
     ok = false;
+    if (param.type.is_tuple()) {
+      state.diagnostics.Report(diag::TupleParts, args[i]->span, Quote(state, args[i]),
+                               ToString(type), ToString(param.type));
+      continue;
+    }
     state.diagnostics
         .Report(diag::ArgumentType, args[i]->span, param.name.text(), call.callee.name.text(),
                 Spelling(param.type.scalar), Spelling(type.scalar))

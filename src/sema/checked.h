@@ -65,9 +65,11 @@ enum class ReduceKind : uint8_t {
   Mean,
   ArgMax,
   ArgMin,
+  Reduce,  ///< with a fn, ExprInfo::callee
   CumSum,  ///< from here on scans, which keep their range
   CumProd,
   CumMax,
+  Scan,  ///< with a fn
 };
 std::string_view Spelling(ReduceKind kind);
 
@@ -111,8 +113,8 @@ struct CallInfo {
 ///           `type.ranges`;
 ///           iota: entity is the range; clamp and the like: see builtins.def;
 ///           a push or pop: pipe
-///   Field   entity is the range, field what is asked of it
-///   Index   index        Reduce  reduce
+///   Field   entity is the range, field what is asked of it; of a tuple neither: the part of that number
+///   Index   index        Reduce  reduce; reduce and scan: callee is the fn
 ///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
 /// f16 and bf16 as types of expressions compute in f32 and round when bound, stored or cast.
 struct ExprInfo {

@@ -31,6 +31,12 @@ std::string ToString(const Type& type) {
       return "a text";
     case TypeKind::Nothing:
       return "nothing";
+    case TypeKind::Tuple: {
+      std::string parts;
+      for (const Type& part : type.parts)
+        parts += fmt::format("{}{}", parts.empty() ? "" : ", ", ToString(part));
+      return fmt::format("({})", parts);
+    }
     case TypeKind::Pipe:
     case TypeKind::Value:
     case TypeKind::Tensor:

@@ -40,6 +40,7 @@ enum class TypeKind : uint8_t {
   Tensor,
   Range,    ///< of a Range entity
   Pipe,     ///< of a Pipe entity
+  Tuple,    ///< of `parts`; its ranges are those of all
   Nothing,  ///< of a call that has no result
   String,
 };
@@ -49,12 +50,14 @@ struct Type {
   Scalar scalar = Scalar::I32;        ///< Value, Tensor, Pipe
   std::vector<const Entity*> ranges;  ///< Value: each once, ascending by Entity::number
   std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: by position
+  std::vector<Type> parts;            ///< Tuple: values, or literals until they have types
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
   bool is_literal() const { return kind == TypeKind::IntLiteral || kind == TypeKind::FloatLiteral; }
   bool is_value() const { return kind == TypeKind::Value; }
   bool is_scalar() const { return is_value() && ranges.empty(); }
+  bool is_tuple() const { return kind == TypeKind::Tuple; }
   bool is_tensor() const { return kind == TypeKind::Tensor; }
 };
 

@@ -13,6 +13,7 @@
 #include "sema/index.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/tuples.h"
 
 namespace kdl::sema {
 
@@ -311,8 +312,11 @@ KDL_OWN_FRAME Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& b
 
 KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {
   Type condition = CheckCondition(state, choice.condition, "the condition of `if`", false);
-  CheckValue(state, choice.then_value);
-  CheckValue(state, choice.else_value);
+  CheckAny(state, choice.then_value);
+  CheckAny(state, choice.else_value);
+  bool tuples = state.fn.exprs[choice.then_value].type.is_tuple() ||
+                state.fn.exprs[choice.else_value].type.is_tuple();
+  if (tuples) return CheckTupleChoice(state, choice, condition);
   std::array<const Expr*, 2> branches = {choice.then_value, choice.else_value};
   Type type = Unify(state, branches, choice.span, "if … then … else");
   if (condition.is_error()) return Type{};
@@ -360,10 +364,7 @@ KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast)
 
 KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& field,
                               ExprInfo& info) {
-  if (!field.name) {
-    ReportUnsupported(state.diagnostics, Feature::Tuples, field.span);
-    return Type{};
-  }
+  if (!field.name) return CheckPart(state, field);
   if (const Entity* import = ImportOf(state, field.base)) {
     const Entity* member = ResolveMember(state, *import, field.name);
     return member != nullptr ? CheckEntity(state, *member, &field, info) : Type{};
@@ -394,9 +395,6 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
 
 KDL_OWN_FRAME Type CheckUnsupported(FunctionState& state, const Expr* expr) {
   switch (expr->kind) {
-    case ExprKind::Tuple:
-      ReportUnsupported(state.diagnostics, Feature::Tuples, expr->span);
-      return Type{};
     case ExprKind::List:
       ReportUnsupported(state.diagnostics, Feature::Lists, expr->span);
       return Type{};
@@ -444,6 +442,8 @@ KDL_OWN_FRAME Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& in
       return CheckReduce(state, As<syntax::ReduceExpr>(expr), info);
     case ExprKind::Index:
       return CheckIndex(state, As<syntax::IndexExpr>(expr), info, false);
+    case ExprKind::Tuple:
+      return CheckTuple(state, As<syntax::TupleExpr>(expr));
     case ExprKind::Field:
       return CheckField(state, As<syntax::FieldExpr>(expr), info);
     default:
@@ -479,6 +479,10 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
       state.diagnostics.Report(diag::PipeAsValue, expr->span, text)
           .Help(fmt::format("take a tile from it: {}.pop(…)", text));
       break;
+    case TypeKind::Tuple:
+      state.diagnostics.Report(diag::TupleAsValue, expr->span, text, ToString(type))
+          .Help(fmt::format("take a part: {}.0", text));
+      break;
     case TypeKind::Nothing:
       state.diagnostics.Report(diag::ResultOfNothing, expr->span, text)
           .Help("write it as a statement of its own");
@@ -494,6 +498,15 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
 Type CheckValue(FunctionState& state, const Expr* expr) {
   Type type = CheckExpr(state, expr);
   if (type.is_error() || type.is_value() || type.is_literal()) return type;
+  ReportNoValue(state, expr, type);
+  state.fn.exprs[expr].type = Type{};
+  return Type{};
+}
+
+Type CheckAny(FunctionState& state, const Expr* expr) {
+  Type type = CheckExpr(state, expr);
+  bool fits = type.is_error() || type.is_value() || type.is_literal() || type.is_tuple();
+  if (fits) return type;
   ReportNoValue(state, expr, type);
   state.fn.exprs[expr].type = Type{};
   return Type{};

@@ -13,7 +13,10 @@ Type CheckExpr(FunctionState& state, const syntax::Expr* expr);
 /// The same of an expression that has to be a value: a scalar, a tile or a literal.
 Type CheckValue(FunctionState& state, const syntax::Expr* expr);
 
-/// The same; literals take their default type.
+/// The same, or a tuple.
+Type CheckAny(FunctionState& state, const syntax::Expr* expr);
+
+/// A value; literals take their default type.
 Type CheckFinalValue(FunctionState& state, const syntax::Expr* expr);
 
 /// A scalar integer: a bound, a size, a number of cores. `what` says which, for messages.

@@ -309,7 +309,8 @@ void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   head.end = stmt.name.span.end;
   bool ok = StandsAtTop(state, "a pipe", head);
   if (!stmt.type->elements.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::Tuples, stmt.type->span);
+    state.diagnostics.Report(diag::TupleInPipe, stmt.type->span, stmt.name.name.text())
+        .Help("push each part into a pipe of its own");
     return DeclareFaulty(state, stmt.name);
   }
   Type type;

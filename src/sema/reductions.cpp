@@ -43,12 +43,16 @@ constexpr std::array kReductions = {
     ReductionRow{ReduceKind::Mean, "mean", 1, false, Gives::Accumulator, false},
     ReductionRow{ReduceKind::ArgMax, "argmax", 1, false, Gives::Index, true},
     ReductionRow{ReduceKind::ArgMin, "argmin", 1, false, Gives::Index, true},
+    ReductionRow{ReduceKind::Reduce, "reduce", 1, false, Gives::Element, false},
     ReductionRow{ReduceKind::CumSum, "cumsum", 1, false, Gives::Accumulator, true},
     ReductionRow{ReduceKind::CumProd, "cumprod", 1, false, Gives::Accumulator, true},
     ReductionRow{ReduceKind::CumMax, "cummax", 1, false, Gives::Element, true},
+    ReductionRow{ReduceKind::Scan, "scan", 1, false, Gives::Element, true},
 };
 
 bool IsScan(ReduceKind kind) { return kind >= ReduceKind::CumSum; }
+
+bool IsOwn(ReduceKind kind) { return kind == ReduceKind::Reduce || kind == ReduceKind::Scan; }
 
 const ReductionRow& RowOf(ReduceKind kind) { return kReductions[static_cast<size_t>(kind)]; }
 
@@ -95,13 +99,6 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
   return true;
 }
 
-bool IsUnsupported(FunctionState& state, const ReduceExpr& reduce) {
-  std::string_view op = reduce.op.name.text();
-  bool own = reduce.combine != nullptr || op == "reduce" || op == "scan";
-  if (own) ReportUnsupported(state.diagnostics, Feature::UserReductions, reduce.span);
-  return own;
-}
-
 /// What only scans take, and only in kernels and fns.
 bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRow& row) {
   std::string_view op = reduce.op.name.text();
@@ -124,7 +121,6 @@ bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRo
 
 const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce) {
   std::string_view op = reduce.op.name.text();
-  if (IsUnsupported(state, reduce)) return nullptr;
   std::optional<ReduceKind> kind = FindReduction(op);
   if (!kind) {
     std::vector<std::string_view> names;
@@ -145,11 +141,14 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
                              Counted(row.operands, "operand"), reduce.operands.size());
     return nullptr;
   }
-  return CheckScan(state, reduce, row) ? &row : nullptr;
+  bool fits = CheckFoldWords(state, reduce, IsOwn(row.kind)) && CheckScan(state, reduce, row);
+  return fits ? &row : nullptr;
 }
 
 /// The operands' type, literals given theirs; an error where the reduction does not take it.
-Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row) {
+Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
+                   ExprInfo& info) {
+  if (row != nullptr && IsOwn(row->kind)) return CheckUserFold(state, reduce, info);
   for (const Expr* operand : reduce.operands) CheckValue(state, operand);
   if (row == nullptr) return Type{};
   Unify(state, reduce.operands, reduce.span, row->spelling);
@@ -184,7 +183,7 @@ Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info)
     scope.emplace(state.scopes);
     for (const syntax::Ident& name : reduce.over) DeclareOver(state, name);
   }
-  Type type = CheckOperands(state, reduce, row);
+  Type type = CheckOperands(state, reduce, row, info);
   std::optional<std::vector<const Entity*>> ranges = OverRanges(state, reduce);
   if (type.is_error() || !ranges || !CheckHasRanges(state, reduce, type, *ranges)) return Type{};
   auto* facts = state.module.arena.Make<ReduceInfo>(ReduceInfo{});
@@ -194,8 +193,10 @@ Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info)
   facts->reversed = reduce.reversed;
   facts->exclusive = reduce.exclusive;
   info.reduce = facts;
-  Scalar scalar = row->gives == Gives::Index ? Scalar::I64 : facts->accumulator;
-  return ValueType(scalar, IsScan(row->kind) ? type.ranges : Missing(type.ranges, *ranges));
+  if (!IsScan(row->kind)) type.ranges = Missing(type.ranges, *ranges);
+  for (Type& part : type.parts) part.ranges = type.ranges;
+  if (!type.is_tuple()) type.scalar = row->gives == Gives::Index ? Scalar::I64 : facts->accumulator;
+  return type;
 }
 
 }  // namespace kdl::sema

@@ -9,6 +9,7 @@
 #include "sema/coerce.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/tuples.h"
 
 namespace kdl::sema {
 
@@ -139,8 +140,9 @@ const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
 /// What a parameter may not be; true where it is that, reported.
 bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;
-  if (!param.type->elements.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::Tuples, param.type->span);
+  if (!param.type->elements.empty() && !is_fn) {
+    state.diagnostics.Report(diag::TupleParam, param.type->span, param.name.name.text())
+        .Help("make a parameter of each part; fns take tuples");
   } else if (IsPipeEnd(param)) {
     return false;
   } else if (is_fn && param.direction != Direction::In) {
@@ -202,6 +204,10 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   state.fn.params.push_back({entity, param.direction});
   if (IsRefused(state, param)) {
     state.group.is_opaque |= state.kind() == FunctionKind::Fn;
+    return;
+  }
+  if (!param.type->elements.empty()) {
+    entity->type = ResolveTuple(state, *param.type);
     return;
   }
   std::optional<Scalar> scalar = ResolveScalar(state, param.type->name);
@@ -275,7 +281,7 @@ void CheckResult(FunctionState& state) {
     return;
   }
   if (!item.result->elements.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::Tuples, item.result->span);
+    state.fn.result = ResolveTuple(state, *item.result);
   } else if (std::optional<Scalar> scalar = ResolveScalar(state, item.result->name)) {
     size_t bound = state.fn.ranges.size();
     Type type = ValueType(*scalar);

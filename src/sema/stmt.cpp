@@ -14,6 +14,7 @@
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stages.h"
+#include "sema/tuples.h"
 #include "sema/updates.h"
 
 namespace kdl::sema {
@@ -227,16 +228,36 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   return false;
 }
 
+/// The type of a variable that is, or is declared, a tuple. A tuple of tiles has its ranges from its value.
+Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& value) {
+  if (let.is_var) {
+    state.diagnostics.Report(diag::TupleVar, let.span, let.name.name.text())
+        .Help("keep each part in a var of its own");
+    return Type{};
+  }
+  if (let.type == nullptr || value.is_error()) return value;
+  Type declared = let.type->elements.empty() ? TileType(state, *let.type).value_or(Type{})
+                                             : ResolveTuple(state, *let.type);
+  if (declared.is_error()) return Type{};
+  if (!FitsType(state, let.value, declared) || !declared.is_tuple() || !value.is_tuple()) {
+    state.diagnostics.Report(diag::TupleParts, let.value->span, Quote(state, let.value),
+                             ToString(value), ToString(declared));
+    return Type{};
+  }
+  return state.fn.exprs[let.value].type;
+}
+
 void DeclareVariable(FunctionState& state, const LetStmt& let) {
   Type type;
   if (let.value != nullptr) {
-    type = let.type != nullptr ? CheckValue(state, let.value) : CheckFinalValue(state, let.value);
+    CheckAny(state, let.value);
+    type = let.type != nullptr ? state.fn.exprs[let.value].type : DefaultParts(state, let.value);
   }
   if (let.on) state.diagnostics.Report(diag::OnValue, let.on.span, let.name.name.text());
   Size size = let.value != nullptr ? state.fn.exprs[let.value].size : nullptr;
-  if (let.type != nullptr && !let.type->elements.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::Tuples, let.type->span);
-    type = Type{};
+  bool is_tuple = type.is_tuple() || (let.type != nullptr && !let.type->elements.empty());
+  if (is_tuple) {
+    type = CheckTupleVariable(state, let, type);
   } else if (let.type != nullptr) {
     std::optional<Type> declared = TileType(state, *let.type);
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
@@ -344,12 +365,20 @@ void CheckReturnRanges(FunctionState& state, const syntax::ReturnStmt& stmt) {
                         Quote(state, stmt.value), Joined(missing)));
 }
 
+void CheckReturnedTuple(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  const Type& result = state.fn.result;
+  bool tuples = result.is_tuple() && state.fn.exprs[stmt.value].type.is_tuple();
+  if (tuples && FitsType(state, stmt.value, result)) return CheckReturnRanges(state, stmt);
+  state.diagnostics.Report(diag::TupleParts, stmt.value->span, Quote(state, stmt.value),
+                           ToString(state.fn.exprs[stmt.value].type), ToString(result));
+}
+
 void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
   if (stmt.value == nullptr) {
     state.diagnostics.Report(diag::ReturnWithoutValue, stmt.span);
     return;
   }
-  Type type = CheckValue(state, stmt.value);
+  Type type = CheckAny(state, stmt.value);
   const Type& result = state.fn.result;
   if (result.kind == TypeKind::Nothing) {
     state.diagnostics.Report(diag::ReturnFromPipeFn, stmt.span, state.fn.item->name.name.text())
@@ -357,6 +386,7 @@ void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
     return;
   }
   if (type.is_error() || result.is_error()) return;
+  if (type.is_tuple() || result.is_tuple()) return CheckReturnedTuple(state, stmt);
   if (Fits(state, stmt.value, result.scalar)) return CheckReturnRanges(state, stmt);
   state.diagnostics
       .Report(diag::ReturnType, stmt.value->span, state.fn.item->name.name.text(),

@@ -347,6 +347,7 @@ Type ResultOfCall(const FunctionState& state, const CheckedFunction& callee, con
     }
   }
   result.ranges = std::move(ranges);
+  for (Type& part : result.parts) part.ranges = result.ranges;
   return result;
 }
 

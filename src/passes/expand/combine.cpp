@@ -42,11 +42,23 @@ Value* InVectors(Expander& e, const Op* op, const ir::ValueMap& map) {
   return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
 }
 
+/// What the region reads of what stands around it: constants that other passes have moved out.
+ir::ValueMap Outside(const Expander& e, const ir::Block* region) {
+  ir::ValueMap map;
+  auto look = [&](const Op* op) {
+    for (Value* operand : op->operands()) {
+      if (e.scalars.contains(operand)) map[operand] = e.Scalar(operand);
+    }
+  };
+  ir::Walk(region, look);
+  return map;
+}
+
 /// The accumulators after one more step: scalars, or vectors of `lanes`.
 Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
                int64_t lanes) {
   const ir::Block* region = op->region();
-  ir::ValueMap map;
+  ir::ValueMap map = Outside(e, region);
   for (size_t i = 0; i < accumulators.size(); ++i) {
     map[region->param(i)] = accumulators[i];
     map[region->param(accumulators.size() + i)] = terms[i];

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include "sema/coerce.h"
+#include "sema/expr.h"
+#include "sema/groups.h"
+#include "sema/reductions.h"
+#include "sema/resolve.h"
+#include "sema/tuples.h"
+
+// `reduce(e over k with f init v)` and `scan(…)`: f folds two of what e has into one.
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+using syntax::ReduceExpr;
+
+/// The fn behind `with`; null, reported, where there is none.
+const Entity* FunctionOf(FunctionState& state, const ReduceExpr& reduce) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
+  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
+  state.diagnostics.Report(diag::FoldsWithOther, reduce.combine->span, Quote(state, reduce.combine))
+      .Help("declare a fn of two values: fn add(a: f32, b: f32) -> f32 { return a + b; }");
+  return nullptr;
+}
+
+/// The kinds that the operand gives the fn's type parameters.
+std::vector<KindChoice> KindsOf(const FunctionGroup& group, const Type& type, Span span) {
+  std::vector<KindChoice> choices;
+  if (group.item->params.empty()) return choices;
+  const syntax::TypeRef& ref = *group.item->params[0].type;
+  if (!type.is_tuple()) return {{ref.name.name, type.scalar, span}};
+  for (size_t i = 0; i < std::min(ref.elements.size(), type.parts.size()); ++i)
+    choices.push_back({ref.elements[i]->name.name, type.parts[i].scalar, span});
+  return choices;
+}
+
+/// Two values of one type make one of that type, without ranges.
+bool IsFold(const CheckedFunction& callee) {
+  if (callee.params.size() != 2 || !callee.ranges.empty() || callee.HasPipes()) return false;
+  const Type& first = callee.params[0].entity->type;
+  return first == callee.params[1].entity->type && first == callee.result;
+}
+
+const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& reduce,
+                                     const Type& operand) {
+  const Entity* entity = FunctionOf(state, reduce);
+  if (entity == nullptr) return nullptr;
+  FunctionGroup& group = Require(state.module, entity);
+  state.group.calls.emplace_back(&group, reduce.combine->span);
+  if (group.instances.empty() || operand.is_error()) return nullptr;
+  CheckedFunction* callee =
+      Choose(state, group, KindsOf(group, operand, reduce.operands[0]->span), reduce.combine->span);
+  if (callee == nullptr) return nullptr;
+  if (callee->result.is_error()) return nullptr;
+  for (const ParamInfo& param : callee->params) {
+    if (param.entity->type.is_error()) return nullptr;
+  }
+  if (IsFold(*callee)) return callee;
+  state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
+      .Note(entity->span, "declared here")
+      .Help("two parameters and the result have one type, a scalar or a tuple of scalars");
+  return nullptr;
+}
+
+/// The operand or the initial value against the fn's type.
+bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& callee) {
+  if (FitsType(state, expr, callee.result)) return true;
+  state.diagnostics.Report(diag::FoldType, expr->span, Quote(state, expr),
+                           ToString(state.fn.exprs[expr].type), callee.item->name.name.text(),
+                           ToString(callee.result));
+  return false;
+}
+
+bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee) {
+  const Type& type = state.fn.exprs[reduce.init].type;
+  if (type.is_error() || !CheckFits(state, reduce.init, callee)) return false;
+  const std::vector<const Entity*>& ranges = state.fn.exprs[reduce.init].type.ranges;
+  if (ranges.empty()) return true;
+  state.diagnostics
+      .Report(diag::TileForScalar, reduce.init->span, "what a fold starts from", RangesText(ranges))
+      .Help("it is the identity of the fn, the same for all elements; fold a tile in afterwards");
+  return false;
+}
+
+}  // namespace
+
+bool CheckFoldWords(FunctionState& state, const ReduceExpr& reduce, bool own) {
+  bool given = reduce.combine != nullptr && reduce.init != nullptr;
+  std::string_view op = reduce.op.name.text();
+  if (own && !given) {
+    state.diagnostics.Report(diag::FoldWithout, reduce.span, op)
+        .Help(fmt::format("write {}(e over k with f init v), v the identity of the fn f", op));
+  } else if (!own && reduce.combine != nullptr) {
+    state.diagnostics.Report(diag::FoldWith, reduce.combine->span, op)
+        .Help("a fn of one's own goes with reduce and scan");
+  } else if (own && state.contract != nullptr) {
+    ReportUnsupported(state.diagnostics, Feature::ContractCalls, reduce.span, op);
+  } else {
+    return true;
+  }
+  return false;
+}
+
+Type CheckUserFold(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
+  CheckAny(state, reduce.operands[0]);
+  CheckAny(state, reduce.init);
+  Type operand = DefaultParts(state, reduce.operands[0]);
+  const CheckedFunction* callee = CheckFunction(state, reduce, operand);
+  if (callee == nullptr || !CheckFits(state, reduce.operands[0], *callee) ||
+      !CheckInit(state, reduce, *callee))
+    return Type{};
+  info.callee = callee;
+  Type type = callee->result;
+  type.ranges = operand.ranges;
+  for (Type& part : type.parts) part.ranges = operand.ranges;
+  return type;
+}
+
+}  // namespace kdl::sema
