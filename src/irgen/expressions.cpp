@@ -128,9 +128,19 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
   return GenBuiltin(gen, *info.builtin, args);
 }
 
+/// A scalar fn of the library that never traps.
+Value* GenMapped(FunctionGen& gen, const sema::CheckedFunction& callee, Value* operand) {
+  Name name = gen.module.context().names.Intern(callee.InstanceName());
+  return gen.builder
+      .Create(OpKind::Call, {{operand}, {}}, {operand->type()},
+              {ir::MakeAttr<ir::AttrKey::Callee>(name)})
+      ->result();
+}
+
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
   // Of a narrow float the unrounded f32 is cast: the expression has not ended.
   Value* operand = GenExpr(gen, cast.operand);
+  if (info.callee) return GenMapped(gen, *info.callee, operand);
   return Widen(gen, Round(gen, operand, info.type.scalar));
 }
 
@@ -226,6 +236,7 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
     case syntax::ExprKind::Call:
       return GenCall(gen, syntax::As<syntax::CallExpr>(expr), info);
     case syntax::ExprKind::Index:
+      if (info.part) return GenTilePart(gen, syntax::As<syntax::IndexExpr>(expr));
       return Widen(gen, GenLoad(gen, syntax::As<syntax::IndexExpr>(expr)));
     case syntax::ExprKind::Reduce:
       return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));

@@ -110,6 +110,13 @@ void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* valu
 void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
                  ir::Value* mask, ir::UpdateKind how, ir::ScopeKind scope);
 
+// tile_parts.cpp
+/// `tile[k = e]`.
+ir::Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr);
+/// The tile with `value` in the part that `target` names.
+ir::Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* tile,
+                       ir::Value* value);
+
 // reductions.cpp
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 /// `reduce` or `scan` with a fn: a value for each part.

@@ -25,7 +25,8 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, Vars& found)
   } else if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
     FindAssigned(gen, loop->body, found);
   } else if (const auto* assign = syntax::DynAs<syntax::AssignStmt>(stmt)) {
-    if (assign->target->kind == syntax::ExprKind::Name)
+    bool part = gen.Info(assign->target).part != nullptr;
+    if (part || assign->target->kind == syntax::ExprKind::Name)
       found.push_back(gen.Info(assign->target).entity);
   }
 }

@@ -89,10 +89,25 @@ void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
               atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
 }
 
+/// What the part was is read even where it is not needed: an element outside stops the core.
+void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
+                const syntax::IndexExpr& target) {
+  const sema::Entity* var = gen.Info(&target).entity;
+  Value* before = GenTilePart(gen, target);
+  Value* value = assign.op == syntax::AssignOp::Set
+                     ? GenExpr(gen, assign.value)
+                     : GenUpdate(gen, assign.op, Widen(gen, before), assign.value, assign.span);
+  Value* present = gen.values.at(var);
+  Value* stored = AsDeclared(gen, GenWithPart(gen, target, present, value), var->type);
+  if (Value* mask = gen.Mask()) stored = gen.builder.Select(mask, stored, present);
+  Bind(gen, var, stored);
+}
+
 void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   if (assign.mode != syntax::AssignMode::Plain) return UpdateElements(gen, assign);
-  if (const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target))
-    return AssignElements(gen, assign, *target);
+  const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target);
+  if (target && gen.Info(target).part) return AssignPart(gen, assign, *target);
+  if (target) return AssignElements(gen, assign, *target);
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 

@@ -9,6 +9,7 @@
 #include "sema/injective.h"
 #include "sema/resolve.h"
 #include "sema/stmt.h"
+#include "sema/tile_parts.h"
 #include "sema/updates.h"
 
 namespace kdl::sema {
@@ -106,7 +107,16 @@ Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
   if (const auto* name = syntax::DynAs<syntax::NameExpr>(assign.target)) {
     return CheckVariable(state, assign, *name);
   }
-  return CheckElement(state, assign, syntax::As<syntax::IndexExpr>(assign.target));
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* tile = syntax::DynAs<syntax::NameExpr>(index.base);
+  if (tile == nullptr || !IsTilePart(state, &index)) return CheckElement(state, assign, index);
+  Type type = CheckVariable(state, assign, *tile);
+  if (type.is_error()) return type;
+  CheckExpr(state, index.base);
+  ExprInfo info;
+  info.entity = state.fn.exprs[assign.target].entity;
+  info.type = CheckAssignedPart(state, index, type, info);
+  return (state.fn.exprs[assign.target] = std::move(info)).type;
 }
 
 /// What `op=` asks of both sides beyond one type; empty where the type is that.

@@ -15,6 +15,7 @@
 #include "sema/resolve.h"
 #include "sema/tile_calls.h"
 #include "sema/tuples.h"
+#include "support/check.h"
 
 namespace kdl::sema {
 
@@ -116,11 +117,7 @@ bool BindElementary(FunctionState& state, const CallExpr& call, const Builtin& b
   }
   std::string name = fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
   const Entity* entity = LibraryFunction(state.module, name);
-  if (entity == nullptr) {
-    std::string what = fmt::format("{}({})", builtin.spelling, Spelling(scalar));
-    ReportUnsupported(state.diagnostics, Feature::Elementary, call.span, what);
-    return false;
-  }
+  KDL_CHECK(entity, "the library has no '{}'", name);
   FunctionGroup& group = Require(state.module, entity);
   if (group.instances.size() != 1) return false;
   state.group.calls.emplace_back(&group, call.callee.span);

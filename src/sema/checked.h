@@ -54,6 +54,13 @@ struct IndexInfo {
   const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
 };
 
+/// `tile[k = e, …]`, read or assigned. An assigned index is one element, or one range of the factor 1 or -1 plus scalars.
+struct PartInfo {
+  std::vector<const Entity*> ranges;        ///< of the tile: those that are indexed, each once
+  std::vector<IndexDim> dims;               ///< one for each of them
+  const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
+};
+
 enum class ReduceKind : uint8_t {
   Sum,
   Prod,
@@ -114,7 +121,8 @@ struct CallInfo {
 ///           iota: entity is the range; clamp and the like: see builtins.def;
 ///           a push or pop: pipe
 ///   Field   entity is the range, field what is asked of it; of a tuple neither: the part of that number
-///   Index   index        Reduce  reduce; reduce and scan: callee is the fn
+///   Index   index, or of a tile part; an assigned one has the var as its entity
+///   Reduce  reduce; reduce and scan: callee is the fn
 ///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
 /// f16 and bf16 as types of expressions compute in f32 and round when bound, stored or cast.
 struct ExprInfo {
@@ -125,6 +133,7 @@ struct ExprInfo {
   const Builtin* builtin = nullptr;
   const CheckedFunction* callee = nullptr;
   const IndexInfo* index = nullptr;
+  const PartInfo* part = nullptr;
   const ReduceInfo* reduce = nullptr;
   const PipeInfo* pipe = nullptr;
   const CallInfo* call = nullptr;  ///< of a fn that has ranges, sizes or pipes

@@ -9,6 +9,7 @@
 #include "sema/coerce.h"
 #include "sema/constants.h"
 #include "sema/contract.h"
+#include "sema/groups.h"
 #include "sema/imports.h"
 #include "sema/index.h"
 #include "sema/resolve.h"
@@ -347,12 +348,34 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
   return Default(state, operand);
 }
 
-KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast) {
-  Type type = CheckValue(state, cast.operand);
-  if (cast.type.name.text() == "tf32") {
-    ReportUnsupported(state.diagnostics, Feature::Tf32, cast.type.span);
+/// `x as tf32`: an f32 again, rounded by a fn of the library.
+KDL_OWN_FRAME Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+  if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
+  if (!state.dot_operands.contains(&cast)) {
+    state.diagnostics.Report(diag::Tf32Outside, cast.type.span)
+        .Help("write dot(a as tf32, b as tf32 over k)");
     return Type{};
   }
+  Scalar scalar = state.contract != nullptr ? Scalar::F64 : Scalar::F32;
+  if (!Fits(state, cast.operand, scalar)) {
+    state.diagnostics
+        .Report(diag::BadOperand, cast.span, "as tf32", "an f32",
+                Spelling(state.fn.exprs[cast.operand].type.scalar))
+        .Help(fmt::format("write '({}) as tf32'", AsHint(state, cast.operand, Scalar::F32)));
+    return Type{};
+  }
+  if (state.contract == nullptr) {
+    FunctionGroup& group = Require(state.module, LibraryFunction(state.module, "tf32_f32"));
+    if (group.instances.size() != 1) return Type{};
+    state.group.calls.emplace_back(&group, cast.type.span);
+    info.callee = group.instances[0];
+  }
+  return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
+}
+
+KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+  Type type = CheckValue(state, cast.operand);
+  if (cast.type.name.text() == "tf32") return CheckTf32(state, cast, info);
   std::optional<Scalar> target = ResolveScalar(state, cast.type);
   if (type.is_error() || !target) return Type{};
   if (state.contract != nullptr && *target != Scalar::Bool) {
@@ -435,7 +458,7 @@ KDL_OWN_FRAME Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& in
     case ExprKind::If:
       return CheckIf(state, As<syntax::IfExpr>(expr));
     case ExprKind::Cast:
-      return CheckCast(state, As<syntax::CastExpr>(expr));
+      return CheckCast(state, As<syntax::CastExpr>(expr), info);
     case ExprKind::Call:
       return CheckCall(state, As<syntax::CallExpr>(expr), info);
     case ExprKind::Reduce:

@@ -13,6 +13,7 @@
 #include "sema/sizes.h"
 #include "sema/stages.h"
 #include "sema/stmt.h"
+#include "sema/tile_parts.h"
 
 namespace kdl::sema {
 
@@ -228,14 +229,13 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   if (entity == nullptr) return {};
   if (entity->type.is_tensor()) return {entity, false};
   if (IsFaulty(*entity)) return {};
-  bool named = !index.indices.empty() && index.indices[0].name;
-  if (entity->type.is_value() && named) {
-    ReportUnsupported(state.diagnostics, Feature::Reindex, index.span);
-  } else if (entity->type.is_value() && !entity->type.ranges.empty()) {
+  if (entity->type.is_value() && !entity->type.ranges.empty()) {
     state.diagnostics
         .Report(diag::TileIndexed, index.span, entity->name.text(), RangesText(entity->type.ranges))
-        .Help(fmt::format("write '{}' alone: its elements are matched by the names of its ranges",
-                          entity->name.text()));
+        .Help(fmt::format(
+            "write '{0}' alone: its elements are matched by the names of its ranges; or "
+            "index it by name: {0}[{1} = …]",
+            entity->name.text(), entity->type.ranges[0]->name.text()));
   } else {
     state.diagnostics.Report(diag::NotATensor, name->span, entity->name.text(),
                              Describe(entity->kind));
@@ -243,21 +243,27 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   return {};
 }
 
+/// Of a contract: a free name that stands bare takes the dimension as its extent.
+void BindBare(FunctionState& state, const IndexDim& dim, Size size) {
+  if (state.contract == nullptr || dim.terms.size() != 1 || dim.terms[0].range == nullptr) return;
+  bool bare = IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
+  if (bare) BindExtent(state, dim.terms[0].range, size, dim.span);
+}
+
+std::string Indices(size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "index" : "indices");
+}
+
+}  // namespace
+
 /// The ranges that a dimension has; a term that gathers brings those of its tile.
-std::vector<const Entity*> RangesOf(const FunctionState& state, const IndexDim& dim) {
+std::vector<const Entity*> RangesOfIndex(const FunctionState& state, const IndexDim& dim) {
   std::vector<const Entity*> ranges;
   for (const IndexTerm& term : dim.terms) {
     ranges = UnionOf(ranges, term.range != nullptr ? std::vector<const Entity*>{term.range}
                                                    : state.fn.exprs.at(term.value).type.ranges);
   }
   return ranges;
-}
-
-/// Of a contract: a free name that stands bare takes the dimension as its extent.
-void BindBare(FunctionState& state, const IndexDim& dim, Size size) {
-  if (state.contract == nullptr || dim.terms.size() != 1 || dim.terms[0].range == nullptr) return;
-  bool bare = IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
-  if (bare) BindExtent(state, dim.terms[0].range, size, dim.span);
 }
 
 Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
@@ -276,13 +282,14 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
   return type;
 }
 
-std::string Indices(size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "index" : "indices");
+std::optional<IndexDim> CheckTileIndex(FunctionState& state, const Expr* expr) {
+  Affine affine = CheckAffine(state, expr);
+  if (!affine.ok) return std::nullopt;
+  return IndexDim{std::move(affine.terms), affine.offset, expr->span};
 }
 
-}  // namespace
-
 Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored) {
+  if (!stored && IsTilePart(state, &index)) return CheckTilePart(state, index, info);
   Base base = CheckBase(state, index);
   auto* access = state.module.arena.Make<IndexInfo>(IndexInfo{});
   access->base = base.entity;
@@ -299,7 +306,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     ok = ok && affine.ok;
     if (!affine.ok) continue;
     access->dims.push_back({std::move(affine.terms), affine.offset, arg.value->span});
-    type.ranges = UnionOf(type.ranges, RangesOf(state, access->dims.back()));
+    type.ranges = UnionOf(type.ranges, RangesOfIndex(state, access->dims.back()));
   }
   if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
     state.diagnostics

@@ -149,6 +149,8 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
 Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
                    ExprInfo& info) {
   if (row != nullptr && IsOwn(row->kind)) return CheckUserFold(state, reduce, info);
+  bool is_dot = row != nullptr && row->kind == ReduceKind::Dot;
+  if (is_dot) state.dot_operands.insert(reduce.operands.begin(), reduce.operands.end());
   for (const Expr* operand : reduce.operands) CheckValue(state, operand);
   if (row == nullptr) return Type{};
   Unify(state, reduce.operands, reduce.span, row->spelling);

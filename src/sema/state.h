@@ -123,9 +123,10 @@ struct FunctionState {
   DiagnosticEngine& diagnostics;
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals;
-  std::unordered_set<const Entity*> core_dependent;  ///< lets and vars that differ by core
-  std::vector<Influence> influences;                 ///< of a kernel's lets and vars
-  std::vector<const syntax::Expr*> conditions;       ///< conditions and bounds around
+  std::unordered_set<const syntax::Expr*> dot_operands;  ///< those of the dots that are checked
+  std::unordered_set<const Entity*> core_dependent;      ///< lets and vars that differ by core
+  std::vector<Influence> influences;                     ///< of a kernel's lets and vars
+  std::vector<const syntax::Expr*> conditions;           ///< conditions and bounds around
   /// Those, and what comes from memory that other cores may write.
   std::unordered_set<const Entity*> varying;
   /// Conditions around what every core comes to.

@@ -8,6 +8,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/resolve.h"
+#include "sema/tile_parts.h"
 
 namespace kdl::sema {
 
@@ -59,7 +60,7 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
         fn ? "a fn" : "a program");
     return false;
   }
-  if (assign.target->kind != syntax::ExprKind::Index) {
+  if (assign.target->kind != syntax::ExprKind::Index || IsTilePart(state, assign.target)) {
     state.diagnostics.Report(diag::UpdateTarget, assign.target->span, Word(assign),
                              Quote(state, assign.target));
     return false;
