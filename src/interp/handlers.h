@@ -29,6 +29,7 @@ void StartCombine(Core& core, Activation& here, const Instruction& instruction);
 void YieldCombine(Core& core, Frame& frame, const Instruction& yield);
 
 // take.cpp
+void RunSlide(Core& core, Activation& here, const Instruction& instruction);
 void RunTake(Core& core, Activation& here, const Instruction& instruction);
 
 // memory.cpp

@@ -247,6 +247,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::Fold:
     case OpKind::Scan:
       return &StartCombine;
+    case OpKind::Slide:
+      return &RunSlide;
     case OpKind::Take:
       return &RunTake;
     case OpKind::For:

@@ -145,6 +145,9 @@ class FunctionPreparer {
       case OpKind::Scan:
         AddFold(made);
         break;
+      case OpKind::Slide:
+        AddSlide(made);
+        break;
       case OpKind::Take:
         AddTake(made);
         break;
@@ -330,12 +333,17 @@ class FunctionPreparer {
       made.taken.push_back(SlotOf(ir::FindBlk(&op, axis)).index);
   }
 
+  void AddSlide(Instruction& made) {
+    AddTake(made);
+    made.access = std::make_unique<AccessPlan>();
+    AddDims(made, made.op->SegmentBegin(ir::SlideOp::at_index));
+  }
+
   // -- Memory -----------------------------------------------------------------------------------
 
   void AddAccess(Instruction& made) {
     const Op& op = *made.op;
     size_t first_index = op.SegmentBegin(ir::AccessOperands(op.kind()));
-    auto access = op.attr<AttrKey::Access>();
 
     std::vector<AxisId> axes;
     for (const ir::Value* operand : op.operands()) {
@@ -345,18 +353,22 @@ class FunctionPreparer {
     AddPoints(made, axes);
     made.access = std::make_unique<AccessPlan>();
     made.access->edge = op.HasAttr(AttrKey::Edge) ? op.attr<AttrKey::Edge>() : ir::EdgeKind::Proven;
-    for (const ir::AccessDim& dim : access.dims) {
-      DimPlan plan{Number(dim.offset, op), {}};
-      for (const ir::AccessTerm& term : dim.terms)
-        plan.terms.push_back(TermOf(made, term, first_index + term.operand));
-      made.access->dims.push_back(std::move(plan));
-    }
+    AddDims(made, first_index);
     if (op.kind() == OpKind::Load) {
       made.access->otherwise = OptionalOperand(op, ir::LoadOp::at_otherwise);
       made.access->mask = OptionalOperand(op, ir::LoadOp::at_mask);
     } else if (op.kind() == OpKind::Store || op.kind() == OpKind::Update) {
       made.access->value = 0;
       made.access->mask = OptionalOperand(op, ir::StoreOp::at_mask);
+    }
+  }
+
+  void AddDims(Instruction& made, size_t first_index) {
+    for (const ir::AccessDim& dim : made.op->attr<AttrKey::Access>().dims) {
+      DimPlan plan{Number(dim.offset, *made.op), {}};
+      for (const ir::AccessTerm& term : dim.terms)
+        plan.terms.push_back(TermOf(made, term, first_index + term.operand));
+      made.access->dims.push_back(std::move(plan));
     }
   }
 

@@ -134,9 +134,35 @@ std::string TakeFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
 
+/// The index along each axis is a sum over blks; the result has their axes for it.
+std::string SlideFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
+  Values index = op.Segment(SlideOp::at_index);
+  for (const Value* blk : index) {
+    if (!IsBlk(blk)) return "an index is no blk";
+  }
+  Access access = op.attr<AttrKey::Access>();
+  if (access.dims.size() != over.size())
+    return fmt::format("{} indices for {} axes", access.dims.size(), over.size());
+  for (const AccessDim& dim : access.dims) {
+    for (const AccessTerm& term : dim.terms) {
+      if (term.operand >= index.size())
+        return fmt::format("index operand {} of {}", term.operand, index.size());
+    }
+  }
+  Type result = op.result()->type();
+  bool fits = IsTile(result) && result->scalar == tile->scalar &&
+              result->axes == AxesOf(index, Without(tile->axes, over));
+  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+}
+
 constexpr TypeRule kRules[] = {
-    {OpKind::Reduce, &ReduceFault}, {OpKind::Contract, &ContractFault}, {OpKind::Fold, &FoldFault},
-    {OpKind::Scan, &ScanFault},     {OpKind::Take, &TakeFault},
+    {OpKind::Reduce, &ReduceFault}, {OpKind::Contract, &ContractFault},
+    {OpKind::Fold, &FoldFault},     {OpKind::Scan, &ScanFault},
+    {OpKind::Take, &TakeFault},     {OpKind::Slide, &SlideFault},
 };
 
 }  // namespace

@@ -94,8 +94,8 @@ inline constexpr std::array kPipePipeline = {PassKind::CutUnits, PassKind::Split
                                              PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
                                              PassKind::FuseStages};
 inline constexpr std::array kLoopPipeline = {
-    PassKind::OpenSlots, PassKind::Deal,        PassKind::WidenOperands, PassKind::Canonicalize,
-    PassKind::FormNests, PassKind::ExpandTiles, PassKind::Canonicalize};
+    PassKind::OpenSlots,    PassKind::Deal,      PassKind::WidenOperands, PassKind::Canonicalize,
+    PassKind::ShareWindows, PassKind::FormNests, PassKind::ExpandTiles,   PassKind::Canonicalize};
 inline constexpr auto kLoweringPipeline = [] {
   std::array<PassKind, kPipePipeline.size() + kLoopPipeline.size()> both{};
   std::copy(kPipePipeline.begin(), kPipePipeline.end(), both.begin());

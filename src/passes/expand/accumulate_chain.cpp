@@ -3,6 +3,7 @@
 
 #include "passes/expand/accumulate.h"
 #include "passes/expand/register_block.h"
+#include "passes/expand/slide.h"
 
 // A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
 // accumulators are carried through the loops over the folded axes. What an operand lacks, the row or the column, it is
@@ -41,6 +42,12 @@ class Chain {
 
   void Run() {
     for (Value* operand : what_.operands) {
+      slides_.emplace_back();
+      if (const Op* slide = IsTileValue(operand) ? SlideInPlace(e_, operand, what_.op) : nullptr) {
+        slides_.back() = SlidingOf(e_, slide);
+        homes_.emplace_back();
+        continue;
+      }
       if (const Op* pack = IsTileValue(operand) ? LatePackOf(e_, operand) : nullptr) {
         packs_.push_back({pack, homes_.size()});
         homes_.push_back(NewHome(e_, operand->type(), std::nullopt, PanelOf(e_, operand)));
@@ -340,6 +347,12 @@ class Chain {
     return loads;
   }
 
+  Value* Load(size_t operand, const Piece& piece) {
+    kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
+    if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
+    return LoadPiece(e_, homes_[operand], scalar, position_, piece);
+  }
+
   Values Terms(int64_t row, int64_t column, const Piece& piece) {
     Values terms;
     for (size_t i = 0; i < what_.operands.size(); ++i) {
@@ -353,8 +366,7 @@ class Chain {
       Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
       if (!read) {
         Place(row, column);
-        Value* loaded = LoadPiece(e_, homes_[i], operand->type()->scalar, position_,
-                                  walks_columns ? piece : Piece{});
+        Value* loaded = Load(i, walks_columns ? piece : Piece{});
         read = e_.b.Cast(loaded, what_.accs[0]);
       }
       terms.push_back(read);
@@ -368,7 +380,8 @@ class Chain {
   std::optional<AxisId> row_;
   std::optional<AxisId> column_;
   int64_t lanes_;
-  std::vector<Home> homes_;  ///< of the operands
+  std::vector<Home> homes_;                     ///< of the operands that have one
+  std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
   struct LatePack {
     const Op* nest;
     size_t operand;

@@ -247,6 +247,9 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Scan:
       ExpandCombine(e, op);
       break;
+    case OpKind::Slide:
+      ExpandSlide(e, op);
+      break;
     case OpKind::Take:
       ExpandTake(e, op);
       break;

@@ -211,6 +211,10 @@ void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, c
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
 
+// slide.cpp
+/// Gives the slide a tile, unless the one fold that reads it finds its elements in the window.
+void ExpandSlide(Expander& e, const ir::Op* op);
+
 // take.cpp
 void ExpandTake(Expander& e, const ir::Op* op);
 
