@@ -161,6 +161,38 @@ program @main () {
 }
 )kir";
 
+constexpr std::string_view kFolds = R"kir(module "folds"
+
+kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
+  axis r = R by 4
+  axis c = C by 8
+  %lo = const 0 : i64
+  %one = const 1 : i64
+  %zero = const 0.0 : f32
+  spmd (%rb: blk<r> in %lo .. %R, %cb: blk<c> in %lo .. %C) {deal = static} {
+    %t = load %x[%rb, %cb] {edge = clip} : tile<f32; r c>
+    %n = iota %cb : tile<i64; c>
+    %m = broadcast %n : tile<i64; r c>
+    %best, %at = fold carry(%a = %zero, %b = %lo) (%u in %t, %v in %m) {axes = (c), order = lanes64} {
+      %more = gt %u, %a : bool
+      %p = select %more, %u, %a : f32
+      %q = select %more, %v, %b : i64
+      yield %p, %q
+    } : tile<f32; r>, tile<i64; r>
+    %s = scan carry(%a.1 = %zero) (%u.1 in %t) {axes = (r), keep = before, walk = down} {
+      %p.1 = add %a.1, %u.1 : f32
+      yield %p.1
+    } : tile<f32; r c>
+    %w = take %t at (%at) over c {edge = guard, text = "t[c = at]"} : tile<f32; r>
+    %more.1 = gt %w, %best : tile<bool; r>
+    %e = take %t at (%n, %at) over r, c else %zero where %more.1 {edge = else} : tile<f32; r c>
+    store %e to %y[%rb, %cb] {edge = clip}
+    yield
+  }
+  return
+}
+)kir";
+
 constexpr std::string_view kVectors =
     R"(kernel @vectors dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %0 = const 0 : i64
@@ -238,6 +270,7 @@ TEST_CASE("printed text reads back and prints the same") {
   CheckRoundTrip(kEverything);
   CheckRoundTrip(kVectors);
   CheckRoundTrip(kPipes);
+  CheckRoundTrip(kFolds);
   CheckRoundTrip("");
   CheckRoundTrip("module \"na\\\\me \\x01\\n\\xff é\"\n");
 }
@@ -272,7 +305,8 @@ TEST_CASE("every op of the table prints and reads, or stands in a test above") {
     bool stands = kMatmul.find(word) != std::string_view::npos ||
                   kEverything.find(word) != std::string_view::npos ||
                   kVectors.find(word) != std::string_view::npos ||
-                  kPipes.find(word) != std::string_view::npos;
+                  kPipes.find(word) != std::string_view::npos ||
+                  kFolds.find(word) != std::string_view::npos;
     CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart ||
                    info.kind == OpKind::BlkSize || info.kind == OpKind::BlkIndex),
                   info.spelling);
