@@ -71,11 +71,16 @@ Verdict JudgePop(const Op* pop, ir::AxisId axis) {
   return pop->attr<ir::AttrKey::Axes>().back() == axis ? Verdict::LastInAll : Verdict::NotLast;
 }
 
+/// Of a loop or branch. What a fold or scan makes comes of its operands, as with any other op.
+bool IsCarried(const Op* def) {
+  return !def->regions().empty() && def->kind() != OpKind::Fold && def->kind() != OpKind::Scan;
+}
+
 /// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
 Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second || !HasAxis(value, axis)) return Verdict::NoTensorHasIt;
-  if (def->kind() == OpKind::Snapshot || !def->regions().empty()) return Verdict::NoTensorHasIt;
+  if (def->kind() == OpKind::Snapshot || IsCarried(def)) return Verdict::NoTensorHasIt;
   if (def->kind() == OpKind::Pop) return JudgePop(def, axis);
   Verdict verdict = Verdict::NoTensorHasIt;
   if (auto load = ir::DynAs<ir::LoadOp>(def)) {

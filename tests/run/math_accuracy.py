@@ -56,10 +56,32 @@ def check_interpreter(folder):
              "--arg", f"y=@{folder}/y.npy")
 
 
+def rounded_to_tf32(x):
+    """To 10 bits of the mantissa, ties to even; -0 becomes the 0 that a dot starts from."""
+    bits = x.view(np.uint32)
+    rounded = ((bits + 0xfff + ((bits >> 13) & 1)) & 0xffffe000).astype(np.uint32).view(np.float32)
+    return np.where(np.isfinite(x), rounded, x) + np.float32(0)
+
+
+def check_tf32(folder):
+    """Exact: numbers of every size, and halves between two numbers of 10 bits."""
+    x = arguments(np.float32)
+    halves = ((x.view(np.uint32) & 0xffffe000) | 0x1000).view(np.float32)
+    x = np.concatenate([x, halves[np.isfinite(x)]])
+    np.save(folder / "x.npy", x)
+    call("kernelc", "run", KERNELS, "--kernel", "tf32_of", "--check", "--arg", f"x=@{folder}/x.npy", "--out",
+         f"y=@{folder}/y.npy")
+    with np.errstate(all="ignore"):
+        expected = rounded_to_tf32(x)
+    if not np.array_equal(np.load(folder / "y.npy"), expected, equal_nan=True):
+        sys.exit("tf32: not rounded to 10 bits")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="math-") as scratch:
         folder = pathlib.Path(scratch)
         check_interpreter(folder)
+        check_tf32(folder)
         shared = []
         for level in ("3", "0"):
             for target in targets():
