@@ -94,10 +94,15 @@ Number Load(const char* at) {
 // The shortest text that reads back as the same number.
 template <class Number>
 std::string Shortest(Number number) {
+  if (number != number) return "nan";  // whatever its sign
   char text[64];
   const auto result = std::to_chars(text, text + sizeof text, number);
   return std::string(text, result.ptr);
 }
+
+// As `kernelc run` shows outputs: up to so many elements are shown, of more the first few in a row.
+constexpr std::int64_t kMostShown = 64;
+constexpr std::int64_t kFirstShown = 8;
 
 std::string FormatElement(const char* at, std::uint8_t element) {
   switch (element) {
@@ -146,6 +151,29 @@ void FormatValue(const kdl_tensor& value, std::int32_t dimension, const char* at
   *out += ']';
 }
 
+const char* ElementAt(const kdl_tensor& value, std::int64_t number) {
+  std::int64_t offset = 0;
+  for (std::int32_t d = value.rank; d-- > 0;) {
+    offset += number % value.size[d] * value.stride[d];
+    number /= value.size[d];
+  }
+  return static_cast<const char*>(value.data) + offset * ElementBytes(value);
+}
+
+void FormatShort(const kdl_tensor& value, std::string* out) {
+  std::int64_t count = 1;
+  for (std::int32_t d = 0; d < value.rank; ++d) count *= value.size[d];
+  if (count <= kMostShown) {
+    FormatValue(value, 0, static_cast<const char*>(value.data), out);
+    return;
+  }
+  *out += '[';
+  for (std::int64_t i = 0; i < kFirstShown; ++i) {
+    *out += FormatElement(ElementAt(value, i), value.element) + ", ";
+  }
+  *out += "…]";
+}
+
 }  // namespace
 
 std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
@@ -190,13 +218,16 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
 
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count) {
   std::string out;
-  for (std::int32_t next = 0; !format.empty();) {
-    const std::size_t hole = next < count ? format.find("{}") : std::string_view::npos;
-    out += format.substr(0, hole);
-    if (hole == std::string_view::npos) break;
-    FormatValue(values[next], 0, static_cast<const char*>(values[next].data), &out);
-    ++next;
-    format.remove_prefix(hole + 2);
+  std::int32_t next = 0;
+  for (std::size_t at = 0; at < format.size(); ++at) {
+    const std::string_view two = format.substr(at, 2);
+    if (two == "{}" && next < count) {
+      FormatShort(values[next], &out);
+      ++next;
+    } else {
+      out += two == "{}" ? two : two.substr(0, 1);
+    }
+    if (two == "{}" || two == "{{" || two == "}}") ++at;
   }
   return out;
 }

@@ -42,7 +42,8 @@ class LaunchHost {
   kdl_host host_;
 };
 
-// `format` with each `{}` replaced by the next value; a tensor prints as nested brackets.
+// `format` with each `{}` replaced by the next value; a tensor prints as nested brackets, a long one as its
+// first elements. `{{` and `}}` print as braces.
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count);
 
 }  // namespace kdl::runtime

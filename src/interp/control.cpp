@@ -72,7 +72,9 @@ void StartCounted(Core& core, Activation& here, const Instruction& instruction, 
 
 void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
   auto& state = std::get<LoopState>(frame.control);
-  if (Remaining(state.next, state.hi) > static_cast<uint64_t>(state.step)) {
+  bool ends =
+      frame.owner->op->HasAttr(ir::AttrKey::Breaks) && frame.here->scalar(yield.operands[0]) == 0;
+  if (!ends && Remaining(state.next, state.hi) > static_cast<uint64_t>(state.step)) {
     MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
     state.next += state.step;
     ++state.number;
@@ -325,6 +327,8 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
     case ir::OpKind::Loop:
       if (frame.owner->op->HasAttr(ir::AttrKey::Claim)) return YieldClaiming(core, frame);
       return YieldCounted(core, frame, instruction);
+    case ir::OpKind::While:
+      return YieldWhile(core, frame, instruction);
     case ir::OpKind::Spmd:
       return YieldSpmd(core, frame);
     case ir::OpKind::Nest:

@@ -76,6 +76,16 @@ void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op);
 void RunYield(Core& core, Activation& here, const Instruction& instruction);
 void RunReturn(Core& core, Activation& here, const Instruction& instruction);
 
+// while.cpp
+void StartWhile(Core& core, Activation& here, const Instruction& instruction);
+void YieldWhile(Core& core, Frame& frame, const Instruction& yield);
+
+// print.cpp
+void RunPrint(Core& core, Activation& here, const Instruction& instruction);
+
+// assert.cpp
+void RunAssert(Core& core, Activation& here, const Instruction& instruction);
+
 // pipes.cpp
 void RunPipe(Core& core, Activation& here, const Instruction& instruction);
 void RunPush(Core& core, Activation& here, const Instruction& instruction);

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +29,8 @@ UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
 /// What the cores of a launch share beside the tensors that they are given.
 class LaunchState {
  public:
+  std::function<void(const std::string&)> print = {};  ///< none: prints are silent
+
   /// The next number of a loop whose numbers are claimed.
   int64_t Claim(const ir::Op* loop) { return claimed_[loop]++; }
 

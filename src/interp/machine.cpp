@@ -257,8 +257,14 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &StartSpmd;
     case OpKind::Loop:
       return &StartLoop;
+    case OpKind::While:
+      return &StartWhile;
     case OpKind::If:
       return &StartIf;
+    case OpKind::Assert:
+      return &RunAssert;
+    case OpKind::Print:
+      return &RunPrint;
     case OpKind::Yield:
       return &RunYield;
     case OpKind::Call:
@@ -296,6 +302,7 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::AlignGap:
       return &RunAlignGap;
     case OpKind::BusyCores:
+    case OpKind::StaticAssert:
     case OpKind::Require:
     case OpKind::Prefetch:
       return &RunHint;

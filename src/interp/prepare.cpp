@@ -135,6 +135,9 @@ class FunctionPreparer {
       case OpKind::Iota:
         AddPoints(made, op.result()->type()->axes);
         break;
+      case OpKind::Assert:
+        AddPoints(made, AxesOf(op));
+        break;
       case OpKind::Reduce:
         AddReduce(made);
         break;
@@ -261,6 +264,13 @@ class FunctionPreparer {
     Scalar operand = op.operands().back()->type()->scalar;
     made.eval = ir::FindEval(op.kind(), operand, op.result()->type()->scalar);
     if (form == OpForm::Tiles) AddPoints(made, op.result()->type()->axes);
+  }
+
+  static std::vector<AxisId> AxesOf(const Op& op) {
+    std::vector<AxisId> axes;
+    for (const ir::Value* operand : op.operands())
+      axes = ir::UnionAxes(axes, operand->type()->axes);
+    return axes;
   }
 
   /// Those of the operands, but for the ones that stand for axes of the fn.

@@ -172,8 +172,11 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
 /// The cores of one launch, from barrier to barrier.
 class LaunchRun {
  public:
-  LaunchRun(const Image& image, const BoundParams& params, int64_t core_num, int64_t busy_cores)
-      : image_(image), params_(params), core_num_(core_num), busy_cores_(busy_cores) {}
+  LaunchRun(const Image& image, const BoundParams& params, int64_t core_num, int64_t busy_cores,
+            const RunOptions& options)
+      : image_(image), params_(params), core_num_(core_num), busy_cores_(busy_cores) {
+    state_.print = options.print;
+  }
 
   std::optional<Trap> InOrder() {
     auto one_by_one = [&](const NextMachine& next) {
@@ -292,7 +295,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   if (!image.ok()) return image.failure();
   DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));
   int64_t busy = BusyCores(kernel, *sizes, core_num);
-  LaunchRun run(*image, *params, core_num, busy);
+  LaunchRun run(*image, *params, core_num, busy, options);
   return options.seed == 0 ? run.InOrder() : run.Interleaved(options.seed);
 }
 

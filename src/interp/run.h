@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "interp/program_host.h"
@@ -34,6 +36,8 @@ struct RunOptions {
   /// 0: the cores run one after the other. Else they run in a random order and interleaved by a few
   /// ops, so that what depends on the order of blocks shows.
   uint64_t seed = 0;
+  /// Takes the text of each print, one whole piece; none: prints are silent.
+  std::function<void(const std::string&)> print = {};
 };
 
 /// Runs a kernel on `core_num` cores (1 or more). A Failure: the arguments do not fit. A Trap: the

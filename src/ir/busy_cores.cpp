@@ -52,7 +52,10 @@ bool IsRepeatable(const Op* op) {
     case OpKind::Require:
     case OpKind::For:
     case OpKind::Loop:
+    case OpKind::While:
     case OpKind::If:
+    case OpKind::Assert:
+    case OpKind::StaticAssert:
     case OpKind::Stage:
     case OpKind::Yield:
     case OpKind::Return:

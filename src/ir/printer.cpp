@@ -279,11 +279,14 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
   switch (op->kind()) {
     case OpKind::For:
       text_ += fmt::format(" {}: {} in {} .. {}", param(0), param_type(0), operand(0), operand(1));
-      text_ += Carried(op->Segment(ForOp::at_inits), region);
+      text_ += Carried(op->Segment(ForOp::at_inits), region, 1);
       break;
     case OpKind::Loop:
       text_ += fmt::format(" {} in {} .. {} step {}", param(0), operand(0), operand(1), operand(2));
-      text_ += Carried(op->Segment(LoopOp::at_inits), region);
+      text_ += Carried(op->Segment(LoopOp::at_inits), region, 1);
+      break;
+    case OpKind::While:
+      text_ += Carried(op->Segment(WhileOp::at_inits), region, 0);
       break;
     case OpKind::If:
       text_ += " " + operand(0);

@@ -418,6 +418,8 @@ bool OpReader::ReadRegionHeader() {
       return ReadBinder(true) && ReadRange(false) && ReadCarried(2);
     case OpKind::Loop:
       return ReadBinder(false) && ReadRange(true) && ReadCarried(3);
+    case OpKind::While:
+      return ReadCarried(0);
     case OpKind::If:
       return ReadOperands(0);
     case OpKind::Stage:

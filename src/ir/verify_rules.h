@@ -16,9 +16,10 @@ struct TypeRule {
   std::string (*fault)(const Op&, const Module&);
 };
 
-std::span<const TypeRule> FoldRules();  ///< verify_folds.cpp: reductions, scans, take
-std::span<const TypeRule> LoopRules();  ///< verify_loops.cpp: scratch and vectors
-std::span<const TypeRule> PipeRules();  ///< verify_pipes.cpp
+std::span<const TypeRule> ControlRules();  ///< verify_control.cpp
+std::span<const TypeRule> FoldRules();     ///< verify_folds.cpp: reductions, scans, take
+std::span<const TypeRule> LoopRules();     ///< verify_loops.cpp: scratch and vectors
+std::span<const TypeRule> PipeRules();     ///< verify_pipes.cpp
 
 using Values = std::span<Value* const>;
 

@@ -319,104 +319,11 @@ std::string SyncFault(const Op& op, const Module&) {
   return "";
 }
 
-// -- Control flow --------------------------------------------------------------------------------
-
-/// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
-/// its last ones.
-std::string CarryFault(const Op& op, Values inits, size_t first) {
-  const std::vector<Value*>& params = op.region()->params();
-  if (params.size() < first) return "a parameter is missing";
-  std::string fault =
-      SameTypes(Values(params).subspan(first), {inits.begin(), inits.end()}, "carried parameters");
-  if (fault.empty())
-    fault = SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "yielded values");
-  if (fault.empty()) fault = SameTypes(op.results(), {inits.begin(), inits.end()}, "results");
-  for (const Value* init : inits) {
-    if (fault.empty() && !IsTile(init->type()) && !IsVector(init->type()))
-      fault = "only scalars, tiles and vectors are carried";
-  }
-  return fault;
-}
-
-std::string ForFault(const Op& op, const Module&) {
-  if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is no i64";
-  if (op.region()->params().empty() || !IsBlk(op.region()->param(0)))
-    return "the first parameter is no blk";
-  return CarryFault(op, op.Segment(ForOp::at_inits), 1);
-}
-
-/// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
-std::string ClaimFault(const Op& op) {
-  auto is_const = [&](size_t operand, int64_t value) {
-    const Op* def = op.operand(operand)->def();
-    return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == value;
-  };
-  if (!op.results().empty()) return "claims its numbers and carries values";
-  if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
-  const Block* body = op.block();
-  for (; body->parent(); body = body->parent()->block()) {
-    if (body->parent()->HasAttr(AttrKey::Claim)) return "claims its numbers within such a loop";
-  }
-  int64_t loops = 0;
-  int64_t same = 0;
-  auto claim = op.attr<AttrKey::Claim>();
-  Walk(body, [&](const Op* other) {
-    if (!other->HasAttr(AttrKey::Claim)) return;
-    ++loops;
-    same += other->attr<AttrKey::Claim>() == claim ? 1 : 0;
-  });
-  if (same != 1) return fmt::format("claims from counter {}, as another loop does", claim);
-  bool known = 0 <= claim && claim < loops;
-  return known ? "" : fmt::format("claims from counter {} of {}", claim, loops);
-}
-
-std::string LoopFault(const Op& op, const Module&) {
-  for (size_t i = 0; i < 3; ++i) {
-    if (!IsI64(op.operand(i))) return "a bound is no i64";
-  }
-  if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
-    return "the first parameter is no i64";
-  std::string fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
-  return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
-}
-
-std::string SpmdFault(const Op& op, const Module&) {
-  if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
-  const std::vector<Value*>& params = op.region()->params();
-  if (params.empty() || op.operands().size() != 2 * params.size())
-    return "not two bounds for each binder";
-  for (const Value* param : params) {
-    if (!IsBlk(param) && !IsI64(param)) return "a binder is neither a blk nor an i64";
-  }
-  if (!Yielded(op.region()).empty()) return "the region yields values";
-  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
-    if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
-  }
-  return "";
-}
-
-std::string IfFault(const Op& op, const Module&) {
-  Type condition = op.operand(0)->type();
-  if (!IsScalar(condition) || condition->scalar != Scalar::Bool)
-    return "the condition is no scalar bool";
-  for (const Block* region : op.regions()) {
-    if (!region->params().empty()) return "a branch has parameters";
-    if (std::string fault = SameTypes(Yielded(region), op.results(), "yielded values");
-        !fault.empty())
-      return fault;
-  }
-  for (const Value* result : op.results()) {
-    if (!IsTile(result->type()) && !IsVector(result->type()))
-      return "only scalars, tiles and vectors leave a branch";
-  }
-  return "";
-}
+// -- Programs ------------------------------------------------------------------------------------
 
 std::string CoreFault(const Op& op, const Module&) {
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
-
-// -- Programs ------------------------------------------------------------------------------------
 
 std::string Events(Values values) {
   for (const Value* value : values) {
@@ -527,7 +434,6 @@ std::string ReserveFault(const Op& op, const Module&) {
 }
 
 std::string ConstHook(const Op& op, const Module&) { return ConstFault(op); }
-std::string YieldHook(const Op&, const Module&) { return ""; }  // judged by the op around
 
 constexpr TypeRule kRules[] = {
     {OpKind::Const, &ConstHook},
@@ -544,11 +450,6 @@ constexpr TypeRule kRules[] = {
     {OpKind::Update, &UpdateFault},
     {OpKind::LaunchTensor, &LaunchTensorFault},
     {OpKind::Sync, &SyncFault},
-    {OpKind::For, &ForFault},
-    {OpKind::Spmd, &SpmdFault},
-    {OpKind::Loop, &LoopFault},
-    {OpKind::If, &IfFault},
-    {OpKind::Yield, &YieldHook},
     {OpKind::CoreId, &CoreFault},
     {OpKind::CoreNum, &CoreFault},
     {OpKind::Alloc, &AllocFault},
@@ -570,7 +471,7 @@ constexpr TypeRule kRules[] = {
 
 std::string TypeFault(const Op& op, const Module& module) {
   for (std::span<const TypeRule> rules :
-       {std::span<const TypeRule>(kRules), FoldRules(), LoopRules(), PipeRules()}) {
+       {std::span<const TypeRule>(kRules), ControlRules(), FoldRules(), LoopRules(), PipeRules()}) {
     for (const TypeRule& rule : rules) {
       if (rule.kind == op.kind()) return rule.fault(op, module);
     }

@@ -71,11 +71,16 @@ Value* GenSum(FunctionGen& gen, const Side& lhs, const Side& rhs, bool minus) {
   return gen.builder.Binary(minus ? OpKind::Sub : OpKind::Add, c, ValueOf(gen, rhs));
 }
 
+bool IsNonZeroConstant(const Value* value) {
+  const ir::Op* def = value->def();
+  return def && def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0;
+}
+
 /// Where an `if` expression around does not hold, the divisor must not trap.
 Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span) {
   if (IsFloat(a->type()->scalar)) return gen.builder.Binary(kind, a, b);
-  if (Value* mask = gen.Mask())
-    b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
+  Value* mask = IsNonZeroConstant(b) ? nullptr : gen.Mask();
+  if (mask) b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
   Value* quotient = gen.builder.Binary(kind, a, b);
   quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
   return quotient;

@@ -154,9 +154,11 @@ std::vector<Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
   return parts;
 }
 
+/// A loop is among that: where an element does not count, what it starts from may be anything, and it need not end.
 bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   bool traps = false;
   ir::Walk(fn.body, [&](ir::Op* op) {
+    traps = traps || op->kind() == OpKind::While || op->kind() == OpKind::Assert;
     bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
     traps = traps || (divides && !IsFloat(op->result()->type()->scalar));
     if (op->kind() == OpKind::Call) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -37,13 +39,26 @@ struct FunctionGen {
   /// Of a domain, by dimension: made where it is declared.
   std::unordered_map<const sema::Entity*, std::vector<LoopBounds>> domains;
 
-  /// The conditions of the `if` expressions around: elements for which one does not hold must not trap.
+  /// The conditions of the `if` expressions around: elements for which one does not hold must not trap. In a loop of a fn
+  /// that is mapped the first one is the loop's own, which stands for all around it.
   struct Guard {
     ir::Value* condition;
     bool negated;
-    ir::Value* mask = nullptr;  ///< this and all outer guards; made at first need
+    bool of_loop = false;
+    ir::Value* mask = nullptr;    ///< this and all outer guards; made at first need
+    ir::Value* inside = nullptr;  ///< the same without the loop's own
   };
   std::vector<Guard> guards;
+
+  /// Of a loop that `break` or `continue` may leave: bools that statements behind these are under. They are carried like
+  /// the source's own vars.
+  struct LoopFlow {
+    const sema::Entity* stays = nullptr;  ///< no `break` yet; null: there is none in the loop
+    const sema::Entity* live = nullptr;   ///< neither, in this turn; null: there is no `continue`
+    const sema::Entity* AfterJump() const { return live ? live : stays; }
+  };
+  std::vector<LoopFlow> loops = {};  ///< around, innermost last
+  std::deque<sema::Entity> flow_entities = {};
 
   const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
   ir::Loc LocOf(Span span) const;
@@ -51,6 +66,10 @@ struct FunctionGen {
   ir::AxisId AxisOf(const sema::Entity* range);
   std::vector<ir::AxisId> AxesOf(const std::vector<const sema::Entity*>& ranges);
   ir::Value* Mask();  ///< null: no guard
+  ir::Value*
+  AssignMask();  ///< where an assignment takes effect: a loop keeps what has ended by itself
+  /// A fn that may be mapped: what depends on an element is selected, not branched on.
+  bool Maps() const { return function.kind == ir::FunctionKind::Fn && !checked.HasPipes(); }
 };
 
 /// Puts a location on the builder for the life of the object.
@@ -126,11 +145,35 @@ ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::
 
 // statements.cpp
 void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block);
+void GenStmts(FunctionGen& gen, std::span<const syntax::Stmt* const> stmts);
+
+// flow.cpp
+void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop);
+void GenBreak(FunctionGen& gen);
+void GenContinue(FunctionGen& gen);
+/// Whether a statement may leave the turn of the loop around it.
+bool Jumps(const syntax::Stmt* stmt);
+/// `body`, in a turn of a loop whose vars have been bound; what `break` and `continue` need is there.
+void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body);
+/// The rest of a block behind a statement that jumps: it happens where that has not jumped. `vars` it assigns.
+void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
+/// Enters a loop and leaves it: `break` and `continue` in its body are its own.
+void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body);
+void CloseLoop(FunctionGen& gen);
+/// The next turn's condition where nothing has ended the loop: `go_on`, evaluated only there.
+ir::Value* GenGoesOn(FunctionGen& gen, const std::function<ir::Value*()>& go_on);
+/// `for` in a fn that is mapped, from binder `depth` on: a `while`, since its bounds may differ by element.
+void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth);
 
 // loops.cpp
+LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder);
 void GenFor(FunctionGen& gen, const syntax::ForStmt& loop);
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch);
 void GenDomain(FunctionGen& gen, const sema::Entity* domain);
+
+// watch.cpp
+void GenAssert(FunctionGen& gen, const syntax::AssertStmt& assertion);
+void GenPrint(FunctionGen& gen, const syntax::PrintStmt& print);
 
 // pipes.cpp
 void GenPipe(FunctionGen& gen, const sema::Entity* pipe);

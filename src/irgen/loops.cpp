@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "irgen/function_gen.h"
+#include "irgen/carried.h"
+#include "sema/ast_walk.h"
 #include "support/check.h"
-
-// Vars become values: what a loop assigns is carried, what a branch assigns is yielded.
 
 namespace kdl::irgen {
 
@@ -13,64 +12,6 @@ namespace {
 
 using ir::OpKind;
 using ir::Value;
-using Vars = std::vector<const sema::Entity*>;
-
-void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, Vars& found) {
-  if (!stmt) return;
-  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) {
-    for (const syntax::Stmt* inner : block->stmts) FindAssigned(gen, inner, found);
-  } else if (const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt)) {
-    FindAssigned(gen, branch->then_block, found);
-    FindAssigned(gen, branch->else_stmt, found);
-  } else if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
-    FindAssigned(gen, loop->body, found);
-  } else if (const auto* assign = syntax::DynAs<syntax::AssignStmt>(stmt)) {
-    bool part = gen.Info(assign->target).part != nullptr;
-    if (part || assign->target->kind == syntax::ExprKind::Name)
-      found.push_back(gen.Info(assign->target).entity);
-  }
-}
-
-/// The vars that `stmt` assigns and that live outside it, in the order of their declaration.
-Vars AssignedOutside(const FunctionGen& gen, std::initializer_list<const syntax::Stmt*> stmts) {
-  Vars found;
-  for (const syntax::Stmt* stmt : stmts) FindAssigned(gen, stmt, found);
-  std::erase_if(found, [&](const sema::Entity* var) { return !gen.values.contains(var); });
-  std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->number < b->number; });
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-std::vector<Value*> Present(const FunctionGen& gen, const Vars& vars) {
-  std::vector<Value*> values;
-  for (const sema::Entity* var : vars) values.push_back(gen.values.at(var));
-  return values;
-}
-
-std::vector<ir::Type> TypesOf(const std::vector<Value*>& values) {
-  std::vector<ir::Type> types;
-  for (Value* value : values) types.push_back(value->type());
-  return types;
-}
-
-void Yield(FunctionGen& gen, const Vars& vars) {
-  gen.builder.Create(OpKind::Yield, {Present(gen, vars)}, {});
-}
-
-void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op) {
-  for (size_t i = 0; i < vars.size(); ++i) {
-    op->result(i)->set_name(vars[i]->name);
-    gen.values[vars[i]] = op->result(i);
-  }
-}
-
-/// Parameters for the carried vars, behind those that the region has; they are the vars' values from here on.
-void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
-               const std::vector<Value*>& inits) {
-  for (size_t i = 0; i < vars.size(); ++i) {
-    gen.values[vars[i]] = gen.builder.AddParam(region, inits[i]->type(), vars[i]->name);
-  }
-}
 
 LoopBounds BoundsOfRange(FunctionGen& gen, const sema::RangeFacts& facts) {
   ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
@@ -97,12 +38,6 @@ LoopBounds BoundsOfIndices(FunctionGen& gen, const syntax::Expr* lo, const synta
   return {first, end, step ? GenIndex(gen, step) : nullptr};
 }
 
-LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
-  if (binder->of) return gen.domains.at(binder->of)[binder->position];
-  if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder->range);
-  return BoundsOfIndices(gen, binder->lo, binder->hi, binder->step);
-}
-
 /// The region's parameter for a binder: its blk, or its index.
 void AddBinder(FunctionGen& gen, ir::Block* region, const sema::Entity* binder) {
   ir::TypeTable& types = gen.builder.types();
@@ -124,42 +59,23 @@ Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
 }
 
-void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders) {
-  std::vector<Value*> bounds;
-  for (const sema::Entity* binder : binders) {
-    LoopBounds b = BoundsOf(gen, binder);
-    bounds.push_back(b.lo);
-    bounds.push_back(b.hi);
-  }
-  const sema::StmtInfo& info = gen.checked.Info(&loop);
-  ir::DealKind deal = info.is_grouped   ? ir::DealKind::Grouped
-                      : info.is_dynamic ? ir::DealKind::Dynamic
-                                        : ir::DealKind::Static;
-  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
-  if (const sema::Entity* domain = binders[0]->of)
-    attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
-  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
-  for (const sema::Entity* binder : binders) AddBinder(gen, op->region(), binder);
-  gen.builder.SetInsertionPoint(op->region());
-  GenBlock(gen, *loop.body);
-  Yield(gen, {});
-  gen.builder.SetInsertionPoint(op->block());
-}
-
 /// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
-  if (depth == binders.size()) return GenBlock(gen, *loop.body);
+  if (depth == binders.size()) return GenTurn(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
   LoopBounds bounds = BoundsOf(gen, binder);
   std::vector<Value*> inits = Present(gen, vars);
+  std::vector<ir::Attr> attrs;
+  if (gen.loops.back().stays) attrs.push_back(ir::MakeAttr<ir::AttrKey::Breaks>(1));
   ir::Op* op;
   if (binder->kind == sema::EntityKind::Range) {
-    op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits));
+    op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits),
+                            std::move(attrs));
   } else {
     Value* step = bounds.step ? bounds.step : gen.builder.I64(1);
-    op =
-        gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
+    op = gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits),
+                            std::move(attrs));
   }
   AddBinder(gen, op->region(), binder);
   CarryInto(gen, op->region(), vars, inits);
@@ -168,6 +84,103 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   Yield(gen, vars);
   gen.builder.SetInsertionPoint(op->block());
   TakeResults(gen, vars, op);
+}
+
+/// How many turns a walk of single indices with a step has, as an i64.
+Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
+  ir::Builder& b = gen.builder;
+  if (bounds.step->def() == nullptr || bounds.step->def()->kind() != OpKind::Const) {
+    Value* positive = b.Binary(OpKind::Gt, bounds.step, b.I64(0));
+    std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
+    b.Create(OpKind::Assert, {{positive}, {}}, {},
+             {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
+  }
+  // Where there is a turn the distance fits in a u64.
+  Value* one = b.Int(Scalar::U64, 1);
+  Value* distance = b.Cast(b.Binary(OpKind::Sub, bounds.hi, bounds.lo), Scalar::U64);
+  Value* before_last = b.Binary(OpKind::Sub, distance, one);
+  Value* last = b.Binary(OpKind::Div, before_last, b.Cast(bounds.step, Scalar::U64));
+  Value* count = b.Cast(b.Binary(OpKind::Add, last, one), Scalar::I64);
+  return b.Select(b.Binary(OpKind::Lt, bounds.lo, bounds.hi), count, b.I64(0));
+}
+
+/// Whether a bound of the binder uses one of the others, which come before it.
+bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& others) {
+  auto is_other = [&](const sema::Entity* entity) {
+    return std::find(others.begin(), others.end(), entity) != others.end();
+  };
+  if (binder->range.parent && is_other(binder->range.parent)) return true;
+  for (const syntax::Expr* bound :
+       {binder->range.lo, binder->range.hi, binder->lo, binder->hi, binder->step}) {
+    if (bound && sema::AnyOf(bound, [&](const syntax::Expr* inner) {
+          auto info = gen.checked.exprs.find(inner);
+          return info != gen.checked.exprs.end() && is_other(info->second.entity);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// The binders whose blocks are dealt. Those with bounds that others of them decide are walked inside, by the core that has
+/// the block of the others.
+void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& dealt, Vars& inner) {
+  Vars before;
+  for (const sema::Entity* binder : binders) {
+    (UsesAny(gen, binder, before) ? inner : dealt).push_back(binder);
+    before.push_back(binder);
+  }
+}
+
+/// A walk with a step deals the numbers of its turns.
+struct DealtBinder {
+  const sema::Entity* entity;
+  LoopBounds bounds;
+};
+
+std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
+                                     std::vector<Value*>& bounds) {
+  std::vector<DealtBinder> all;
+  for (const sema::Entity* binder : dealt) {
+    LoopBounds b = BoundsOf(gen, binder);
+    all.push_back({binder, b});
+    if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b, binder), nullptr};
+    bounds.push_back(b.lo);
+    bounds.push_back(b.hi);
+  }
+  return all;
+}
+
+void BindDealt(FunctionGen& gen, ir::Block* region, const std::vector<DealtBinder>& dealt) {
+  for (const DealtBinder& binder : dealt) AddBinder(gen, region, binder.entity);
+  gen.builder.SetInsertionPoint(region);
+  for (const auto& [entity, bounds] : dealt) {
+    if (!bounds.step) continue;
+    Value* offset = gen.builder.Binary(OpKind::Mul, gen.values.at(entity), bounds.step);
+    gen.values[entity] = gen.builder.Binary(OpKind::Add, bounds.lo, offset);
+    gen.values[entity]->set_name(entity->name);
+  }
+}
+
+void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders) {
+  Vars dealt;
+  Vars inner;
+  PartBinders(gen, binders, dealt, inner);
+  std::vector<Value*> bounds;
+  std::vector<DealtBinder> walked = DealtBounds(gen, dealt, bounds);
+  const sema::StmtInfo& info = gen.checked.Info(&loop);
+  ir::DealKind deal = info.is_grouped   ? ir::DealKind::Grouped
+                      : info.is_dynamic ? ir::DealKind::Dynamic
+                                        : ir::DealKind::Static;
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
+  if (const sema::Entity* domain = binders[0]->of)
+    attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
+  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
+  BindDealt(gen, op->region(), walked);
+  OpenLoop(gen, *loop.body);
+  GenLoopNest(gen, loop, inner, 0, {});
+  CloseLoop(gen);
+  Yield(gen, {});
+  gen.builder.SetInsertionPoint(op->block());
 }
 
 /// In a fn that may be mapped elementwise, both branches are evaluated and each assignment selects.
@@ -187,10 +200,22 @@ void GenBranch(FunctionGen& gen, const syntax::Stmt* stmt) {
 
 }  // namespace
 
+LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
+  if (binder->of) return gen.domains.at(binder->of)[binder->position];
+  if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder->range);
+  return BoundsOfIndices(gen, binder->lo, binder->hi, binder->step);
+}
+
 void GenFor(FunctionGen& gen, const syntax::ForStmt& loop) {
   const Vars& binders = gen.checked.Info(&loop).entities;
   if (loop.is_spmd) return GenSpmd(gen, loop, binders);
-  GenLoopNest(gen, loop, binders, 0, AssignedOutside(gen, {loop.body}));
+  OpenLoop(gen, *loop.body);
+  if (gen.Maps()) {
+    GenMappedFor(gen, loop, 0);
+  } else {
+    GenLoopNest(gen, loop, binders, 0, CarriedBy(gen, *loop.body));
+  }
+  CloseLoop(gen);
 }
 
 void GenDomain(FunctionGen& gen, const sema::Entity* domain) {
@@ -204,9 +229,9 @@ void GenDomain(FunctionGen& gen, const sema::Entity* domain) {
 
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
   Value* condition = GenExpr(gen, branch.condition);
-  bool maps = gen.function.kind == ir::FunctionKind::Fn && !gen.checked.HasPipes();
-  if (maps) return GenMaskedIf(gen, branch, condition);
-  Vars vars = AssignedOutside(gen, {branch.then_block, branch.else_stmt});
+  if (gen.Maps()) return GenMaskedIf(gen, branch, condition);
+  const syntax::Stmt* branches[] = {branch.then_block, branch.else_stmt};
+  Vars vars = AssignedOutside(gen, branches);
   std::vector<Value*> before = Present(gen, vars);
   ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
   for (size_t r = 0; r < 2; ++r) {

@@ -51,7 +51,7 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
     value = GenUpdate(gen, assign.op, Widen(gen, present), assign.value, assign.span);
   }
   Value* stored = AsDeclared(gen, value, var->type);
-  if (Value* mask = gen.Mask()) stored = gen.builder.Select(mask, stored, present);
+  if (Value* mask = gen.AssignMask()) stored = gen.builder.Select(mask, stored, present);
   Bind(gen, var, stored);
 }
 
@@ -99,7 +99,7 @@ void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
                      : GenUpdate(gen, assign.op, Widen(gen, before), assign.value, assign.span);
   Value* present = gen.values.at(var);
   Value* stored = AsDeclared(gen, GenWithPart(gen, target, present, value), var->type);
-  if (Value* mask = gen.Mask()) stored = gen.builder.Select(mask, stored, present);
+  if (Value* mask = gen.AssignMask()) stored = gen.builder.Select(mask, stored, present);
   Bind(gen, var, stored);
 }
 
@@ -178,55 +178,78 @@ void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
   gen.builder.Create(ir::OpKind::Return, {values}, {});
 }
 
+void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
+  switch (stmt->kind) {
+    case syntax::StmtKind::Let:
+      GenLet(gen, syntax::As<syntax::LetStmt>(stmt));
+      break;
+    case syntax::StmtKind::Assign:
+      GenAssign(gen, syntax::As<syntax::AssignStmt>(stmt));
+      break;
+    case syntax::StmtKind::Block:
+      GenBlock(gen, syntax::As<syntax::BlockStmt>(stmt));
+      break;
+    case syntax::StmtKind::If:
+      GenIf(gen, syntax::As<syntax::IfStmt>(stmt));
+      break;
+    case syntax::StmtKind::For:
+      GenFor(gen, syntax::As<syntax::ForStmt>(stmt));
+      break;
+    case syntax::StmtKind::While:
+      GenWhile(gen, syntax::As<syntax::WhileStmt>(stmt));
+      break;
+    case syntax::StmtKind::Assert:
+      GenAssert(gen, syntax::As<syntax::AssertStmt>(stmt));
+      break;
+    case syntax::StmtKind::Print:
+      GenPrint(gen, syntax::As<syntax::PrintStmt>(stmt));
+      break;
+    case syntax::StmtKind::Break:
+      GenBreak(gen);
+      break;
+    case syntax::StmtKind::Continue:
+      GenContinue(gen);
+      break;
+    case syntax::StmtKind::Range:
+      GenRange(gen, syntax::As<syntax::RangeStmt>(stmt));
+      break;
+    case syntax::StmtKind::Domain:
+      GenDomain(gen, gen.checked.Info(stmt).entities.at(0));
+      break;
+    case syntax::StmtKind::Pipe:
+      GenPipe(gen, gen.checked.Info(stmt).entities.at(0));
+      break;
+    case syntax::StmtKind::Stage:
+      GenStage(gen, syntax::As<syntax::StageStmt>(stmt));
+      break;
+    case syntax::StmtKind::Call:
+      GenCallStmt(gen, *syntax::As<syntax::CallStmt>(stmt).call);
+      break;
+    case syntax::StmtKind::Return:
+      GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
+      break;
+    case syntax::StmtKind::Sync:
+      gen.builder.Create(ir::OpKind::Sync, {}, {});
+      break;
+    case syntax::StmtKind::Launch:
+      GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt));
+      break;
+    default:
+      KDL_UNREACHABLE("a statement without meaning passed semantic analysis: {}",
+                      gen.sources.text(stmt->span));
+  }
+}
+
 }  // namespace
 
-void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
-  for (const syntax::Stmt* stmt : block.stmts) {
-    LocScope loc(gen, stmt->span);
-    switch (stmt->kind) {
-      case syntax::StmtKind::Let:
-        GenLet(gen, syntax::As<syntax::LetStmt>(stmt));
-        break;
-      case syntax::StmtKind::Assign:
-        GenAssign(gen, syntax::As<syntax::AssignStmt>(stmt));
-        break;
-      case syntax::StmtKind::Block:
-        GenBlock(gen, syntax::As<syntax::BlockStmt>(stmt));
-        break;
-      case syntax::StmtKind::If:
-        GenIf(gen, syntax::As<syntax::IfStmt>(stmt));
-        break;
-      case syntax::StmtKind::For:
-        GenFor(gen, syntax::As<syntax::ForStmt>(stmt));
-        break;
-      case syntax::StmtKind::Range:
-        GenRange(gen, syntax::As<syntax::RangeStmt>(stmt));
-        break;
-      case syntax::StmtKind::Domain:
-        GenDomain(gen, gen.checked.Info(stmt).entities.at(0));
-        break;
-      case syntax::StmtKind::Pipe:
-        GenPipe(gen, gen.checked.Info(stmt).entities.at(0));
-        break;
-      case syntax::StmtKind::Stage:
-        GenStage(gen, syntax::As<syntax::StageStmt>(stmt));
-        break;
-      case syntax::StmtKind::Call:
-        GenCallStmt(gen, *syntax::As<syntax::CallStmt>(stmt).call);
-        break;
-      case syntax::StmtKind::Return:
-        GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
-        break;
-      case syntax::StmtKind::Sync:
-        gen.builder.Create(ir::OpKind::Sync, {}, {});
-        break;
-      case syntax::StmtKind::Launch:
-        GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt));
-        break;
-      default:
-        KDL_UNREACHABLE("a statement without meaning passed semantic analysis: {}",
-                        gen.sources.text(stmt->span));
-    }
+void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) { GenStmts(gen, block.stmts); }
+
+void GenStmts(FunctionGen& gen, std::span<const syntax::Stmt* const> stmts) {
+  for (size_t i = 0; i < stmts.size(); ++i) {
+    LocScope loc(gen, stmts[i]->span);
+    GenStmt(gen, stmts[i]);
+    bool more = i + 1 < stmts.size();
+    if (more && Jumps(stmts[i])) return GenRest(gen, stmts.subspan(i + 1));
   }
 }
 

@@ -33,17 +33,30 @@ std::vector<ir::AxisId> FunctionGen::AxesOf(const std::vector<const sema::Entity
   return ids;
 }
 
-ir::Value* FunctionGen::Mask() {
+namespace {
+
+/// The guards from `first` on, all at once; `cached`: where each keeps that for itself and those before it.
+ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guard::* cached) {
   ir::Value* outer = nullptr;
-  for (Guard& guard : guards) {
-    if (!guard.mask) {
-      guard.mask =
-          guard.negated ? builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
-      if (outer) guard.mask = builder.Binary(ir::OpKind::And, outer, guard.mask);
+  for (size_t i = first; i < gen.guards.size(); ++i) {
+    FunctionGen::Guard& guard = gen.guards[i];
+    ir::Value*& mask = guard.*cached;
+    if (!mask) {
+      mask = guard.negated ? gen.builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
+      if (outer) mask = gen.builder.Binary(ir::OpKind::And, outer, mask);
     }
-    outer = guard.mask;
+    outer = mask;
   }
   return outer;
+}
+
+}  // namespace
+
+ir::Value* FunctionGen::Mask() { return MaskFrom(*this, 0, &Guard::mask); }
+
+ir::Value* FunctionGen::AssignMask() {
+  bool in_loop = !guards.empty() && guards[0].of_loop;
+  return in_loop ? MaskFrom(*this, 1, &Guard::inside) : Mask();
 }
 
 ir::Value* Widen(FunctionGen& gen, ir::Value* value) {

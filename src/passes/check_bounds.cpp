@@ -99,7 +99,8 @@ class BoundsChecker {
       OpKind kind = block->parent()->kind();
       if (kind == OpKind::Stage) continue;
       bool walks = kind == OpKind::For || kind == OpKind::Loop || kind == OpKind::Spmd;
-      if (!walks || !HasLaunchBounds(*block)) return false;
+      bool ends_early = block->parent()->HasAttr(AttrKey::Breaks);
+      if (!walks || ends_early || !HasLaunchBounds(*block)) return false;
     }
     return true;
   }

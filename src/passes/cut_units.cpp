@@ -186,6 +186,9 @@ class Cut {
     };
     ir::Walk(kernel_.body, [&](const Op* op) {
       works[static_cast<size_t>(units_.Of(op))] = true;
+      // Both walks end by themselves: what ends them is known to both.
+      bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
+      if (ends_early && units_.Of(op->result(0)) != Unit::Either) possible = false;
       for (Value* result : op->results()) look(result);
       for (const Block* region : op->regions()) {
         for (Value* param : region->params()) look(param);

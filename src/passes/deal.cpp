@@ -169,6 +169,7 @@ Op* Dealer::MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
   std::vector<ir::Type> types;
   for (const Value* init : inits) types.push_back(init->type());
   Op* loop = builder_.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
+  if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
   builder_.AddParam(loop->region(), builder_.types().ScalarOf(Scalar::I64), {});
   for (size_t i = 0; i < inits.size(); ++i) {
     Value* old = op->region()->param(i + 1);

@@ -8,6 +8,7 @@
 #include "passes/analysis/points.h"
 #include "passes/analysis/reloads.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 
 // form-nests: elementwise ops of one block with the same axes become one nest; what only they use is never a tile.
@@ -36,6 +37,12 @@ bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() ==
 
 bool MayTrap(const Op* op) {
   if (IsMemory(op) || IsUpdate(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
+  if (op->kind() == OpKind::Assert) return true;
+  if (op->kind() == OpKind::While) {
+    bool traps = false;
+    ir::Walk(op->region(), [&](const Op* inner) { traps = traps || MayTrap(inner); });
+    return traps;
+  }
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && !IsFloat(op->result()->type()->scalar);
 }
@@ -81,12 +88,14 @@ struct Group {
   }
 
   bool Feeds(const Op* op) const {
-    return std::any_of(op->operands().begin(), op->operands().end(),
+    std::vector<Value*> used = OutsideOperands(op);
+    return std::any_of(used.begin(), used.end(),
                        [&](const Value* v) { return v->def() && set.contains(v->def()); });
   }
 
   bool NeedsFollower(const Op* op) const {
-    return std::any_of(op->operands().begin(), op->operands().end(), [&](const Value* operand) {
+    std::vector<Value*> used = OutsideOperands(op);
+    return std::any_of(used.begin(), used.end(), [&](const Value* operand) {
       return std::find(followers.begin(), followers.end(), operand->def()) != followers.end();
     });
   }
@@ -159,6 +168,8 @@ class NestMaker {
   }
 
   bool IsInside(const Op* op) const {
+    const ir::Block* around = group_.members[0]->block();
+    while (op->block() != around && op->block()->parent()) op = op->block()->parent();
     return std::find(group_.members.begin(), group_.members.end(), op) != group_.members.end();
   }
 
@@ -206,6 +217,10 @@ class NestMaker {
       map_[member->result()] = At(member->operand(0));
       return;
     }
+    // What a region reads is read before it, once.
+    if (!member->regions().empty()) {
+      for (Value* used : OutsideOperands(member)) At(used);
+    }
     ir::Builder::Segments segments;
     for (size_t s = 0; s < member->info().operands.size(); ++s) {
       segments.emplace_back();
@@ -219,6 +234,19 @@ class NestMaker {
       copy->result(i)->set_name(member->result(i)->name());
       map_[member->result(i)] = copy->result(i);
     }
+    for (size_t r = 0; r < member->regions().size(); ++r)
+      CopyRegion(member->region(r), copy->region(r));
+  }
+
+  void CopyRegion(const ir::Block* from, ir::Block* to) {
+    ir::Block* around = inner_.block();
+    inner_.SetInsertionPoint(to);
+    for (const Value* param : from->params()) {
+      ir::Type scalar = module_.types().ScalarOf(param->type()->scalar);
+      map_[param] = inner_.AddParam(to, scalar, param->name());
+    }
+    for (Op* op : *from) Copy(op);
+    inner_.SetInsertionPoint(around);
   }
 
   ir::Module& module_;
@@ -256,8 +284,11 @@ class Former {
     };
     for (Op* op : *block) {
       if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
-      for (const ir::Block* region : op->regions()) FormInBlock(region);
-      if (IsPointwise(op)) {
+      bool is_pointwise = IsPointwise(op);
+      for (const ir::Block* region : op->regions()) {
+        if (!is_pointwise) FormInBlock(region);
+      }
+      if (is_pointwise) {
         if (!group.members.empty() && !group.Accepts(op)) close();
         group.Add(op);
       } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {

@@ -47,6 +47,7 @@ bool UsesPipes(const Op* op) {
 }
 
 bool IsLoop(const Op* op) {
+  if (op->HasAttr(AttrKey::Breaks)) return false;
   return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop;
 }
 

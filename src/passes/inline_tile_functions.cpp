@@ -2,6 +2,7 @@
 #include <map>
 
 #include "ir/views.h"
+#include "passes/analysis/mapped_axes.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
@@ -44,10 +45,11 @@ AxisList Without(const AxisList& axes, const AxisList& others) {
 }
 
 bool MayTrap(const Op* op) {
-  if (op->kind() == OpKind::Call) return true;
+  if (op->kind() == OpKind::Call || op->kind() == OpKind::Assert) return true;
   if (op->kind() == OpKind::Take) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-  return divides && IsInteger(op->result()->type()->scalar);
+  return divides && IsInteger(op->result()->type()->scalar) &&
+         ConstantOf(op->operand(1)).value_or(0) == 0;
 }
 
 /// The copy of one fn's body in place of one call.
@@ -66,6 +68,7 @@ class Inliner {
   }
 
   void Run(std::vector<Op*>& calls) {
+    mask_ = call_.mask();
     CopyBody(fn_.body, calls);
     Op* end = fn_.body->terminator();
     for (size_t i = 0; i < end->operands().size(); ++i) {
@@ -95,7 +98,7 @@ class Inliner {
   }
 
   /// Axes of the operands' copies that the operands do not have.
-  AxisList MappedAxes(const Op* op) const {
+  AxisList OperandExtras(const Op* op) const {
     AxisList mapped;
     for (Value* operand : op->operands()) {
       if (operand->type()->kind != ir::TypeKind::Tile) continue;
@@ -113,12 +116,13 @@ class Inliner {
   }
 
   void CopyOp(const Op* op, std::vector<Op*>& calls) {
+    if (op->kind() == OpKind::While) return CopyWhile(op, calls);
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
       segments.emplace_back();
       for (Value* value : op->Segment(s)) segments.back().push_back(Mapped(map_, value));
     }
-    AxisList mapped = MappedAxes(op);
+    AxisList mapped = OperandExtras(op);
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) types.push_back(Bound(result->type(), mapped));
     builder_.set_loc(op->loc());
@@ -127,7 +131,7 @@ class Inliner {
       into = builder_.Broadcast(into, types[0]->axes);
     }
     if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);
-    if (call_.mask() && MayTrap(op)) Mask(op, segments, types);
+    if (mask_ && MayTrap(op)) Mask(op, segments, types);
     Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
     for (size_t i = 0; i < op->results().size(); ++i) {
       copy->result(i)->set_name(op->result(i)->name());
@@ -152,6 +156,82 @@ class Inliner {
     builder_.SetInsertionPoint(block, block == call_->block() ? call_.op : nullptr);
   }
 
+  // ---- while
+
+  /// Where the call maps a loop over further axes, elements of those end one by one. Its turns go on as long as one of them
+  /// does, and what the others carry stays:
+  ///   while carry(%go = …, %x = …) { … yield %c, %y }
+  ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
+  ///                                                %k = select %go, %y, %x ; yield %a, %n, %k }
+  void CopyWhile(const Op* op, std::vector<Op*>& calls) {
+    const ir::Block* region = op->region();
+    AxisList masked = mask_ ? mask_->type()->axes : AxisList();
+    MappedAxes axes([this](const Value* value) { return ExtraAxes(value); });
+    axes.Study(op, masked);
+    AxisList mapped = axes.Of(region->param(0));
+    std::vector<Value*> inits;
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      ir::Type type = Bound(region->param(i)->type(), axes.Of(region->param(i)));
+      inits.push_back(builder_.Broadcast(Mapped(map_, op->operand(i)), type->axes));
+    }
+    if (mask_) inits[0] = builder_.Binary(OpKind::And, mask_, inits[0]);
+    if (!mapped.empty()) inits.insert(inits.begin(), AnyOf(inits[0], mapped));
+    std::vector<ir::Type> types;
+    for (Value* init : inits) types.push_back(init->type());
+    builder_.set_loc(op->loc());
+    Op* copy = builder_.Create(OpKind::While, {inits}, types);
+    size_t first = mapped.empty() ? 0 : 1;
+    CopyTurn(region, copy->region(), types, mapped, calls);
+    builder_.SetInsertionPoint(copy->block(), copy->next());
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      copy->result(first + i)->set_name(op->result(i)->name());
+      map_[op->result(i)] = copy->result(first + i);
+    }
+  }
+
+  void CopyTurn(const ir::Block* from, ir::Block* to, const std::vector<ir::Type>& types,
+                const AxisList& mapped, std::vector<Op*>& calls) {
+    size_t first = mapped.empty() ? 0 : 1;
+    builder_.SetInsertionPoint(to);
+    if (first > 0) builder_.AddParam(to, types[0], Name());
+    for (size_t i = 0; i < from->params().size(); ++i) {
+      const Value* param = from->param(i);
+      map_[param] = builder_.AddParam(to, types[first + i], param->name());
+    }
+    Value* around = std::exchange(mask_, nullptr);  // the condition is the mask of what traps
+    CopyBody(from, calls);
+    mask_ = around;
+    std::vector<Value*> yielded;
+    for (size_t i = 0; i < from->params().size(); ++i) {
+      Value* next = Mapped(map_, from->terminator()->operand(i));
+      yielded.push_back(builder_.Broadcast(next, types[first + i]->axes));
+    }
+    if (first > 0) KeepEnded(to, yielded, mapped);
+    builder_.Create(OpKind::Yield, {yielded}, {});
+  }
+
+  void KeepEnded(const ir::Block* turn, std::vector<Value*>& yielded, const AxisList& mapped) {
+    Value* going = turn->param(1);
+    for (size_t i = 1; i < yielded.size(); ++i)
+      yielded[i] = builder_.Select(going, yielded[i], turn->param(1 + i));
+    yielded[0] = builder_.Binary(OpKind::And, going, yielded[0]);
+    yielded.insert(yielded.begin(), AnyOf(yielded[0], mapped));
+  }
+
+  Value* AnyOf(Value* condition, const AxisList& over) {
+    return builder_.Make(
+        OpKind::Reduce, {condition}, builder_.types().ScalarOf(Scalar::Bool),
+        {ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Any), ir::MakeAttr<ir::AttrKey::Axes>(over),
+         ir::MakeAttr<ir::AttrKey::Acc>(Scalar::Bool),
+         ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+  }
+
+  AxisList ExtraAxes(const Value* value) const {
+    if (value->type()->kind != ir::TypeKind::Tile) return {};
+    return Without(Mapped(map_, const_cast<Value*>(value))->type()->axes,
+                   BoundSorted(value->type()->axes));
+  }
+
   std::vector<ir::Attr> Attrs(const Op* op) const {
     std::vector<ir::Attr> attrs = op->attrs();
     for (ir::Attr& attr : attrs) {
@@ -171,8 +251,8 @@ class Inliner {
 
   /// Divisors are 1 where the call does not run; calls, and tiles that are indexed, have the mask as well.
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
-    Value* mask = call_.mask();
-    if (op->kind() == OpKind::Call || op->kind() == OpKind::Take) {
+    Value* mask = mask_;
+    if (op->kind() == OpKind::Call || op->kind() == OpKind::Assert || op->kind() == OpKind::Take) {
       std::vector<Value*>& own = segments.back();
       own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
     } else {
@@ -188,6 +268,7 @@ class Inliner {
   ir::Builder& builder_;
   ir::ValueMap map_;
   std::map<AxisId, AxisId> axes_;  ///< of the fn, the caller's
+  Value* mask_ = nullptr;          ///< of the call, where it is not in a loop's condition already
 };
 
 void InlineCalls(ir::Module& module, ir::Function& function) {

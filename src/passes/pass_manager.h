@@ -90,9 +90,9 @@ constexpr uint32_t kAfterModulePipeline = kConstantsBound | kOrdersFixed | kBoun
 /// Per target: chooses the constants of the variants. Its result is still at tile level.
 inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target, down to loops over scalars and scratch: first which pipes there are and how they lie in memory, then the rest.
-inline constexpr std::array kPipePipeline = {PassKind::CutUnits, PassKind::SplitStages,
+inline constexpr std::array kPipePipeline = {PassKind::CutUnits,          PassKind::SplitStages,
                                              PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
-                                             PassKind::FuseStages};
+                                             PassKind::CheckStatics,      PassKind::FuseStages};
 inline constexpr std::array kLoopPipeline = {
     PassKind::OpenSlots,    PassKind::Deal,      PassKind::WidenOperands, PassKind::Canonicalize,
     PassKind::ShareWindows, PassKind::FormNests, PassKind::ExpandTiles,   PassKind::Canonicalize};

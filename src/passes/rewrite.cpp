@@ -1,5 +1,7 @@
 #include "passes/rewrite.h"
 
+#include <unordered_set>
+
 #include "ir/eval.h"
 
 namespace kdl::passes {
@@ -10,6 +12,23 @@ std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind) {
     if (op->kind() == kind) ops.push_back(op);
   });
   return ops;
+}
+
+std::vector<ir::Value*> OutsideOperands(const ir::Op* op) {
+  std::vector<ir::Value*> used = op->operands();
+  std::unordered_set<const ir::Value*> inside;
+  auto look = [&](const auto& self, const ir::Block* region) -> void {
+    inside.insert(region->params().begin(), region->params().end());
+    for (const ir::Op* inner : *region) {
+      for (ir::Value* operand : inner->operands()) {
+        if (!inside.contains(operand)) used.push_back(operand);
+      }
+      for (const ir::Block* nested : inner->regions()) self(self, nested);
+      inside.insert(inner->results().begin(), inner->results().end());
+    }
+  };
+  for (const ir::Block* region : op->regions()) look(look, region);
+  return used;
 }
 
 ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value) {

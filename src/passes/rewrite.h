@@ -17,6 +17,9 @@ std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind);
 /// and what an op over tiles becomes for one point. The copy's results are not entered into the map.
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
 
+/// The values that an op, with all that is nested in it, uses and that are made outside of it.
+std::vector<ir::Value*> OutsideOperands(const ir::Op* op);
+
 /// The value that stands for `value`: itself where the map has nothing.
 ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
 

@@ -8,6 +8,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/extents.h"
+#include "sema/flow.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stmt.h"
@@ -39,31 +40,29 @@ Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFact
   return entity;
 }
 
+/// Elements that the fn is mapped over may count to different ends, by one step.
+void CheckFnStep(FunctionState& state, const Expr* step) {
+  if (step == nullptr || state.fn.exprs[step].type.is_error()) return;
+  Size size = state.fn.exprs[step].size;
+  if (size != nullptr && IsStatic(state, size)) return;
+  state.diagnostics.Report(diag::StepInFn, step->span, Quote(state, step))
+      .Help("count with a `while` where the step is known at run time only");
+}
+
 Entity* Bind(FunctionState& state, const Binder& binder) {
   if (binder.extent.by != nullptr && state.kind() == FunctionKind::Program) {
     state.diagnostics.Report(diag::RangeInProgram, binder.span, binder.name.name.text())
         .Help("a program counts: `for r in 0..n`");
     return nullptr;
   }
-  std::optional<WalkFacts> walk = CheckExtent(state, binder.extent, binder.name.name.text());
-  return walk ? BindWalk(state, binder.name, *walk) : nullptr;
-}
-
-/// Of `spmd for`: the domain is there before any of its binders is.
-bool UsesEarlier(FunctionState& state, const Extent& extent,
-                 const std::vector<const Entity*>& earlier) {
-  auto is_earlier = [&](const Expr* expr) {
-    auto info = state.fn.exprs.find(expr);
-    bool uses = info != state.fn.exprs.end() && Contains(earlier, info->second.entity);
-    if (uses) ReportUnsupported(state.diagnostics, Feature::DependentBounds, expr->span);
-    return uses;
-  };
-  const Entity* parent = SplitRange(state, extent);
-  if (parent != nullptr && Contains(earlier, parent)) {
-    ReportUnsupported(state.diagnostics, Feature::DependentBounds, extent.hi->span);
-    return true;
+  if (binder.extent.by != nullptr && state.kind() == FunctionKind::Fn) {
+    state.diagnostics.Report(diag::RangeInFn, binder.span, binder.name.name.text())
+        .Help("a fn counts: `for r in 0..n`; its tiles have the ranges of the call");
+    return nullptr;
   }
-  return (extent.lo != nullptr && AnyOf(extent.lo, is_earlier)) || AnyOf(extent.hi, is_earlier);
+  std::optional<WalkFacts> walk = CheckExtent(state, binder.extent, binder.name.name.text());
+  if (walk && state.kind() == FunctionKind::Fn) CheckFnStep(state, walk->step);
+  return walk ? BindWalk(state, binder.name, *walk) : nullptr;
 }
 
 /// The word `spmd`.
@@ -139,9 +138,6 @@ std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
     entity->of = domain;
     entity->position = i;
     entity->in_spmd = is_spmd;
-    if (is_spmd && walk.step != nullptr) {
-      ReportUnsupported(state.diagnostics, Feature::SpmdStep, walk.step->span);
-    }
     entities.push_back(entity);
   }
   return entities;
@@ -157,10 +153,6 @@ std::vector<const Entity*> BindEach(FunctionState& state, const ForStmt& loop, b
       continue;
     }
     entity->in_spmd = is_spmd;
-    if (is_spmd && entity->step != nullptr) {
-      ReportUnsupported(state.diagnostics, Feature::SpmdStep, entity->step->span);
-    }
-    if (is_spmd) UsesEarlier(state, binder.extent, entities);
     entities.push_back(entity);
   }
   return entities;
@@ -226,6 +218,7 @@ bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
   }
   for (const Expr* condition : state.conditions)
     state.uniform.push_back({condition, span, is_sync});
+  for (LoopState& around : state.loops) around.places.push_back({nullptr, span, is_sync});
   return true;
 }
 
@@ -263,7 +256,9 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
     state.spmd_depth = state.scopes.depth();
     state.spmd_loop = &loop;
   }
+  OpenLoop(state, loop.is_spmd);
   CheckBlock(state, *loop.body);
+  CloseLoop(state);
   state.spmd_depth = around;
   if (around == 0) state.spmd_loop = nullptr;
   --state.loop_depth;

@@ -166,6 +166,13 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
       return walk.Visit(As<syntax::CallStmt>(stmt).call, "");
     case StmtKind::If:
       return walk.Visit(As<syntax::IfStmt>(stmt).condition, "");
+    case StmtKind::Assert:
+      return walk.Visit(As<syntax::AssertStmt>(stmt).condition, "an assertion");
+    case StmtKind::Print:
+      for (const Expr* value : As<syntax::PrintStmt>(stmt).values) walk.Visit(value, "`print`");
+      return;
+    case StmtKind::While:
+      return walk.Visit(As<syntax::WhileStmt>(stmt).condition, "the condition of `while`");
     case StmtKind::Range:
       return walk.Visit(As<syntax::RangeStmt>(stmt).extent, "the extent of a range");
     case StmtKind::Return:

@@ -304,7 +304,10 @@ void CheckSignature(FunctionState& state) {
   BindEquations(state);
   for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
   if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
-    ReportUnsupported(state.diagnostics, Feature::FnWhere, state.fn.item->where[0]->span);
+    state.diagnostics
+        .Report(diag::WhereOfFn, state.fn.item->where[0]->span, state.fn.item->name.name.text())
+        .Help(fmt::format("state it in the body: static_assert({}, \"…\");",
+                          Quote(state, state.fn.item->where[0])));
   for (const Expr* clause : state.fn.item->where) CheckWhere(state, clause);
   CheckResult(state);
   state.in_signature = false;

@@ -50,6 +50,7 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
       return {false, "a let that reads a tensor", kMove};
     }
     case StmtKind::For:
+    case StmtKind::While:
       return {false, "a loop", kMove};
     case StmtKind::If:
       return {false, "an `if`", kMove};

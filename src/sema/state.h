@@ -82,6 +82,15 @@ struct UniformPlace {
   bool is_sync = false;
 };
 
+/// A loop around the statement.
+struct LoopState {
+  bool is_spmd = false;
+  size_t conditions = 0;                   ///< those around it, its own bounds among them
+  size_t influences = 0;                   ///< recorded before it
+  std::vector<const syntax::Expr*> jumps;  ///< conditions around its jumps, within it
+  std::vector<UniformPlace> places;        ///< in it, where all cores must come
+};
+
 /// What the index names of one equation or requirement are.
 struct ContractState {
   std::vector<Entity*> free;
@@ -140,6 +149,7 @@ struct FunctionState {
   std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
+  std::vector<LoopState> loops;                          ///< around, innermost last
   ContractState* contract = nullptr;                     ///< null outside contracts
   StageState stages;
   size_t block_depth = 0;  ///< blocks around the statement; 1: the function's own

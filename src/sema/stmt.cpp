@@ -78,19 +78,12 @@ void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
 Feature LaterFeature(const Stmt* stmt) {
   switch (stmt->kind) {
     case StmtKind::Assert:
-      return Feature::Assert;
-    case StmtKind::Print:
-      return Feature::Print;
     case StmtKind::While:
-      return Feature::While;
     case StmtKind::Break:
-      return Feature::Break;
     case StmtKind::Continue:
-      return Feature::Continue;
+      return Feature::HostFlow;
     case StmtKind::View:
       return Feature::Views;
-    case StmtKind::For:
-      return Feature::FunctionLoops;
     default:
       KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
@@ -109,9 +102,10 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   Place place = rule.places[static_cast<size_t>(state.kind())];
   if (place == Place::Ok) return true;
   if (place == Place::Later) {
-    bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
-    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt),
-                      is_static ? "static_assert" : "assert");
+    bool is_assert = stmt->kind == StmtKind::Assert;
+    bool is_static = is_assert && As<syntax::AssertStmt>(stmt).is_static;
+    std::string_view what = is_static ? "static_assert" : is_assert ? "assert" : rule.text;
+    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt), what);
   } else {
     Diagnostic& report = state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), rule.text,
                                                   Describe(state.kind()));
@@ -418,6 +412,15 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
       return CheckIf(state, As<syntax::IfStmt>(stmt));
     case StmtKind::For:
       return CheckFor(state, As<syntax::ForStmt>(stmt));
+    case StmtKind::While:
+      return CheckWhile(state, As<syntax::WhileStmt>(stmt));
+    case StmtKind::Assert:
+      return CheckAssert(state, As<syntax::AssertStmt>(stmt));
+    case StmtKind::Print:
+      return CheckPrint(state, As<syntax::PrintStmt>(stmt));
+    case StmtKind::Break:
+    case StmtKind::Continue:
+      return CheckJump(state, stmt);
     case StmtKind::Return:
       return CheckReturn(state, As<syntax::ReturnStmt>(stmt));
     case StmtKind::Range:
@@ -463,6 +466,12 @@ void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool
     }
     if (const auto* inner = syntax::DynAs<syntax::BlockStmt>(stmt)) {
       CheckEarlyReturn(state, *inner, false);
+    }
+    if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
+      CheckEarlyReturn(state, *loop->body, false);
+    }
+    if (const auto* loop = syntax::DynAs<syntax::WhileStmt>(stmt)) {
+      CheckEarlyReturn(state, *loop->body, false);
     }
     const auto* choice = syntax::DynAs<syntax::IfStmt>(stmt);
     while (choice != nullptr) {

@@ -27,6 +27,12 @@ void ReportDivergent(FunctionState& state, Span head, bool is_sync);
 bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync);
 
 // The kinds that have files of their own.
+/// `assert` and `static_assert`.
+void CheckAssert(FunctionState& state, const syntax::AssertStmt& assertion);
+void CheckPrint(FunctionState& state, const syntax::PrintStmt& print);
+void CheckWhile(FunctionState& state, const syntax::WhileStmt& loop);
+/// `break` and `continue`.
+void CheckJump(FunctionState& state, const syntax::Stmt* jump);
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 /// Decides, once all loops are known, which `@dynamic` ones hand their blocks to whoever is free.
 void SettleDynamic(FunctionState& state);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -158,6 +159,12 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
   return arguments;
 }
 
+/// One whole piece, as the runtime writes the prints of compiled code.
+void WriteText(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
 kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& request) {
   auto& loaded = *static_cast<LoadedModule*>(request.module);
   std::string_view symbol = request.variant->symbol;
@@ -174,7 +181,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed)});
+                          {static_cast<uint64_t>(device.seed), WriteText});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
     return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
   } catch (const std::bad_alloc&) {

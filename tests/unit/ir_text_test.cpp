@@ -74,6 +74,16 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
     %13 = add %s, %12 : f32
     yield %13, %n
   } : f32, i64
+  %w, %v = while carry(%go = %flag, %u = %10) {
+    assert %go where %flag {text = "goes on"}
+    %d = add %u, %9 : f32
+    yield %flag, %d
+  } : bool, f32
+  %e, %c = loop %m in %0 .. %N step %1 carry(%f = %flag, %g = %v) {breaks = 1} {
+    yield %flag, %g
+  } : bool, f32
+  static_assert %flag {text = "holds"}
+  print (%c, %t) {text = "c = {}"}
   %r = if %flag {
     %14 = buffer_new : buffer<f32,[8,4]>
     buffer_store %10 to %14[%0, %1]

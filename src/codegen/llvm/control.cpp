@@ -67,7 +67,9 @@ void EmitIf(Emitter& emitter, ir::Op* op) {
 
 bool HoldsLoop(const ir::Block* block) {
   bool holds = false;
-  ir::Walk(block, [&](const ir::Op* op) { holds |= op->kind() == OpKind::Loop; });
+  ir::Walk(block, [&](const ir::Op* op) {
+    holds |= op->kind() == OpKind::Loop || op->kind() == OpKind::While;
+  });
   return holds;
 }
 
@@ -159,6 +161,7 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
   EmitLoopBody(emitter, region, Polls(emitter, loop));
   std::vector<llvm::Value*> yielded = GetAll(emitter, region->terminator()->operands());
   llvm::Value* again = StepCounter(emitter, loop, counter);
+  if (op->HasAttr(ir::AttrKey::Breaks)) again = builder.CreateAnd(again, yielded[0]);
   llvm::BasicBlock* latch = builder.GetInsertBlock();
   for (size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(yielded[i], latch);
   builder.CreateCondBr(again, body, done);
@@ -168,6 +171,61 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
     llvm::PHINode* phi = MakePhi(emitter, op->result(i));
     phi->addIncoming(inits[i], before);
     phi->addIncoming(yielded[i], latch);
+    emitter.Set(op->result(i), phi);
+  }
+}
+
+// -- while ----------------------------------------------------------------------------------------
+
+/// Of a bool: whether it holds, of a vector of them: in any lane.
+llvm::Value* Any(Emitter& emitter, llvm::Value* condition) {
+  bool is_vector = condition->getType()->isVectorTy();
+  return is_vector ? emitter.builder.CreateOrReduce(condition) : condition;
+}
+
+/// What is carried into the next turn: where lanes end one by one, those that had ended keep theirs.
+std::vector<llvm::Value*> NextCarried(Emitter& emitter, const std::vector<llvm::PHINode*>& carried,
+                                      const std::vector<llvm::Value*>& yielded) {
+  if (!carried[0]->getType()->isVectorTy()) return yielded;
+  std::vector<llvm::Value*> next = {emitter.builder.CreateAnd(carried[0], yielded[0])};
+  for (size_t i = 1; i < carried.size(); ++i) {
+    bool stays = yielded[i] == carried[i];
+    next.push_back(stays ? yielded[i]
+                         : emitter.builder.CreateSelect(carried[0], yielded[i], carried[i]));
+  }
+  return next;
+}
+
+void EmitWhile(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  const ir::Block* region = op->region();
+  llvm::BasicBlock* body = NewBlock(emitter, "while");
+  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  std::vector<llvm::Value*> inits = GetAll(emitter, op->operands());
+  llvm::Value* starts = Any(emitter, inits[0]);
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  builder.CreateCondBr(starts, body, done);
+
+  builder.SetInsertPoint(body);
+  std::vector<llvm::PHINode*> carried;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    carried.push_back(MakePhi(emitter, region->param(i)));
+    carried[i]->addIncoming(inits[i], before);
+    emitter.Set(region->param(i), carried[i]);
+  }
+  EmitLoopBody(emitter, region, emitter.loop_depth == 0 || HoldsLoop(region));
+  std::vector<llvm::Value*> next =
+      NextCarried(emitter, carried, GetAll(emitter, region->terminator()->operands()));
+  llvm::Value* again = Any(emitter, next[0]);
+  llvm::BasicBlock* latch = builder.GetInsertBlock();
+  for (size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], latch);
+  builder.CreateCondBr(again, body, done);
+
+  builder.SetInsertPoint(done);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    llvm::PHINode* phi = MakePhi(emitter, op->result(i));
+    phi->addIncoming(inits[i], before);
+    phi->addIncoming(next[i], latch);
     emitter.Set(op->result(i), phi);
   }
 }
@@ -185,6 +243,23 @@ void EmitCheck(Emitter& emitter, ir::Op* op) {
   llvm::Value* ok = builder.CreateAnd(builder.CreateICmpSGE(index, builder.getInt64(0)),
                                       builder.CreateICmpSLT(index, bound));
   TrapUnless(emitter, ok, LocationOf(op, KDL_TRAP_INDEX), index, bound);
+}
+
+void EmitAssert(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::AssertOp assertion(op);
+  llvm::Value* holds = emitter.Get(assertion.condition());
+  if (assertion.mask()) {
+    llvm::Value* counts = emitter.Get(assertion.mask());
+    const ir::Value* wide =
+        ir::IsVector(assertion.mask()->type()) ? assertion.mask() : assertion.condition();
+    int64_t lanes = ir::Lanes(wide->type());
+    holds = builder.CreateOr(Splat(emitter, holds, lanes),
+                             builder.CreateNot(Splat(emitter, counts, lanes)));
+  }
+  if (holds->getType()->isVectorTy()) holds = builder.CreateAndReduce(holds);
+  llvm::Constant* none = builder.getInt64(0);
+  TrapUnless(emitter, holds, LocationOf(op, KDL_TRAP_ASSERT), none, none);
 }
 
 void EmitCoreId(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitter.core_id); }
@@ -215,6 +290,9 @@ void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
 std::vector<EmitRow> ControlRows() {
   return {{OpKind::If, EmitIf},
           {OpKind::Loop, EmitLoop},
+          {OpKind::While, EmitWhile},
+          {OpKind::Assert, EmitAssert},
+          {OpKind::Print, EmitPrint},
           {OpKind::Check, EmitCheck},
           {OpKind::CoreId, EmitCoreId},
           {OpKind::CoreNum, EmitCoreNum},

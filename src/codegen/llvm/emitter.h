@@ -152,6 +152,9 @@ llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar 
 /// `value` in every lane of a vector of `lanes`; itself where it is a vector or lanes is 1.
 llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 
+// print.cpp
+void EmitPrint(Emitter& emitter, ir::Op* op);
+
 // control.cpp
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);

@@ -27,14 +27,11 @@
 
 namespace kdl::codegen {
 
-namespace {
-
-struct ElementRow {
-  std::string_view spelling;
-  int64_t code;
-};
-
 int64_t ElementCode(Scalar scalar) {
+  struct ElementRow {
+    std::string_view spelling;
+    int64_t code;
+  };
   static constexpr ElementRow kRows[] = {
 #define KDL_ELEMENT(ID, spelling, code, bits, comment) {#spelling, code},
 #include "kdl/abi.def"
@@ -44,6 +41,8 @@ int64_t ElementCode(Scalar scalar) {
   KDL_CHECK(row != std::end(kRows), "{} has no element code", Spelling(scalar));
   return row->code;
 }
+
+namespace {
 
 /// "T=f32, BM=64".
 std::string ConstantsText(const ir::Function& kernel) {

@@ -15,6 +15,9 @@ namespace kdl::codegen {
 std::string CompileImages(const Backend& backend, std::string_view module_name,
                           std::span<const KernelCode> kernels, std::string_view kir_text);
 
+/// The number of an element kind in the ABI.
+int64_t ElementCode(Scalar scalar);
+
 /// The symbol that the object defines: `kdl_images_` and the name, with `_` for what C does not
 /// allow.
 std::string ImagesSymbol(std::string_view module_name);

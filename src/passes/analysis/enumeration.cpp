@@ -148,7 +148,9 @@ class Walker {
       } else if (op->kind() == OpKind::Spmd) {
         VisitWalk(op, certain);
       } else if (op->kind() == OpKind::For || op->kind() == OpKind::Loop) {
-        VisitLoop(op, certain);
+        VisitLoop(op, certain && !op->HasAttr(AttrKey::Breaks));
+      } else if (op->kind() == OpKind::While) {
+        Visit(op->region(), false);
       } else if (op->kind() == OpKind::If) {
         std::optional<bool> holds = Holds(op->operand(0));
         if (holds != false) Visit(op->region(0), certain && holds.has_value());

@@ -11,8 +11,9 @@ using ir::OpKind;
 using ir::Value;
 
 AxisList PointAxes(const Op* op) {
-  if (!op->results().empty()) return op->result()->type()->axes;
   AxisList axes;
+  for (const Value* result : op->results()) axes = ir::UnionAxes(axes, result->type()->axes);
+  if (!op->results().empty()) return axes;
   for (const Value* operand : op->operands()) {
     if (operand->type()->kind != ir::TypeKind::Tensor)
       axes = ir::UnionAxes(axes, operand->type()->axes);
@@ -20,9 +21,30 @@ AxisList PointAxes(const Op* op) {
   return axes;
 }
 
+namespace {
+
+/// Whether its turns are the same point by point: no element looks at another one, or at memory. What leaves it is a tile of
+/// all its axes, as results of nests are.
+bool IsPointwiseWhile(const Op* op) {
+  AxisList axes = PointAxes(op);
+  for (const Value* result : op->results()) {
+    if (!result->uses().empty() && result->type()->axes != axes) return false;
+  }
+  bool maps = true;
+  ir::Walk(op->region(), [&](const Op* inner) {
+    bool flows = inner->kind() == OpKind::While || inner->kind() == OpKind::Yield;
+    maps = maps && (flows || inner->kind() == OpKind::Const || inner->kind() == OpKind::Iota ||
+                    inner->kind() == OpKind::Assert || inner->info().has(ir::kElementwise));
+  });
+  return maps;
+}
+
+}  // namespace
+
 bool IsPointwise(const Op* op) {
   KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before nests are formed");
-  bool maps = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota;
+  bool maps = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota ||
+              op->kind() == OpKind::Assert || (op->kind() == OpKind::While && IsPointwiseWhile(op));
   bool accesses =
       op->kind() == OpKind::Load || op->kind() == OpKind::Store || op->kind() == OpKind::Update;
   return (maps || accesses) && !PointAxes(op).empty();

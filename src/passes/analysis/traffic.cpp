@@ -168,6 +168,10 @@ class Walker {
 
   int64_t CountLoop(const TrafficItem& item, size_t binder) {
     const Op* loop = item.op;
+    if (loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks)) {
+      steps_ = kMostSteps + 1;  // who knows
+      return 0;
+    }
     bool spmd = loop->kind() == OpKind::Spmd;
     if (binder == (spmd ? loop->region()->params().size() : 1)) return Count(item.body);
     const Value* param = loop->region()->param(binder);
@@ -290,7 +294,8 @@ Count TurnsOf(const Op* loop) {
     if (!loop->HasAttr(AttrKey::Domain)) return Atom(PrivateName(loop));
     return Atom(fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text()));
   }
-  if (loop->kind() != OpKind::For && loop->kind() != OpKind::Loop) return Atom(PrivateName(loop));
+  bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
+  if (!counts || loop->HasAttr(AttrKey::Breaks)) return Atom(PrivateName(loop));
   std::string lo = NameOf(loop->operand(0));
   std::string hi = NameOf(loop->operand(1));
   std::string stride = StrideName(loop);

@@ -169,6 +169,31 @@ void ExpandLoop(Expander& e, Op* op) {
   FillRegion(e, body, copy->region(), carried);
 }
 
+/// Its condition is a scalar here: one that differs by element stands in a nest.
+void ExpandWhile(Expander& e, Op* op) {
+  const ir::Block* body = op->region();
+  Values inits;
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    if (IsTileValue(op->operand(i))) {
+      e.homes[body->param(i)] = e.homes[op->result(i)] = CarriedHome(e, op, op->operand(i));
+    } else {
+      inits.push_back(e.Scalar(op->operand(i)));
+      types.push_back(op->operand(i)->type());
+    }
+  }
+  Op* copy = e.b.Create(OpKind::While, {inits}, types);
+  size_t next = 0;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    const Value* param = body->param(i);
+    if (IsTileValue(param)) continue;
+    e.scalars[param] = e.b.AddParam(copy->region(), param->type(), param->name());
+    copy->result(next)->set_name(op->result(i)->name());
+    e.scalars[op->result(i)] = copy->result(next++);
+  }
+  FillRegion(e, body, copy->region(), body->params());
+}
+
 void ExpandIf(Expander& e, Op* op) {
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op->results().size(); ++i) {
@@ -222,6 +247,29 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
+/// The tile in a buffer whose dimensions are its axes in the order of their numbers, as its text names them.
+Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
+  ir::AxisList axes = tile->type()->axes;
+  std::vector<int64_t> extents;
+  for (ir::AxisId axis : axes) {
+    extents.push_back(e.Extent(axis));
+    sizes.push_back(e.Facts(op, axis).size);
+  }
+  kdl::Scalar scalar = tile->type()->scalar;
+  Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(scalar, extents)});
+  Home printed{buffer->result(), axes, 0, nullptr, nullptr};
+  CopyTile(e, op, e.homes.at(tile), printed, scalar);
+  return buffer->result();
+}
+
+void ExpandPrint(Expander& e, const Op* op) {
+  Values values;
+  Values sizes;
+  for (Value* value : op->Segment(ir::PrintOp::at_values))
+    values.push_back(IsTileValue(value) ? ToPrint(e, op, value, sizes) : e.Scalar(value));
+  e.b.Create(OpKind::Print, {values, sizes}, {}, op->attrs());
+}
+
 void ExpandOp(Expander& e, Op* op) {
   switch (op->kind()) {
     case OpKind::MakeBlk:
@@ -256,8 +304,14 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Loop:
       ExpandLoop(e, op);
       break;
+    case OpKind::While:
+      ExpandWhile(e, op);
+      break;
     case OpKind::If:
       ExpandIf(e, op);
+      break;
+    case OpKind::Print:
+      ExpandPrint(e, op);
       break;
     case OpKind::Stage:
       ExpandStage(e, op);

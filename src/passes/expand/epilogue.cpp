@@ -38,12 +38,11 @@ bool DependsOnNothingLater(const Op* loop, const Op* nest) {
     if (!op || !op->info().has(ir::kPure)) return false;
     later.insert(op->results().begin(), op->results().end());
   }
-  for (const Op* op : *nest->region()) {
-    for (const Value* operand : op->operands()) {
-      if (later.contains(operand)) return false;
-    }
-  }
-  return true;
+  bool depends = false;
+  ir::Walk(nest->region(), [&](const Op* op) {
+    for (const Value* operand : op->operands()) depends |= later.contains(operand);
+  });
+  return !depends;
 }
 
 /// Whether the loop stores nothing, suspends nowhere, and loads from no tensor that the nest stores to.

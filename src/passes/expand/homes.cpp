@@ -61,6 +61,8 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
     target = parent->result(use.operand);
   } else if (parent->kind() == OpKind::Loop) {
     target = use.user->block()->param(use.operand + 1);
+  } else if (parent->kind() == OpKind::While) {
+    target = use.user->block()->param(use.operand);
   }
   auto home = target ? e.homes.find(target) : e.homes.end();
   bool usable = home != e.homes.end() && IsFreeBehind(e, home->second.buffer, def) &&

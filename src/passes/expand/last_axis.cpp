@@ -22,6 +22,12 @@ enum class Walk { Still, SideBySide, RowToRow, Otherwise };
 }  // namespace
 
 bool MayTrap(const Op* op) {
+  if (op->kind() == OpKind::Assert) return true;
+  if (op->kind() == OpKind::While) {
+    bool traps = false;
+    ir::Walk(op->region(), [&](const Op* inner) { traps = traps || MayTrap(inner); });
+    return traps;
+  }
   if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar) &&
@@ -35,10 +41,31 @@ LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params(
 
 bool LastAxis::IsInvariant(const Op* op) const {
   return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update &&
-         op->kind() != OpKind::Yield && IsUniform(op->result());
+         op->kind() != OpKind::Yield &&
+         std::ranges::all_of(op->results(), [&](const Value* result) { return IsUniform(result); });
+}
+
+/// What a while carries varies where its first value or a later one does, or where elements end at different turns.
+void LastAxis::StudyWhile(const Op* op) {
+  const ir::Block* region = op->region();
+  const Op* yield = region->terminator();
+  for (size_t before = varying_.size() + 1; before != varying_.size();) {
+    before = varying_.size();
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      bool varies = !IsUniform(op->operand(i)) || !IsUniform(yield->operand(i)) ||
+                    !IsUniform(region->param(0));
+      if (!varies) continue;
+      varying_.insert(region->param(i));
+      varying_.insert(op->result(i));
+    }
+    for (const Op* inner : *region) Study(inner);
+  }
+  for (const Value* result : op->results()) Count(result->type()->scalar);
+  if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;  // one after the other
 }
 
 void LastAxis::Study(const Op* op) {
+  if (op->kind() == OpKind::While) return StudyWhile(op);
   bool varies = std::any_of(op->operands().begin(), op->operands().end(),
                             [&](const Value* operand) { return !IsUniform(operand); });
   if (op->kind() == OpKind::Element) {
@@ -48,7 +75,7 @@ void LastAxis::Study(const Op* op) {
     scattered_ = true;
   } else if (op->HasAttr(AttrKey::Edge)) {
     StudyAccess(op);
-  } else if (varies && MayTrap(op)) {
+  } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
     scattered_ = true;
   }
   for (const Value* result : op->results()) {

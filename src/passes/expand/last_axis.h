@@ -36,6 +36,7 @@ class LastAxis {
 
  private:
   void Study(const ir::Op* op);
+  void StudyWhile(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
   bool WalksRows(const ir::Op* load);
   bool AllUniform(std::span<ir::Value* const> values) const;

@@ -198,6 +198,48 @@ Value* NestBody::ExpandElementwise(Op* op) {
   return copy->result();
 }
 
+/// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
+void NestBody::ExpandWhile(Op* op) {
+  const ir::Block* region = op->region();
+  auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : piece_.lanes; };
+  Values inits;
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    inits.push_back(e_.b.Splat(Lane(op->operand(i)), lanes(i)));
+    types.push_back(inits[i]->type());
+  }
+  if (piece_.mask && lanes(0) > 1)
+    inits[0] = e_.b.Make(OpKind::And, {inits[0], piece_.mask}, types[0]);
+  Op* copy = e_.b.Create(OpKind::While, {inits}, types);
+  ir::Block* around = e_.b.block();
+  e_.b.SetInsertionPoint(copy->region());
+  for (size_t i = 0; i < types.size(); ++i)
+    map_[region->param(i)] = e_.b.AddParam(copy->region(), types[i], region->param(i)->name());
+  for (Op* inner : *region) {
+    if (inner != region->terminator()) ExpandOp(inner);
+  }
+  Values yielded;
+  for (size_t i = 0; i < types.size(); ++i)
+    yielded.push_back(e_.b.Splat(Lane(region->terminator()->operand(i)), lanes(i)));
+  e_.b.Create(OpKind::Yield, {yielded}, {});
+  e_.b.SetInsertionPoint(around);
+  for (size_t i = 0; i < types.size(); ++i) {
+    copy->result(i)->set_name(op->result(i)->name());
+    map_[op->result(i)] = copy->result(i);
+  }
+}
+
+void NestBody::ExpandAssert(Op* op) {
+  ir::AssertOp assertion(op);
+  Values mask;
+  if (assertion.mask()) mask.push_back(Lane(assertion.mask()));
+  Value* condition = Lane(assertion.condition());
+  if (piece_.mask && ir::IsVector(condition->type())) {
+    mask = {mask.empty() ? piece_.mask : e_.b.Binary(OpKind::And, mask[0], piece_.mask)};
+  }
+  e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
+}
+
 void NestBody::ExpandOp(Op* op) {
   if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i)
@@ -210,6 +252,10 @@ void NestBody::ExpandOp(Op* op) {
     ExpandStoreOp(op);
   } else if (op->kind() == OpKind::Update) {
     ExpandUpdateOp(op);
+  } else if (op->kind() == OpKind::While) {
+    ExpandWhile(op);
+  } else if (op->kind() == OpKind::Assert) {
+    ExpandAssert(op);
   } else {
     map_[op->result()] = ExpandElementwise(op);
   }

@@ -86,6 +86,8 @@ class NestBody {
   void ExpandStoreOp(ir::Op* op);
   void ExpandUpdateOp(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);
+  void ExpandWhile(ir::Op* op);
+  void ExpandAssert(ir::Op* op);
   void ExpandOp(ir::Op* op);
 
   Expander& e_;

@@ -1,0 +1,86 @@
+#include "irgen/carried.h"
+
+#include <algorithm>
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+/// `in_loop`: in a loop within the statements asked for, whose jumps are its own.
+void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop, Vars& found) {
+  if (!stmt) return;
+  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) {
+    for (const syntax::Stmt* inner : block->stmts) FindAssigned(gen, inner, in_loop, found);
+  } else if (const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt)) {
+    FindAssigned(gen, branch->then_block, in_loop, found);
+    FindAssigned(gen, branch->else_stmt, in_loop, found);
+  } else if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
+    FindAssigned(gen, loop->body, true, found);
+  } else if (const auto* turns = syntax::DynAs<syntax::WhileStmt>(stmt)) {
+    FindAssigned(gen, turns->body, true, found);
+  } else if (stmt->kind == syntax::StmtKind::Break && !in_loop) {
+    found.push_back(gen.loops.back().stays);
+    if (gen.loops.back().live) found.push_back(gen.loops.back().live);
+  } else if (stmt->kind == syntax::StmtKind::Continue && !in_loop) {
+    found.push_back(gen.loops.back().live);
+  } else if (const auto* assign = syntax::DynAs<syntax::AssignStmt>(stmt)) {
+    bool part = gen.Info(assign->target).part != nullptr;
+    if (part || assign->target->kind == syntax::ExprKind::Name)
+      found.push_back(gen.Info(assign->target).entity);
+  }
+}
+
+}  // namespace
+
+Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const> stmts) {
+  Vars found;
+  for (const syntax::Stmt* stmt : stmts) FindAssigned(gen, stmt, false, found);
+  std::erase_if(found, [&](const sema::Entity* var) { return !gen.values.contains(var); });
+  std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->number < b->number; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::vector<Value*> Present(const FunctionGen& gen, const Vars& vars) {
+  std::vector<Value*> values;
+  for (const sema::Entity* var : vars) values.push_back(gen.values.at(var));
+  return values;
+}
+
+std::vector<ir::Type> TypesOf(const std::vector<Value*>& values) {
+  std::vector<ir::Type> types;
+  for (Value* value : values) types.push_back(value->type());
+  return types;
+}
+
+void Yield(FunctionGen& gen, const Vars& vars) {
+  gen.builder.Create(OpKind::Yield, {Present(gen, vars)}, {});
+}
+
+void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first) {
+  for (size_t i = 0; i < vars.size(); ++i) {
+    op->result(first + i)->set_name(vars[i]->name);
+    gen.values[vars[i]] = op->result(first + i);
+  }
+}
+
+void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
+               const std::vector<Value*>& inits) {
+  for (size_t i = 0; i < vars.size(); ++i) {
+    gen.values[vars[i]] = gen.builder.AddParam(region, inits[i]->type(), vars[i]->name);
+  }
+}
+
+Vars CarriedBy(FunctionGen& gen, const syntax::BlockStmt& body) {
+  Vars vars = AssignedOutside(gen, body.stmts);
+  const sema::Entity* stays = gen.loops.back().stays;
+  std::erase_if(
+      vars, [&](const sema::Entity* var) { return var == stays || var == gen.loops.back().live; });
+  if (stays) vars.insert(vars.begin(), stays);
+  return vars;
+}
+
+}  // namespace kdl::irgen
