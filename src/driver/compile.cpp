@@ -67,9 +67,11 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   if (c.options.stop_after == kSema) return PipelineEnd::Stopped;
   {
     PhaseTimer timer(c, kIrgen);
-    c.module =
-        irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])));
     c.contracts = irgen::GenerateContracts(checked);
+    bool with_tests = c.options.command == Command::Test;
+    c.module =
+        irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])),
+                        with_tests ? &c.contracts : nullptr);
   }
   return c.diagnostics.has_errors() ? PipelineEnd::Failed : AfterIrgen(c);
 }

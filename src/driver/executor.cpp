@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "driver/draw.h"
+#include "interp/contract.h"
 #include "support/check.h"
 
 namespace kdl::driver {
@@ -51,6 +53,19 @@ uint8_t ElementCode(Scalar scalar) {
   KDL_CHECK(row != std::end(kElements), "{} has no element code", Spelling(scalar));
   return row->code;
 }
+
+namespace {
+
+Scalar ScalarOf(uint8_t code) {
+  const auto* row = std::find_if(std::begin(kElements), std::end(kElements),
+                                 [&](const auto& r) { return r.code == code; });
+  std::optional<Scalar> scalar =
+      row == std::end(kElements) ? std::nullopt : ScalarFromSpelling(row->spelling);
+  KDL_CHECK(scalar, "element code {} is no scalar", code);
+  return *scalar;
+}
+
+}  // namespace
 
 Status StatusOf(kdl_error* error) {
   if (error == nullptr) return {};
@@ -218,6 +233,68 @@ Status Executor::Store(uint64_t bits, TensorId tensor, const std::vector<int64_t
   if (Status done = WaitFor(after); !done.ok()) return done;
   return WithElement(tensor, index, KDL_MAP_READ_WRITE,
                      [&](char* element, size_t bytes) { std::memcpy(element, &bits, bytes); });
+}
+
+Status Executor::Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>& after) {
+  if (Status done = WaitFor(after); !done.ok()) return done;
+  const kdl_array& to = array(tensor);
+  Scalar scalar = ScalarOf(to.view.element);
+  std::vector<int64_t> first(static_cast<size_t>(to.view.rank), 0);
+  int64_t count = 1;
+  for (int32_t d = 0; d < to.view.rank; ++d) count *= to.view.size[d];
+  if (count == 0) return {};
+  return WithElement(tensor, first, KDL_MAP_WRITE, [&](char* element, size_t bytes) {
+    for (int64_t n = 0; n < count; ++n) {
+      uint64_t bits = DrawElement(scalar, seed, static_cast<uint64_t>(n));
+      std::memcpy(element + static_cast<size_t>(n) * bytes, &bits, bytes);
+    }
+  });
+}
+
+Status Executor::Expect(const interp::ExpectRequest& request) {
+  KDL_CHECK(contracts_, "a test runs without its contracts");
+  if (Status done = WaitFor(request.after); !done.ok()) return done;
+  interp::ContractData data;
+  std::vector<HostTensor> values(request.arguments.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const interp::LaunchArgument& argument = request.arguments[i];
+    values[i].scalar = argument.scalar;
+    if (argument.tensor.valid()) {
+      if (Status read = Read(argument.tensor, values[i]); !read.ok()) return read;
+    } else {
+      values[i].bytes.resize(static_cast<size_t>(Bytes(argument.scalar)));
+      SetElementBits(values[i], 0, argument.bits);
+    }
+    data.now.push_back({values[i].bytes.data(), argument.scalar, values[i].shape,
+                        interp::RowMajorStrides(values[i].shape)});
+  }
+  data.old.resize(values.size());
+  data.size = [](Name) { return std::nullopt; };
+  data.module = &module_;
+  const ir::Contract& contract = (*contracts_)[static_cast<size_t>(request.contract)];
+  auto broken = interp::BrokenRequirements(contract, data, 1);
+  if (!broken.empty()) {
+    return Failure{broken[0].malformed ? broken[0].text
+                                       : fmt::format("this does not hold{}", broken[0].text)};
+  }
+  if (auto wrong = interp::BrokenEquation(contract, data)) return Failure{wrong->text};
+  return {};
+}
+
+/// A tensor's elements, which are row-major without gaps.
+Status Executor::Read(TensorId tensor, HostTensor& into) {
+  const kdl_array& from = array(tensor);
+  int64_t count = 1;
+  for (int32_t d = 0; d < from.view.rank; ++d) {
+    into.shape.push_back(from.view.size[d]);
+    count *= from.view.size[d];
+  }
+  into.bytes.resize(static_cast<size_t>(count * Bytes(into.scalar)));
+  if (count == 0) return {};
+  std::vector<int64_t> first(into.shape.size(), 0);
+  return WithElement(tensor, first, KDL_MAP_READ, [&](const char* element, size_t) {
+    std::memcpy(into.bytes.data(), element, into.bytes.size());
+  });
 }
 
 Result<int64_t> Executor::Cores(Name device) {

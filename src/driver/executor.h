@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "driver/host_tensor.h"
 #include "interp/program_host.h"
 #include "interp/run.h"
+#include "ir/contract.h"
 #include "ir/module.h"
 #include "kdl/runtime.h"
 #include "support/result.h"
@@ -39,6 +41,9 @@ class Executor final : public interp::ProgramHost {
   /// A tensor whose life has not ended.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
+  /// What the `expect`s of a test refer to; they outlive the executor.
+  void SetContracts(const std::vector<ir::Contract>* contracts) { contracts_ = contracts; }
+
   /// Walks the program and waits for all that it has started. Gives the failure of the earliest
   /// operation, in the order of the program, that failed.
   Status Run(const ir::Function& program, const interp::ProgramArguments& arguments);
@@ -50,6 +55,9 @@ class Executor final : public interp::ProgramHost {
                         const std::vector<interp::EventId>& after) override;
   Status Store(uint64_t bits, interp::TensorId tensor, const std::vector<int64_t>& index,
                const std::vector<interp::EventId>& after) override;
+  Status Draw(interp::TensorId tensor, uint64_t seed,
+              const std::vector<interp::EventId>& after) override;
+  Status Expect(const interp::ExpectRequest& request) override;
   Result<int64_t> Cores(Name device) override;
   Result<interp::EventId> Mark(Name device, int64_t queue) override;
   Result<interp::WorkspaceId> MakeWorkspace(Name device, Name name) override;
@@ -66,6 +74,7 @@ class Executor final : public interp::ProgramHost {
   /// An event behind all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
+  Status Read(interp::TensorId tensor, HostTensor& into);
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
@@ -83,6 +92,7 @@ class Executor final : public interp::ProgramHost {
   };
 
   kdl_context* context_;
+  const std::vector<ir::Contract>* contracts_ = nullptr;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
   std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed

@@ -71,29 +71,6 @@ Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
   return sources.FindSpan(placed.file, placed.line, placed.column, 1);
 }
 
-void Report(const Failure& failure, const SourceManager& sources, DiagnosticEngine& diagnostics) {
-  if (failure.kind != FailureKind::User) {
-    diagnostics.Report(diag::MachineFailed, {}, failure.message);
-    return;
-  }
-  std::optional<PlacedMessage> placed = ReadPlace(failure.message);
-  Span span = placed ? SpanOf(*placed, sources) : Span();
-  if (span.valid()) {
-    // The place of a launch, then that of what the kernel asks of it.
-    std::optional<PlacedMessage> inner = ReadPlace(placed->text);
-    Span inner_span = inner ? SpanOf(*inner, sources) : Span();
-    Diagnostic& report =
-        diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
-    if (inner_span.valid()) report.Note(inner_span, "this kernel needs it");
-  } else if (placed) {
-    diagnostics.Report(
-        diag::Trapped, {},
-        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
-  } else {
-    diagnostics.Report(diag::RunFailed, {}, failure.message);
-  }
-}
-
 /// The name of the device that first reads or writes a parameter of the program; the module's first where none does.
 Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::Value* param) {
   Name device = module.devices.empty() ? Name() : module.devices[0].name;
@@ -116,6 +93,7 @@ class Run {
   Status Do(BoundProgram& bound) {
     if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
     Executor executor(place_.context, place_.module, devices_);
+    executor.SetContracts(place_.expected);
     if (Status placed = MoveIn(executor, bound); !placed.ok()) return placed;
     if (Status ran = executor.Run(program_, arguments_); !ran.ok()) return ran;
     return MoveOut(executor, bound);
@@ -237,7 +215,7 @@ class Run {
 bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory memory,
                  BoundProgram& bound, DiagnosticEngine& diagnostics) {
   Status ran = RunOnce(place, program, memory, bound);
-  if (!ran.ok()) Report(ran.failure(), place.sources, diagnostics);
+  if (!ran.ok()) ReportFailure(ran.failure(), place.sources, diagnostics);
   return ran.ok();
 }
 
@@ -309,6 +287,30 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
 }
 
 }  // namespace
+
+void ReportFailure(const Failure& failure, const SourceManager& sources,
+                   DiagnosticEngine& diagnostics) {
+  if (failure.kind != FailureKind::User) {
+    diagnostics.Report(diag::MachineFailed, {}, failure.message);
+    return;
+  }
+  std::optional<PlacedMessage> placed = ReadPlace(failure.message);
+  Span span = placed ? SpanOf(*placed, sources) : Span();
+  if (span.valid()) {
+    // The place of a launch, then that of what the kernel asks of it.
+    std::optional<PlacedMessage> inner = ReadPlace(placed->text);
+    Span inner_span = inner ? SpanOf(*inner, sources) : Span();
+    Diagnostic& report =
+        diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
+    if (inner_span.valid()) report.Note(inner_span, "this kernel needs it");
+  } else if (placed) {
+    diagnostics.Report(
+        diag::Trapped, {},
+        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
+  } else {
+    diagnostics.Report(diag::RunFailed, {}, failure.message);
+  }
+}
 
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound) {

@@ -29,7 +29,8 @@ struct RunPlace {
   kdl_context* context;      ///< knows the images of the module
   const ir::Module& module;  ///< after the module passes
   DeviceSpecs specs;
-  const SourceManager& sources;                ///< where traps are shown; may be without files
+  const SourceManager& sources;  ///< where traps are shown; may be without files
+  const std::vector<ir::Contract>* expected = nullptr;  ///< of a test: what its ops name
   std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
 };
 
@@ -43,6 +44,10 @@ struct RunMemory {
 /// Runs the program once; `bound` then holds what it wrote.
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
+
+/// Says why a run failed, at the place that the failure names.
+void ReportFailure(const Failure& failure, const SourceManager& sources,
+                   DiagnosticEngine& diagnostics);
 
 /// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
 /// of --check. That runs the program again with the same arguments on the reference device and compares what both wrote,

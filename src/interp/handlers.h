@@ -104,6 +104,8 @@ void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
 void RunHostLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunHostStore(Core& core, Activation& here, const Instruction& instruction);
+void RunDraw(Core& core, Activation& here, const Instruction& instruction);
+void RunExpect(Core& core, Activation& here, const Instruction& instruction);
 void RunDeviceCores(Core& core, Activation& here, const Instruction& instruction);
 void RunWorkspace(Core& core, Activation& here, const Instruction& instruction);
 void RunFootprint(Core& core, Activation& here, const Instruction& instruction);

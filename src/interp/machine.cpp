@@ -322,6 +322,10 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunHostLoad;
     case OpKind::HostStore:
       return &RunHostStore;
+    case OpKind::Draw:
+      return &RunDraw;
+    case OpKind::Expect:
+      return &RunExpect;
     case OpKind::DeviceCores:
       return &RunDeviceCores;
     case OpKind::Mark:

@@ -14,6 +14,14 @@
 
 namespace kdl::interp {
 
+Status ProgramHost::Draw(TensorId, uint64_t, const std::vector<EventId>&) {
+  return Failure{"only `kernelc test` draws tensors"};
+}
+
+Status ProgramHost::Expect(const ExpectRequest&) {
+  return Failure{"only `kernelc test` checks what a test expects"};
+}
+
 namespace {
 
 /// What undefined memory holds: as f32 and f64 huge, as an index far outside.

@@ -104,6 +104,29 @@ void RunHostStore(Core& core, Activation& here, const Instruction& instruction) 
   if (!stored.ok()) core.Fail(Located(instruction, stored.failure()));
 }
 
+void RunDraw(Core& core, Activation& here, const Instruction& instruction) {
+  Status drawn = core.facts.host->Draw(here.tensor(instruction.operands[0]).id,
+                                       here.scalar(instruction.operands[1]),
+                                       EventsOf(here, instruction, ir::DrawOp::at_after));
+  if (!drawn.ok()) core.Fail(Located(instruction, drawn.failure()));
+}
+
+void RunExpect(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  ExpectRequest request{
+      op.attr<AttrKey::Contract>(), {}, EventsOf(here, instruction, ir::ExpectOp::at_after)};
+  size_t number = 0;
+  for (const ir::Value* argument : op.Segment(ir::ExpectOp::at_arguments)) {
+    Scalar scalar = argument->type()->scalar;
+    const auto& operand = instruction.operands[number++];
+    bool is_tensor = argument->type()->kind == ir::TypeKind::Tensor;
+    request.arguments.push_back(is_tensor ? LaunchArgument{here.tensor(operand).id, scalar, 0}
+                                          : LaunchArgument{{}, scalar, here.scalar(operand)});
+  }
+  Status held = core.facts.host->Expect(request);
+  if (!held.ok()) core.Fail(Located(instruction, held.failure()));
+}
+
 void RunDeviceCores(Core& core, Activation& here, const Instruction& instruction) {
   Result<int64_t> cores = core.facts.host->Cores(instruction.op->attr<AttrKey::Device>());
   if (!cores.ok()) return core.Fail(Located(instruction, cores.failure()));

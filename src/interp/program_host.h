@@ -60,6 +60,12 @@ struct ReserveRequest {
   int64_t footprint = 0;
 };
 
+struct ExpectRequest {
+  int64_t contract = 0;
+  std::vector<LaunchArgument> arguments;
+  std::vector<EventId> after;
+};
+
 /// What a program does to the world. The machine walks the program and asks for one thing at a
 /// time; the operations may go on after the call returns, their events say when they have ended. A
 /// Failure's sentence is the user's.
@@ -75,6 +81,9 @@ class ProgramHost {
                                 const std::vector<EventId>& after) = 0;
   virtual Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
                        const std::vector<EventId>& after) = 0;
+  /// Only tests ask for these two; a host that runs none refuses them.
+  virtual Status Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>& after);
+  virtual Status Expect(const ExpectRequest& request);
   /// How many cores the device holds at once.
   virtual Result<int64_t> Cores(Name device) = 0;
   /// The end of all that the queue was given so far.

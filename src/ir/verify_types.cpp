@@ -369,6 +369,19 @@ std::string HostStoreFault(const Op& op, const Module&) {
                          op.Segment(HostStoreOp::at_after));
 }
 
+std::string DrawFault(const Op& op, const Module&) {
+  if (!IsTensor(op.operand(0))) return "there is no tensor";
+  if (std::string fault = AllI64(op.Segment(DrawOp::at_seed)); !fault.empty()) return fault;
+  return Events(op.Segment(DrawOp::at_after));
+}
+
+std::string ExpectFault(const Op& op, const Module&) {
+  for (const Value* argument : op.Segment(ExpectOp::at_arguments)) {
+    if (!IsTensor(argument) && !IsScalar(argument->type())) return "it takes tensors and scalars";
+  }
+  return Events(op.Segment(ExpectOp::at_after));
+}
+
 std::string DeviceCoresFault(const Op& op, const Module&) {
   bool is_i64 = IsScalar(op.result()->type()) && op.result()->type()->scalar == Scalar::I64;
   return is_i64 ? "" : "the result is no i64";
@@ -457,6 +470,8 @@ constexpr TypeRule kRules[] = {
     {OpKind::Transfer, &TransferFault},
     {OpKind::HostLoad, &HostLoadFault},
     {OpKind::HostStore, &HostStoreFault},
+    {OpKind::Draw, &DrawFault},
+    {OpKind::Expect, &ExpectFault},
     {OpKind::DeviceCores, &DeviceCoresFault},
     {OpKind::Require, &RequireFault},
     {OpKind::Mark, &MarkFault},

@@ -59,17 +59,18 @@ class Generator {
       : checked_(checked), argument_(argument), contract_(contract) {}
 
   void Run() {
-    for (const sema::RequirementInfo& requirement : checked_.requirements) {
-      ir::ContractCondition condition;
-      condition.span = requirement.condition->span;
-      condition.free = Indices(requirement.free);
-      condition.value = Gen(requirement.condition);
-      contract_.requirements.push_back(std::move(condition));
-    }
+    for (const sema::RequirementInfo& info : checked_.requirements) AddRequirement(info);
     for (const sema::EquationInfo& info : checked_.ensures) AddEquation(info);
   }
 
- private:
+  void AddRequirement(const sema::RequirementInfo& info) {
+    ir::ContractCondition condition;
+    condition.span = info.condition->span;
+    condition.free = Indices(info.free);
+    condition.value = Gen(info.condition);
+    contract_.requirements.push_back(std::move(condition));
+  }
+
   void AddEquation(const sema::EquationInfo& info) {
     ir::ContractEquation equation;
     equation.span = info.equation->span;
@@ -85,6 +86,7 @@ class Generator {
     contract_.equations.push_back(std::move(equation));
   }
 
+ private:
   ContractId Index(const Entity* range) {
     auto [known, is_new] =
         indices_.try_emplace(range, static_cast<ContractId>(contract_.indices.size()));
@@ -290,9 +292,14 @@ class Generator {
 
 }  // namespace
 
-void AddContract(const sema::CheckedFunction& checked, const ArgumentNumber& argument,
-                 ir::Contract& contract) {
-  Generator(checked, argument, contract).Run();
+ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
+                                 const sema::ExpectInfo& expect, const ArgumentNumber& argument) {
+  ir::Contract contract;
+  contract.function = checked.InstanceName();
+  Generator generator(checked, argument, contract);
+  if (expect.condition) generator.AddRequirement(*expect.condition);
+  if (expect.equation) generator.AddEquation(*expect.equation);
+  return contract;
 }
 
 std::vector<ir::Contract> GenerateContracts(const sema::CheckedModule& checked) {
@@ -301,7 +308,8 @@ std::vector<ir::Contract> GenerateContracts(const sema::CheckedModule& checked) 
     if (function->requirements.empty() && function->ensures.empty()) continue;
     contracts.emplace_back();
     contracts.back().function = function->InstanceName();
-    AddContract(*function, [](const Entity* entity) { return entity->param; }, contracts.back());
+    ArgumentNumber argument = [](const Entity* entity) { return entity->param; };
+    Generator(*function, argument, contracts.back()).Run();
   }
   return contracts;
 }

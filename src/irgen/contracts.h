@@ -14,8 +14,8 @@ std::vector<ir::Contract> GenerateContracts(const sema::CheckedModule& checked);
 /// Which argument of the contract a parameter or local name is.
 using ArgumentNumber = std::function<uint32_t(const sema::Entity*)>;
 
-/// Adds what `requires` and `ensures` say to a contract.
-void AddContract(const sema::CheckedFunction& checked, const ArgumentNumber& argument,
-                 ir::Contract& contract);
+/// What an `expect` of a test says: a requirement, or an equation.
+ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
+                                 const sema::ExpectInfo& expect, const ArgumentNumber& argument);
 
 }  // namespace kdl::irgen

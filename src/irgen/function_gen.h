@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/contract.h"
 #include "ir/module.h"
 #include "sema/checked.h"
 #include "support/source.h"
@@ -49,6 +50,7 @@ struct FunctionGen {
     ir::Value* inside = nullptr;  ///< the same without the loop's own
   };
   std::vector<Guard> guards;
+  std::vector<ir::Contract>* contracts = nullptr;  ///< of a test: what its ops expect
 
   /// Of a loop that `break` or `continue` may leave: bools that statements behind these are under. They are carried like
   /// the source's own vars.
@@ -187,6 +189,9 @@ ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
+void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);
+/// Fills a tensor of a test with the numbers of a seed.
+void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed);
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);
 
 }  // namespace kdl::irgen

@@ -63,8 +63,9 @@ ir::CompareKind CompareOf(syntax::BinaryOp op) {
 /// Generates functions on demand: a fn before its first caller, each once.
 class ModuleGen {
  public:
-  ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module)
-      : checked_(checked), sources_(sources), module_(module) {
+  ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module,
+            std::vector<ir::Contract>* contracts)
+      : checked_(checked), sources_(sources), module_(module), contracts_(contracts) {
     for (const sema::CheckedFunction* function : checked.functions)
       order_.emplace(function, order_.size());
   }
@@ -103,6 +104,7 @@ class ModuleGen {
   const sema::CheckedModule& checked_;
   const SourceManager& sources_;
   ir::Module& module_;
+  std::vector<ir::Contract>* contracts_;
   std::unordered_map<const sema::CheckedFunction*, size_t> order_;
   std::unordered_set<const sema::CheckedFunction*> generated_;
 };
@@ -194,7 +196,8 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
                   {},      {},       {},      {}};
   function.loc = gen.LocOf(checked.item->name.span);
   function.exported = checked.item->exported && !checked.imported;
-  function.doc = checked.item->doc;
+  function.doc = checked.item->test ? checked.item->test->title : checked.item->doc;
+  gen.contracts = contracts_;
   for (const sema::TypeBinding& binding : checked.types) {
     function.bindings.push_back({binding.generic->name, binding.scalar});
   }
@@ -232,10 +235,10 @@ void ModuleGen::DropUnused(const ir::Block* block) {
 
 std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      const SourceManager& sources, ir::Context& context,
-                                     Name module_name) {
+                                     Name module_name, std::vector<ir::Contract>* contracts) {
   auto module = std::make_unique<ir::Module>(context);
   module->name = module_name;
-  ModuleGen(checked, sources, *module).Run();
+  ModuleGen(checked, sources, *module, contracts).Run();
   return module;
 }
 

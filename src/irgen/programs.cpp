@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "irgen/contracts.h"
 #include "irgen/function_gen.h"
 
 namespace kdl::irgen {
@@ -110,6 +111,26 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
     attrs.push_back(ir::MakeAttr<AttrKey::Constants>(names.Intern(constants)));
   gen.builder.Create(ir::OpKind::Launch, {cores, {}, args, {}}, {gen.builder.types().Event()},
                      std::move(attrs));
+}
+
+void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed) {
+  Value* number = GenIndex(gen, seed);
+  gen.builder.Create(ir::OpKind::Draw, {{gen.values.at(tensor)}, {number}, {}}, {});
+}
+
+void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
+  std::vector<Value*> arguments;
+  std::unordered_map<const sema::Entity*, uint32_t> numbers;
+  auto argument = [&](const sema::Entity* entity) {
+    auto [known, is_new] = numbers.try_emplace(entity, static_cast<uint32_t>(arguments.size()));
+    if (is_new) arguments.push_back(gen.values.at(entity));
+    return known->second;
+  };
+  auto number = static_cast<int64_t>(gen.contracts->size());
+  gen.contracts->push_back(
+      GenerateExpectation(gen.checked, *gen.checked.Info(&statement).expect, argument));
+  gen.builder.Create(ir::OpKind::Expect, {arguments, {}}, {},
+                     {ir::MakeAttr<AttrKey::Contract>(number)});
 }
 
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {

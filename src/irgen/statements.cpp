@@ -30,7 +30,11 @@ void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
 
 void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
   const sema::Entity* entity = gen.checked.Info(&let).entities.at(0);
-  if (entity->kind == sema::EntityKind::LocalTensor) return GenLocalTensor(gen, entity, let.span);
+  if (entity->kind == sema::EntityKind::LocalTensor) {
+    GenLocalTensor(gen, entity, let.span);
+    if (const syntax::Expr* seed = gen.checked.Info(&let).seed) GenRandom(gen, entity, seed);
+    return;
+  }
   if (entity->type.is_tuple()) {
     gen.tuples[entity] = AsDeclaredParts(gen, let.value, entity->type);
     for (Value* part : gen.tuples[entity]) SetName(part, entity->name);
@@ -231,6 +235,8 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
     case syntax::StmtKind::Sync:
       gen.builder.Create(ir::OpKind::Sync, {}, {});
       break;
+    case syntax::StmtKind::Expect:
+      return GenExpect(gen, *stmt);
     case syntax::StmtKind::Launch:
       GenLaunch(gen, syntax::As<syntax::LaunchStmt>(stmt));
       break;

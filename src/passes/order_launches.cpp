@@ -75,7 +75,8 @@ bool IsQueued(const Op* op) {
 Value* EventOf(const Op* op) { return op->results().back(); }
 
 bool IsHostAccess(const Op* op) {
-  return op->kind() == OpKind::HostLoad || op->kind() == OpKind::HostStore;
+  return op->kind() == OpKind::HostLoad || op->kind() == OpKind::HostStore ||
+         op->kind() == OpKind::Draw || op->kind() == OpKind::Expect;
 }
 
 size_t AfterSegment(const Op* op) {
@@ -88,6 +89,10 @@ size_t AfterSegment(const Op* op) {
       return ir::HostLoadOp::at_after;
     case OpKind::HostStore:
       return ir::HostStoreOp::at_after;
+    case OpKind::Draw:
+      return ir::DrawOp::at_after;
+    case OpKind::Expect:
+      return ir::ExpectOp::at_after;
     default:
       KDL_UNREACHABLE("'{}' is not ordered", op->info().spelling);
   }
@@ -150,6 +155,16 @@ class Ordering {
     if (op->kind() == OpKind::Transfer) {
       add(op->operand(0), false);
       touches.push_back({op->result(0), true});
+      return touches;
+    }
+    if (op->kind() == OpKind::Expect) {
+      for (const Value* argument : op->Segment(ir::ExpectOp::at_arguments)) {
+        if (argument->type()->kind == ir::TypeKind::Tensor) add(argument, false);
+      }
+      return touches;
+    }
+    if (op->kind() == OpKind::Draw) {
+      add(op->operand(0), true);
       return touches;
     }
     if (IsHostAccess(op)) {

@@ -44,12 +44,6 @@ EntityKind KindOf(const Item& item) {
   KDL_UNREACHABLE("function kind");
 }
 
-Span FirstLine(const ModuleState& module, Span span) {
-  size_t line = module.sources.text(span).find('\n');
-  if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
-  return span;
-}
-
 void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
   std::string_view name = item.name.name.text();
   const Builtin* builtin = FindBuiltin(name);
@@ -94,6 +88,22 @@ struct Items {
   std::vector<FunctionGroup*> functions;
 };
 
+/// The program of a test, which has no name that anything could call.
+FunctionGroup* TestGroup(ModuleState& module, const Item& item, FileState& file) {
+  const FunctionItem* program = syntax::As<syntax::TestItem>(&item).program;
+  auto* entity = module.arena.Make<Entity>(Entity{});
+  entity->kind = EntityKind::Program;
+  entity->name = program->name.name;
+  entity->span = program->name.span;
+  entity->function = program;
+  auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
+  group->entity = entity;
+  group->item = program;
+  group->file = &file;
+  module.groups[entity] = group;
+  return group;
+}
+
 const FileState* DeclareImported(ModuleState& module, const SourceFile& source);
 
 FileState* NewFile(ModuleState& module, std::string prefix) {
@@ -111,8 +121,7 @@ Items DeclareItems(ModuleState& module, const SourceFile& source, FileState& fil
       continue;
     }
     if (item->kind == ItemKind::Test) {
-      if (&file != module.file) continue;
-      ReportUnsupported(module.diagnostics, Feature::Tests, FirstLine(module, item->span));
+      if (&file == module.file) items.functions.push_back(TestGroup(module, *item, file));
       continue;
     }
     Entity* entity = DeclareItem(module, *item, file);

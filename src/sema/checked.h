@@ -166,11 +166,14 @@ struct LaunchInfo {
 /// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
 /// ScalarBinder; Range, Domain, Pipe, Stage: what it declares. An assignment's target is described by its expression: a Name
 /// with a Var, or an Index; its `type` is what the value is broadcast to.
+struct ExpectInfo;
 struct StmtInfo {
   std::vector<const Entity*> entities;
   bool is_dynamic = false;  ///< `spmd for`: a core that is free takes the next block
   bool is_grouped = false;  ///< `spmd for`: a core takes whole groups of blocks
   const LaunchInfo* launch = nullptr;
+  const syntax::Expr* seed = nullptr;  ///< `let x = random(f32[N], seed);`: of the tensor
+  const ExpectInfo* expect = nullptr;
 };
 
 /// A size name of the parameters, in the order of first use.
@@ -215,6 +218,11 @@ struct EquationInfo {
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;
   std::vector<const Entity*> free;
+};
+/// `expect` of a test: one of the two.
+struct ExpectInfo {
+  std::optional<EquationInfo> equation;
+  std::optional<RequirementInfo> condition;
 };
 
 /// A fn, kernel or program for one choice of the kinds of its type generics.

@@ -154,11 +154,15 @@ std::vector<const Entity*> CheckCompared(FunctionState& state, const Equation& e
   const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
   const ExprInfo& info = state.fn.exprs[equation.lhs];
   const Entity* base = info.index != nullptr ? info.index->base : nullptr;
+  bool in_test = state.fn.item->test != nullptr;
   bool is_output = base != nullptr && base->kind == EntityKind::TensorParam && !info.index->old &&
                    state.fn.params[base->param].direction != Direction::In;
+  if (in_test) is_output = base != nullptr && base->kind == EntityKind::LocalTensor;
   if (index == nullptr || (base != nullptr && !is_output)) {
     state.diagnostics.Report(diag::ComparedSide, equation.lhs->span, Quote(state, equation.lhs))
-        .Help("write `~` after an element of an `out` or `inout` parameter, `=` after a new name");
+        .Help(in_test ? "write `~` after an element of a tensor, `==` between other values"
+                      : "write `~` after an element of an `out` or `inout` parameter, `=` after a "
+                        "new name");
   }
   return type.ranges;
 }
@@ -171,7 +175,7 @@ void CheckTolerance(FunctionState& state, const Expr* expr) {
   }
 }
 
-void CheckComparing(FunctionState& state, const Equation& equation) {
+EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   ContractGuard guard(state);
   std::vector<const Entity*> left = CheckCompared(state, equation);
   CheckValue(state, equation.rhs);
@@ -190,15 +194,15 @@ void CheckComparing(FunctionState& state, const Equation& equation) {
   EquationInfo info;
   info.equation = &equation;
   info.free = Copy(guard.contract().free);
-  state.fn.ensures.push_back(std::move(info));
+  return info;
 }
 
-void CheckRequirement(FunctionState& state, const Expr* condition) {
+RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::string_view what) {
   ContractGuard guard(state);
-  CheckCondition(state, condition, "a requirement", false);
+  CheckCondition(state, condition, what, false);
   CheckExtents(state, guard.contract().free);
   CheckExtents(state, guard.contract().over);
-  state.fn.requirements.push_back({condition, Copy(guard.contract().free)});
+  return {condition, Copy(guard.contract().free)};
 }
 
 }  // namespace
@@ -252,14 +256,29 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
       .Help("use another name for the other dimension");
 }
 
+void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {
+  const Equation& equation = expect.equation;
+  auto* info = state.module.arena.Make<ExpectInfo>(ExpectInfo{});
+  if (equation.rhs == nullptr) {
+    info->condition = CheckHolds(state, equation.lhs, "what is expected");
+  } else if (equation.compared) {
+    info->equation = CheckComparing(state, equation);
+  } else {
+    state.diagnostics.Report(diag::ExpectDefines, equation.span)
+        .Help("write `~` to compare elements, `==` to compare exactly");
+  }
+  state.fn.stmts[&expect].expect = info;
+}
+
 void CheckContracts(FunctionState& state) {
   const syntax::FunctionItem& item = *state.fn.item;
   if (item.requirements.empty() && item.ensures.empty()) return;
   ScopeGuard scope(state.scopes);
-  for (const Expr* requirement : item.requirements) CheckRequirement(state, requirement);
+  for (const Expr* requirement : item.requirements)
+    state.fn.requirements.push_back(CheckHolds(state, requirement, "a requirement"));
   for (const Equation& equation : item.ensures) {
     if (equation.compared) {
-      CheckComparing(state, equation);
+      state.fn.ensures.push_back(CheckComparing(state, equation));
     } else {
       CheckDefining(state, equation);
     }

@@ -7,6 +7,9 @@ namespace kdl::sema {
 /// `requires` and `ensures` of a kernel.
 void CheckContracts(FunctionState& state);
 
+/// `expect` of a test.
+void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect);
+
 // While a contract is checked (state.contract is there):
 
 /// A new index name, whose extent the dimensions that it indexes bare will give.

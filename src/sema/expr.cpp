@@ -114,12 +114,12 @@ KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const
     case EntityKind::Range:
       return entity.type.is_error() ? Type{} : CheckRangeName(state, &entity);
     case EntityKind::ScalarParam:
-      return state.contract != nullptr ? InContract(entity.type) : entity.type;
-    case EntityKind::SizeName:
-    case EntityKind::TensorParam:
     case EntityKind::Let:
     case EntityKind::Var:
     case EntityKind::ScalarBinder:
+      return state.contract != nullptr ? InContract(entity.type) : entity.type;
+    case EntityKind::SizeName:
+    case EntityKind::TensorParam:
     case EntityKind::LocalTensor:
     case EntityKind::TileParam:
     case EntityKind::Pipe:
@@ -419,10 +419,10 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
 KDL_OWN_FRAME Type CheckUnsupported(FunctionState& state, const Expr* expr) {
   switch (expr->kind) {
     case ExprKind::List:
-      ReportUnsupported(state.diagnostics, Feature::Lists, expr->span);
+      state.diagnostics.Report(diag::ListPlace, expr->span);
       return Type{};
     case ExprKind::Type:
-      ReportUnsupported(state.diagnostics, Feature::TypeArguments, expr->span);
+      state.diagnostics.Report(diag::TypePlace, expr->span);
       return Type{};
     case ExprKind::Move:
       ReportUnsupported(state.diagnostics, Feature::Moves, expr->span);

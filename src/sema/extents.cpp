@@ -18,7 +18,7 @@ using syntax::Extent;
 /// What stands in the place of both bounds has no meaning: a faulty name, a list.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
-    ReportUnsupported(state.diagnostics, Feature::Lists, extent.hi->span);
+    state.diagnostics.Report(diag::ListPlace, extent.hi->span);
     return true;
   }
   const auto* name = syntax::DynAs<syntax::NameExpr>(extent.hi);

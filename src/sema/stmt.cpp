@@ -9,6 +9,7 @@
 
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
+#include "sema/contract.h"
 #include "sema/expr.h"
 #include "sema/pipes.h"
 #include "sema/resolve.h"
@@ -100,6 +101,7 @@ Span HeadOf(const FunctionState& state, const Stmt* stmt) {
 bool MayStand(FunctionState& state, const Stmt* stmt) {
   const StmtRule& rule = RuleOf(stmt->kind);
   Place place = rule.places[static_cast<size_t>(state.kind())];
+  if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Place::No;
   if (place == Place::Ok) return true;
   if (place == Place::Later) {
     bool is_assert = stmt->kind == StmtKind::Assert;
@@ -172,16 +174,53 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   return false;
 }
 
-void DeclareTensor(FunctionState& state, const LetStmt& let) {
-  if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
+/// `f32[M, 4]`; nothing, reported, where a part is faulty.
+std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref) {
   Type type;
   type.kind = TypeKind::Tensor;
-  std::optional<Scalar> scalar = ResolveScalar(state, let.type->name);
+  std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
   bool ok = scalar.has_value();
-  for (const Expr* dim : let.type->dims) {
+  for (const Expr* dim : ref.dims) {
     type.dims.push_back(CheckDim(state, dim));
     ok = ok && type.dims.back() != nullptr;
   }
+  type.scalar = scalar.value_or(type.scalar);
+  return ok ? std::optional(std::move(type)) : std::nullopt;
+}
+
+/// `random(T[…], seed)`, or null where the value is another one.
+const syntax::CallExpr* RandomCall(const FunctionState& state, const LetStmt& let) {
+  const auto* call = syntax::DynAs<syntax::CallExpr>(let.value);
+  bool is_random = state.fn.item->test != nullptr && call != nullptr && call->receiver == nullptr &&
+                   call->callee.name.text() == "random";
+  return is_random ? call : nullptr;
+}
+
+void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallExpr& call) {
+  const auto* type =
+      call.args.empty() ? nullptr : syntax::DynAs<syntax::TypeExpr>(call.args[0].value);
+  bool seeded =
+      call.args.size() == 2 && (!call.args[1].name || call.args[1].name.name.text() == "seed");
+  bool bare = !let.is_var && let.type == nullptr && !let.on;
+  if (type == nullptr || type->type->dims.empty() || !seeded || !bare) {
+    state.diagnostics.Report(diag::RandomForm, call.span)
+        .Help(fmt::format("write `let {} = random(f32[100], seed = 1);`", let.name.name.text()));
+    return DeclareFaulty(state, let.name);
+  }
+  std::optional<Type> tensor = TensorType(state, *type->type);
+  bool ok = !CheckInteger(state, call.args[1].value, "a seed").is_error();
+  Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
+  state.loop_depth_of[entity] = state.loop_depth;
+  state.written.insert(entity);
+  if (!tensor || !ok) return;
+  entity->type = *std::move(tensor);
+  state.fn.stmts[&let].entities = {entity};
+  state.fn.stmts[&let].seed = call.args[1].value;
+}
+
+void DeclareTensor(FunctionState& state, const LetStmt& let) {
+  if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
+  std::optional<Type> type = TensorType(state, *let.type);
   const Entity* device = nullptr;
   if (let.on) device = Resolve(state, let.on.name, let.on.span);
   if (device != nullptr && device->kind != EntityKind::Device) {
@@ -196,9 +235,8 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
   entity->on = device;
   state.loop_depth_of[entity] = state.loop_depth;
-  if (!ok) return;
-  type.scalar = scalar.value_or(type.scalar);
-  entity->type = std::move(type);
+  if (!type) return;
+  entity->type = *std::move(type);
   state.fn.stmts[&let].entities = {entity};
 }
 
@@ -273,6 +311,8 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
 }
 
 void CheckLet(FunctionState& state, const LetStmt& let) {
+  if (const syntax::CallExpr* random = RandomCall(state, let))
+    return DeclareRandom(state, let, *random);
   if (let.type != nullptr && IsTensorType(state, *let.type)) return DeclareTensor(state, let);
   DeclareVariable(state, let);
 }
@@ -433,6 +473,8 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
       return CheckStage(state, As<syntax::StageStmt>(stmt));
     case StmtKind::Sync:
       return CheckSync(state, stmt);
+    case StmtKind::Expect:
+      return CheckExpect(state, As<syntax::ExpectStmt>(stmt));
     default:
       KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
@@ -507,7 +549,12 @@ void CheckUniform(FunctionState& state) {
 void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   ScopeGuard scope(state.scopes);
   ++state.block_depth;
-  for (const Stmt* stmt : block.stmts) CheckStmt(state, stmt);
+  size_t errors = state.diagnostics.error_count();
+  for (const Stmt* stmt : block.stmts) {
+    CheckStmt(state, stmt);
+    // What is wrong with one copy of a body is wrong with all.
+    if (block.unrolled && state.diagnostics.error_count() != errors) break;
+  }
   --state.block_depth;
 }
 

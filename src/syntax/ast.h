@@ -50,6 +50,7 @@ struct Param : Node {
   Ident on;  ///< a device; may be empty
 };
 enum class FunctionKind : uint8_t { Fn, Kernel, Program };
+struct TestItem;
 struct FunctionItem : ItemOf<ItemKind::Function> {
   FunctionKind function_kind = FunctionKind::Fn;
   std::vector<GenericParam> generics;
@@ -60,13 +61,15 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
+  const TestItem* test = nullptr;  ///< the program of a test
 };
 struct DeviceItem : ItemOf<ItemKind::Device> {
   const Expr* value = nullptr;  ///< null for a promise
 };
 struct TestItem : ItemOf<ItemKind::Test> {
   std::string title;
-  const BlockStmt* body = nullptr;
+  const BlockStmt* body = nullptr;        ///< as written
+  const FunctionItem* program = nullptr;  ///< what runs: its loops over lists are unrolled
 };
 
 /// One file. The spans of its nodes lie in `file`.

@@ -21,6 +21,7 @@ struct StmtOf : Stmt {
 };
 
 struct BlockStmt : StmtOf<StmtKind::Block> {
+  bool unrolled = false;  ///< a loop over a list: copies of one body
   std::vector<const Stmt*> stmts;
 };
 /// `let` and `var`; a `var` has an initial value, a `let` has a type or a value.
@@ -111,6 +112,7 @@ struct ViewStmt : StmtOf<StmtKind::View> {
   const Expr* source = nullptr;
 };
 struct SyncStmt : StmtOf<StmtKind::Sync> {};
+/// `expect c[i] ~ e;`, or `expect condition;`, whose equation has a left side only.
 struct ExpectStmt : StmtOf<StmtKind::Expect> {
   Equation equation;
 };

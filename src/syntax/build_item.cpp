@@ -7,6 +7,7 @@
 
 #include "syntax/builder.h"
 #include "syntax/diagnostics.h"
+#include "syntax/unroll.h"
 
 namespace kdl::syntax {
 
@@ -57,6 +58,7 @@ Item* BuildTest(Builder& builder, P::TestItemContext* node) {
   auto* item = MakeItem<TestItem>(builder, node);
   item->title = BuildString(builder, node->STRING())->value;
   item->body = BuildBlock(builder, node->block());
+  item->program = ProgramOf(builder, *item);
   return item;
 }
 

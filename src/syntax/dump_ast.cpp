@@ -105,6 +105,10 @@ class Dumper {
     Dump(equation.rhs);
     Close();
   }
+  void DumpExpected(const Equation& equation) {
+    if (equation.rhs == nullptr) return Dump(equation.lhs);
+    Dump(equation);
+  }
   void Placed(std::string& head, const Ident& device) {
     if (device) head += " on " + device.name.str();
   }
@@ -276,7 +280,7 @@ class Dumper {
         Begin(*stmt, "sync");
         break;
       case StmtKind::Expect:
-        Begin(*stmt, "expect"), Dump(As<ExpectStmt>(stmt).equation);
+        Begin(*stmt, "expect"), DumpExpected(As<ExpectStmt>(stmt).equation);
         break;
     }
     Close();

@@ -18,6 +18,7 @@
 #include "tools/draw_shapes.h"
 #include "tools/loaded_kernel.h"
 #include "tools/mutants.h"
+#include "tools/test_items.h"
 
 namespace kdl::tools {
 
@@ -213,6 +214,9 @@ class FileTest {
     }
     for (const ir::Function* function : compilation.module->functions()) {
       if (IsTested(compilation, *function)) TestKernel(*function);
+      if (function->kind == ir::FunctionKind::Program && function->base_name() == "test" &&
+          options_.kernel.empty())
+        TestItem(*function);
     }
     PrintTable();
     return counts_;
@@ -264,6 +268,21 @@ class FileTest {
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
     ++(ok ? counts_.passed : counts_.failed);
     rows_.insert(rows_.end(), rows.begin(), rows.end());
+  }
+
+  void TestItem(const ir::Function& function) {
+    bool ok = true;
+    for (const std::string& target : targets_) {
+      driver::Options options = options_;
+      options.target = {target};
+      Row row{fmt::format("test \"{}\"", function.doc), target};
+      row.runs = 1;
+      row.ok = RunTestItem(options, function.name.str());
+      if (!row.ok) driver::PrintOutput(fmt::format("FAILED: {} on {}\n", row.kernel, target));
+      ok = ok && row.ok;
+      rows_.push_back(std::move(row));
+    }
+    ++(ok ? counts_.passed : counts_.failed);
   }
 
   Row TestOn(const ir::Function& function, const KernelChoice& choice, const std::string& target,
