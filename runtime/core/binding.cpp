@@ -259,7 +259,8 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
   if (binding->shared_bytes < 0 || binding->shared_bytes > INT64_MAX - kAlignment ||
       __builtin_mul_overflow(binding->slice_bytes, binding->instances, &bytes) ||
       __builtin_add_overflow(bytes, RoundUp(binding->shared_bytes), &bytes)) {
-    return Invalid("its workspace for ", binding->core_num, " cores would be 2^63 bytes or more");
+    return Invalid("its workspace for ", binding->core_num,
+                   " cores would have a negative size, or 2^63 bytes or more");
   }
   binding->shared_bytes = RoundUp(binding->shared_bytes);
   binding->workspace_bytes = bytes;

@@ -70,6 +70,12 @@ struct FoldPlan {
   ir::EvalFn widen = nullptr;  ///< contract: an element of a or b as acc; null where it is
 };
 
+/// A tensor that groups of blocks update, and how.
+struct GroupTarget {
+  Slot tensor;
+  ir::UpdateKind how;
+};
+
 /// An op made ready to run: slots instead of values, numbers instead of sizes.
 struct Instruction {
   const ir::Op* op = nullptr;
@@ -82,6 +88,7 @@ struct Instruction {
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
                                   ///< buffer, a pipe; an alloc's sizes
   Size faulty = nullptr;          ///< a size of an alloc that divides by zero or leaves 64 bits
+  std::vector<GroupTarget> group_targets;  ///< of an spmd: what its groups update
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;

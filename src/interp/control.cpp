@@ -251,6 +251,9 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   } else if (IsGrouped(instruction.op)) {
     state.total = total;
     state.run = core.grouped_runs++;
+    for (const GroupTarget& target : instruction.group_targets)
+      if (total > 0)
+        core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run);
     auto [group, end] = ShareOf(core.facts, ir::GroupsOf(total));
     if (group < end) {
       state.block = ir::GroupBegin(group, total, ir::GroupsOf(total));

@@ -21,7 +21,9 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
   int64_t bound = tensor.sizes[static_cast<size_t>(place.outside)];
   ir::EdgeKind edge = instruction.access->edge;
   if (edge == ir::EdgeKind::Guard) {
-    return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside, place.index, bound});
+    bool leading = instruction.op->HasAttr(ir::AttrKey::Leading);
+    int before = leading ? static_cast<int>(instruction.op->attr<ir::AttrKey::Leading>()) : 0;
+    return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside - before, place.index, bound});
   }
   core.Break(
       instruction,

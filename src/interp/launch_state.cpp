@@ -61,11 +61,11 @@ std::byte* LaunchState::MemoryOf(const ir::Op* tensor, size_t bytes) {
 
 void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run,
                               int64_t group, uint64_t offset, uint64_t value) {
-  Parts& parts = parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}}).first->second;
+  Parts& parts = parts_.at({run, tensor.data, how});
   Scalar acc = PlanUpdate(how, tensor.scalar).acc;
   std::vector<uint64_t>& part = parts.of_group[group];
   if (part.empty()) part.assign(SpanOf(tensor), IdentityOf(how, acc));
-  part[offset] = PlanUpdate(how, acc).Apply(part[offset], acc, value);
+  part[offset] = PlanUpdate(how, acc).Apply(part[offset], tensor.scalar, value);
 }
 
 void LaunchState::FoldGroups() {

@@ -37,6 +37,10 @@ class LaunchState {
   /// The memory of a launch_tensor, unspecified at first; each run of the op gives the same.
   std::byte* MemoryOf(const ir::Op* tensor, size_t bytes);
 
+  /// Groups of the run may update the tensor: it is folded even where none does.
+  void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
+    parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
+  }
   /// Folds a value into what group `group` of an spmd's run has for an element, `offset` elements behind the tensor's first.
   /// `run` numbers the runs of spmds that are dealt in groups; every core comes to the same ones.
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,

@@ -222,6 +222,13 @@ class FunctionPreparer {
       bool is_blk = param->type()->kind == TypeKind::Blk;
       made.numbers.push_back(is_blk ? ExtentOf(param->type(), *made.op) : 0);
     }
+    ir::Walk(made.op->region(), [&](const Op* op) {
+      bool of_group =
+          op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
+      if (of_group)
+        made.group_targets.push_back(
+            {SlotOf(op->operand(ir::UpdateOp::at_tensor)), op->attr<AttrKey::How>()});
+    });
   }
 
   void AddPipe(Instruction& made) {

@@ -21,6 +21,8 @@ class Builder {
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
   Block* block() const { return block_; }
+  /// Ops go before it; null: to the block's end.
+  Op* before() const { return before_; }
   void SetInsertionPoint(Block* block, Op* before = nullptr) {
     block_ = block;
     before_ = before;

@@ -33,6 +33,8 @@ Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
       return binary(SizeKind::Sub);
     case OpKind::Mul:
       return binary(SizeKind::Mul);
+    case OpKind::Min:
+      return binary(SizeKind::Min);
     default:
       return nullptr;
   }
@@ -49,6 +51,8 @@ bool IsRepeatable(const Op* op) {
     case OpKind::Load:
     case OpKind::Check:
     case OpKind::Pipe:
+    case OpKind::LaunchTensor:
+    case OpKind::Sync:
     case OpKind::Require:
     case OpKind::For:
     case OpKind::Loop:
@@ -82,7 +86,39 @@ bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
   return true;
 }
 
+/// The blocks of binder number `b`, each `length` long: exact, or more where lo is above hi. Null: no size says so.
+Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t b,
+                    Size length) {
+  Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
+  Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
+  if (!lo || !hi) return nullptr;
+  Size count = sizes.Binary(SizeKind::Sub, hi, lo);
+  if (!length) return count;
+  Size up = sizes.Binary(SizeKind::Sub, length, sizes.Constant(1));
+  return sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
+}
+
+/// Whether a size cannot be negative: size names, numbers and what is added, multiplied and divided of them.
+bool IsNatural(Size size) {
+  if (size->kind == SizeKind::Constant) return size->value >= 0;
+  if (size->kind == SizeKind::Symbol) return true;
+  return size->kind != SizeKind::Sub && IsNatural(size->lhs) && IsNatural(size->rhs);
+}
+
 }  // namespace
+
+Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd) {
+  Size blocks = sizes.Constant(1);
+  for (size_t b = 0; b < spmd->region()->params().size(); ++b) {
+    Type binder = spmd->region()->param(b)->type();
+    Size length = binder->kind == TypeKind::Blk ? kernel.axis(binder->axes[0]).extent : nullptr;
+    Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
+    Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
+    if (!lo || !hi || !IsConstant(lo, 0) || !IsNatural(hi)) return nullptr;
+    blocks = sizes.Binary(SizeKind::Mul, blocks, BlocksOfBinder(kernel, sizes, spmd, b, length));
+  }
+  return blocks;
+}
 
 std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& sizes,
                                             const LeastLength& least_length) {
@@ -92,15 +128,10 @@ std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& s
   for (const Op* spmd : spmds) {
     Size blocks = sizes.Constant(1);
     for (size_t b = 0; b < spmd->region()->params().size(); ++b) {
-      Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
-      Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
-      if (!lo || !hi) return std::nullopt;
-      Size count = sizes.Binary(SizeKind::Sub, hi, lo);
-      if (spmd->region()->param(b)->type()->kind == TypeKind::Blk) {
-        Size length = least_length(spmd, b);
-        Size up = sizes.Binary(SizeKind::Sub, length, sizes.Constant(1));
-        count = sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
-      }
+      bool is_blk = spmd->region()->param(b)->type()->kind == TypeKind::Blk;
+      Size length = is_blk ? least_length(spmd, b) : nullptr;
+      Size count = BlocksOfBinder(kernel, sizes, spmd, b, length);
+      if (!count) return std::nullopt;
       blocks = sizes.Binary(SizeKind::Mul, blocks, count);
     }
     most.push_back(blocks);

@@ -11,6 +11,9 @@ namespace kdl::ir {
 /// The least length of the blocks of an spmd's binder, which is a blk.
 using LeastLength = std::function<Size(const Op* spmd, size_t binder)>;
 
+/// The blocks of an spmd's domain, exactly; null where no size says so.
+Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd);
+
 /// For a kernel, above loop level, that does nothing but blocks: for each spmd a size that is no smaller than the number of its
 /// blocks. Cores from the largest of them on do what every core does, which is nothing that core 0 has not done.
 /// Nothing where a core may do something else, or a number of blocks is no size.

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -166,6 +167,14 @@ void CloseLoop(FunctionGen& gen);
 ir::Value* GenGoesOn(FunctionGen& gen, const std::function<ir::Value*()>& go_on);
 /// `for` in a fn that is mapped, from binder `depth` on: a `while`, since its bounds may differ by element.
 void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth);
+/// A launch, or call, is refused unless the sizes compare so.
+void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
+                  const std::string& text);
+/// Sets the insertion point behind what the function asks of its sizes.
+void InsertAtRequirements(FunctionGen& gen);
+
+// reduced_outputs.cpp
+void FillReducedOutputs(FunctionGen& gen);
 
 // loops.cpp
 LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder);

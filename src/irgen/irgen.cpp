@@ -215,6 +215,11 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
       function.results.push_back(ParamType(gen, part));
   }
   GenBlock(gen, *checked.item->body);
+  if (gen.function.kind == ir::FunctionKind::Kernel) {
+    ir::Block* end = gen.builder.block();
+    FillReducedOutputs(gen);
+    gen.builder.SetInsertionPoint(end);
+  }
   if (!returns) gen.builder.Create(ir::OpKind::Return, {{}}, {});
   DropUnused(function.body);
 }
@@ -224,8 +229,9 @@ void ModuleGen::DropUnused(const ir::Block* block) {
   for (ir::Op* op = block->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Block* region : op->regions()) DropUnused(region);
-    bool unused =
-        op->info().has(ir::kPure) && !op->results().empty() && op->result()->uses().empty();
+    // Tiles need the blk of their axes in scope, though they do not use it as a value.
+    bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
+                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;
     if (unused) ir::Erase(op);
     op = before;
   }

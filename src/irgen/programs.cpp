@@ -133,11 +133,35 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
                      {ir::MakeAttr<AttrKey::Contract>(number)});
 }
 
+namespace {
+
+/// Whether it is made of subtractions, and of what a launch knows before it has a number of cores.
+bool MayBeNegative(Size size) {
+  return size->lhs &&
+         (size->kind == SizeKind::Sub || MayBeNegative(size->lhs) || MayBeNegative(size->rhs));
+}
+bool MentionsCores(Size size) {
+  if (size->kind == SizeKind::Symbol) return size->symbol.text() == ir::kCoreNum;
+  return size->lhs && (MentionsCores(size->lhs) || MentionsCores(size->rhs));
+}
+
+/// A launch is refused whose sizes make a size of a tensor of its own negative.
+void RequireNatural(FunctionGen& gen, ir::Type tensor) {
+  for (Size dim : tensor->dims) {
+    if (!MayBeNegative(dim) || MentionsCores(dim)) continue;
+    RequireSizes(gen, dim, ir::CompareKind::Ge, gen.builder.types().sizes().Constant(0),
+                 fmt::format("{} >= 0", ToString(dim)));
+  }
+}
+
+}  // namespace
+
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   LocScope loc(gen, span);
   ir::Type type = gen.builder.types().Tensor(tensor->type.scalar, tensor->type.dims);
-  std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
   bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
+  if (in_kernel) RequireNatural(gen, type);
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
   if (!in_kernel)
     attrs.push_back(ir::MakeAttr<AttrKey::Device>(tensor->on ? tensor->on->name : Name()));
   Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},

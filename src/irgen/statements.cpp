@@ -115,26 +115,10 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, gen.Info(assign.target).entity);
 }
 
-/// Behind what the function asks of its sizes.
-void InsertAtRequirements(FunctionGen& gen) {
-  for (ir::Op* op : *gen.function.body) {
-    if (op->kind() != ir::OpKind::Require) return gen.builder.SetInsertionPoint(op);
-  }
-  gen.builder.SetInsertionPoint(gen.function.body);
-}
-
 /// A launch is refused whose C is larger than `range c in C max 8192;` says.
 void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
-  ir::Block* here = gen.builder.block();
-  InsertAtRequirements(gen);
-  std::string text = fmt::format("{} <= {}", ToString(domain), ToString(most));
-  gen.builder.Create(
-      ir::OpKind::Require, {}, {},
-      {ir::MakeAttr<ir::AttrKey::Left>(domain),
-       ir::MakeAttr<ir::AttrKey::Compare>(ir::CompareKind::Le),
-       ir::MakeAttr<ir::AttrKey::Right>(most),
-       ir::MakeAttr<ir::AttrKey::Text>(gen.builder.module().context().names.Intern(text))});
-  gen.builder.SetInsertionPoint(here);
+  RequireSizes(gen, domain, ir::CompareKind::Le, most,
+               fmt::format("{} <= {}", ToString(domain), ToString(most)));
 }
 
 /// A trap where it meets a number that is no size and larger.
@@ -247,6 +231,26 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
 }
 
 }  // namespace
+
+void InsertAtRequirements(FunctionGen& gen) {
+  for (ir::Op* op : *gen.function.body) {
+    if (op->kind() != ir::OpKind::Require) return gen.builder.SetInsertionPoint(op);
+  }
+  gen.builder.SetInsertionPoint(gen.function.body);
+}
+
+void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
+                  const std::string& text) {
+  ir::Block* here = gen.builder.block();
+  ir::Op* before = gen.builder.before();
+  InsertAtRequirements(gen);
+  gen.builder.Create(
+      ir::OpKind::Require, {}, {},
+      {ir::MakeAttr<ir::AttrKey::Left>(left), ir::MakeAttr<ir::AttrKey::Compare>(compare),
+       ir::MakeAttr<ir::AttrKey::Right>(right),
+       ir::MakeAttr<ir::AttrKey::Text>(gen.builder.module().context().names.Intern(text))});
+  gen.builder.SetInsertionPoint(here, before);
+}
 
 void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) { GenStmts(gen, block.stmts); }
 

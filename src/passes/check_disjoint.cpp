@@ -102,7 +102,15 @@ class DisjointChecker {
   static bool MayConflict(const Site& a, const Site& b) {
     if (a.view.tensor != b.view.tensor || a.phase != b.phase) return false;
     if (a.view.effect == Effect::Read && b.view.effect == Effect::Read) return false;
+    if (IsStart(a.view, b.view) || IsStart(b.view, a.view)) return false;
     return a.view.effect != Effect::Accumulate || b.view.effect != Effect::Accumulate;
+  }
+
+  /// irgen's fill of an `out` tensor, which quotes no source, and an update that folds onto it behind the next barrier.
+  static bool IsStart(const AccessView& fill, const AccessView& update) {
+    return fill.op->kind() == OpKind::Store && !fill.op->HasAttr(AttrKey::Text) &&
+           update.op->kind() == OpKind::Update &&
+           update.op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
   }
 
   void CheckPair(const Site& a, const Site& b) {
@@ -210,6 +218,7 @@ class DisjointChecker {
       if (before.block == touched.block) continue;
       if (before.effect == Effect::Read && view.effect == Effect::Read) continue;
       if (before.effect == Effect::Accumulate && view.effect == Effect::Accumulate) continue;
+      if (IsStart(*AccessOf(before.op), view) || IsStart(view, *AccessOf(before.op))) continue;
       bool second_writes = view.effect != Effect::Read;
       conflicts_.try_emplace(
           view.tensor,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -335,8 +336,19 @@ class Cut {
 
 }  // namespace
 
+namespace {
+
+/// What the cores of a launch share does not go together with stages.
+bool SharesMemory(const ir::Function& kernel) {
+  return std::ranges::any_of(std::array{OpKind::Sync, OpKind::LaunchTensor, OpKind::Update},
+                             [&](OpKind kind) { return !OpsOfKind(kernel, kind).empty(); });
+}
+
+}  // namespace
+
 void RunCutUnits(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "cut-units runs for a target");
+  if (SharesMemory(kernel)) return;
   if (!context.facts->split_units || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
   Cut cut(context.module, kernel);
   if (cut.Plan()) cut.Run();

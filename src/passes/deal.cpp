@@ -7,6 +7,7 @@
 #include "ir/busy_cores.h"
 #include "ir/views.h"
 #include "passes/analysis/walks.h"
+#include "passes/block_range.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
@@ -41,69 +42,6 @@ using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-/// lo .. hi in blocks of one size: how many there are, and make_blk's facts for each.
-class BlockRange {
- public:
-  /// `size` is an i64 above 0.
-  BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
-      : builder_(builder), lo_(lo), hi_(hi), size_(size) {
-    std::optional<int64_t> first = ConstantOf(lo);
-    // Between numbers that are not negative a difference fits into an i64.
-    scalar_ = first && *first >= 0 ? Scalar::I64 : Scalar::U64;
-  }
-
-  /// Blocks in the range; 0 where hi <= lo.
-  Value* Count() {
-    Value* count = Distance(lo_, hi_);
-    if (ConstantOf(size_) != 1) {
-      Value* one = Int(1);
-      Value* last = builder_.Binary(OpKind::Sub, count, one);
-      Value* before_last = builder_.Binary(OpKind::Div, last, Size());
-      count = builder_.Binary(OpKind::Add, before_last, one);
-    }
-    return IfAny(AsI64(count));
-  }
-
-  /// Elements in the range; 0 where hi <= lo.
-  Value* Length() { return IfAny(AsI64(Distance(lo_, hi_))); }
-
-  /// Where block `index` starts.
-  Value* Start(Value* index) {
-    Value* offset = index;
-    if (ConstantOf(size_) != 1) offset = builder_.Binary(OpKind::Mul, index, size_);
-    return builder_.Binary(OpKind::Add, lo_, offset);
-  }
-
-  /// The elements of the block at `start` that exist.
-  Value* SizeAt(Value* start) {
-    Value* rest = Distance(start, hi_);
-    return AsI64(builder_.Binary(OpKind::Min, rest, Size()));
-  }
-
-  Value* IndexOf(Value* start) {
-    Value* offset = Distance(lo_, start);
-    return AsI64(builder_.Binary(OpKind::Div, offset, Size()));
-  }
-
- private:
-  Value* Size() { return builder_.Cast(size_, scalar_); }
-  Value* IfAny(Value* number) {
-    return builder_.Select(builder_.Binary(OpKind::Lt, lo_, hi_), number, builder_.I64(0));
-  }
-  Value* Int(int64_t value) { return builder_.Int(scalar_, value); }
-  Value* AsI64(Value* value) { return builder_.Cast(value, Scalar::I64); }
-  Value* Distance(Value* from, Value* to) {
-    Value* end = builder_.Cast(to, scalar_);
-    return builder_.Binary(OpKind::Sub, end, builder_.Cast(from, scalar_));
-  }
-
-  ir::Builder& builder_;
-  Value* lo_;
-  Value* hi_;
-  Value* size_;
-  Scalar scalar_;
-};
 
 class Dealer {
  public:

@@ -36,6 +36,7 @@ enum Fact : uint32_t {
   kTileFnsInlined = 1 << 14,
   kPipesChecked = 1 << 15,
   kPipesDecided = 1 << 16,
+  kGroupsFolded = 1 << 17,
 };
 
 enum class PassKind : uint8_t {
@@ -92,7 +93,8 @@ inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 /// Per target, down to loops over scalars and scratch: first which pipes there are and how they lie in memory, then the rest.
 inline constexpr std::array kPipePipeline = {PassKind::CutUnits,          PassKind::SplitStages,
                                              PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
-                                             PassKind::CheckStatics,      PassKind::FuseStages};
+                                             PassKind::CheckStatics,      PassKind::FuseStages,
+                                             PassKind::FoldGroups};
 inline constexpr std::array kLoopPipeline = {
     PassKind::OpenSlots,    PassKind::Deal,      PassKind::WidenOperands, PassKind::Canonicalize,
     PassKind::ShareWindows, PassKind::FormNests, PassKind::ExpandTiles,   PassKind::Canonicalize};

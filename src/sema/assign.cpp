@@ -6,7 +6,6 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/index.h"
-#include "sema/injective.h"
 #include "sema/resolve.h"
 #include "sema/stmt.h"
 #include "sema/tile_parts.h"
@@ -68,15 +67,6 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
-/// Elements that a plain store names twice would keep any of the values.
-void CheckInjective(FunctionState& state, const AssignStmt& assign, const IndexInfo& index) {
-  if (IsInjective(state, index)) return;
-  state.diagnostics
-      .Report(diag::StoreNotInjective, assign.target->span, Quote(state, assign.target))
-      .Help(fmt::format("write `atomic {} {} …`, where one of the values stays, or `+=` adds all",
-                        Quote(state, assign.target), Spelling(assign.op)));
-}
-
 /// A tensor's element: of an `out` or `inout` parameter, or of the launch; a plain store outside `spmd for` is one core's.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
@@ -91,7 +81,6 @@ Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::
           .Help("declare it `out` or `inout`");
     }
     bool is_plain = assign.mode == syntax::AssignMode::Plain;
-    if (is_plain) CheckInjective(state, assign, *info.index);
     bool alone =
         !is_plain || state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
     if (!alone && !type.is_error() && state.kind() == syntax::FunctionKind::Kernel) {

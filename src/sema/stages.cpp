@@ -46,6 +46,8 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
     case StmtKind::Let: {
       const auto& let = syntax::As<syntax::LetStmt>(stmt);
       if (IsStageless(state, let)) return {};
+      if (let.value == nullptr && let.type != nullptr)
+        return {false, "a tensor", "stages hand values on through pipes"};
       if (let.is_var) return {false, "a var", "declare it in a stage; stages share no variables"};
       return {false, "a let that reads a tensor", kMove};
     }
@@ -58,6 +60,8 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
       return {false, "an assignment", kMove};
     case StmtKind::Block:
       return {false, "a block", kMove};
+    case StmtKind::Sync:
+      return {false, "`sync`", "stages wait for each other by pipes"};
     default:
       return {};  // a call, or what stands in no kernel: they have reports of their own
   }

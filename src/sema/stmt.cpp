@@ -148,6 +148,7 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
     const auto* name = syntax::DynAs<syntax::NameExpr>(dim);
     if (name == nullptr) continue;
     const Entity* entity = state.scopes.Find(name->name);
+    if (entity == nullptr && name->name.text() == "core_num") continue;
     if (entity == nullptr || entity->kind == EntityKind::Range || IsFaulty(*entity)) return false;
   }
   return true;
@@ -165,10 +166,7 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
                            : state.spmd_depth != 0         ? "a `spmd for`"
                            : state.divergent > 0           ? "a branch that some cores do not take"
                                                            : "";
-  if (place.empty()) {
-    ReportUnsupported(state.diagnostics, Feature::KernelTensor, let.span);
-    return false;
-  }
+  if (place.empty()) return !let.on;
   state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
       .Help("declare it before the loops of the kernel, or use a `var`, which is a core's own");
   return false;
@@ -322,8 +320,7 @@ void CheckSync(FunctionState& state, const Stmt* stmt) {
                            : state.spmd_depth != 0         ? "a `spmd for`"
                                                            : "";
   if (place.empty()) {
-    if (CheckUniformPlace(state, stmt->span, true))
-      ReportUnsupported(state.diagnostics, Feature::Sync, stmt->span);
+    CheckUniformPlace(state, stmt->span, true);
     return;
   }
   state.diagnostics.Report(diag::SyncPlace, stmt->span, place)

@@ -68,8 +68,7 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
   if (assign.mode == AssignMode::Atomic) return true;
   if (!IsInBlocks(state, assign)) return false;
   NoteReduced(state, assign);
-  ReportUnsupported(state.diagnostics, Feature::ReduceStatement, assign.span);
-  return false;
+  return true;
 }
 
 void CheckUpdateCondition(FunctionState& state, const AssignStmt& assign, const Type& target) {

@@ -91,6 +91,9 @@ std::string InstancesSvg(const KernelMap& kernel) {
 std::string KernelHtml(const KernelMap& kernel) {
   std::string html = fmt::format("<h2>{} <small>{}</small></h2>\n", Escaped(kernel.kernel),
                                  Escaped(fmt::format("{}", fmt::join(kernel.targets, ", "))));
+  for (const SharedTensor& tensor : kernel.shared)
+    html += fmt::format("<p>shared by the cores of a launch: {} {}</p>\n", Escaped(tensor.name),
+                        Escaped(tensor.type));
   if (kernel.pipes.empty()) return html + "<p>no pipes in memory</p>\n";
   html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
   html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kWidth);

@@ -39,6 +39,15 @@ KernelMap MapKernel(const ir::Function& kernel) {
       map.ranges.push_back(
           {at, at + pipe.ring.slot, number, fmt::format("{} slot {}", pipe.name, slot)});
   }
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::LaunchTensor) return;
+    ir::Type type = op->result()->type();
+    std::string sizes;
+    for (Size dim : type->dims)
+      fmt::format_to(std::back_inserter(sizes), "{}{}", sizes.empty() ? "" : ", ", ToString(dim));
+    map.shared.push_back(
+        {op->attr<AttrKey::Name>().str(), fmt::format("{}[{}]", Spelling(type->scalar), sizes)});
+  });
   return map;
 }
 
@@ -46,7 +55,7 @@ bool SameLayout(const KernelMap& a, const KernelMap& b) {
   auto same = [](const AddressRange& x, const AddressRange& y) {
     return x.begin == y.begin && x.end == y.end && x.what == y.what;
   };
-  return a.kernel == b.kernel &&
+  return a.kernel == b.kernel && a.shared == b.shared &&
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same);
 }
 

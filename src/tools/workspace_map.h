@@ -26,6 +26,13 @@ struct PipeMap {
   ir::Ring ring;
 };
 
+/// A tensor that the cores of a launch share.
+struct SharedTensor {
+  std::string name;
+  std::string type;  ///< "f32[((N + 15) / 16)]"
+  bool operator==(const SharedTensor&) const = default;
+};
+
 /// How the pipes of a kernel lie in an instance's workspace, in the code of some targets.
 struct KernelMap {
   std::string kernel;
@@ -33,6 +40,7 @@ struct KernelMap {
   std::vector<PipeMap> pipes;        ///< empty: none, or all fused
   std::vector<AddressRange> ranges;
   int64_t footprint = 0;
+  std::vector<SharedTensor> shared;  ///< one part a launch, each on whole lines, before the slices
 };
 
 struct LaunchMap {

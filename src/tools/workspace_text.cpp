@@ -17,6 +17,9 @@ size_t WidestName(const KernelMap& kernel) {
 std::string KernelText(const KernelMap& kernel) {
   std::string text =
       fmt::format("\nkernel {} ({})\n", kernel.kernel, fmt::join(kernel.targets, ", "));
+  if (!kernel.shared.empty()) text += "  shared by the cores of a launch, one part a launch:\n";
+  for (const SharedTensor& tensor : kernel.shared)
+    text += fmt::format("    {}  {}\n", tensor.name, tensor.type);
   if (kernel.pipes.empty()) return text + "  no pipes in memory\n";
   size_t width = WidestName(kernel);
   size_t tiles = 4;

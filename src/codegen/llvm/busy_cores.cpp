@@ -23,7 +23,8 @@ std::vector<Size> BlockCounts(const ir::Function& kernel) {
   return counts;
 }
 
-/// The size; `overflow` collects whether an operation left 64 bits.
+}  // namespace
+
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow) {
   auto& builder = emitter.builder;
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol)
@@ -31,6 +32,9 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
   llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
   if (size->kind == SizeKind::FloorDiv) return EmitFloorDivide(emitter, lhs, rhs, true);
+  if (size->kind == SizeKind::Mod) return EmitFloorModulo(emitter, lhs, rhs, true);
+  if (size->kind == SizeKind::Min)
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
   auto id = size->kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
             : size->kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
                                           : llvm::Intrinsic::smul_with_overflow;
@@ -38,8 +42,6 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   overflow = builder.CreateOr(overflow, builder.CreateExtractValue(pair, 1));
   return builder.CreateExtractValue(pair, 0);
 }
-
-}  // namespace
 
 void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                    Names& names, KernelCode& code) {

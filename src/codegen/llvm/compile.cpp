@@ -38,7 +38,10 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   EmitKernel(emitter);
   EmitLaunchCheck(module, abi, kernel, from.context().names, code);
   EmitBusyCores(module, abi, kernel, from.context().names, code);
+  EmitSharedBytes(module, abi, kernel, from.context().names, code);
   SetProcessor(module, code.entry, *source.facts);
+  if (!code.shared_bytes.empty()) SetProcessor(module, code.shared_bytes, *source.facts);
+  if (!code.resumable.empty()) SetProcessor(module, code.resumable, *source.facts);
   if (!code.busy_cores.empty()) SetProcessor(module, code.busy_cores, *source.facts);
   if (!code.check.empty()) SetProcessor(module, code.check, *source.facts);
   for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.facts);

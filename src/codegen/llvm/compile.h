@@ -37,6 +37,10 @@ struct KernelCode {
   std::string check;                       ///< symbol of the check_fn; empty: none is needed
   std::string busy_cores;                  ///< symbol of the busy_cores_fn; empty: there is none
   std::vector<std::string> stages;         ///< symbols of what starts each stage's coroutine
+  std::string
+      resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
+  std::string shared_bytes;   ///< symbol of the shared_bytes_fn; empty: there is none
+  int64_t frame_bytes = 0;    ///< of a core, where there are barriers
   int64_t claim_count = 0;    ///< counters of a launch, from which loops take their numbers
   int64_t scratch_bytes = 0;  ///< the coroutines' frames too, once they are split
   std::vector<TrapLocation> locations;

@@ -149,26 +149,34 @@ bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses
   return true;
 }
 
+namespace {
+
+/// Puts the frame of the coroutine that `start` begins at the end of `bytes`, which grow by it.
+void PlaceFrame(llvm::Function* frame, llvm::Function* start, int64_t& bytes) {
+  auto place = std::find_if(frame->user_begin(), frame->user_end(), [&](llvm::User* user) {
+    return llvm::cast<llvm::CallInst>(user)->getFunction() == start;
+  });
+  KDL_CHECK(place != frame->user_end(), "no frame in {}", start->getName().str());
+  auto* call = llvm::cast<llvm::CallInst>(*place);
+  auto size = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getSExtValue();
+  llvm::IRBuilder<> builder(call);
+  call->replaceAllUsesWith(builder.CreateConstInBoundsGEP1_64(
+      builder.getInt8Ty(), call->getArgOperand(0), static_cast<uint64_t>(bytes)));
+  call->eraseFromParent();
+  constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
+  bytes += (size + kAlign - 1) / kAlign * kAlign;
+}
+
+}  // namespace
+
 void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels) {
   llvm::Function* frame = module.getFunction(kFrame);
   if (!frame) return;
   for (KernelCode& kernel : kernels) {
-    for (const std::string& stage : kernel.stages) {
-      llvm::Function* start = module.getFunction(stage);
-      auto place = std::find_if(frame->user_begin(), frame->user_end(), [&](llvm::User* user) {
-        return llvm::cast<llvm::CallInst>(user)->getFunction() == start;
-      });
-      KDL_CHECK(place != frame->user_end(), "no frame in {}", stage);
-      auto* call = llvm::cast<llvm::CallInst>(*place);
-      auto size = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getSExtValue();
-      llvm::IRBuilder<> builder(call);
-      call->replaceAllUsesWith(
-          builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call->getArgOperand(0),
-                                             static_cast<uint64_t>(kernel.scratch_bytes)));
-      call->eraseFromParent();
-      constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
-      kernel.scratch_bytes += (size + kAlign - 1) / kAlign * kAlign;
-    }
+    for (const std::string& stage : kernel.stages)
+      PlaceFrame(frame, module.getFunction(stage), kernel.scratch_bytes);
+    if (!kernel.resumable.empty())
+      PlaceFrame(frame, module.getFunction(kernel.resumable), kernel.frame_bytes);
   }
   frame->eraseFromParent();
 }

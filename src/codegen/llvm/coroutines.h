@@ -16,7 +16,8 @@ llvm::Value* EmitFrame(llvm::IRBuilder<>& builder, llvm::Value* scratch);
 /// Makes ordinary functions of coroutines, at every -O. False: the module has none.
 bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
-/// Puts the frames of each kernel's stages, whose sizes the split has told, behind its scratch.
+/// Puts the frames of each kernel's stages, whose sizes the split has told, behind its scratch, and that of a kernel with
+/// barriers into the core's frame.
 void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels);
 
 }  // namespace kdl::codegen

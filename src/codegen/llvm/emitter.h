@@ -44,7 +44,7 @@ struct RingMemory {
 /// The coroutine that a stage becomes. Its state, an i32 that the kernel reads when it gets the turn back: while the stage
 /// waits, 1 + the location of the op at which it does; else how it has ended.
 struct Coroutine {
-  const ir::Op* stage = nullptr;
+  const ir::Op* stage = nullptr;  ///< null: a kernel with barriers
   llvm::Value* state = nullptr;
   llvm::BasicBlock* end = nullptr;  ///< gives the turn back
 };
@@ -59,6 +59,9 @@ struct ClaimState {
   llvm::Value* before = nullptr;
   llvm::Value* taken = nullptr;
 };
+
+/// Bytes of a core's frame before the buffers that live across a barrier.
+inline constexpr int64_t kFrameHeaderBytes = 64;
 
 /// All traps of a kernel leave through one block; each adds its values here.
 struct TrapExit {
@@ -83,9 +86,11 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< where the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;    ///< address of kdl_launch.stop; null in a launch check
-  llvm::Value* claims = nullptr;  ///< kdl_launch.claims, where a loop takes from them
-  llvm::Value* scratch = nullptr;
+  llvm::Value* stop = nullptr;       ///< address of kdl_launch.stop; null in a launch check
+  llvm::Value* claims = nullptr;     ///< kdl_launch.claims, where a loop takes from them
+  llvm::Value* frame = nullptr;      ///< kdl_core.frame, where the kernel has barriers
+  llvm::Value* core_slot = nullptr;  ///< and where in it the kdl_core of the present call is
+  llvm::Value* scratch = nullptr;    ///< null where that may change
   llvm::Value* workspace = nullptr;
   llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
   TrapExit trap_exit;
@@ -135,6 +140,7 @@ std::vector<EmitRow> VectorRows();
 std::vector<EmitRow> ControlRows();
 std::vector<EmitRow> PipeRows();
 std::vector<EmitRow> StageRows();
+std::vector<EmitRow> BarrierRows();
 
 /// Emits a block's ops, without its terminator, at the builder's place.
 void EmitBlock(Emitter& emitter, const ir::Block* block);
@@ -210,7 +216,31 @@ void EmitKernel(Emitter& emitter);
 /// What a kernel and each of its stages begin with: the core's facts, sizes, scalars, addresses.
 void EmitPrologue(Emitter& emitter);
 
+// barriers.cpp
+bool HasBarriers(const ir::Function& kernel);
+/// Emits, in the kernel's function, the start of a coroutine that is its body, and its resumption.
+void EmitResumable(Emitter& emitter);
+/// The kdl_core of the present call.
+llvm::Value* PresentCore(Emitter& emitter);
+
+// launch_tensors.cpp
+struct LaunchTensorMemory {
+  const ir::Value* tensor;
+  Memory memory;
+};
+/// Where the tensors lie that the launch has for all its cores.
+std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter);
+/// Makes the shared_bytes_fn where the kernel has such tensors.
+void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                     Names& names, KernelCode& code);
+
 // stages.cpp
+/// ptr SYMBOL(const kdl_args* args, kdl_core* core): a coroutine, which gives its handle.
+void DeclareCoroutine(Emitter& emitter, const std::string& symbol);
+/// The coroutine's frame, somewhere behind `memory`, and its first suspension, in the block at the builder's place.
+void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory);
+/// What the coroutine has left in its state.
+llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle);
 /// Gives the turn back; the coroutine goes on at `again` with its next one.
 void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again);
 /// Runs the kernel's stages in turn until all have ended.
@@ -220,6 +250,8 @@ void RunStages(Emitter& emitter);
 void ReadDims(Emitter& emitter);
 
 // busy_cores.cpp
+/// The size; `overflow` collects whether an operation left 64 bits.
+llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
 /// Makes the busy_cores_fn where the kernel says how many blocks there are.
 void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                    Names& names, KernelCode& code);

@@ -32,7 +32,9 @@ void DeclareEntry(Emitter& emitter) {
   for (unsigned i = 0; i < 2; ++i) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::NonNull);
-    function->addParamAttr(i, llvm::Attribute::NoCapture);
+    // A kernel with barriers keeps the core of each call in the frame while that runs.
+    if (i == 0 || !HasBarriers(emitter.kernel))
+      function->addParamAttr(i, llvm::Attribute::NoCapture);
   }
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   emitter.function = function;
@@ -48,12 +50,12 @@ llvm::Value* LoadAligned(Emitter& emitter, llvm::Value* core, unsigned field, co
 }
 
 void ReadCore(Emitter& emitter) {
-  llvm::Value* core = emitter.function->getArg(1);
+  llvm::Value* core = PresentCore(emitter);
   core->setName("core");
   llvm::StructType* type = emitter.abi.kdl_core;
   emitter.core_id = LoadField(emitter, type, core, kdl_core_fields::core_id, "core_id");
   emitter.core_num = LoadField(emitter, type, core, kdl_core_fields::core_num, "core_num");
-  if (emitter.scratch_plan.scratch_bytes > 0)
+  if (emitter.scratch_plan.scratch_bytes > 0 && !emitter.core_slot)
     emitter.scratch = LoadAligned(emitter, core, kdl_core_fields::scratch, "scratch");
   if (!ir::PipesOf(emitter.kernel).empty())
     emitter.workspace = LoadAligned(emitter, core, kdl_core_fields::workspace, "workspace");
@@ -133,6 +135,11 @@ void EmitKernel(Emitter& emitter) {
   emitter.code.claim_count = CountClaims(emitter.kernel);
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  if (HasBarriers(emitter.kernel)) {
+    emitter.code.frame_bytes = kFrameHeaderBytes + emitter.scratch_plan.frame_bytes;
+    EmitResumable(emitter);
+    return FenceReturns(emitter);
+  }
   EmitPrologue(emitter);
   EmitBlock(emitter, emitter.kernel.body);
   if (!emitter.stages.empty()) RunStages(emitter);

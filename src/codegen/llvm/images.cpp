@@ -201,10 +201,13 @@ class ImageBuilder {
       record.Set(F::entry, FunctionNamed(code.entry))
           .Set(F::claim_count, code.claim_count)
           .Set(F::scratch_bytes, code.scratch_bytes)
+          .Set(F::frame_bytes, code.frame_bytes)
+          .Set(F::flags, code.resumable.empty() ? 0 : KDL_VARIANT_SYNC)
           .Set(F::footprint_bytes, ir::Footprint(kernel));
     }
     if (is_host || code.facts != codes_[0].facts)
       record.Set(F::features, static_cast<int64_t>(code.facts->required_features));
+    if (!code.shared_bytes.empty()) record.Set(F::shared_bytes, FunctionNamed(code.shared_bytes));
     if (!code.busy_cores.empty()) record.Set(F::busy_cores, FunctionNamed(code.busy_cores));
     if (!code.check.empty()) record.Set(F::check, FunctionNamed(code.check));
     return record.Set(F::symbol, Text(symbol))

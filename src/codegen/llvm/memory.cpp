@@ -195,7 +195,13 @@ std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* con
 
 void EmitBufferNew(Emitter& emitter, ir::Op* op) {
   const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
-  if (!place.on_stack) return;
+  if (place.home == BufferHome::Scratch && emitter.core_slot) {
+    llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, PresentCore(emitter),
+                                     kdl_core_fields::scratch, "scratch");
+    emitter.memories.at(op->result()).base = emitter.builder.CreateConstInBoundsGEP1_64(
+        emitter.builder.getInt8Ty(), scratch, static_cast<uint64_t>(place.offset));
+  }
+  if (place.home != BufferHome::Stack) return;
   emitter.builder.CreateLifetimeStart(emitter.memories.at(op->result()).base,
                                       emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
 }
@@ -228,7 +234,7 @@ void EndBuffers(Emitter& emitter, const ir::Block* block) {
   for (const ir::Op* op : *block) {
     if (op->kind() != ir::OpKind::BufferNew) continue;
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
-    if (!place.on_stack) continue;
+    if (place.home != BufferHome::Stack) continue;
     emitter.builder.CreateLifetimeEnd(emitter.memories.at(op->result()).base,
                                       emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
   }
@@ -239,6 +245,7 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Constant) return builder.getInt64(static_cast<uint64_t>(size->value));
   if (size->kind == SizeKind::Symbol) {
     auto found = emitter.dims.find(size->symbol);
+    if (found == emitter.dims.end() && size->symbol.text() == ir::kCoreNum) return emitter.core_num;
     KDL_CHECK(found != emitter.dims.end(), "'{}' is no size name", size->symbol.text());
     return found->second;
   }
@@ -262,6 +269,7 @@ std::vector<EmitRow> MemoryRows() {
           {ir::OpKind::AlignGap, EmitAlignGap},
           {ir::OpKind::BusyCores, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::Require, [](Emitter&, ir::Op*) {}},
+          {ir::OpKind::LaunchTensor, [](Emitter&, ir::Op*) {}},  // made with all that does not move
           {ir::OpKind::BufferNew, EmitBufferNew},
           {ir::OpKind::BufferLoad, EmitBufferLoad},
           {ir::OpKind::BufferStore, EmitBufferStore}};

@@ -44,11 +44,13 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   auto& builder = emitter.builder;
   const BufferPlace& place = emitter.scratch_plan.places.at(buffer);
   Memory memory;
-  if (place.on_stack) {
+  llvm::Value* around = place.home == BufferHome::Frame ? emitter.frame : emitter.scratch;
+  int64_t before = place.home == BufferHome::Frame ? kFrameHeaderBytes : 0;
+  if (place.home == BufferHome::Stack) {
     memory.base = StackMemory(emitter, place, buffer->name());
-  } else {
-    memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
-                                                     static_cast<uint64_t>(place.offset),
+  } else if (around) {  // else where the buffer is made
+    memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), around,
+                                                     static_cast<uint64_t>(before + place.offset),
                                                      std::string_view(buffer->name().text()));
   }
   memory.strides = ConstantStrides(emitter, buffer->type());
@@ -98,7 +100,7 @@ std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
 }
 
 /// A piece of memory that does not change its place, and which others it overlaps.
-enum class RegionKind : uint8_t { Tensor, Buffer, Ring };
+enum class RegionKind : uint8_t { Tensor, LaunchTensor, Buffer, Ring };
 struct Region {
   RegionKind kind;
   Memory* memory;
@@ -108,9 +110,10 @@ struct Region {
 };
 
 bool MayOverlap(const Region& a, const Region& b) {
-  if (a.kind != b.kind || a.kind == RegionKind::Ring) return false;
+  bool apart = a.kind == RegionKind::Ring || a.kind == RegionKind::LaunchTensor;
+  if (a.kind != b.kind || apart) return false;
   if (a.kind == RegionKind::Tensor) return a.read_only && b.read_only;
-  return a.place->offset < b.place->offset + b.place->bytes &&
+  return a.place->home == b.place->home && a.place->offset < b.place->offset + b.place->bytes &&
          b.place->offset < a.place->offset + a.place->bytes;
 }
 
@@ -134,7 +137,7 @@ void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
 }  // namespace
 
 const ir::Block* BodyOf(const Emitter& emitter) {
-  if (emitter.coroutine) return emitter.coroutine->stage->region();
+  if (emitter.coroutine && emitter.coroutine->stage) return emitter.coroutine->stage->region();
   return ir::HasStages(emitter.kernel) ? nullptr : emitter.kernel.body;
 }
 
@@ -174,6 +177,11 @@ void PrepareMemories(Emitter& emitter) {
     memory = TensorMemory(emitter, tensor, param);
     regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
   }
+  for (LaunchTensorMemory& tensor : LaunchTensors(emitter)) {
+    Memory& memory = emitter.memories[tensor.tensor];
+    memory = std::move(tensor.memory);
+    regions.push_back({RegionKind::LaunchTensor, &memory});
+  }
   for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
     RingMemory& ring = emitter.rings[pipe->result()];
     ring = RingOf(emitter, pipe);
@@ -183,7 +191,7 @@ void PrepareMemories(Emitter& emitter) {
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result());
-    if (!place.on_stack && place.bytes > 0)
+    if (place.home != BufferHome::Stack && place.bytes > 0)
       regions.push_back({RegionKind::Buffer, &memory, false, &place});
   }
   SetAliasScopes(emitter, regions);

@@ -28,11 +28,19 @@ int64_t BufferBytes(ir::Type type) {
   return bytes;
 }
 
-/// Whether other stages may run while the block does.
-bool Suspends(const ir::Block* block) {
-  bool suspends = false;
-  ir::Walk(block, [&](const ir::Op* op) { suspends |= op->info().has(ir::kSuspends); });
-  return suspends;
+/// kSuspends: whether other stages may run while the block does; kSyncs: whether it has a barrier.
+bool Has(const ir::Block* block, ir::Trait trait) {
+  bool found = false;
+  ir::Walk(block, [&](const ir::Op* op) { found |= op->info().has(trait); });
+  return found;
+}
+
+/// Takes aligned bytes from `top` on; where they begin.
+int64_t TakeBytes(int64_t bytes, int64_t& top) {
+  constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
+  int64_t begin = top;
+  top += (bytes + kAlign - 1) / kAlign * kAlign;
+  return begin;
 }
 
 class Planner {
@@ -45,14 +53,15 @@ class Planner {
       if (op->kind() != ir::OpKind::BufferNew) continue;
       BufferPlace place;
       place.bytes = BufferBytes(op->result()->type());
-      place.on_stack = place.bytes <= kStackBufferBytes &&
-                       stack_used_ + place.bytes <= kStackBytes && !Suspends(block);
-      if (place.on_stack) {
+      bool small = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
+      if (Has(block, ir::kSyncs)) {
+        place.home = BufferHome::Frame;
+        place.offset = TakeBytes(place.bytes, plan_.frame_bytes);
+      } else if (small && !Has(block, ir::kSuspends)) {
+        place.home = BufferHome::Stack;
         stack_used_ += place.bytes;
       } else {
-        place.offset = top;
-        int64_t align = KDL_SCRATCH_ALIGNMENT;
-        top += (place.bytes + align - 1) / align * align;
+        place.offset = TakeBytes(place.bytes, top);
         plan_.scratch_bytes = std::max(plan_.scratch_bytes, top);
       }
       plan_.places.emplace(op->result(), place);

@@ -7,10 +7,11 @@
 
 namespace kdl::codegen {
 
-/// Where a buffer lies: on the stack, or in the core's scratch.
+/// On the stack, in the core's scratch, or where its block has a barrier in the core's frame.
+enum class BufferHome : uint8_t { Stack, Scratch, Frame };
 struct BufferPlace {
-  bool on_stack = false;
-  int64_t offset = 0;  ///< in scratch, a multiple of KDL_SCRATCH_ALIGNMENT
+  BufferHome home = BufferHome::Scratch;
+  int64_t offset = 0;  ///< in scratch or frame, a multiple of KDL_SCRATCH_ALIGNMENT
   int64_t bytes = 0;
 };
 
@@ -19,6 +20,7 @@ struct BufferPlace {
 struct ScratchPlan {
   std::unordered_map<const ir::Value*, BufferPlace> places;
   int64_t scratch_bytes = 0;
+  int64_t frame_bytes = 0;  ///< beside what the barriers themselves take; 0 where there are none
 };
 
 ScratchPlan PlanScratch(const ir::Function& kernel);

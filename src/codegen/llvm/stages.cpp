@@ -31,10 +31,10 @@ llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
   return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
 }
 
-/// ptr STAGE(const kdl_args* args, kdl_core* core): gives the coroutine's handle.
-void DeclareStage(Emitter& emitter, const ir::Op* stage) {
+}  // namespace
+
+void DeclareCoroutine(Emitter& emitter, const std::string& symbol) {
   llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
-  std::string symbol = emitter.code.entry + "." + stage->attr<ir::AttrKey::Name>().str();
   emitter.function =
       llvm::Function::Create(llvm::FunctionType::get(ptr, {ptr, ptr}, false),
                              llvm::GlobalValue::InternalLinkage, symbol, emitter.module);
@@ -46,17 +46,14 @@ void DeclareStage(Emitter& emitter, const ir::Op* stage) {
   emitter.function->getArg(1)->setName("core");
 }
 
-/// The coroutine's frame, and its first suspension: it begins when it gets its first turn.
-void BeginCoroutine(Emitter& emitter, const ir::Op* stage) {
+/// It begins when it gets its first turn.
+void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory) {
   auto& builder = emitter.builder;
   llvm::Constant* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
-  builder.SetInsertPoint(NewBlock(emitter, "entry"));
   llvm::Value* state = builder.CreateAlloca(builder.getInt32Ty(), nullptr, "state");
   llvm::Value* id = Call(emitter, llvm::Intrinsic::coro_id,
                          {builder.getInt32(KDL_SCRATCH_ALIGNMENT), state, null, null});
-  llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
-                                   kdl_core_fields::scratch, "scratch");
-  llvm::Value* frame = EmitFrame(builder, scratch);
+  llvm::Value* frame = EmitFrame(builder, memory);
   llvm::Value* handle = Call(emitter, llvm::Intrinsic::coro_begin, {id, frame});
   builder.CreateStore(builder.getInt32(kNotStarted), state);
 
@@ -71,12 +68,25 @@ void BeginCoroutine(Emitter& emitter, const ir::Op* stage) {
   builder.SetInsertPoint(start);
 }
 
+llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle) {
+  auto& builder = emitter.builder;
+  constexpr uint32_t kAlignment = 4;
+  llvm::Value* address = Call(emitter, llvm::Intrinsic::coro_promise,
+                              {handle, builder.getInt32(kAlignment), builder.getFalse()});
+  return builder.CreateLoad(builder.getInt32Ty(), address, "state");
+}
+
+namespace {
+
 void EmitStage(Emitter& kernel, ir::Op* op) {
   if (kernel.coroutine) return;  // a sibling of the one that is emitted
   Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
   emitter.scratch_plan = kernel.scratch_plan;
-  DeclareStage(emitter, op);
-  BeginCoroutine(emitter, op);
+  DeclareCoroutine(emitter, kernel.code.entry + "." + op->attr<ir::AttrKey::Name>().str());
+  emitter.builder.SetInsertPoint(NewBlock(emitter, "entry"));
+  llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
+                                   kdl_core_fields::scratch, "scratch");
+  BeginCoroutine(emitter, op, scratch);
   EmitPrologue(emitter);
   EmitBlock(emitter, emitter.kernel.body);  // what is pure: the stage may read it
   EmitBlock(emitter, op->region());
@@ -86,14 +96,6 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(kernel.builder.CreateCall(
       emitter.function, {kernel.function->getArg(0), kernel.function->getArg(1)}));
-}
-
-llvm::Value* StateOf(Emitter& emitter, llvm::Value* stage) {
-  auto& builder = emitter.builder;
-  constexpr uint32_t kAlignment = 4;
-  llvm::Value* address = Call(emitter, llvm::Intrinsic::coro_promise,
-                              {stage, builder.getInt32(kAlignment), builder.getFalse()});
-  return builder.CreateLoad(builder.getInt32Ty(), address, "state");
 }
 
 llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
@@ -107,11 +109,11 @@ void GiveTurn(Emitter& emitter, llvm::Value* stage, llvm::BasicBlock* broken,
   auto& builder = emitter.builder;
   llvm::BasicBlock* turn = NewBlock(emitter, "turn");
   llvm::BasicBlock* next = NewBlock(emitter, "next");
-  builder.CreateCondBr(IsEnding(emitter, StateOf(emitter, stage), Ending::Done), next, turn);
+  builder.CreateCondBr(IsEnding(emitter, CoroutineState(emitter, stage), Ending::Done), next, turn);
   builder.SetInsertPoint(turn);
   llvm::cast<llvm::CallInst>(Call(emitter, llvm::Intrinsic::coro_resume, {stage}))
       ->addFnAttr(llvm::Attribute::NoUnwind);
-  llvm::Value* state = StateOf(emitter, stage);
+  llvm::Value* state = CoroutineState(emitter, stage);
   broken_state->addIncoming(state, turn);
   builder.CreateCondBr(builder.CreateICmpSLT(state, builder.getInt32(0)), broken, next);
   builder.SetInsertPoint(next);
@@ -194,7 +196,7 @@ void RunStages(Emitter& emitter) {
   std::vector<llvm::Value*> states;
   llvm::Value* waiting = builder.getInt32(0);
   for (llvm::Value* stage : emitter.stages) {
-    states.push_back(StateOf(emitter, stage));
+    states.push_back(CoroutineState(emitter, stage));
     waiting = builder.CreateOr(waiting, states.back());
   }
   builder.CreateCondBr(IsEnding(emitter, waiting, Ending::Done), done, running);

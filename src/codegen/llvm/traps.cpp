@@ -90,6 +90,9 @@ void FinishTraps(Emitter& emitter) {
   if (!exit.block) return;
   auto& builder = emitter.builder;
   builder.SetInsertPoint(exit.block);
+  if (emitter.core_slot)
+    emitter.trap =
+        FieldAddress(emitter, emitter.abi.kdl_core, PresentCore(emitter), kdl_core_fields::trap);
   StoreTrapField(emitter, kdl_trap_fields::index, exit.index);
   StoreTrapField(emitter, kdl_trap_fields::bound, exit.bound);
   StoreTrap(emitter, exit.code, exit.location);

@@ -28,9 +28,14 @@ Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim&
   return IsConstant(dim.offset, 0) ? sum : e.b.Binary(OpKind::Add, sum, e.b.SizeValue(dim.offset));
 }
 
+/// Dimensions that a pass has put before those of the source.
+size_t Leading(const ir::Op* op) {
+  return op->HasAttr(AttrKey::Leading) ? static_cast<size_t>(op->attr<AttrKey::Leading>()) : 0;
+}
+
 void MakeCheck(Expander& e, const ElementAccess& access, size_t dim, Value* index, Value* bound) {
   e.b.Create(OpKind::Check, {{index}, {bound}}, {},
-             {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim)),
+             {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - Leading(access.op))),
               ir::MakeAttr<AttrKey::Text>(access.op->attr<AttrKey::Text>())});
 }
 
@@ -38,7 +43,7 @@ void MakeCheck(Expander& e, const ElementAccess& access, size_t dim, Value* inde
 void CheckAll(Expander& e, const ElementAccess& access) {
   if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
-  for (size_t d = 0; d < map.dims.size(); ++d) {
+  for (size_t d = Leading(access.op); d < map.dims.size(); ++d) {
     Value* index = IndexValue(e, access, map.dims[d]);
     Value* bound = e.b.SizeValue(access.tensor->type()->dims[d]);
     MakeCheck(e, access, d, index, bound);

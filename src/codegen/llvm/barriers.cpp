@@ -1,0 +1,116 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include <string>
+
+#include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/emitter.h"
+#include "kdl/kernel_abi.h"
+
+// A kernel with barriers returns at each of them and goes on where it left when it is called again, perhaps by another
+// thread: its body is a coroutine of LLVM. What it keeps lies in the core's frame:
+//
+//   the coroutine's handle | the kdl_core of the present call | buffers that live across a barrier | the coroutine's frame
+//
+// The kdl_core, and with it the scratch and where a trap is written, may be another one in each call: nothing that comes
+// from it but the numbers of the core is kept.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr uint64_t kHandleAt = 0;
+constexpr uint64_t kCoreAt = 8;
+constexpr uint32_t kAtBarrier = KDL_BARRIER;  // a state above 0: the coroutine waits
+
+llvm::Value* InFrame(Emitter& emitter, uint64_t offset, const char* name) {
+  return emitter.builder.CreateConstInBoundsGEP1_64(emitter.builder.getInt8Ty(), emitter.frame,
+                                                    offset, name);
+}
+
+llvm::Value* FrameOf(Emitter& emitter) {
+  return LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
+                   kdl_core_fields::frame, "frame");
+}
+
+/// The body as a coroutine; `entry` is the kernel's function.
+llvm::Function* EmitBody(Emitter& entry) {
+  Emitter emitter(entry.module, entry.abi, entry.kernel, entry.code, entry.names);
+  emitter.scratch_plan = entry.scratch_plan;
+  std::string symbol = entry.code.entry + ".body";
+  DeclareCoroutine(emitter, symbol);
+  emitter.builder.SetInsertPoint(
+      llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  emitter.frame = FrameOf(emitter);
+  BeginCoroutine(emitter, nullptr, emitter.frame);
+  emitter.core_slot = InFrame(emitter, kCoreAt, "core.slot");
+  EmitPrologue(emitter);
+  EmitBlock(emitter, emitter.kernel.body);
+  Leave(emitter, emitter.builder, Ending::Done);
+  FinishTraps(emitter);
+  entry.stores_past_caches |= emitter.stores_past_caches;  // the kernel's returns fence
+  entry.code.resumable = symbol;
+  return emitter.function;
+}
+
+/// The handle of the core's coroutine, which its first call makes.
+llvm::Value* HandleOf(Emitter& emitter, llvm::Function* body) {
+  auto& builder = emitter.builder;
+  llvm::Value* place = InFrame(emitter, kHandleAt, "handle.slot");
+  llvm::Value* known = builder.CreateLoad(builder.getPtrTy(), place, "known");
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  auto* first = llvm::BasicBlock::Create(emitter.context(), "first", emitter.function);
+  auto* resume = llvm::BasicBlock::Create(emitter.context(), "resume", emitter.function);
+  builder.CreateCondBr(builder.CreateIsNull(known), first, resume);
+  builder.SetInsertPoint(first);
+  llvm::Value* made =
+      builder.CreateCall(body, {emitter.function->getArg(0), emitter.function->getArg(1)}, "made");
+  builder.CreateStore(made, place);
+  builder.CreateBr(resume);
+  builder.SetInsertPoint(resume);
+  llvm::PHINode* handle = builder.CreatePHI(builder.getPtrTy(), 2, "handle");
+  handle->addIncoming(known, before);
+  handle->addIncoming(made, first);
+  return handle;
+}
+
+void EmitSync(Emitter& emitter, ir::Op*) {
+  auto& builder = emitter.builder;
+  builder.CreateStore(builder.getInt32(kAtBarrier), emitter.coroutine->state);
+  auto* again = llvm::BasicBlock::Create(emitter.context(), "again", emitter.function);
+  EmitSuspend(emitter, again);
+  builder.SetInsertPoint(again);
+}
+
+}  // namespace
+
+bool HasBarriers(const ir::Function& kernel) {
+  bool syncs = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) { syncs |= op->info().has(ir::kSyncs); });
+  return syncs;
+}
+
+void EmitResumable(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  llvm::Function* body = EmitBody(emitter);
+  llvm::Value* core = emitter.function->getArg(1);
+  emitter.frame = FrameOf(emitter);
+  builder.CreateStore(core, InFrame(emitter, kCoreAt, "core.slot"));
+  llvm::Value* handle = HandleOf(emitter, body);
+  builder.CreateIntrinsic(llvm::Intrinsic::coro_resume, {}, {handle});
+  llvm::Value* state = CoroutineState(emitter, handle);
+  auto is = [&](int32_t ending) {
+    return builder.CreateICmpEQ(state, builder.getInt32(static_cast<uint32_t>(ending)));
+  };
+  // One that has left since another core trapped is done.
+  builder.CreateRet(builder.CreateSelect(is(static_cast<int32_t>(Ending::Stopped)),
+                                         builder.getInt32(KDL_DONE), state));
+}
+
+llvm::Value* PresentCore(Emitter& emitter) {
+  if (!emitter.core_slot) return emitter.function->getArg(1);
+  return emitter.builder.CreateLoad(emitter.builder.getPtrTy(), emitter.core_slot, "core");
+}
+
+std::vector<EmitRow> BarrierRows() { return {{ir::OpKind::Sync, EmitSync}}; }
+
+}  // namespace kdl::codegen

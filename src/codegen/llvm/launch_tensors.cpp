@@ -1,0 +1,126 @@
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/module.h"
+#include "kdl/kernel_abi.h"
+#include "support/scalar.h"
+#include "support/size.h"
+
+// The tensors that a kernel's launch has for all its cores lie one behind the other in kdl_launch.shared, each on a line of
+// its own.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr uint64_t kLine = KDL_SCRATCH_ALIGNMENT;
+
+std::vector<const ir::Op*> TensorsOf(const ir::Function& kernel) {
+  std::vector<const ir::Op*> tensors;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() == ir::OpKind::LaunchTensor) tensors.push_back(op);
+  });
+  return tensors;
+}
+
+/// Whole lines for so many bytes.
+llvm::Value* RoundedUp(Emitter& emitter, llvm::Value* bytes) {
+  auto& builder = emitter.builder;
+  llvm::Value* up = builder.CreateAdd(bytes, builder.getInt64(kLine - 1));
+  return builder.CreateAnd(up, builder.getInt64(~(kLine - 1)));
+}
+
+/// Row-major; the bytes of all go to `bytes`. The launch has been checked: nothing overflows.
+std::vector<llvm::Value*> StridesOf(Emitter& emitter, ir::Type type, llvm::Value*& bytes) {
+  auto& builder = emitter.builder;
+  std::vector<llvm::Value*> strides(type->dims.size());
+  llvm::Value* count = builder.getInt64(1);
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = count;
+    count = builder.CreateMul(count, EmitSize(emitter, type->dims[d]));
+  }
+  bytes = builder.CreateMul(count, builder.getInt64(static_cast<uint64_t>(Bytes(type->scalar))));
+  return strides;
+}
+
+/// The bytes of one tensor; `fault` collects whether a number leaves 64 bits or a size is negative.
+llvm::Value* CheckedBytes(Emitter& emitter, ir::Type type, llvm::Value*& fault) {
+  auto& builder = emitter.builder;
+  llvm::Value* bytes = builder.getInt64(static_cast<uint64_t>(Bytes(type->scalar)));
+  for (Size dim : type->dims) {
+    llvm::Value* size = EmitSaturating(emitter, dim, fault);
+    fault = builder.CreateOr(fault, builder.CreateICmpSLT(size, builder.getInt64(0)));
+    llvm::Value* pair =
+        builder.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, size);
+    fault = builder.CreateOr(fault, builder.CreateExtractValue(pair, 1));
+    bytes = builder.CreateExtractValue(pair, 0);
+  }
+  return bytes;
+}
+
+llvm::Function* DeclareSharedBytes(Emitter& emitter) {
+  auto& builder = emitter.builder;
+  llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
+  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {ptr, builder.getInt64Ty()}, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                          emitter.code.shared_bytes, emitter.module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  return function;
+}
+
+}  // namespace
+
+std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter) {
+  std::vector<LaunchTensorMemory> memories;
+  std::vector<const ir::Op*> tensors = TensorsOf(emitter.kernel);
+  if (tensors.empty()) return memories;
+  auto& builder = emitter.builder;
+  llvm::Value* launch = LoadField(emitter, emitter.abi.kdl_core, PresentCore(emitter),
+                                  kdl_core_fields::launch, "launch");
+  llvm::Value* next =
+      LoadField(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::shared, "shared");
+  for (const ir::Op* op : tensors) {
+    llvm::Value* bytes = nullptr;
+    Memory memory;
+    memory.base = next;
+    memory.strides = StridesOf(emitter, op->result()->type(), bytes);
+    memories.push_back({op->result(), std::move(memory)});
+    next = builder.CreateGEP(builder.getInt8Ty(), next, RoundedUp(emitter, bytes));
+  }
+  return memories;
+}
+
+void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                     Names& names, KernelCode& code) {
+  std::vector<const ir::Op*> tensors = TensorsOf(kernel);
+  if (tensors.empty()) return;
+  code.shared_bytes = code.entry + ".shared_bytes";
+  Emitter emitter(module, abi, kernel, code, names);
+  auto& builder = emitter.builder;
+  emitter.function = DeclareSharedBytes(emitter);
+  emitter.args = emitter.function->getArg(0);
+  emitter.core_num = emitter.function->getArg(1);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
+  ReadDims(emitter);
+  llvm::Value* fault = builder.getFalse();
+  llvm::Value* total = builder.getInt64(0);
+  auto add = [&](llvm::Value* bytes) {
+    llvm::Value* pair =
+        builder.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_with_overflow, total, bytes);
+    fault = builder.CreateOr(fault, builder.CreateExtractValue(pair, 1));
+    total = builder.CreateExtractValue(pair, 0);
+  };
+  for (const ir::Op* op : tensors) {
+    add(CheckedBytes(emitter, op->result()->type(), fault));
+    add(builder.getInt64(kLine - 1));
+    total = builder.CreateAnd(total, builder.getInt64(~(kLine - 1)));
+  }
+  builder.CreateRet(
+      builder.CreateSelect(fault, builder.getInt64(static_cast<uint64_t>(-1)), total));
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <vector>
+
+#include "ir/element_walk.h"
+#include "ir/eval.h"
+#include "ir/views.h"
+#include "irgen/function_gen.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsGroupUpdate(const Op* op) {
+  return op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
+}
+
+const Op* FirstGroupUpdate(const Value* tensor) {
+  for (const ir::Use& use : tensor->uses()) {
+    if (IsGroupUpdate(use.user)) return use.user;
+  }
+  return nullptr;
+}
+
+uint64_t IdentityOf(ir::UpdateKind how, Scalar scalar) {
+  using ir::FoldKind;
+  FoldKind fold = how == ir::UpdateKind::Add   ? FoldKind::Sum
+                  : how == ir::UpdateKind::Max ? FoldKind::Max
+                                               : FoldKind::Min;
+  Scalar acc = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+  return ir::EvaluateCast(acc, scalar, ir::FoldIdentity(fold, acc));
+}
+
+void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
+  ir::Builder& builder = gen.builder;
+  ir::Block* here = builder.block();
+  builder.set_loc(update->loc());
+  Op* before = builder.before();
+  ir::ElementWalk walk = ir::MakeElementSpmd(builder, gen.function, tensor->type());
+  Scalar scalar = tensor->type()->scalar;
+  Value* identity = builder.Bits(scalar, IdentityOf(update->attr<AttrKey::How>(), scalar));
+  builder.Create(OpKind::Store, {{identity}, {tensor}, walk.index, {}}, {},
+                 {ir::MakeAttr<AttrKey::Access>(walk.access),
+                  ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+  builder.Create(OpKind::Yield, {{}}, {});
+  builder.SetInsertionPoint(here, before);
+}
+
+}  // namespace
+
+/// An `out` tensor that a `reduce` folds into starts from the identity: cores fill it first. Where the kernel also touches
+/// it otherwise, all wait until that is done; else the barrier before the groups fold is enough.
+void FillReducedOutputs(FunctionGen& gen) {
+  bool waits = false;
+  InsertAtRequirements(gen);
+  for (const ir::Param& param : gen.function.params) {
+    Value* tensor = param.value;
+    const Op* update = param.direction == ir::Direction::Out ? FirstGroupUpdate(tensor) : nullptr;
+    if (!update) continue;
+    auto otherwise = [](const ir::Use& use) { return !IsGroupUpdate(use.user); };
+    waits = waits || std::ranges::any_of(tensor->uses(), otherwise);
+    Fill(gen, tensor, update);
+  }
+  if (waits) gen.builder.Create(OpKind::Sync, {}, {});
+}
+
+}  // namespace kdl::irgen
