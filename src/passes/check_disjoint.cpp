@@ -27,9 +27,6 @@ constexpr const char* kStoreHelp =
     "index it by the ranges that `spmd for` deals, add up with `atomic` or `reduce`, or let what "
     "one loop writes and "
     "another one touches lie on both sides of a `sync;`";
-constexpr const char* kTwiceHelp =
-    "make the indices differ for all points of the ranges, reduce first, or store with `atomic`";
-
 /// An access with where it stands among walks and barriers.
 struct Site {
   AccessView view;
@@ -103,7 +100,8 @@ class DisjointChecker {
     if (a.view.tensor != b.view.tensor || a.phase != b.phase) return false;
     if (a.view.effect == Effect::Read && b.view.effect == Effect::Read) return false;
     if (IsStart(a.view, b.view) || IsStart(b.view, a.view)) return false;
-    return a.view.effect != Effect::Accumulate || b.view.effect != Effect::Accumulate;
+    bool both_update = a.view.effect == Effect::Accumulate && b.view.effect == Effect::Accumulate;
+    return !both_update || a.view.is_partial() != b.view.is_partial();
   }
 
   /// irgen's fill of an `out` tensor, which quotes no source, and an update that folds onto it behind the next barrier.
@@ -142,6 +140,7 @@ class DisjointChecker {
     Touch first{a.view, {1, same_turn ? a.walk : a.loop}};
     Touch second{b.view, {2, same_turn ? b.walk : b.loop}};
     Collision collision(terms_, first, second);
+    if (a.view.is_partial() || b.view.is_partial()) return collision.Never();
     if (!a.walk && !b.walk) return collision.OnlyWhereEqual({{}});
     if (!a.walk || !b.walk || !GoAlike(*a.walk, *b.walk, same_turn)) return collision.Never();
     std::vector<KeyPair> keys;
@@ -168,14 +167,18 @@ class DisjointChecker {
     failed_ = true;
     auto twice = twice_.find(view.op);
     Span span = SpanOf(view.op);
+    std::string help = fmt::format(
+        "write `atomic {} = …`, where one of the values stays, or `+=`, which adds all; or reduce "
+        "first",
+        TextOf(view.op));
     if (twice == twice_.end()) {
-      context_.diagnostics.Report(diag::NotOnce, span, TextOf(view.op)).Help(kTwiceHelp);
+      context_.diagnostics.Report(diag::NotOnce, span, TextOf(view.op)).Help(help);
       return;
     }
     context_.diagnostics
         .Report(diag::StoredTwice, span, TextOf(view.op), twice->second.element,
                 twice->second.first, twice->second.second)
-        .Help(kTwiceHelp);
+        .Help(help);
   }
 
   struct Conflict {

@@ -75,12 +75,14 @@ constexpr bool OrderHolds(std::span<const PassKind> pipeline, uint32_t given) {
 
 /// Target-independent: the result is what the interpreter runs, once select-tiles has bound its constants.
 inline constexpr std::array kModulePipeline = {
-    PassKind::Instantiate,    PassKind::InlineTileFunctions, PassKind::FixOrders,
-    PassKind::CheckBounds,    PassKind::CheckDisjoint,       PassKind::CheckPipes,
-    PassKind::ResolveDevices, PassKind::OrderLaunches};
+    PassKind::Instantiate, PassKind::InlineTileFunctions, PassKind::FixOrders,
+    PassKind::CheckBounds, PassKind::CheckDisjoint,       PassKind::CheckOutputs,
+    PassKind::CheckPipes,  PassKind::ResolveDevices,      PassKind::OrderLaunches};
 /// For KIR that is read as text: its author answers for what `spmd for` and directions promise of a source.
 inline constexpr auto kTextPipeline = [] {
-  constexpr auto is_kept = [](PassKind kind) { return kind != PassKind::CheckDisjoint; };
+  constexpr auto is_kept = [](PassKind kind) {
+    return kind != PassKind::CheckDisjoint && kind != PassKind::CheckOutputs;
+  };
   constexpr auto kept = std::count_if(kModulePipeline.begin(), kModulePipeline.end(), is_kept);
   std::array<PassKind, kept> passes{};
   std::copy_if(kModulePipeline.begin(), kModulePipeline.end(), passes.begin(), is_kept);

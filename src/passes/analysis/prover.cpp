@@ -9,7 +9,8 @@ namespace kdl::passes {
 namespace {
 
 constexpr int kMostSteps = 1000;  ///< of one search
-constexpr int kMostFacts = 3;     ///< that are taken away on one path
+constexpr int64_t kMostFactor = 1 << 30;
+constexpr int kMostFacts = 3;  ///< that are taken away on one path
 
 }  // namespace
 
@@ -24,9 +25,9 @@ void Prover::Replace(AtomId atom, const Poly& value) {
   replaced_[atom] = value;
   for (Poly& fact : facts_) fact = fact.With(atom, value);
   for (const AtomBound& bound : bounds.lower)
-    facts_.push_back(Poly(bound.scale) * value - Apply(bound.bound));
+    facts_.push_back(bound.scale * value - Apply(bound.bound));
   for (const AtomBound& bound : bounds.upper)
-    facts_.push_back(Apply(bound.bound) - Poly(bound.scale) * value);
+    facts_.push_back(Apply(bound.bound) - bound.scale * value);
 }
 
 bool Prover::NonNegative(const Poly& poly) {
@@ -60,7 +61,7 @@ bool Prover::IsSum(const Poly& poly) const {
     for (AtomId atom : monomial) {
       int64_t best = -1;
       for (const AtomBound& bound : terms_.Facts(atom).lower) {
-        if (bound.scale == 1) best = std::max(best, bound.bound.AsConstant().value_or(-1));
+        if (bound.scale == Poly(1)) best = std::max(best, bound.bound.AsConstant().value_or(-1));
       }
       if (best < 0 || __builtin_mul_overflow(least, best, &least)) return false;
     }
@@ -75,25 +76,27 @@ bool Prover::Try(const Poly& poly, int facts_left) {
   if (!poly.exact()) return false;
   if (IsSum(poly)) return true;
   if (++steps_ > kMostSteps || failed_.contains({poly, facts_left})) return false;
-  std::set<AtomId> atoms;
+  std::set<std::pair<int, AtomId>> atoms;
   for (const auto& [monomial, coefficient] : poly.terms()) {
-    atoms.insert(monomial.begin(), monomial.end());
+    for (AtomId atom : monomial) atoms.insert({terms_.Facts(atom).depth, atom});
   }
   for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
-    if (TryAtom(poly, *atom, facts_left)) return true;
+    std::optional<bool> tried = TryAtom(poly, atom->second, facts_left);
+    if (tried == true) return true;
+    if (tried) break;  // bounds name atoms of less depth only: another order finds nothing else
   }
   if (TryFacts(poly, facts_left)) return true;
   failed_.insert({poly, facts_left});
   return false;
 }
 
-bool Prover::TryAtom(const Poly& poly, AtomId atom, int facts_left) {
+std::optional<bool> Prover::TryAtom(const Poly& poly, AtomId atom, int facts_left) {
   std::optional<Poly::Split> split = poly.SplitBy(atom);
-  if (!split) return false;
+  if (!split) return std::nullopt;
   std::optional<int64_t> constant = split->coefficient.AsConstant();
   bool rises = constant ? *constant > 0 : Try(split->coefficient, facts_left);
   bool falls = constant ? *constant < 0 : !rises && Try(Poly(-1) * split->coefficient, facts_left);
-  if (!rises && !falls) return false;
+  if (!rises && !falls) return std::nullopt;
   AtomFacts facts = terms_.Facts(atom);
   bool is_extreme = facts.kind == AtomKind::Min || facts.kind == AtomKind::Max;
   if (is_extreme && rises == (facts.kind == AtomKind::Min)) {
@@ -101,15 +104,17 @@ bool Prover::TryAtom(const Poly& poly, AtomId atom, int facts_left) {
     return Try(split->coefficient * Apply(facts.a) + split->rest, facts_left) &&
            Try(split->coefficient * Apply(facts.b) + split->rest, facts_left);
   }
-  return TryBounds(*split, rises ? facts.lower : facts.upper, facts_left);
+  const std::vector<AtomBound>& bounds = rises ? facts.lower : facts.upper;
+  if (bounds.empty()) return std::nullopt;
+  return TryBounds(*split, bounds, facts_left);
 }
 
 /// coefficient * atom + rest >= 0 where scale * atom is at least, or at most, a bound. Of integers scale * p > -scale is enough.
 bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds,
                        int facts_left) {
   for (const AtomBound& bound : bounds) {
-    Poly replaced = split.coefficient * Apply(bound.bound) + Poly(bound.scale) * split.rest +
-                    Poly(bound.scale - 1);
+    Poly scale = Apply(bound.scale);
+    Poly replaced = split.coefficient * Apply(bound.bound) + scale * split.rest + scale - 1;
     if (Try(replaced, facts_left)) return true;
   }
   return false;
@@ -119,16 +124,18 @@ bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& b
 bool Prover::TryFacts(const Poly& poly, int facts_left) {
   if (facts_left == 0) return false;
   for (const auto& [monomial, coefficient] : poly.terms()) {
-    if (coefficient >= 0 || coefficient == INT64_MIN) continue;
+    if (coefficient >= 0) continue;
     for (const Poly& fact : facts_) {
       for (const auto& [part, factor] : fact.terms()) {
-        if (factor >= 0 || coefficient % factor != 0) continue;
+        if (factor >= 0 || factor < -kMostFactor || coefficient < -kMostFactor) continue;
         if (!std::includes(monomial.begin(), monomial.end(), part.begin(), part.end())) continue;
         Monomial others;
         std::set_difference(monomial.begin(), monomial.end(), part.begin(), part.end(),
                             std::back_inserter(others));
-        Poly multiple = Poly::Term(others, coefficient / factor);
-        if (IsSum(multiple) && Try(poly - multiple * fact, facts_left - 1)) return true;
+        int64_t scale = -factor / std::gcd(coefficient, factor);  // s * p + s - 1 >= 0 is enough
+        Poly multiple = Poly::Term(others, coefficient * scale / factor);
+        Poly left = Poly(scale) * poly + Poly(scale - 1) - multiple * fact;
+        if (IsSum(multiple) && Try(left, facts_left - 1)) return true;
       }
     }
   }

@@ -9,7 +9,7 @@
 namespace kdl::passes {
 
 /// Proves polynomials at least 0 from the bounds of their atoms and from facts: other polynomials that are at least 0. Atoms
-/// go greatest first, each replaced by one of its bounds; what is left over sizes is a sum of products that are not
+/// go deepest first, each replaced by one of its bounds; what is left over sizes is a sum of products that are not
 /// negative, or a fact is taken away from it. A proof is one; no proof means nothing.
 class Prover {
  public:
@@ -27,7 +27,8 @@ class Prover {
 
  private:
   bool Try(const Poly& poly, int facts_left);
-  bool TryAtom(const Poly& poly, AtomId atom, int facts_left);
+  /// Nothing: the atom has no bound that helps.
+  std::optional<bool> TryAtom(const Poly& poly, AtomId atom, int facts_left);
   bool TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds, int facts_left);
   bool TryFacts(const Poly& poly, int facts_left);
   bool IsSum(const Poly& poly) const;

@@ -13,6 +13,7 @@ using ir::Op;
 
 constexpr size_t kMostTried = 24;
 constexpr int kMostDrawn = 400;
+constexpr int64_t kRoomy = 500;
 
 bool Compare(CompareKind kind, int64_t a, int64_t b) {
   switch (kind) {
@@ -66,7 +67,8 @@ class Drawer {
       for (Name dim : function_.dims) sizes[dim] = all;
       Take(sizes);
     }
-    Take(PastOneBlock());
+    Take(PastOneBlock(1));
+    Take(PastOneBlock(kRoomy));
     for (int64_t all : {0, 7}) {
       Sizes sizes = Constants();
       for (Name dim : function_.dims) sizes[dim] = all;
@@ -105,9 +107,10 @@ class Drawer {
     return most;
   }
 
-  Sizes PastOneBlock() const {
+  /// `other` for sizes that no loop walks in blocks.
+  Sizes PastOneBlock(int64_t other) const {
     Sizes sizes = Constants();
-    for (Name dim : function_.dims) sizes[dim] = std::max<int64_t>(BlockOf(dim), 1) + 1;
+    for (Name dim : function_.dims) sizes[dim] = (BlockOf(dim) > 1 ? BlockOf(dim) : other) + 1;
     return sizes;
   }
 

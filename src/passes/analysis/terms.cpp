@@ -115,12 +115,33 @@ Terms::Terms(const ir::Function& function, ir::TypeTable& types)
   });
 }
 
+int Terms::DepthOf(const AtomFacts& facts) const {
+  int depth = 0;
+  auto below = [&](const Poly& poly) {
+    for (const auto& [monomial, coefficient] : poly.terms()) {
+      for (AtomId atom : monomial) depth = std::max(depth, atoms_[atom].depth + 1);
+    }
+  };
+  for (const auto* bounds : {&facts.lower, &facts.upper}) {
+    for (const AtomBound& bound : *bounds) {
+      below(bound.scale);
+      below(bound.bound);
+    }
+  }
+  below(facts.a);
+  below(facts.b);
+  return depth;
+}
+
 AtomId Terms::Intern(AtomFacts facts) {
   const void* what = facts.value ? static_cast<const void*>(facts.value)
                                  : static_cast<const void*>(facts.symbol.text().data());
   Key key{facts.kind, what, facts.run, facts.a, facts.b};
   auto [slot, is_new] = index_.try_emplace(std::move(key), static_cast<AtomId>(atoms_.size()));
-  if (is_new) atoms_.push_back(std::move(facts));
+  if (is_new) {
+    facts.depth = DepthOf(facts);
+    atoms_.push_back(std::move(facts));
+  }
   return slot->second;
 }
 
@@ -150,7 +171,7 @@ bool Terms::IsNonNegative(const Poly& poly) const {
     for (AtomId atom : monomial) {
       const auto& lower = atoms_[atom].lower;
       bool known = std::any_of(lower.begin(), lower.end(), [](const AtomBound& b) {
-        return b.bound.AsConstant().value_or(-1) >= 0;
+        return b.scale.AsConstant() && b.bound.AsConstant().value_or(-1) >= 0;
       });
       if (!known) return false;
     }
@@ -277,21 +298,34 @@ AtomId Terms::Slack(int number) {
   return Intern(std::move(facts));
 }
 
-Poly Terms::OfQuotient(const Poly& a, const Poly& b, int run) {
+/// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8).
+Poly Terms::OfQuotient(const Poly& dividend, const Poly& b, int run) {
   std::optional<int64_t> divisor = b.AsConstant();
-  if (divisor == 1) return a;
-  AtomFacts facts{AtomKind::Quotient, {}, nullptr, run, a, b};
-  if (divisor && *divisor > 1) {
-    facts.lower.push_back({*divisor, a - *divisor + 1});
-    facts.upper.push_back({*divisor, a});
+  Poly whole;
+  Poly a = dividend;
+  if (divisor && *divisor >= 1 && dividend.exact()) {
+    for (const auto& [monomial, coefficient] : dividend.terms()) {
+      int64_t times =
+          monomial.empty() ? FloorDivide(coefficient, *divisor) : coefficient / *divisor;
+      if (!monomial.empty() && coefficient % *divisor != 0) continue;
+      whole += Poly::Term(monomial, times);
+      a += Poly::Term(monomial, -times * *divisor);
+    }
+    if (a == Poly(0)) return whole;
+    if (std::optional<int64_t> rest = a.AsConstant(); rest && *rest < *divisor) return whole;
   }
+  AtomFacts facts{AtomKind::Quotient, {}, nullptr, run, a, b};
   // A divisor that is no constant is a size where it divides at all: at least 1.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
+  if (positive) {
+    facts.lower.push_back({b, a - b + 1});
+    facts.upper.push_back({b, a});
+  }
   if (positive && IsNonNegative(a)) {
     facts.lower.push_back({1, 0});
     facts.upper.push_back({1, a});
   }
-  return Poly::Atom(Intern(std::move(facts)));
+  return whole + Poly::Atom(Intern(std::move(facts)));
 }
 
 Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run) {
@@ -409,7 +443,8 @@ void Terms::AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& fac
   }
 }
 
-void Terms::AddLaunchFacts(std::vector<Poly>& facts) {
+std::vector<Poly> Terms::LaunchFacts() {
+  std::vector<Poly> facts;
   for (Op* op : *function_.body) {
     if (op->kind() != OpKind::Require) continue;
     AddComparison(op->attr<AttrKey::Compare>(), OfSize(op->attr<AttrKey::Left>()),
@@ -421,11 +456,11 @@ void Terms::AddLaunchFacts(std::vector<Poly>& facts) {
       if (!IsConstant(dim) && dim->kind != SizeKind::Symbol) facts.push_back(OfSize(dim));
     }
   }
+  return facts;
 }
 
 std::vector<Poly> Terms::FactsAt(const Op* op, Run run) {
-  std::vector<Poly> facts;
-  AddLaunchFacts(facts);
+  std::vector<Poly> facts = LaunchFacts();
   if (auto view = AccessOf(const_cast<Op*>(op))) {
     for (const Value* operand : view->index) {
       const Value* blk = operand;

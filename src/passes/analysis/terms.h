@@ -20,6 +20,11 @@ struct AccessView {
 
   ir::Access access() const { return op->attr<ir::AttrKey::Access>(); }
   size_t rank() const { return tensor->type()->dims.size(); }
+  /// Of a `reduce` statement: into a partial value, which an `out` element becomes.
+  bool is_partial() const {
+    return op->HasAttr(ir::AttrKey::Scope) &&
+           op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
+  }
   bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
 };
 /// Nothing where the op touches no tensor element by an access.
@@ -50,7 +55,7 @@ enum class AtomKind : uint8_t {
 
 /// scale * atom >= bound (or <=); scale is at least 1.
 struct AtomBound {
-  int64_t scale;
+  Poly scale;
   Poly bound;
 };
 
@@ -60,11 +65,13 @@ struct AtomFacts {
   const ir::Value* value = nullptr;
   int run = 0;
   Poly a{}, b{};
-  std::vector<AtomBound> lower{}, upper{};  ///< over atoms with smaller numbers
+  std::vector<AtomBound> lower{}, upper{};  ///< over atoms of less depth
+  int depth = 0;
 };
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
-/// sizes and blks mean. Atoms are numbered so that their bounds name smaller ones only. Index arithmetic is taken not to
+/// sizes and blks mean. Bounds name
+/// atoms of less depth only. Index arithmetic is taken not to
 /// leave 64 bits: a result that is bounded by sizes of tensors is right modulo 2^64 either way.
 class Terms {
  public:
@@ -80,6 +87,8 @@ class Terms {
   /// An integer scalar, or a tile of integers at the point that is looked at.
   Poly OfValue(const ir::Value* value, Run run);
   Poly OfIndex(const AccessView& view, size_t dim, Run run);
+  /// floor(a / b); b is at least 1.
+  Poly OfQuotient(const Poly& a, const Poly& b, int run);
   Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
 
   AtomId StartOf(const ir::Value* blk, Run run);  ///< of a loop's blk
@@ -90,6 +99,8 @@ class Terms {
   AtomId CoreIdAtom(Run run);
   AtomId Slack(int number);
 
+  /// What a launch that is not refused fulfils, as polynomials that are at least 0.
+  std::vector<Poly> LaunchFacts();
   /// Polynomials that are at least 0 where `op` runs and, with a mask, where that holds: of the launch, the loops around it,
   /// the branches of `if` that it is in.
   std::vector<Poly> FactsAt(const ir::Op* op, Run run);
@@ -100,14 +111,13 @@ class Terms {
  private:
   using Key = std::tuple<AtomKind, const void*, int, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
+  int DepthOf(const AtomFacts& facts) const;
   Poly OfResult(const ir::Value* value, Run run);
-  Poly OfQuotient(const Poly& a, const Poly& b, int run);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run);
   bool IsInside(const ir::Value* value, Run run) const;
   Run RunOf(const ir::Value* value, Run run) const;
   bool IsNonNegative(const Poly& poly) const;
   void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
-  void AddLaunchFacts(std::vector<Poly>& facts);
 
   const ir::Function& function_;
   ir::TypeTable& types_;

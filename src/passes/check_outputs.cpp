@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "passes/analysis/cover.h"
+#include "passes/analysis/enumeration.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+
+// check-outputs: every element of an `out` parameter is written, whatever the data is, and read only once it is. What
+// cannot be proven is the user's mistake; where a small launch shows an element, the error names it.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Effect;
+using ir::Op;
+using ir::Value;
+
+class OutputChecker {
+ public:
+  OutputChecker(PassContext& context, const ir::Function& kernel)
+      : context_(context),
+        kernel_(kernel),
+        terms_(kernel, context.module.types()),
+        covers_(terms_) {}
+
+  void Run() {
+    for (const ir::Param& param : kernel_.params) {
+      bool is_out = param.direction == ir::Direction::Out &&
+                    param.value->type()->kind == ir::TypeKind::Tensor;
+      if (is_out) outs_.insert(param.value);
+    }
+    if (outs_.empty()) return;
+    ir::Walk(kernel_.body, [&](Op* op) {
+      std::optional<AccessView> view = AccessOf(op);
+      bool reads = view && view->effect != Effect::Write && !view->is_partial() &&
+                   outs_.contains(view->tensor);
+      if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
+    });
+    std::vector<Cover> all = covers_.OfBlock(kernel_.body);
+    for (const ir::Param& param : kernel_.params) {
+      bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value);
+      if (is_checked && !IsWhole(param.value, all)) ReportPartial(param.value);
+    }
+  }
+
+ private:
+  static std::vector<Cover> OfTensor(const std::vector<Cover>& covers, const Value* tensor) {
+    std::vector<Cover> found;
+    for (const Cover& cover : covers) {
+      if (cover.tensor == tensor) found.push_back(cover);
+    }
+    return found;
+  }
+
+  /// Any element of it: an index of each dimension about which nothing else is known.
+  bool IsWhole(const Value* tensor, const std::vector<Cover>& covers) {
+    std::vector<Poly> target;
+    std::vector<Poly> facts = terms_.LaunchFacts();
+    for (Size dim : tensor->type()->dims) {
+      Poly index = Poly::Atom(terms_.Slack(300 + static_cast<int>(target.size())));
+      Poly size = terms_.OfSize(dim);
+      facts.push_back(size - index - 1);
+      // a product that is not 0 has no factor that is
+      bool is_product = size.terms().size() == 1 && size.terms().begin()->second > 0;
+      for (AtomId factor : is_product ? size.terms().begin()->first : Monomial{})
+        facts.push_back(Poly::Atom(factor) - 1);
+      target.push_back(index);
+    }
+    return IsCovered(terms_, target, facts, ByOneCore(OfTensor(covers, tensor)));
+  }
+
+  /// What stands outside of `spmd for` is done by each core, from 0 to the last.
+  std::vector<Cover> ByOneCore(std::vector<Cover> covers) {
+    AtomId core = terms_.CoreIdAtom({});
+    Poly count = terms_.Facts(core).upper[0].bound + 1;
+    for (Cover& cover : covers) cover.vars.push_back({core, 0, count});
+    return covers;
+  }
+
+  bool IsWrittenBefore(const AccessView& view) {
+    std::vector<Cover> before;
+    const Op* op = view.op;
+    for (const ir::Block* block = op->block(); block;
+         op = block->parent(), block = op ? op->block() : nullptr) {
+      for (Op* sibling : *block) {
+        if (sibling == op) break;
+        const std::vector<Cover>& of = covers_.Of(sibling);
+        before.insert(before.end(), of.begin(), of.end());
+      }
+    }
+    std::vector<Poly> target;
+    std::vector<Poly> facts = terms_.FactsAt(view.op, {});
+    for (size_t d = 0; d < view.rank(); ++d) {
+      target.push_back(terms_.OfIndex(view, d, {}));
+      facts.push_back(target.back());
+      facts.push_back(terms_.OfDim(view, d) - target.back() - 1);
+    }
+    return IsCovered(terms_, target, facts, WithBothBranches(OfTensor(before, view.tensor)));
+  }
+
+  /// For each tensor an element that some small launch does not write, and for each op one that it reads too soon.
+  void FindExamples() {
+    if (searched_) return;
+    searched_ = true;
+    for (const Sizes& sizes : SmallSizes(kernel_)) {
+      std::map<const Value*, std::set<std::vector<int64_t>>> written;
+      std::set<const Value*> unknown;
+      std::map<const Op*, std::string> too_soon;
+      bool complete = Enumerate(terms_, sizes, [&](const Touched& touched) {
+        const AccessView& view = *touched.view;
+        if (!outs_.contains(view.tensor)) return;
+        if (view.effect == Effect::Read) {
+          bool unwritten = touched.certain && touched.element && !unknown.contains(view.tensor) &&
+                           !written[view.tensor].contains(*touched.element);
+          if (unwritten) too_soon.try_emplace(view.op, ElementText(view.tensor, *touched.element));
+        } else if (touched.element) {
+          written[view.tensor].insert(*touched.element);
+        } else {
+          unknown.insert(view.tensor);
+        }
+      });
+      std::string text = SizesText(sizes);
+      for (const auto& [op, element] : too_soon) reads_.try_emplace(op, Example{element, text});
+      if (!complete) continue;
+      for (const Value* tensor : outs_) {
+        if (!unknown.contains(tensor)) FindHole(tensor, written[tensor], sizes);
+      }
+    }
+  }
+
+  struct Example {
+    std::string element;
+    std::string sizes;
+  };
+
+  std::string SizesText(const Sizes& sizes) const {
+    std::string text = ToText(sizes, kernel_);
+    return text.empty() ? "" : fmt::format(", for {}", text);
+  }
+
+  void FindHole(const Value* tensor, const std::set<std::vector<int64_t>>& written,
+                const Sizes& sizes) {
+    if (holes_.contains(tensor)) return;
+    std::optional<std::vector<int64_t>> shape = ShapeOf(tensor, sizes);
+    if (!shape || std::find(shape->begin(), shape->end(), 0) != shape->end()) return;
+    std::vector<int64_t> element(shape->size(), 0);
+    for (size_t steps = 0; steps < 1'000'000; ++steps) {
+      if (!written.contains(element)) {
+        holes_[tensor] = {ElementText(tensor, element), SizesText(sizes)};
+        return;
+      }
+      size_t d = element.size();
+      while (d > 0 && ++element[d - 1] == (*shape)[d - 1]) element[--d] = 0;
+      if (d == 0) return;
+    }
+  }
+
+  void ReportRead(const AccessView& view) {
+    if (!reported_.insert(view.tensor).second) return;
+    FindExamples();
+    std::string name = view.tensor->name().str();
+    Span span = context_.SpanOf(view.op->loc());
+    auto found = reads_.find(view.op);
+    Diagnostic& report =
+        found == reads_.end()
+            ? context_.diagnostics.Report(diag::ReadUnproven, span, name)
+            : context_.diagnostics.Report(diag::ReadUnwritten, span, found->second.element, name,
+                                          found->second.sizes);
+    report.Help(
+        fmt::format("declare '{}' `inout` where its old values count, or write it first", name));
+  }
+
+  void ReportPartial(const Value* tensor) {
+    FindExamples();
+    const Op* store = nullptr;
+    ir::Walk(kernel_.body, [&](Op* op) {
+      std::optional<AccessView> view = AccessOf(op);
+      if (!store && view && view->tensor == tensor && view->effect != Effect::Read) store = op;
+    });
+    std::string name = tensor->name().str();
+    Span span = context_.SpanOf(store ? store->loc() : kernel_.loc);
+    auto found = holes_.find(tensor);
+    Diagnostic& report =
+        found == holes_.end()
+            ? context_.diagnostics.Report(diag::OutUnproven, span, name)
+            : context_.diagnostics.Report(diag::OutPartial, span, name, found->second.element,
+                                          found->second.sizes);
+    report.Help(fmt::format(
+        "write all of it, or declare '{}' `inout`: what is not written stays as it was", name));
+  }
+
+  PassContext& context_;
+  const ir::Function& kernel_;
+  Terms terms_;
+  Covers covers_;
+  std::set<const Value*> outs_;
+  std::set<const Value*> reported_;
+  bool searched_ = false;
+  std::map<const Value*, Example> holes_;
+  std::map<const Op*, Example> reads_;
+};
+
+}  // namespace
+
+void RunCheckOutputs(PassContext& context) {
+  for (const ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) OutputChecker(context, *function).Run();
+  }
+}
+
+}  // namespace kdl::passes
