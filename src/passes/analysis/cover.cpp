@@ -132,6 +132,7 @@ Cover Covers::OfStore(const AccessView& view) {
 
 /// From one turn of a loop to all of them. Covers that this cannot be said of go.
 void Covers::OfWalk(const Op* walk, std::vector<Cover>& covers) {
+  if (walk->HasAttr(ir::AttrKey::Breaks)) return covers.clear();
   bool is_loop = walk->kind() == OpKind::Loop;
   if (is_loop && terms_.OfValue(walk->operand(2), {}) != Poly(1)) return covers.clear();
   for (size_t i = walk->region()->params().size(); i-- > 0;) {
@@ -243,6 +244,9 @@ std::vector<Cover> WithBothBranches(std::vector<Cover> covers) {
 
 namespace {
 
+constexpr int kMostSplits = 2;
+constexpr size_t kMostSplit = 8;  ///< covers
+
 /// One question: an element, and the covers one of which has to have it.
 class Solver {
  public:
@@ -253,8 +257,8 @@ class Solver {
     for (const Cover& cover : covers_) {
       if (Writes(cover, target, facts)) return true;
     }
-    if (splits == 0) return false;
-    if (prover.Impossible()) return true;
+    if (splits == 0 || covers_.size() > kMostSplit) return false;
+    if (splits < kMostSplits && prover.Impossible()) return true;
     return BySplit(target, facts, splits) || ByRemainder(target, facts, splits);
   }
 
@@ -445,7 +449,7 @@ class Solver {
 
 bool IsCovered(Terms& terms, const std::vector<Poly>& target, std::vector<Poly> facts,
                const std::vector<Cover>& covers) {
-  return Solver(terms, covers).IsCovered(target, facts, 2);
+  return Solver(terms, covers).IsCovered(target, facts, kMostSplits);
 }
 
 }  // namespace kdl::passes

@@ -243,7 +243,7 @@ class Walker {
           is_blk ? BlockAt(binder, *lo, *hi, turn) : Bound{at, *step, turn, at};
       if (!bound) return VisitUnknown(op->region());
       bound_[binder] = *bound;
-      Visit(op->region(), certain);
+      Visit(op->region(), certain && !op->HasAttr(AttrKey::Breaks));
       at += bound->count;
     }
     bound_.erase(binder);

@@ -8,7 +8,7 @@ namespace kdl::passes {
 
 namespace {
 
-constexpr int kMostSteps = 1000;  ///< of one search
+constexpr int kMostSteps = 2000;  ///< of one search
 constexpr int64_t kMostFactor = 1 << 30;
 constexpr int kMostFacts = 3;  ///< that are taken away on one path
 
@@ -123,7 +123,8 @@ bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& b
 /// poly - k * fact >= 0 for a fact with a term that poly must lose; k is a positive number, times atoms from 0 on.
 bool Prover::TryFacts(const Poly& poly, int facts_left) {
   if (facts_left == 0) return false;
-  for (const auto& [monomial, coefficient] : poly.terms()) {
+  for (auto term = poly.terms().rbegin(); term != poly.terms().rend(); ++term) {  // constant last
+    const auto& [monomial, coefficient] = *term;
     if (coefficient >= 0) continue;
     for (const Poly& fact : facts_) {
       for (const auto& [part, factor] : fact.terms()) {
