@@ -120,12 +120,24 @@ bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& b
   return false;
 }
 
+/// A negative term of atoms without upper bounds: only a fact can take it away, and facts may go in any order.
+const Monomial* Prover::Unbounded(const Poly& poly) const {
+  auto is_free = [&](AtomId atom) { return terms_.Facts(atom).upper.empty(); };
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (coefficient < 0 && !monomial.empty() &&
+        std::all_of(monomial.begin(), monomial.end(), is_free))
+      return &monomial;
+  }
+  return nullptr;
+}
+
 /// poly - k * fact >= 0 for a fact with a term that poly must lose; k is a positive number, times atoms from 0 on.
 bool Prover::TryFacts(const Poly& poly, int facts_left) {
   if (facts_left == 0) return false;
+  const Monomial* only = Unbounded(poly);
   for (auto term = poly.terms().rbegin(); term != poly.terms().rend(); ++term) {  // constant last
     const auto& [monomial, coefficient] = *term;
-    if (coefficient >= 0) continue;
+    if (coefficient >= 0 || (only && &monomial != only)) continue;
     for (const Poly& fact : facts_) {
       for (const auto& [part, factor] : fact.terms()) {
         if (factor >= 0 || factor < -kMostFactor || coefficient < -kMostFactor) continue;

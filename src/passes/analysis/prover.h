@@ -31,6 +31,7 @@ class Prover {
   std::optional<bool> TryAtom(const Poly& poly, AtomId atom, int facts_left);
   bool TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds, int facts_left);
   bool TryFacts(const Poly& poly, int facts_left);
+  const Monomial* Unbounded(const Poly& poly) const;
   bool IsSum(const Poly& poly) const;
 
   Terms& terms_;
