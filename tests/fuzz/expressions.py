@@ -78,7 +78,11 @@ class Expressions:
         if type_ != "bool":
             ways.append(self.cast)
             if self.folded(scope, allowed):
-                ways += [self.reduction, self.reduction]
+                ways += [self.reduction, self.reduction, self.position, self.user_fold]
+            if allowed and scope.ranges:
+                ways += [self.scan]
+                if any(v.ranges for v in scope.lets + scope.vars if v.type == type_):
+                    ways += [self.taken]
         if any(fn.result == type_ for fn in self.fns):
             ways.append(self.call)
         way = self.pick(ways)
@@ -257,6 +261,49 @@ class Expressions:
             index = self.as_type(type_, "i64", value.ranges, self.iota(name, value.ranges))
             value = expr(type_, value.ranges, "(", value, " + ", index, ")")
         return value
+
+    def position(self, type_, allowed, scope, depth):
+        """argmax, argmin and mean."""
+        over = self.pick(self.folded(scope, allowed)).name
+        op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
+        of = self.pick({"f32": ["f16", "bf16", "f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
+        value = self.over([over], of, self.expression(of, allowed | {over}, scope, depth))
+        self.shows[f"{op} of {of}"] += 1
+        result = Reduced(type_ if op == "mean" else "i64", allowed, [f"{op}(", value, f" over {over})"], [over])
+        return result if op == "mean" else self.as_type(type_, "i64", allowed, result)
+
+    def user_fold(self, type_, allowed, scope, depth):
+        """With a fn of two values of one type; a scan keeps the range, so a sum folds it."""
+        over = self.pick(self.folded(scope, allowed)).name
+        fns = [fn for fn in self.fns if fn.params == (type_, type_) and fn.result == type_]
+        if not fns:
+            return self.reduction(type_, allowed, scope, depth)
+        value = self.over([over], type_, self.expression(type_, allowed | {over}, scope, depth))
+        self.shows[f"reduce with a fn of {type_}"] += 1
+        return Reduced(type_, allowed, ["reduce(", value, f" over {over} with {self.pick(fns).name} init ",
+                                        self.literal(type_), ")"], [over])
+
+    def scan(self, type_, allowed, scope, depth):
+        over = self.pick(sorted(allowed))
+        op = self.pick(["cumsum", "cumprod", "cummax"])
+        if type_ in ("f16", "bf16", "i8", "i16", "u8", "u16"):
+            op = "cummax"
+        value = self.over([over], type_, self.expression(type_, allowed, scope, depth))
+        words = "".join(f" {word}" for word in ("reversed", "exclusive") if self.chance(0.3))
+        self.shows[f"{op}{words} of {type_}"] += 1
+        return expr(type_, allowed, f"{op}(", value, f" over {over}{words})")
+
+    def taken(self, type_, allowed, scope, depth):
+        """A tile indexed by name."""
+        values = [v for v in scope.lets + scope.vars if v.type == type_ and v.ranges]
+        value = self.pick(values)
+        over = self.pick(sorted(value.ranges))
+        if value.ranges - {over} - allowed:
+            return self.leaf(type_, allowed, scope)
+        index = self.expression("i64", allowed, scope, depth)
+        self.shows["tile indexed by name"] += 1
+        return expr(type_, allowed, f"{value.name}[{over} = ", index, f" else {self.literal(type_)}]",
+                    own=value.ranges - {over})
 
     def dot(self, of, allowed, scope, depth, *over, type_=None):
         ranges = frozenset(allowed) | set(over)

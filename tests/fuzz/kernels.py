@@ -4,7 +4,7 @@ import collections
 import math
 import random
 
-from expressions import FLOATS, NUMBERS, Expressions, Fn, Range, Scope, Tensor, Value
+from expressions import FLOATS, INTEGERS, NUMBERS, Expressions, Fn, Range, Scope, Tensor, Value
 from tree import statements, text
 
 SIZES = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17]
@@ -44,12 +44,49 @@ class Kernel(Expressions):
         fn = Fn(self.fresh("f"), params, self.pick(NUMBERS))
         scope = Scope()
         scope.lets = [Value(f"p{n}", type_, frozenset()) for n, type_ in enumerate(params)]
-        body = statements([self.let(scope) for _ in range(self.random.choice([0, 1, 2]))])
+        body = statements([self.step(scope, 0) for _ in range(self.random.choice([0, 1, 2, 4]))])
         result = self.expression(fn.result, frozenset(), scope, 1)
         self.fns.append(fn)
         self.shows["fn"] += 1
         names = ", ".join(f"p{n}: {type_}" for n, type_ in enumerate(params))
         return text(f"fn {fn.name}({names}) -> {fn.result} {{\n", body, "return ", result, ";\n}\n")
+
+    def step(self, scope, depth):
+        """A statement of a fn: its vars, branches, and loops with an end that is sure."""
+        ways = [self.let, self.var, self.var]
+        if scope.vars:
+            ways += [self.assign, self.assign]
+            if depth < 2:
+                ways += [self.fn_branch, self.fn_loop]
+        way = self.pick(ways)
+        return way(scope, depth) if way in (self.fn_branch, self.fn_loop) else way(scope)
+
+    def steps(self, scope, depth):
+        inner = Scope(scope)
+        return statements([self.step(inner, depth + 1) for _ in range(self.random.randint(1, 3))])
+
+    def fn_branch(self, scope, depth):
+        self.shows["if in a fn"] += 1
+        condition = self.expression("bool", frozenset(), scope, 2)
+        parts = ["if ", condition, " {\n", self.steps(scope, depth), "}"]
+        return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
+
+    def fn_loop(self, scope, depth):
+        """Of a few turns, whose number depends on the element; perhaps with break and continue."""
+        name = self.fresh("n")
+        inner = Scope(scope)
+        turns = text("(", self.expression("i64", frozenset(), scope, 2), " % 6)")
+        counted = self.chance(0.5)
+        end = text(self.pick(["break", "continue"]), ";")
+        leave = [text("if ", self.expression("bool", frozenset(), scope, 2), " { ", end, " }\n")] if self.chance(0.5) else []
+        self.shows["for in a fn" if counted else "while in a fn"] += 1
+        if counted:
+            inner.lets.append(Value(name, "i64", frozenset()))
+            body = statements([self.steps(inner, depth), *leave, self.steps(inner, depth)])
+            step = self.pick(["", " step 2"])
+            return text(f"for {name} in 0..", turns, step, " {\n", body, "}\n")
+        body = statements([self.steps(inner, depth), *leave, self.steps(inner, depth)])
+        return text(f"var {name}: i64 = 0;\nwhile {name} < ", turns, f" {{\n{name} += 1;\n", body, "}\n")
 
     # Statements.
 
@@ -61,6 +98,8 @@ class Kernel(Expressions):
         binders = [self.binder(scope, dim, self.chance(0.8)) for dim in dims]
         self.shows["spmd for"] += 1
         body = [self.statement(scope, 0) for _ in range(self.random.randint(0, 4))]
+        if self.chance(0.15):
+            body.append(self.update(scope))
         body += [self.output(scope, list(scope.ranges[:len(dims)])) for _ in range(self.random.choice([1, 1, 2]))]
         return text(f"spmd for {', '.join(binders)} {{\n", statements(body), "}\n")
 
@@ -186,6 +225,21 @@ class Kernel(Expressions):
             stores.append(self.store(access, tensor, "+=", allowed, inner))
         self.shows[f"store of {tensor.type}"] += 1
         return text(*heads, statements(stores), "}\n" * len(heads))
+
+    def update(self, scope):
+        """An atomic update whose result no order changes."""
+        dims = [dim for dim in self.sizes if self.sizes[dim]]
+        if not dims:
+            return self.let(scope)
+        tensor = Tensor(self.fresh("z"), self.pick(INTEGERS), tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
+        self.tensors.append(tensor)
+        ranges = self.some_ranges(scope)
+        indices = []
+        for dim in tensor.dims:
+            indices += [", " if indices else "", "clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)"]
+        op = self.pick(["+=", "max=", "min=", "&=", "|=", "^="])
+        self.shows[f"atomic {op} of {tensor.type}"] += 1
+        return text(f"atomic {tensor.name}[", *indices, f"] {op} ", self.expression(tensor.type, ranges, scope, 1), ";\n")
 
     def store(self, access, tensor, op, allowed, scope):
         return text(f"{access} {op} ", self.expression(tensor.type, allowed, scope, 0), ";\n")
