@@ -74,7 +74,8 @@ class ModuleGen {
     for (const sema::Entity* device : checked_.devices)
       module_.devices.push_back({device->name, SpecText(device->device)});
     for (const sema::CheckedFunction* function : checked_.functions) {
-      if (!function->imported) Generate(*function);
+      bool left_out = function->imported || (function->item->test && !contracts_);
+      if (!left_out) Generate(*function);
     }
   }
 
