@@ -125,7 +125,7 @@ stageStmt : STAGE name attribute* block ;
 
 viewStmt : VIEW name COLON type ASSIGN expr SEMI ;
 
-expectStmt : EXPECT (equation | expr) SEMI ;
+expectStmt : EXPECT expr ((ASSIGN | TILDE tolerance?) expr)? SEMI ;
 
 attribute : AT name callArgs? ;
 

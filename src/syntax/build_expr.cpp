@@ -378,25 +378,25 @@ StringLit* BuildString(Builder& builder, TerminalNode* text) {
   return literal;
 }
 
-Equation BuildEquation(Builder& builder, P::EquationContext* node) {
-  Equation equation;
-  equation.span = builder.SpanOf(node);
-  equation.compared = node->TILDE() != nullptr;
-  equation.lhs = BuildArith(builder, node->arith());
-  equation.rhs = BuildExpr(builder, node->expr());
-  if (P::ToleranceContext* tolerance = node->tolerance()) {
-    for (P::TolerancePartContext* part : tolerance->tolerancePart()) {
-      Ident name = BuildIdent(builder, part->name());
-      const Expr** place = name.name.text() == "rtol"   ? &equation.rtol
-                           : name.name.text() == "atol" ? &equation.atol
-                                                        : nullptr;
-      if (place == nullptr || *place != nullptr) {
-        builder.diagnostics.Report(diag::BadTolerance, name.span, name.name.text());
-        continue;
-      }
-      *place = BuildExpr(builder, part->expr());
+namespace {
+
+void BuildTolerance(Builder& builder, P::ToleranceContext* node, Equation& equation) {
+  if (node == nullptr) return;
+  for (P::TolerancePartContext* part : node->tolerancePart()) {
+    Ident name = BuildIdent(builder, part->name());
+    const Expr** place = name.name.text() == "rtol"   ? &equation.rtol
+                         : name.name.text() == "atol" ? &equation.atol
+                                                      : nullptr;
+    if (place == nullptr || *place != nullptr) {
+      builder.diagnostics.Report(diag::BadTolerance, name.span, name.name.text());
+      continue;
     }
+    *place = BuildExpr(builder, part->expr());
   }
+}
+
+/// What `=` defines is a name, with or without indices.
+void CheckDefines(Builder& builder, const Equation& equation) {
   const auto* index = DynAs<IndexExpr>(equation.lhs);
   bool defines = DynAs<NameExpr>(index != nullptr ? index->base : equation.lhs) != nullptr;
   if (!equation.compared && !defines) {
@@ -404,6 +404,31 @@ Equation BuildEquation(Builder& builder, P::EquationContext* node) {
         .Report(diag::BadEquation, equation.lhs->span, builder.Text(equation.lhs->span))
         .Help("an equation that is checked is written with ~");
   }
+}
+
+}  // namespace
+
+Equation BuildEquation(Builder& builder, P::EquationContext* node) {
+  Equation equation;
+  equation.span = builder.SpanOf(node);
+  equation.compared = node->TILDE() != nullptr;
+  equation.lhs = BuildArith(builder, node->arith());
+  equation.rhs = BuildExpr(builder, node->expr());
+  BuildTolerance(builder, node->tolerance(), equation);
+  CheckDefines(builder, equation);
+  return equation;
+}
+
+Equation BuildExpectation(Builder& builder, P::ExpectStmtContext* node) {
+  Equation equation;
+  equation.lhs = BuildExpr(builder, node->expr(0));
+  equation.span = equation.lhs->span;
+  if (node->expr().size() == 1) return equation;
+  equation.compared = node->TILDE() != nullptr;
+  equation.rhs = BuildExpr(builder, node->expr(1));
+  equation.span.end = equation.rhs->span.end;
+  BuildTolerance(builder, node->tolerance(), equation);
+  CheckDefines(builder, equation);
   return equation;
 }
 

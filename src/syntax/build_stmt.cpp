@@ -311,12 +311,7 @@ Stmt* BuildView(Builder& builder, Span span, P::ViewStmtContext* node) {
 
 Stmt* BuildExpect(Builder& builder, Span span, P::ExpectStmtContext* node) {
   auto* stmt = builder.MakeStmt<ExpectStmt>(span);
-  if (node->equation() != nullptr) {
-    stmt->equation = BuildEquation(builder, node->equation());
-  } else {
-    stmt->equation.lhs = BuildExpr(builder, node->expr());
-    stmt->equation.span = stmt->equation.lhs->span;
-  }
+  stmt->equation = BuildExpectation(builder, node);
   return stmt;
 }
 

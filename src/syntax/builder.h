@@ -81,6 +81,8 @@ const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path
 const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
 StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
 Equation BuildEquation(Builder& builder, P::EquationContext* equation);
+/// Of `expect`; a condition has a left side only.
+Equation BuildExpectation(Builder& builder, P::ExpectStmtContext* expectation);
 
 // build_stmt.cpp
 BlockStmt* BuildBlock(Builder& builder, P::BlockContext* block);
