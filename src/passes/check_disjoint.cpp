@@ -30,10 +30,10 @@ constexpr const char* kStoreHelp =
 /// An access with where it stands among walks and barriers.
 struct Site {
   AccessView view;
-  const Op* walk;          ///< the `spmd for` around it; null: on each core
-  int phase;               ///< counts barriers
-  std::vector<int> turns;  ///< of the loops outside of walks: each is gone through twice
-  const Op* loop;          ///< the outermost of these; may be null
+  const Op* walk;                ///< the `spmd for` around it; null: on each core
+  int phase;                     ///< counts barriers
+  std::vector<int> turns;        ///< of the loops outside of walks: each is gone through twice
+  std::vector<const Op*> loops;  ///< these, outermost first
 };
 
 /// The accesses of a kernel in order.
@@ -48,7 +48,7 @@ class SiteFinder {
   void Visit(const ir::Block* block, const Op* walk, bool all_paths) {
     for (Op* op : *block) {
       if (op->info().has(ir::kSyncs) && all_paths) ++phase_;
-      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, turns_, loop_});
+      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, turns_, loops_});
       if (op->kind() == OpKind::Stage) ++phase_;  // joined by pipes alone, checked before
       if (!walk && op->kind() != OpKind::Spmd && IsLoop(op)) {
         VisitTwice(op, all_paths);
@@ -66,19 +66,18 @@ class SiteFinder {
 
   /// What one turn leaves behind meets what the next one does.
   void VisitTwice(const Op* loop, bool all_paths) {
-    const Op* outer = loop_;
-    if (!loop_) loop_ = loop;
+    loops_.push_back(loop);
     for (int turn : {0, 1}) {
       turns_.push_back(turn);
       for (const ir::Block* region : loop->regions()) Visit(region, nullptr, all_paths);
       turns_.pop_back();
     }
-    loop_ = outer;
+    loops_.pop_back();
   }
 
   std::vector<Site> sites_;
   std::vector<int> turns_;
-  const Op* loop_ = nullptr;
+  std::vector<const Op*> loops_;
   int phase_ = 0;
 };
 
@@ -137,8 +136,9 @@ class DisjointChecker {
 
   bool IsDisjoint(const Site& a, const Site& b) {
     bool same_turn = a.turns == b.turns;
-    Touch first{a.view, {1, same_turn ? a.walk : a.loop}};
-    Touch second{b.view, {2, same_turn ? b.walk : b.loop}};
+    Touch first{a.view, {1, same_turn ? a.walk : OutermostLoop(a)}};
+    Touch second{b.view, {2, same_turn ? b.walk : OutermostLoop(b)}};
+    if (!same_turn && MeetInOneTurn(a, b, Collision(terms_, first, second))) return true;
     Collision collision(terms_, first, second);
     if (a.view.is_partial() || b.view.is_partial()) return collision.Never();
     if (!a.walk && !b.walk) return collision.OnlyWhereEqual({{}});
@@ -147,6 +147,22 @@ class DisjointChecker {
     for (size_t i = 0; i < a.walk->region()->params().size(); ++i)
       keys.push_back({a.walk->region()->param(i), b.walk->region()->param(i)});
     return collision.OnlyWhereEqual(keys);
+  }
+
+  static const Op* OutermostLoop(const Site& site) {
+    return site.loops.empty() ? nullptr : site.loops[0];
+  }
+
+  /// Of two turns of the loops around both: they meet in none but one and the same.
+  static bool MeetInOneTurn(const Site& a, const Site& b, Collision collision) {
+    std::vector<KeyPair> counters;
+    for (size_t i = 0; i < std::min(a.loops.size(), b.loops.size()); ++i) {
+      const Op* loop = a.loops[i];
+      if (loop != b.loops[i]) break;
+      if (loop->kind() != OpKind::Loop && loop->kind() != OpKind::For) return false;
+      counters.push_back({loop->region()->param(0), loop->region()->param(0)});
+    }
+    return !counters.empty() && collision.OnlyWhereEqual(counters);
   }
 
   /// One core runs the same blocks of both.

@@ -324,8 +324,8 @@ class Solver {
                        [&](const CoverVar& var) { return Has(poly, var.atom); });
   }
 
-  /// The variable that goes first, and what it has to be: with coefficient 1 the rest, with a greater one, and others beside
-  /// it, the quotient.
+  /// The variable that goes first, and what it has to be: where it has one value that one, with coefficient 1 the rest, with
+  /// a greater one, and others beside it, the quotient.
   std::optional<std::pair<size_t, Poly>> ValueFor(const Cover& cover, const Poly& difference,
                                                   Prover& prover) {
     std::vector<std::pair<size_t, Poly::Split>> found;
@@ -333,6 +333,10 @@ class Solver {
       std::optional<Poly::Split> split = difference.SplitBy(cover.vars[i].atom);
       if (!split) return std::nullopt;
       if (!split->coefficient.terms().empty()) found.push_back({i, *split});
+    }
+    for (const auto& [i, split] : found) {
+      const CoverVar& var = cover.vars[i];
+      if (var.hi - var.lo == Poly(1) && !AnyVar(cover, var.lo)) return std::pair{i, var.lo};
     }
     if (found.size() == 1) {
       const auto& [i, split] = found[0];
