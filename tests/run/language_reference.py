@@ -38,6 +38,10 @@ def example(body, used, folder):
     named = NAME.match(body)
     name = named.group(1) if named else "example.kdl"
     (folder / name).write_text(body)
+    if re.search(r'^(ensures|test "|\} *ensures)', body, re.MULTILINE):
+        tested = run(["kernelc", "test", name], folder)
+        if tested.returncode != 0:
+            return f"exit code {tested.returncode}\n{tested.stdout}{tested.stderr}", False
     if used:
         return None, True
     # Whatever an example's devices are, it is compiled for this one.
