@@ -9,6 +9,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/npy.h"
+#include "ir/requirement.h"
 #include "support/check.h"
 #include "support/near_names.h"
 #include "support/size.h"
@@ -142,34 +143,13 @@ class SizeBinder {
 
 }  // namespace
 
-namespace {
-
-bool Compares(ir::CompareKind compare, int64_t left, int64_t right) {
-  switch (compare) {
-    case ir::CompareKind::Eq:
-      return left == right;
-    case ir::CompareKind::Ne:
-      return left != right;
-    case ir::CompareKind::Lt:
-      return left < right;
-    case ir::CompareKind::Le:
-      return left <= right;
-    case ir::CompareKind::Gt:
-      return left > right;
-    case ir::CompareKind::Ge:
-      return left >= right;
-  }
-  KDL_UNREACHABLE();
-}
-
-}  // namespace
-
 bool FulfilsWhere(const ir::Function& function, const SizeValues& values) {
   for (const ir::Op* op : *function.body) {
     if (op->kind() != ir::OpKind::Require) continue;
     std::optional<int64_t> left = ValueOf(op->attr<ir::AttrKey::Left>(), values);
     std::optional<int64_t> right = ValueOf(op->attr<ir::AttrKey::Right>(), values);
-    if (!left || !right || !Compares(op->attr<ir::AttrKey::Compare>(), *left, *right)) return false;
+    if (!left || !right || !ir::Holds(op->attr<ir::AttrKey::Compare>(), *left, *right))
+      return false;
   }
   return true;
 }

@@ -9,7 +9,7 @@
 
 #include "interp/contract_fold.h"
 #include "support/check.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
 
 namespace kdl::interp {
 
@@ -25,19 +25,6 @@ int64_t NumberOf(Size size, const ContractData& data) {
   std::optional<int64_t> value = Evaluate(size, data.size);
   KDL_CHECK(value, "the size {} of a contract is not known", ToString(size));
   return *value;
-}
-
-double RealOf(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F64FromF16(static_cast<uint16_t>(bits));
-    case Scalar::BF16:
-      return F64FromBf16(static_cast<uint16_t>(bits));
-    case Scalar::F32:
-      return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-    default:
-      return std::bit_cast<double>(bits);
-  }
 }
 
 int64_t IntegerOf(Scalar scalar, uint64_t bits) {
@@ -81,7 +68,7 @@ uint64_t ElementAt(const void* memory, Scalar scalar, int64_t place) {
 }
 
 ContractValue ValueOfBits(Scalar scalar, uint64_t bits) {
-  if (IsFloat(scalar)) return RealValue(RealOf(scalar, bits), 0);
+  if (IsFloat(scalar)) return RealValue(FloatValue(scalar, bits), 0);
   return IntegerValue(IntegerOf(scalar, bits));
 }
 

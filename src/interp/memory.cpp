@@ -177,8 +177,12 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
   here.tile(instruction.results[0]) = std::move(result);
 }
 
-void RunStore(Core& core, Activation& here, const Instruction& instruction) {
-  const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
+namespace {
+
+/// `write(address, bits)` for each element that a store or update touches and its value.
+template <class Write>
+void WriteEach(Core& core, Activation& here, const Instruction& instruction,
+               const TensorValue& tensor, const Write& write) {
   const AccessPlan& plan = *instruction.access;
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
@@ -192,8 +196,17 @@ void RunStore(Core& core, Activation& here, const Instruction& instruction) {
     if (!MaskHolds(mask, run, 1)) continue;
     Place place = run.Locate();
     if (!place.address) return ReportOutside(core, instruction, tensor, place);
-    WriteElement(place.address, tensor.scalar, value[run.extra_offset(0)]);
+    write(place.address, value[run.extra_offset(0)]);
   }
+}
+
+}  // namespace
+
+void RunStore(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
+  WriteEach(core, here, instruction, tensor, [&](std::byte* address, uint64_t value) {
+    WriteElement(address, tensor.scalar, value);
+  });
 }
 
 namespace {
@@ -230,22 +243,7 @@ std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction&
 
 void RunUpdate(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::UpdateOp::at_tensor]);
-  const AccessPlan& plan = *instruction.access;
-  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
-  if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
-    return;
-  std::vector<size_t> extras = {static_cast<size_t>(plan.value)};
-  if (plan.mask >= 0) extras.push_back(static_cast<size_t>(plan.mask));
-  const uint64_t* value = ElementsOf(here, instruction.operands[static_cast<size_t>(plan.value)]);
-  const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
-  auto update = Updater(core, instruction, tensor);
-  for (AccessRun run(here, instruction, tensor, ranges, extras); !run.walk().done();
-       run.walk().Next()) {
-    if (!MaskHolds(mask, run, 1)) continue;
-    Place place = run.Locate();
-    if (!place.address) return ReportOutside(core, instruction, tensor, place);
-    update(place.address, value[run.extra_offset(0)]);
-  }
+  WriteEach(core, here, instruction, tensor, Updater(core, instruction, tensor));
 }
 
 /// A hint has no meaning here.

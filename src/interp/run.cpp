@@ -102,24 +102,6 @@ class CoreOrder {
   uint64_t step_ = 1;
 };
 
-bool Holds(ir::CompareKind compare, int64_t a, int64_t b) {
-  switch (compare) {
-    case ir::CompareKind::Eq:
-      return a == b;
-    case ir::CompareKind::Ne:
-      return a != b;
-    case ir::CompareKind::Lt:
-      return a < b;
-    case ir::CompareKind::Le:
-      return a <= b;
-    case ir::CompareKind::Gt:
-      return a > b;
-    case ir::CompareKind::Ge:
-      return a >= b;
-  }
-  KDL_UNREACHABLE("comparison {}", static_cast<int>(compare));
-}
-
 /// A side of a `where` without a value.
 Trap NoValue(const ir::Op* op, Size side, const SizeValues& sizes) {
   bool divides_by_zero = !Evaluate(side, sizes.AsSymbols());
@@ -137,7 +119,7 @@ std::optional<Trap> BrokenRequirement(const ir::Function& function, const SizeVa
       if (!value) return NoValue(op, sides[i], sizes);
       values[i] = *value;
     }
-    if (!Holds(op->attr<ir::AttrKey::Compare>(), values[0], values[1])) {
+    if (!ir::Holds(op->attr<ir::AttrKey::Compare>(), values[0], values[1])) {
       std::string message = ir::RequirementMessage(function, op, std::to_string(values[0]),
                                                    std::to_string(values[1]));
       return Trap{KDL_TRAP_SIZES, op, -1, values[0], values[1], std::move(message)};

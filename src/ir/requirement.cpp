@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/type.h"
+#include "support/check.h"
 
 namespace kdl::ir {
 
@@ -75,6 +76,24 @@ std::string RequirementMessage(const Function& function, const Op* require, std:
 
 std::string RequirementTemplate(const Function& function, const Op* require) {
   return RequirementMessage(function, require, "{index}", "{bound}");
+}
+
+bool Holds(CompareKind compare, int64_t left, int64_t right) {
+  switch (compare) {
+    case CompareKind::Eq:
+      return left == right;
+    case CompareKind::Ne:
+      return left != right;
+    case CompareKind::Lt:
+      return left < right;
+    case CompareKind::Le:
+      return left <= right;
+    case CompareKind::Gt:
+      return left > right;
+    case CompareKind::Ge:
+      return left >= right;
+  }
+  KDL_UNREACHABLE("comparison {}", static_cast<int>(compare));
 }
 
 }  // namespace kdl::ir

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "ir/module.h"
 
 namespace kdl::ir {
+
+bool Holds(CompareKind compare, int64_t left, int64_t right);
 
 /// What to say of a `require` that sizes break: its text, then its sides, their values and the dimensions that the sizes in them
 /// come from. `left` and `right` stand for the values.

@@ -9,7 +9,7 @@
 
 #include "driver/draw.h"
 #include "interp/contract.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
 #include "tools/input_rules.h"
 
 namespace kdl::tools {
@@ -24,19 +24,6 @@ constexpr size_t kMostBroken = 4096;
 
 int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
-}
-
-uint64_t FloatBits(Scalar scalar, double value) {
-  switch (scalar) {
-    case Scalar::F16:
-      return F16FromF64(value);
-    case Scalar::BF16:
-      return Bf16FromF64(value);
-    case Scalar::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default:
-      return std::bit_cast<uint64_t>(value);
-  }
 }
 
 uint64_t BitsOf(Scalar scalar, const interp::ContractValue& value) {

@@ -5,16 +5,13 @@ reach. Against the interpreter, bit for bit, and against the same text as Python
     tests/run/flow.py --kernels 2000    # as many as one has time for; --first SEED to see one again
 """
 
-import argparse
-import concurrent.futures
-import os
 import pathlib
 import random
 import subprocess
-import sys
-import tempfile
 
 import numpy as np
+
+from shared import seeds
 
 LIMIT_S = 60
 TYPES = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64}
@@ -268,24 +265,5 @@ def check(folder, seed):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernels", type=int, default=150, help="how many (default: 150)")
-    parser.add_argument("--first", type=int, default=1, help="the first one's seed (default: 1)")
-    options = parser.parse_args()
-    failed = 0
-    with tempfile.TemporaryDirectory() as name, \
-            concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        seeds = range(options.first, options.first + options.kernels)
-        for seed, wrong in zip(seeds, pool.map(lambda seed: check(pathlib.Path(name), seed), seeds)):
-            if not wrong:
-                continue
-            failed += 1
-            if failed <= 5:
-                print(f"seed {seed}: {wrong}")
-    print(f"{options.kernels - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    seeds.run(__doc__.splitlines()[0], check, 150)

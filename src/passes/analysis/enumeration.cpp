@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/requirement.h"
 #include "ir/views.h"
 #include "passes/analysis/collision.h"
 
@@ -117,24 +118,7 @@ class Walker {
     if (!kind) return std::nullopt;
     std::optional<int64_t> a = Of(def->operand(0));
     std::optional<int64_t> b = Of(def->operand(1));
-    return a && b ? std::optional(Compare(*kind, *a, *b)) : std::nullopt;
-  }
-
-  static bool Compare(ir::CompareKind kind, int64_t a, int64_t b) {
-    switch (kind) {
-      case ir::CompareKind::Eq:
-        return a == b;
-      case ir::CompareKind::Ne:
-        return a != b;
-      case ir::CompareKind::Lt:
-        return a < b;
-      case ir::CompareKind::Le:
-        return a <= b;
-      case ir::CompareKind::Gt:
-        return a > b;
-      default:
-        return a >= b;
-    }
+    return a && b ? std::optional(ir::Holds(*kind, *a, *b)) : std::nullopt;
   }
 
   void Visit(const ir::Block* block, bool certain) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/requirement.h"
 #include "passes/analysis/enumeration.h"
 
 namespace kdl::passes {
@@ -15,23 +16,6 @@ constexpr size_t kMostTried = 24;
 constexpr int kMostDrawn = 400;
 constexpr int64_t kRoomy = 500;
 
-bool Compare(CompareKind kind, int64_t a, int64_t b) {
-  switch (kind) {
-    case CompareKind::Eq:
-      return a == b;
-    case CompareKind::Ne:
-      return a != b;
-    case CompareKind::Lt:
-      return a < b;
-    case CompareKind::Le:
-      return a <= b;
-    case CompareKind::Gt:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
 /// What the launch requires holds; a size that an equation gives is set to that.
 bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
   for (Op* op : *function.body) {
@@ -42,7 +26,7 @@ bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
     std::optional<int64_t> a = ValueOf(left, sizes);
     std::optional<int64_t> b = ValueOf(right, sizes);
     if (!a || !b) return false;
-    if (Compare(kind, *a, *b)) continue;
+    if (ir::Holds(kind, *a, *b)) continue;
     if (kind != CompareKind::Eq) return false;
     if (left->kind == SizeKind::Symbol && sizes.contains(left->symbol) && *b >= 0) {
       sizes[left->symbol] = *b;

@@ -1,0 +1,28 @@
+"""What the scripts share that draw kernels, one for each seed."""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import sys
+import tempfile
+
+
+def run(summary, check, kernels):
+    """`check(folder, seed)` says what is wrong with a seed's kernel, or None; ends the process with the sum."""
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--kernels", type=int, default=kernels, help=f"how many (default: {kernels})")
+    parser.add_argument("--first", type=int, default=1, help="the first one's seed (default: 1)")
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as name, \
+            concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        seeds = range(options.first, options.first + options.kernels)
+        for seed, wrong in zip(seeds, pool.map(lambda seed: check(pathlib.Path(name), seed), seeds)):
+            if not wrong:
+                continue
+            failed += 1
+            if failed <= 5:
+                print(f"seed {seed}: {wrong}")
+    print(f"{options.kernels - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
