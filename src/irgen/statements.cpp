@@ -59,16 +59,25 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
   Bind(gen, var, stored);
 }
 
+/// What `store` makes happens where the condition holds only: neither an index nor the value traps elsewhere.
+void Where(FunctionGen& gen, const syntax::Expr* condition,
+           const std::function<void(Value* mask)>& store) {
+  if (!condition) return store(nullptr);
+  Value* holds = GenExpr(gen, condition);
+  gen.guards.push_back({holds, false});
+  store(gen.Mask());
+  gen.guards.pop_back();
+}
+
 void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
                     const syntax::IndexExpr& target) {
-  Value* value;
-  if (assign.op == syntax::AssignOp::Set) {
-    value = GenExpr(gen, assign.value);
-  } else {
-    value = GenUpdate(gen, assign.op, Widen(gen, GenLoad(gen, target)), assign.value, assign.span);
-  }
-  Value* mask = assign.condition ? GenExpr(gen, assign.condition) : nullptr;
-  GenStore(gen, target, value, mask);
+  Where(gen, assign.condition, [&](Value* mask) {
+    Value* value = assign.op == syntax::AssignOp::Set
+                       ? GenExpr(gen, assign.value)
+                       : GenUpdate(gen, assign.op, Widen(gen, GenLoad(gen, target)), assign.value,
+                                   assign.span);
+    GenStore(gen, target, value, mask);
+  });
 }
 
 ir::UpdateKind UpdateOf(syntax::AssignOp op) {
@@ -87,10 +96,11 @@ ir::UpdateKind UpdateOf(syntax::AssignOp op) {
 /// `atomic` and `reduce`.
 void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
   bool atomic = assign.mode == syntax::AssignMode::Atomic;
-  Value* value = GenExpr(gen, assign.value);
-  Value* mask = assign.condition ? GenExpr(gen, assign.condition) : nullptr;
-  GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask, UpdateOf(assign.op),
-              atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
+  Where(gen, assign.condition, [&](Value* mask) {
+    Value* value = GenExpr(gen, assign.value);
+    GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask, UpdateOf(assign.op),
+                atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
+  });
 }
 
 /// What the part was is read even where it is not needed: an element outside stops the core.

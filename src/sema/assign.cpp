@@ -176,11 +176,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     if (assign.op != AssignOp::Set) CheckHostRead(state, tensor, assign.target->span);
     state.written.insert(tensor);
   }
-  if (!is_plain) {
-    CheckUpdateCondition(state, assign, target);
-  } else if (assign.condition != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::StoreWhere, assign.condition->span);
-  }
+  CheckStoreCondition(state, assign, target);
   if (target.is_error()) return;
   if (!Fits(state, assign.value, target.scalar)) {
     state.diagnostics

@@ -49,6 +49,14 @@ class PlaceWalk {
     }
   }
 
+  /// What is stored is evaluated for the elements only for which the condition holds.
+  void VisitAssign(const syntax::AssignStmt& assign) {
+    Visit(assign.target, "an index of the left side");
+    if (assign.condition == nullptr) return Visit(assign.value, "");
+    Visit(assign.condition, "");
+    VisitBranch(assign.value, assign.condition, "a store with `where`", "");
+  }
+
  private:
   const PipeInfo* PipeOf(const Expr* expr) const {
     auto info = state_.fn.exprs.find(expr);
@@ -128,8 +136,11 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
       const Expr* value = As<syntax::LetStmt>(stmt).value;
       return value != nullptr && Uses(state, value, pipe);
     }
-    case StmtKind::Assign:
-      return Uses(state, As<syntax::AssignStmt>(stmt).value, pipe);
+    case StmtKind::Assign: {
+      const auto& assign = As<syntax::AssignStmt>(stmt);
+      bool decides = assign.condition != nullptr && Uses(state, assign.condition, pipe);
+      return decides || Uses(state, assign.value, pipe);
+    }
     case StmtKind::Call:
       return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
     default:
@@ -160,8 +171,7 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
       if (const Expr* value = As<syntax::LetStmt>(stmt).value) walk.Visit(value, "");
       return;
     case StmtKind::Assign:
-      walk.Visit(As<syntax::AssignStmt>(stmt).target, "an index of the left side");
-      return walk.Visit(As<syntax::AssignStmt>(stmt).value, "");
+      return walk.VisitAssign(As<syntax::AssignStmt>(stmt));
     case StmtKind::Call:
       return walk.Visit(As<syntax::CallStmt>(stmt).call, "");
     case StmtKind::If:

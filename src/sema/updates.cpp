@@ -71,8 +71,16 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
   return true;
 }
 
-void CheckUpdateCondition(FunctionState& state, const AssignStmt& assign, const Type& target) {
+void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const Type& target) {
   if (assign.condition == nullptr) return;
+  bool stores = state.kind() == syntax::FunctionKind::Kernel &&
+                assign.target->kind == syntax::ExprKind::Index && !IsTilePart(state, assign.target);
+  if (!stores) {
+    state.diagnostics.Report(diag::WhereTarget, assign.condition->span, Quote(state, assign.target))
+        .Help(state.kind() == syntax::FunctionKind::Program
+                  ? "put the assignment into an `if`"
+                  : "choose the value instead, with `if … then … else …`");
+  }
   Type type = CheckCondition(state, assign.condition, "the condition of a store", false);
   if (type.is_error() || target.is_error() || assign.mode == AssignMode::Atomic) return;
   std::vector<const Entity*> missing = Missing(type.ranges, target.ranges);

@@ -8,9 +8,9 @@ namespace kdl::sema {
 /// stand here or has no meaning.
 bool CheckUpdate(FunctionState& state, const syntax::AssignStmt& assign);
 
-/// `where c` behind an update.
-void CheckUpdateCondition(FunctionState& state, const syntax::AssignStmt& assign,
-                          const Type& target);
+/// `where c` behind a store or an update.
+void CheckStoreCondition(FunctionState& state, const syntax::AssignStmt& assign,
+                         const Type& target);
 
 /// Once all loops are known: which ones are dealt in groups of blocks, since a `reduce` stands in them or in another one
 /// over the same domain.

@@ -176,15 +176,28 @@ bool Covers::LeaveBlk(const Value* blk, const Poly& lo, const Poly& hi, Cover& c
 
 namespace {
 
+/// Whether one is the other's negation; of integers `a < b` is that of `a >= b`.
+bool AreOpposite(const Value* a, const Value* b) {
+  std::optional<ir::CompareKind> left = a->def() ? ComparisonOf(a->def()->kind()) : std::nullopt;
+  std::optional<ir::CompareKind> right = b->def() ? ComparisonOf(b->def()->kind()) : std::nullopt;
+  return left && right && *right == Negated(*left) &&
+         IsSame(a->def()->operand(0), b->def()->operand(0)) &&
+         IsSame(a->def()->operand(1), b->def()->operand(1)) &&
+         !IsFloat(a->def()->operand(0)->type()->scalar);
+}
+
 bool SameConditions(const Cover& a, const Cover& b, const CoverCondition** opposite) {
   *opposite = nullptr;
   if (a.conditions.size() != b.conditions.size()) return false;
   for (const CoverCondition& condition : a.conditions) {
-    auto same = std::find_if(
-        b.conditions.begin(), b.conditions.end(),
-        [&](const CoverCondition& other) { return IsSame(condition.value, other.value); });
+    bool negated = false;
+    auto same =
+        std::find_if(b.conditions.begin(), b.conditions.end(), [&](const CoverCondition& other) {
+          negated = AreOpposite(condition.value, other.value);
+          return negated || IsSame(condition.value, other.value);
+        });
     if (same == b.conditions.end()) return false;
-    if (same->holds == condition.holds) continue;
+    if ((same->holds != negated) == condition.holds) continue;
     if (*opposite) return false;
     *opposite = &condition;
   }
@@ -209,7 +222,7 @@ bool SameElements(const Cover& a, const Cover& b) {
   return true;
 }
 
-/// `!c` is c that does not hold; of integers `a < b` is `a >= b` that does not.
+/// `!c` is c that does not hold.
 void Normalize(CoverCondition& condition) {
   const Op* def = condition.value->def();
   while (def && (def->kind() == OpKind::Not || def->kind() == OpKind::Broadcast)) {
