@@ -86,6 +86,12 @@ void Require(std::int64_t left, Compare compare, std::int64_t right, const char*
                                   Filled(Filled(message, "{index}", left), "{bound}", right));
 }
 
+// What the source asserts; throws where it does not hold.
+inline void Assert(bool holds, const char* place, const char* text) {
+  if (holds) return;
+  throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: assertion failed: " + text);
+}
+
 // lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
 class Steps {
  public:

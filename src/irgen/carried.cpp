@@ -13,7 +13,8 @@ using ir::Value;
 void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop, Vars& found) {
   if (!stmt) return;
   if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) {
-    for (const syntax::Stmt* inner : block->stmts) FindAssigned(gen, inner, in_loop, found);
+    for (const syntax::Stmt* inner : block->stmts)
+      FindAssigned(gen, inner, in_loop || block->unrolled, found);
   } else if (const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt)) {
     FindAssigned(gen, branch->then_block, in_loop, found);
     FindAssigned(gen, branch->else_stmt, in_loop, found);

@@ -13,13 +13,19 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
+bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump);
+
+bool AnyContains(const syntax::BlockStmt& block, syntax::StmtKind jump) {
+  return std::any_of(block.stmts.begin(), block.stmts.end(),
+                     [&](const syntax::Stmt* inner) { return Contains(inner, jump); });
+}
+
+/// A jump of a loop around `stmt`: those of the loops in it are their own.
 bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   if (!stmt) return false;
   if (stmt->kind == jump) return true;
-  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) {
-    return std::any_of(block->stmts.begin(), block->stmts.end(),
-                       [&](const syntax::Stmt* inner) { return Contains(inner, jump); });
-  }
+  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt))
+    return !block->unrolled && AnyContains(*block, jump);
   const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt);
   return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
 }
@@ -85,8 +91,8 @@ bool Jumps(const syntax::Stmt* stmt) {
 
 void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body) {
   FunctionGen::LoopFlow flow;
-  if (Contains(&body, syntax::StmtKind::Break)) flow.stays = NewFlag(gen, "stays");
-  if (Contains(&body, syntax::StmtKind::Continue)) flow.live = NewFlag(gen, "live");
+  if (AnyContains(body, syntax::StmtKind::Break)) flow.stays = NewFlag(gen, "stays");
+  if (AnyContains(body, syntax::StmtKind::Continue)) flow.live = NewFlag(gen, "live");
   if (flow.stays) gen.values[flow.stays] = gen.builder.Bool(true);
   gen.loops.push_back(flow);
 }
@@ -109,11 +115,14 @@ void GenBreak(FunctionGen& gen) {
 
 void GenContinue(FunctionGen& gen) { MakeFalse(gen, gen.loops.back().live); }
 
-void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest) {
-  Value* condition = gen.values.at(gen.loops.back().AfterJump());
+namespace {
+
+/// `gen_rest` makes the statements of `rest`, which happen where the condition holds.
+void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* const> rest,
+              const std::function<void()>& gen_rest) {
   if (gen.Maps()) {
     gen.guards.push_back({condition, false});
-    GenStmts(gen, rest);
+    gen_rest();
     gen.guards.pop_back();
     return;
   }
@@ -121,12 +130,36 @@ void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest) {
   std::vector<Value*> before = Present(gen, vars);
   ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
   gen.builder.SetInsertionPoint(op->region(0));
-  GenStmts(gen, rest);
+  gen_rest();
   Yield(gen, vars);
   gen.builder.SetInsertionPoint(op->region(1));
   gen.builder.Create(OpKind::Yield, {before}, {});
   gen.builder.SetInsertionPoint(op->block());
   TakeResults(gen, vars, op);
+}
+
+/// The turns of a loop over a list, from here on.
+void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
+  if (copies.empty()) return;
+  GenTurn(gen, syntax::As<syntax::BlockStmt>(copies[0]));
+  copies = copies.subspan(1);
+  gen.values.erase(gen.loops.back().live);  // the next turn has its own
+  const sema::Entity* stays = gen.loops.back().stays;
+  if (!stays) return GenCopies(gen, copies);
+  GenUnder(gen, gen.values.at(stays), copies, [&] { GenCopies(gen, copies); });
+}
+
+}  // namespace
+
+void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest) {
+  Value* condition = gen.values.at(gen.loops.back().AfterJump());
+  GenUnder(gen, condition, rest, [&] { GenStmts(gen, rest); });
+}
+
+void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
+  OpenLoop(gen, copies);
+  GenCopies(gen, copies.stmts);
+  CloseLoop(gen);
 }
 
 Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {

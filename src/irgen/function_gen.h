@@ -160,6 +160,8 @@ bool Jumps(const syntax::Stmt* stmt);
 void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body);
 /// The rest of a block behind a statement that jumps: it happens where that has not jumped. `vars` it assigns.
 void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
+/// A loop over a list, whose turns are copies of its body.
+void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies);
 /// Enters a loop and leaves it: `break` and `continue` in its body are its own.
 void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body);
 void CloseLoop(FunctionGen& gen);

@@ -262,7 +262,10 @@ void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size rig
   gen.builder.SetInsertionPoint(here, before);
 }
 
-void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) { GenStmts(gen, block.stmts); }
+void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
+  if (block.unrolled) return GenUnrolled(gen, block);
+  GenStmts(gen, block.stmts);
+}
 
 void GenStmts(FunctionGen& gen, std::span<const syntax::Stmt* const> stmts) {
   for (size_t i = 0; i < stmts.size(); ++i) {

@@ -128,7 +128,8 @@ class Ordering {
       if (IsHostAccess(op)) OrderHost(op, states);
       if (op->regions().empty()) continue;
       States before = states;
-      if (op->kind() == OpKind::Loop) AddInside(op, before);
+      bool repeats = op->kind() == OpKind::Loop || op->kind() == OpKind::While;
+      if (repeats) AddInside(op, before);
       for (const ir::Block* region : op->regions()) {
         States inside = before;
         Block(region, inside);

@@ -11,6 +11,7 @@
 #include "sema/coerce.h"
 #include "sema/contract.h"
 #include "sema/expr.h"
+#include "sema/flow.h"
 #include "sema/pipes.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
@@ -78,11 +79,6 @@ void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
 
 Feature LaterFeature(const Stmt* stmt) {
   switch (stmt->kind) {
-    case StmtKind::Assert:
-    case StmtKind::While:
-    case StmtKind::Break:
-    case StmtKind::Continue:
-      return Feature::HostFlow;
     case StmtKind::View:
       return Feature::Views;
     default:
@@ -101,16 +97,17 @@ Span HeadOf(const FunctionState& state, const Stmt* stmt) {
 bool MayStand(FunctionState& state, const Stmt* stmt) {
   const StmtRule& rule = RuleOf(stmt->kind);
   Place place = rule.places[static_cast<size_t>(state.kind())];
+  bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
   if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Place::No;
+  if (is_static && state.kind() == FunctionKind::Program) place = Place::No;
   if (place == Place::Ok) return true;
   if (place == Place::Later) {
-    bool is_assert = stmt->kind == StmtKind::Assert;
-    bool is_static = is_assert && As<syntax::AssertStmt>(stmt).is_static;
-    std::string_view what = is_static ? "static_assert" : is_assert ? "assert" : rule.text;
-    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt), what);
+    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt), rule.text);
   } else {
-    Diagnostic& report = state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), rule.text,
+    std::string_view what = is_static ? "static_assert" : rule.text;
+    Diagnostic& report = state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), what,
                                                   Describe(state.kind()));
+    if (is_static) report.Help("write `assert`, which is checked when it is run");
     if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
     if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
   }
@@ -547,11 +544,13 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   ScopeGuard scope(state.scopes);
   ++state.block_depth;
   size_t errors = state.diagnostics.error_count();
+  if (block.unrolled) OpenLoop(state, false);
   for (const Stmt* stmt : block.stmts) {
     CheckStmt(state, stmt);
     // What is wrong with one copy of a body is wrong with all.
     if (block.unrolled && state.diagnostics.error_count() != errors) break;
   }
+  if (block.unrolled) CloseLoop(state);
   --state.block_depth;
 }
 

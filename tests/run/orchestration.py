@@ -51,6 +51,9 @@ CASES = [
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "2"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
+    Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "20"}, ("host", "debug", None)),
+    Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "1e-30", "most": "20"}),  # ends by `break`
+    Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "2"}),  # its `assert` fails
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
          ("host", "debug", "host?resident=cores&threads=1")),
@@ -195,7 +198,7 @@ def statement_lines(source):
                 lines.append(number)
         elif line == "}":
             inside = False
-        elif inside and re.match(r" +(let|spmd|for|if|\w+\[.*\] \+?=) ", line.replace("(", " ")):
+        elif inside and re.match(r" +(let|var|spmd|for|if|while|assert|\w+ \+=|\w+\[.*\] \+?=) ", line.replace("(", " ")):
             lines.append(number)
     return lines
 

@@ -190,8 +190,12 @@ void ProgramPrinter::PrintOp(const Op* op) {
       return PrintLaunch(op);
     case OpKind::Loop:
       return PrintLoop(op);
+    case OpKind::While:
+      return PrintWhile(op);
     case OpKind::If:
       return PrintIf(op);
+    case OpKind::Assert:
+      return PrintAssert(op);
     case OpKind::Yield:
     case OpKind::Return:
       return;
@@ -303,7 +307,7 @@ void ProgramPrinter::PrintYield(const ir::Block* region, const std::vector<std::
   for (const Value* value : region->terminator()->operands()) {
     values.push_back(Unwrapped(Text(value, LiteralStyle::Typed)));
   }
-  bool at_once = targets.size() > 1 && region->parent()->kind() == OpKind::Loop;
+  bool at_once = targets.size() > 1 && region->parent()->kind() != OpKind::If;
   for (size_t i = 0; i < targets.size() && at_once; ++i) {
     if (values[i] == targets[i]) continue;
     std::string next = names_.Pick("next_" + targets[i]);
@@ -340,8 +344,36 @@ void ProgramPrinter::PrintLoop(const Op* op) {
   writer_.Indent();
   PrintBlock(region);
   PrintYield(region, carried);
+  if (op->HasAttr(AttrKey::Breaks)) writer_.Line(fmt::format("if (!{}) break;", carried[0]));
   writer_.Outdent();
   writer_.Line("}");
+}
+
+/// The first carried variable says whether there is a turn.
+void ProgramPrinter::PrintWhile(const Op* op) {
+  const ir::Block* region = op->region();
+  std::vector<std::string> carried;
+  for (size_t i = 0; i < op->operands().size(); ++i) {
+    const Value* param = region->param(i);
+    std::string init = Text(op->operand(i), LiteralStyle::Typed);
+    carried.push_back(names_.Pick(param->name().text()));
+    variables_[param] = variables_[op->result(i)] = carried[i];
+    bool used = i == 0 || needs_.Uses(op->result(i)) > 0;
+    writer_.Line(Declaration(param, carried[i], used) + " = " + Unwrapped(init) + ";");
+  }
+  writer_.Line(fmt::format("while ({}) {{{}", carried[0], Place(op)));
+  writer_.Indent();
+  PrintBlock(region);
+  PrintYield(region, carried);
+  writer_.Outdent();
+  writer_.Line("}");
+}
+
+void ProgramPrinter::PrintAssert(const Op* op) {
+  writer_.List("kdl::Assert(",
+               {Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), FailurePlace(op),
+                Quoted(op->attr<AttrKey::Text>().text())},
+               ");");
 }
 
 void ProgramPrinter::PrintIf(const Op* op) {

@@ -110,7 +110,9 @@ class ProgramPrinter {
   /// Assigns what a region yields to the variables that its op has for it.
   void PrintYield(const ir::Block* region, const std::vector<std::string>& targets);
   void PrintLoop(const ir::Op* op);
+  void PrintWhile(const ir::Op* op);
   void PrintIf(const ir::Op* op);
+  void PrintAssert(const ir::Op* op);
 
   // -- What queues are given: program_launches.cpp -------------------------------------------------
 
