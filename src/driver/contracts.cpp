@@ -51,7 +51,6 @@ interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& b
     auto known = sizes.find(name);
     return known == sizes.end() ? std::nullopt : std::optional(known->second);
   };
-  data.module = contract.module;
   return data;
 }
 

@@ -270,7 +270,6 @@ Status Executor::Expect(const interp::ExpectRequest& request) {
   }
   data.old.resize(values.size());
   data.size = [](Name) { return std::nullopt; };
-  data.module = &module_;
   const ir::Contract& contract = (*contracts_)[static_cast<size_t>(request.contract)];
   auto broken = interp::BrokenRequirements(contract, data, 1);
   if (!broken.empty()) {

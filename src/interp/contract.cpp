@@ -58,7 +58,7 @@ class Reach {
   void Visit(ContractId id) {
     const ContractNode& node = contract_.nodes[id];
     if (node.kind == ContractKind::Load) VisitTensor(node.id);
-    if (node.kind == ContractKind::Reduce) {
+    if (node.kind == ContractKind::Reduce || node.kind == ContractKind::Fold) {
       double terms = 1;
       for (ContractId index : node.over) terms *= extent_(index);
       reached_.longest = std::max(reached_.longest, terms);
@@ -219,20 +219,16 @@ class Comparison {
            output_.step + accumulator_.smallest;
   }
 
-  /// As the output's type holds it: wrapped; the identity of an empty max or min is that of the type.
+  /// As the output's type holds it: wrapped. The identity of an empty max or min, that of 64 bits, is the type's own.
   int64_t Fitted(int64_t value) const {
     Scalar scalar = tensor_.scalar;
-    int bits = Info(scalar).bits;
-    if (scalar == Scalar::Bool || bits == 64) return value;
+    int64_t wrapped = Wrapped(scalar, value);
     bool least = value == INT64_MIN;
-    if (least || value == INT64_MAX) {
-      int64_t top = (int64_t{1} << (IsSigned(scalar) ? bits - 1 : bits)) - 1;
-      return !least ? top : IsSigned(scalar) ? -top - 1 : 0;
-    }
-    int unused = 64 - bits;
-    auto shifted = static_cast<uint64_t>(value) << unused;
-    return IsSigned(scalar) ? static_cast<int64_t>(shifted) >> unused
-                            : static_cast<int64_t>(shifted >> unused);
+    if ((!least && value != INT64_MAX) || !IsInteger(scalar) || found_.integer == wrapped)
+      return wrapped;
+    int bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
+    auto top = static_cast<int64_t>(~uint64_t{0} >> (64 - bits));
+    return !least ? top : IsSigned(scalar) ? -top - 1 : 0;
   }
 
   void Remember(double excess) {
@@ -312,10 +308,11 @@ double TermsIn(const ir::Contract& contract, ContractId id,
                const std::function<double(ContractId)>& extent) {
   const ContractNode& node = contract.nodes[id];
   double terms = 0;
-  if (node.kind == ContractKind::Reduce) {
+  if (node.kind == ContractKind::Reduce || node.kind == ContractKind::Fold) {
     terms = 1;
-    for (ContractId index : FreeIn(contract, id)) terms *= extent(index);
-    for (ContractId index : node.over) terms *= extent(index);
+    std::set<ContractId> walked = FreeIn(contract, id);  // a scan keeps its index
+    walked.insert(node.over.begin(), node.over.end());
+    for (ContractId index : walked) terms *= extent(index);
   }
   for (ContractId operand : node.operands) terms += TermsIn(contract, operand, extent);
   return terms;

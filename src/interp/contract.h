@@ -17,7 +17,6 @@ struct ContractData {
   std::vector<TensorArgument> now;
   std::vector<const void*> old;  ///< before the run, laid out as `now`; null where nothing is kept
   std::function<std::optional<int64_t>(Name)> size;
-  const ir::Module* module = nullptr;  ///< where the fns are that the contract calls
 };
 
 /// An element of an argument.

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "interp/contract_fold.h"
 #include "support/check.h"
 #include "support/float_bits.h"
 
@@ -56,7 +55,10 @@ std::set<ContractId> FreeIn(const ir::Contract& contract, ContractId id) {
       if (!term.index) add(term.node);
     }
   }
-  for (ContractId index : node.over) free.erase(index);
+  if (node.scan != ir::ContractScan::None) free.insert(node.over[0]);
+  if (node.scan == ir::ContractScan::None) {
+    for (ContractId index : node.over) free.erase(index);
+  }
   return free;
 }
 
@@ -129,14 +131,16 @@ ContractPlan ContractEvaluator::Plan(const ContractNode& node) const {
   return plan;
 }
 
-/// A reduction keeps its values where the indices around it are more than those that decide it.
+/// A reduction keeps its values where the indices around it are more than those that decide it, a scan always.
 void ContractEvaluator::Keep(ContractId id, std::set<ContractId> around) {
   const ContractNode& node = contract_.nodes[id];
-  if (node.kind == ContractKind::Reduce && !plans_[id].memo) {
+  bool folds = node.kind == ContractKind::Reduce || node.kind == ContractKind::Fold;
+  if (folds && !plans_[id].memo) {
     std::set<ContractId> free = FreeIn(contract_, id);
     int64_t values = 1;
     for (ContractId index : free) values = std::min(values * extents_[index], kMostKept + 1);
-    if (free.size() < around.size() && values <= kMostKept) {
+    bool again = free.size() < around.size() || node.scan != ir::ContractScan::None;
+    if (again && values <= kMostKept) {
       plans_[id].memo = ContractMemo{{free.begin(), free.end()},
                                      std::vector<ContractValue>(static_cast<size_t>(values)),
                                      std::vector<bool>(static_cast<size_t>(values))};
@@ -201,9 +205,12 @@ ContractValue ContractEvaluator::Eval(ContractId id) {
     case ContractKind::Select:
       return Eval(node.operands[Eval(node.operands[0]).integer != 0 ? 1 : 2]);
     case ContractKind::Reduce:
+    case ContractKind::Fold:
       return plan.memo ? Remembered(plan) : Reduce(plan);
     case ContractKind::Call:
-      break;
+      return Call(node.id, EvalEach(node.operands))[node.part];
+    case ContractKind::Slot:
+      return slots_[frame_ + node.id];
   }
   KDL_UNREACHABLE();
 }
@@ -236,28 +243,25 @@ ContractValue ContractEvaluator::Map(const ContractPlan& plan) {
     Fault(node.span, "this divides by 0");
     return {};
   }
+  if (node.map == ir::ContractMap::Bits) return PatternOf(node.pattern, operands[0]);
+  if (node.map == ir::ContractMap::FromBits) return OfPattern(node.pattern, operands[0]);
   return EvaluateMap(node.map, plan.operand, node.scalar, operands);
 }
 
-ContractValue ContractEvaluator::Remembered(ContractPlan& plan) {
+size_t ContractEvaluator::PlaceIn(const ContractMemo& memo) const {
   size_t place = 0;
-  for (ContractId index : plan.memo->indices)
+  for (ContractId index : memo.indices)
     place = place * static_cast<size_t>(extents_[index]) + static_cast<size_t>(at_[index]);
+  return place;
+}
+
+ContractValue ContractEvaluator::Remembered(ContractPlan& plan) {
+  size_t place = PlaceIn(*plan.memo);
   if (!plan.memo->known[place]) {
     plan.memo->values[place] = Reduce(plan);
     plan.memo->known[place] = true;
   }
   return plan.memo->values[place];
-}
-
-ContractValue ContractEvaluator::Reduce(const ContractPlan& plan) {
-  const ContractNode& node = *plan.node;
-  ContractFold fold(node.reduce, IsFloat(plan.operand));
-  Walk(node.over, [&] {
-    fold.Add(Eval(node.operands[0]), at_[node.over.back()]);
-    return true;
-  });
-  return fold.Result();
 }
 
 void ContractEvaluator::Fault(Span span, std::string text) {

@@ -97,8 +97,23 @@ class ContractEvaluator {
   int64_t IndexIn(const ContractDimPlan& dim);
   ContractValue Load(const ContractPlan& plan);
   ContractValue Map(const ContractPlan& plan);
+  size_t PlaceIn(const ContractMemo& memo) const;
   ContractValue Remembered(ContractPlan& plan);
-  ContractValue Reduce(const ContractPlan& plan);
+
+  // contract_reduce.cpp
+  ContractValue Reduce(ContractPlan& plan);
+  ContractValue Scan(ContractPlan& plan);
+
+  // contract_call.cpp
+  enum class Flow : uint8_t { Next, Break, Continue, Return };
+  std::vector<ContractValue> EvalEach(const std::vector<ir::ContractId>& ids);
+  /// What the fn gives for these values of its parameters.
+  std::vector<ContractValue> Call(ir::ContractId function, const std::vector<ContractValue>& args);
+  Flow Run(const std::vector<ir::ContractStatement>& statements);
+  Flow RunOne(const ir::ContractStatement& statement);
+  Flow RunLoop(const ir::ContractStatement& loop);
+  friend class ContractRunning;
+
   void Fault(Span span, std::string text);
 
   const ir::Contract& contract_;
@@ -107,6 +122,9 @@ class ContractEvaluator {
   std::vector<int64_t> extents_;  ///< of each index name
   std::vector<ContractArray> arrays_;
   std::vector<ContractPlan> plans_;
+  std::vector<ContractValue> slots_;  ///< of the fns that run, the innermost last
+  size_t frame_ = 0;                  ///< where its slots begin
+  std::vector<ContractValue> given_;  ///< what the last `return` gave
   std::optional<ContractFailure> fault_;
 };
 

@@ -1,6 +1,7 @@
 #include "interp/contract_maps.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "support/check.h"
@@ -119,6 +120,8 @@ ContractValue Real(ContractMap map, const ContractValue* v) {
   }
 }
 
+bool IsU64(Scalar scalar) { return scalar == Scalar::U64; }
+
 template <class T>
 bool Compare(ContractMap map, T x, T y) {
   switch (map) {
@@ -139,10 +142,36 @@ bool Compare(ContractMap map, T x, T y) {
   }
 }
 
-/// Wrapping, as all integers of the language.
-int64_t Integer(ContractMap map, int64_t x, int64_t y) {
+/// Where u64 is not computed as i64 is.
+int64_t Unsigned(ContractMap map, uint64_t x, uint64_t y) {
+  switch (map) {
+    case ContractMap::Div:
+      return static_cast<int64_t>(x / y);
+    case ContractMap::Rem:
+      return static_cast<int64_t>(x % y);
+    case ContractMap::Shr:
+      return static_cast<int64_t>(x >> (y & 63));
+    case ContractMap::Max:
+      return static_cast<int64_t>(std::max(x, y));
+    case ContractMap::Min:
+      return static_cast<int64_t>(std::min(x, y));
+    default:
+      return Compare(map, x, y) ? 1 : 0;
+  }
+}
+
+bool DependsOnSign(ContractMap map) {
+  return map == ContractMap::Div || map == ContractMap::Rem || map == ContractMap::Shr ||
+         map == ContractMap::Max || map == ContractMap::Min ||
+         (map >= ContractMap::Eq && map <= ContractMap::Ge);
+}
+
+/// In 64 bits, still to be wrapped.
+int64_t Integer(ContractMap map, Scalar scalar, int64_t x, int64_t y) {
   auto a = static_cast<uint64_t>(x);
   auto b = static_cast<uint64_t>(y);
+  auto count = b & static_cast<uint64_t>(Info(scalar).bits - 1);  // of a shift
+  if (IsU64(scalar) && DependsOnSign(map)) return Unsigned(map, a, b);
   switch (map) {
     case ContractMap::Neg:
       return static_cast<int64_t>(0 - a);
@@ -161,9 +190,9 @@ int64_t Integer(ContractMap map, int64_t x, int64_t y) {
     case ContractMap::Rem:
       return FloorModulo(x, y);
     case ContractMap::Shl:
-      return static_cast<int64_t>(a << (b & 63));
+      return static_cast<int64_t>(a << count);
     case ContractMap::Shr:
-      return x >> (b & 63);
+      return x >> count;
     case ContractMap::And:
       return x & y;
     case ContractMap::Xor:
@@ -180,22 +209,26 @@ int64_t Integer(ContractMap map, int64_t x, int64_t y) {
 }
 
 /// Truncated and saturated; NaN is 0.
-int64_t Truncated(double value) {
-  constexpr double kLimit = 9223372036854775808.0;
+int64_t Truncated(Scalar to, double value) {
+  int bits = Info(to).bits - (IsSigned(to) ? 1 : 0);
+  double limit = std::ldexp(1.0, bits);
   if (std::isnan(value)) return 0;
-  if (value >= kLimit) return INT64_MAX;
-  return value < -kLimit ? INT64_MIN : static_cast<int64_t>(value);
+  if (value >= limit) return bits == 64 ? -1 : static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  if (!IsSigned(to)) return value < 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(value));
+  return value < -limit ? -static_cast<int64_t>((uint64_t{1} << bits) - 1) - 1
+                        : static_cast<int64_t>(value);
 }
 
 ContractValue Cast(Scalar from, Scalar to, const ContractValue& x) {
   if (IsFloat(from) && IsFloat(to)) return x;
   if (IsFloat(to)) {
-    auto value = static_cast<double>(x.integer);
+    auto value = IsU64(from) ? static_cast<double>(static_cast<uint64_t>(x.integer))
+                             : static_cast<double>(x.integer);
     return RealValue(value, from == Scalar::Bool ? 0 : std::fabs(value));
   }
   if (to == Scalar::Bool)
     return IntegerValue((IsFloat(from) ? x.real != 0 : x.integer != 0) ? 1 : 0);
-  return IntegerValue(IsFloat(from) ? Truncated(x.real) : x.integer);
+  return IntegerValue(IsFloat(from) ? Truncated(to, x.real) : Wrapped(to, x.integer));
 }
 
 }  // namespace
@@ -207,12 +240,36 @@ double ErrorProduct(double derivative, double error) {
   return error == 0 ? 0 : std::fabs(derivative) * error;
 }
 
+int64_t Wrapped(Scalar scalar, int64_t value) {
+  int unused = 64 - Info(scalar).bits;
+  if (unused == 0 || scalar == Scalar::Bool) return value;
+  auto shifted = static_cast<uint64_t>(value) << unused;
+  return IsSigned(scalar) ? static_cast<int64_t>(shifted) >> unused
+                          : static_cast<int64_t>(shifted >> unused);
+}
+
+ContractValue PatternOf(Scalar scalar, const ContractValue& value) {
+  if (scalar == Scalar::F64) {
+    constexpr int64_t kNaN = 0x7FF8000000000000;
+    return IntegerValue(std::isnan(value.real) ? kNaN : std::bit_cast<int64_t>(value.real));
+  }
+  constexpr int32_t kNaN = 0x7FC00000;
+  auto narrow = static_cast<float>(value.real);
+  return IntegerValue(std::isnan(narrow) ? kNaN : std::bit_cast<int32_t>(narrow));
+}
+
+ContractValue OfPattern(Scalar integer, const ContractValue& pattern) {
+  if (integer == Scalar::I64) return RealValue(std::bit_cast<double>(pattern.integer), 0);
+  auto narrow = std::bit_cast<float>(static_cast<int32_t>(pattern.integer));
+  return RealValue(static_cast<double>(narrow), 0);
+}
+
 ContractValue EvaluateMap(ContractMap map, Scalar operand, Scalar result, const ContractValue* v) {
   if (map == ContractMap::Cast) return Cast(operand, result, v[0]);
   if (IsFloat(result)) return Real(map, v);
   if (IsFloat(operand)) return IntegerValue(Compare(map, v[0].real, v[1].real) ? 1 : 0);
   if (operand == Scalar::Bool && map == ContractMap::Not) return IntegerValue(1 - v[0].integer);
-  return IntegerValue(Integer(map, v[0].integer, v[1].integer));
+  return IntegerValue(Wrapped(result, Integer(map, operand, v[0].integer, v[1].integer)));
 }
 
 }  // namespace kdl::interp

@@ -18,7 +18,13 @@ struct ContractValue {
 ContractValue RealValue(double real, double error);
 ContractValue IntegerValue(int64_t integer);
 
-/// map(operands), operands of the type `operand`; an i64 divisor is not 0.
+/// The number as an integer type holds it.
+int64_t Wrapped(Scalar scalar, int64_t value);
+/// bits and from_bits: of a value as the float type holds it, and of the integer that is its pattern.
+ContractValue PatternOf(Scalar scalar, const ContractValue& value);
+ContractValue OfPattern(Scalar integer, const ContractValue& pattern);
+
+/// map(operands), operands of the type `operand`; an integer divisor is not 0.
 ContractValue EvaluateMap(ir::ContractMap map, Scalar operand, Scalar result,
                           const ContractValue* operands);
 

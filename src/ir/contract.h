@@ -11,7 +11,8 @@
 #include "support/source.h"
 
 // Contracts: what `requires`, `ensures` and `expect` say, beside KIR. Index notation over whole tensors, in which every
-// float is an f64 and every integer an i64. No pass reads them; interp/contract.h evaluates them.
+// float is an f64 and every integer an i64. In the fns that they call every float is an f64, too; integers keep their
+// types there, so that they wrap as in kernels. No pass reads contracts; interp/contract.h evaluates them.
 namespace kdl::ir {
 
 /// Names of nodes, indices, tensors and equations: places in the contract's tables.
@@ -53,7 +54,9 @@ enum class ContractKind : uint8_t {
   Map,       ///< map of the operands
   Select,    ///< operands: condition, then, else; a branch is evaluated only where it is taken
   Reduce,    ///< reduce of the operand over indices, the last fastest
-  Call,      ///< callee: a fn, with the operands, in its own types
+  Fold,  ///< the same with the fn `id`: operands are the parts of a term, then of the identity; gives `part`
+  Call,  ///< id: a fn, with the operands; gives `part`
+  Slot,  ///< id: a variable of the fn around
 };
 
 enum class ContractMap : uint8_t {
@@ -64,10 +67,11 @@ enum class ContractMap : uint8_t {
 std::optional<ContractMap> FindContractMap(std::string_view spelling);
 
 enum class ContractReduce : uint8_t { Sum, Prod, Max, Min, Any, All, Mean, ArgMax, ArgMin };
+enum class ContractScan : uint8_t { None, Ascending, Descending };
 
 struct ContractNode {
   ContractKind kind = ContractKind::Constant;
-  Scalar scalar = Scalar::F64;  ///< f64, i64 or bool
+  Scalar scalar = Scalar::F64;  ///< f64, i64 or bool; in a fn what it is there
   std::vector<ContractId> operands;
   uint64_t bits = 0;
   kdl::Size size = nullptr;
@@ -76,8 +80,36 @@ struct ContractNode {
   ContractReduce reduce = ContractReduce::Sum;
   std::vector<ContractId> over;
   std::vector<ContractDim> dims;
-  std::string callee;  ///< the fn instance
+  ContractScan scan = ContractScan::None;  ///< Reduce, Fold: of what is up to the index `over`
+  bool exclusive = false;                  ///< a scan that leaves the index itself out
+  uint32_t part = 0;                       ///< Fold, Call: of the tuple that the fn gives
+  Scalar pattern = Scalar::F64;            ///< Map of bits and from_bits: the operand's type
   Span span;
+};
+
+enum class ContractStatementKind : uint8_t {
+  Assign,  ///< slots = values
+  If,      ///< values: the condition; body, other
+  Loop,    ///< while the condition holds: body, then `other`, to which `continue` goes
+  Break,
+  Continue,
+  Return,  ///< values
+  Assert,  ///< values: the condition
+};
+struct ContractStatement {
+  ContractStatementKind kind = ContractStatementKind::Assign;
+  Span span;
+  std::vector<ContractId> slots;
+  std::vector<ContractId> values;
+  std::vector<ContractStatement> body;
+  std::vector<ContractStatement> other;
+};
+/// A fn of scalars. Its parameters' parts are its first slots.
+struct ContractFunction {
+  Name name;
+  uint32_t slots = 0;
+  uint32_t parts = 1;  ///< of what it gives
+  std::vector<ContractStatement> body;
 };
 
 /// `name[indices] = value` where it defines, else `target ~(rtol, atol) value`.
@@ -103,6 +135,7 @@ struct Contract {
   std::vector<ContractIndex> indices;
   std::vector<ContractTensor> tensors;
   std::vector<ContractNode> nodes;  ///< operands before users
+  std::vector<ContractFunction> functions;
   std::vector<ContractCondition> requirements;
   std::vector<ContractEquation> equations;  ///< of `ensures`, in source order
 

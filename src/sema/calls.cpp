@@ -144,6 +144,33 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
+/// The type that an expression of a contract has outside it: that of memory, or of a cast.
+Scalar WrittenType(FunctionState& state, const Expr* expr) {
+  const ExprInfo& info = state.fn.exprs[expr];
+  if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr)) {
+    std::optional<Scalar> scalar = ScalarFromSpelling(cast->type.name.text());
+    return scalar ? *scalar : info.type.scalar;
+  }
+  const Entity* entity = info.index != nullptr ? info.index->base : info.entity;
+  return entity != nullptr && (entity->type.is_tensor() || entity->type.is_value())
+             ? entity->type.scalar
+             : info.type.scalar;
+}
+
+/// bits and from_bits in a contract, where numbers have no width of their own.
+Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
+                  const Type& type, ExprInfo& info) {
+  if (type.is_error()) return type;
+  Scalar scalar = WrittenType(state, call.args[0].value);
+  if (!Accepts(builtin.operands, scalar)) {
+    state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
+                             Describe(builtin.operands), Spelling(scalar));
+    return Type{};
+  }
+  info.pattern = scalar;
+  return Seen(state, ValueType(ResultOf(builtin.result, scalar), type.ranges));
+}
+
 Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                       ExprInfo& info) {
   if (HasNamedArgs(state, call)) return Type{};
@@ -158,6 +185,10 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   if (builtin.operands == Operands::Range) return CheckIota(state, call, info);
   std::vector<const Expr*> args = CheckArgs(state, call);
   Type type = Unify(state, args, call.span, builtin.spelling);
+  bool of_bits =
+      builtin.result == BuiltinResult::BitsOf || builtin.result == BuiltinResult::FromBitsOf;
+  if (of_bits && state.contract != nullptr && !type.is_literal())
+    return CheckPattern(state, call, builtin, type, info);
   if (type.is_literal()) type = CheckLiteralArgs(state, builtin, args, type);
   if (type.is_error() || type.is_literal()) return type;
   if (!Accepts(builtin.operands, type.scalar)) {
@@ -171,11 +202,6 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   }
   if (builtin.lowering == Lowering::Math &&
       !BindElementary(state, call, builtin, type.scalar, info)) {
-    return Type{};
-  }
-  bool of_bits = builtin.result != BuiltinResult::Same;
-  if (of_bits && state.contract != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::ContractCalls, call.span, builtin.spelling);
     return Type{};
   }
   return ValueType(ResultOf(builtin.result, type.scalar), type.ranges);
@@ -221,7 +247,8 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
         if (type.is_error() || type.is_literal() != literals) continue;
         auto known = std::find_if(choices.begin(), choices.end(),
                                   [&](const KindChoice& choice) { return choice.generic == name; });
-        if (literals && known != choices.end()) continue;
+        bool may_differ = literals || state.contract != nullptr;
+        if (may_differ && known != choices.end()) continue;
         choices.push_back({name, DefaultOf(type), args[i]->span});
       }
     }
@@ -242,40 +269,37 @@ bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
 
 Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFunction& callee,
                  const std::vector<const Expr*>& args, ExprInfo& info) {
-  Type result = callee.result;
+  const Type& result = callee.result;
   bool ok = true;
   for (size_t i = 0; i < args.size(); ++i) {
     const Entity& param = *callee.params[i].entity;
     Type type = state.fn.exprs[args[i]].type;
+    Type wanted = Seen(state, param.type);
     if (type.is_error()) ok = false;
-    if (param.kind == EntityKind::Pipe || param.type.is_error() ||
-        (type.is_tuple() == param.type.is_tuple() && FitsType(state, args[i], param.type)))
+    if (param.kind == EntityKind::Pipe || wanted.is_error() ||
+        (type.is_tuple() == wanted.is_tuple() && FitsType(state, args[i], wanted)))
       continue;
     ok = false;
-    if (param.type.is_tuple()) {
+    if (wanted.is_tuple()) {
       state.diagnostics.Report(diag::TupleParts, args[i]->span, Quote(state, args[i]),
-                               ToString(type), ToString(param.type));
+                               ToString(type), ToString(wanted));
       continue;
     }
     state.diagnostics
         .Report(diag::ArgumentType, args[i]->span, param.name.text(), call.callee.name.text(),
-                Spelling(param.type.scalar), Spelling(type.scalar))
-        .Help(fmt::format("write '{}'", AsHint(state, args[i], param.type.scalar)));
+                Spelling(wanted.scalar), Spelling(type.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, args[i], wanted.scalar)));
   }
   if (!ok || !BindCall(state, call, callee, args, info)) return Type{};
   if (result.kind == TypeKind::Nothing) return CheckEnds(state, callee, args) ? result : Type{};
-  return result.is_error() ? result : ResultOfCall(state, callee, *info.call, args);
+  return result.is_error() ? result : Seen(state, ResultOfCall(state, callee, *info.call, args));
 }
 
 Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity, ExprInfo& info) {
   FunctionGroup& group = Require(state.module, entity);
   std::vector<const Expr*> args = CheckArgsOf(state, call, group.item->params);
   if (HasNamedArgs(state, call)) return Type{};
-  if (state.contract != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, call.span);
-    return Type{};
-  }
-  if (state.kind() == FunctionKind::Program) {
+  if (state.kind() == FunctionKind::Program && state.contract == nullptr) {
     ReportUnsupported(state.diagnostics, Feature::HostFunctions, call.span);
     return Type{};
   }
@@ -290,6 +314,10 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (state.diagnostics.error_count() != errors) return Type{};
   CheckedFunction* callee = Choose(state, group, choices, call.span);
   if (callee == nullptr) return Type{};
+  if (state.contract != nullptr && UsesTiles(state.module, group)) {
+    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, call.span);
+    return Type{};
+  }
   info.callee = callee;
   info.entity = entity;
   if (callee->HasPipes()) CheckBodies(state.module, group);  // gives its ranges their extents

@@ -154,6 +154,14 @@ bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
   return true;
 }
 
+Type Seen(const FunctionState& state, Type type) {
+  if (state.contract == nullptr) return type;
+  for (Type& part : type.parts) part = Seen(state, std::move(part));
+  if (type.is_value() && type.scalar != Scalar::Bool)
+    type.scalar = IsFloat(type.scalar) ? Scalar::F64 : Scalar::I64;
+  return type;
+}
+
 Type Default(FunctionState& state, const Expr* expr) {
   bool wide = state.contract != nullptr;
   TypeKind kind = state.fn.exprs[expr].type.kind;

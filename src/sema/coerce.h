@@ -28,6 +28,9 @@ Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Spa
 /// where it has another; errors count as fitting.
 bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
+/// A type as the place sees it: contracts know one float and one integer type.
+Type Seen(const FunctionState& state, Type type);
+
 /// The source of an expression, cut where it is long.
 std::string Quote(const FunctionState& state, const syntax::Expr* expr);
 

@@ -72,6 +72,7 @@ std::vector<const Entity*> Copy(const std::vector<Entity*>& entities) {
 /// Free names that the left side does not have: over what are they meant?
 void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
                     const std::vector<Entity*>& free) {
+  if (state.diagnostics.error_count() != state.contract->errors_before) return;
   for (const Entity* entity : free) {
     if (Contains(left, entity) || entity->type.is_error()) continue;
     state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())

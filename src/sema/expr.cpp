@@ -88,14 +88,6 @@ Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprIn
   return ValueType(Scalar::I64);
 }
 
-/// Contracts know one float and one integer type.
-Type InContract(Type type) {
-  if (type.is_value() && type.scalar != Scalar::Bool) {
-    type.scalar = IsFloat(type.scalar) ? Scalar::F64 : Scalar::I64;
-  }
-  return type;
-}
-
 /// The value of what an expression names.
 KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr,
                                ExprInfo& info) {
@@ -117,7 +109,7 @@ KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const
     case EntityKind::Let:
     case EntityKind::Var:
     case EntityKind::ScalarBinder:
-      return state.contract != nullptr ? InContract(entity.type) : entity.type;
+      return Seen(state, entity.type);
     case EntityKind::SizeName:
     case EntityKind::TensorParam:
     case EntityKind::LocalTensor:

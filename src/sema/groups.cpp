@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sema/generics.h"
@@ -99,7 +101,42 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   return first;
 }
 
+/// Contracts have one float and one integer type: of a parameter's kinds the widest that fn computes in takes them.
+Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
+  std::vector<Scalar> kinds;
+  for (const CheckedFunction* instance : callee.instances) {
+    for (const TypeBinding& binding : instance->types) {
+      bool like = IsFloat(binding.scalar) == IsFloat(choice.scalar) &&
+                  (binding.scalar == Scalar::Bool) == (choice.scalar == Scalar::Bool);
+      if (binding.generic->name == choice.generic && like) kinds.push_back(binding.scalar);
+    }
+  }
+  auto wider = [](Scalar a, Scalar b) { return Info(a).bits < Info(b).bits; };
+  bool exact = std::find(kinds.begin(), kinds.end(), choice.scalar) != kinds.end();
+  return exact || kinds.empty() ? choice.scalar
+                                : *std::max_element(kinds.begin(), kinds.end(), wider);
+}
+
+bool UsesTiles(ModuleState& module, FunctionGroup& group, std::set<const FunctionGroup*>& seen) {
+  if (!seen.insert(&group).second) return false;
+  CheckBodies(module, group);
+  auto is_tile = [](const Entity* entity) {
+    return entity->kind == EntityKind::Range || entity->kind == EntityKind::TileParam ||
+           entity->kind == EntityKind::Pipe;
+  };
+  for (const CheckedFunction* instance : group.instances) {
+    if (std::any_of(instance->entities.begin(), instance->entities.end(), is_tile)) return true;
+  }
+  return std::any_of(group.calls.begin(), group.calls.end(),
+                     [&](const auto& call) { return UsesTiles(module, *call.first, seen); });
+}
+
 }  // namespace
+
+bool UsesTiles(ModuleState& module, FunctionGroup& group) {
+  std::set<const FunctionGroup*> seen;
+  return UsesTiles(module, group, seen);
+}
 
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at) {
@@ -109,10 +146,13 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
     chosen.push_back(ChoiceOf(state, callee, generic.name.name, choices, at));
     if (chosen.back() == nullptr) return nullptr;
   }
+  auto kind_of = [&](const KindChoice& choice) {
+    return state.contract != nullptr ? KindFor(callee, choice) : choice.scalar;
+  };
   for (CheckedFunction* instance : callee.instances) {
     bool same = true;
     for (size_t i = 0; i < chosen.size(); ++i) {
-      same = same && instance->types[i].scalar == chosen[i]->scalar;
+      same = same && instance->types[i].scalar == kind_of(*chosen[i]);
     }
     if (same) return instance;
   }

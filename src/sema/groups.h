@@ -41,6 +41,9 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at);
 
+/// Whether a fn, or one that it calls, has ranges or pipes.
+bool UsesTiles(ModuleState& module, FunctionGroup& group);
+
 /// The kinds that a function's type parameter has, as `f16, bf16 and f32`.
 std::string KindList(const syntax::FunctionItem& item, Name generic);
 

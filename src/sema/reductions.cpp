@@ -99,17 +99,13 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
   return true;
 }
 
-/// What only scans take, and only in kernels and fns.
+/// What only scans take.
 bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRow& row) {
   std::string_view op = reduce.op.name.text();
   if (!IsScan(row.kind) && (reduce.reversed || reduce.exclusive)) {
     state.diagnostics
         .Report(diag::ScanWord, reduce.span, op, reduce.reversed ? "reversed" : "exclusive")
         .Help("the scans are cumsum, cumprod, cummax and scan");
-    return false;
-  }
-  if (IsScan(row.kind) && state.contract != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::ContractCalls, reduce.span, op);
     return false;
   }
   if (row.one_range && reduce.over.size() > 1) {
@@ -181,7 +177,8 @@ std::optional<ReduceKind> FindReduction(std::string_view spelling) {
 Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
-  if (state.contract != nullptr) {
+  bool is_scan = row != nullptr && IsScan(row->kind);  // keeps its range, a name of the equation
+  if (state.contract != nullptr && !is_scan) {
     scope.emplace(state.scopes);
     for (const syntax::Ident& name : reduce.over) DeclareOver(state, name);
   }

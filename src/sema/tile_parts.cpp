@@ -89,7 +89,8 @@ bool IsTilePart(const FunctionState& state, const Expr* expr) {
 Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info) {
   Type tile = CheckFinalValue(state, index.base);
   if (state.contract != nullptr && !tile.is_error()) {
-    ReportUnsupported(state.diagnostics, Feature::ContractCalls, index.span, "t[k = …]");
+    state.diagnostics.Report(diag::PartInContract, index.span)
+        .Help("index the tensor itself: contracts name elements, not tiles");
     return Type{};
   }
   auto* part = state.module.arena.Make<PartInfo>(PartInfo{});

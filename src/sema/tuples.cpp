@@ -50,7 +50,7 @@ bool FitsParts(FunctionState& state, const Expr* expr, const Type& wanted) {
 }
 
 /// Of each part the scalar that a branch gives it, or its default.
-Type Agreed(const Type& a, const Type& b) {
+Type Agreed(const FunctionState& state, const Type& a, const Type& b) {
   Type agreed = a;
   for (size_t i = 0; i < a.parts.size(); ++i) {
     Type& part = agreed.parts[i];
@@ -61,6 +61,7 @@ Type Agreed(const Type& a, const Type& b) {
       part.scalar = is_float ? Scalar::F32 : Scalar::I32;
     }
     part.kind = TypeKind::Value;
+    part = Seen(state, std::move(part));
   }
   return agreed;
 }
@@ -74,10 +75,6 @@ Type CheckTuple(FunctionState& state, const syntax::TupleExpr& tuple) {
     parts.push_back(CheckValue(state, part));
     ok = ok && !parts.back().is_error();
   }
-  if (ok && state.contract != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::ContractCalls, tuple.span, "(…, …)");
-    ok = false;
-  }
   return ok ? TupleOf(std::move(parts)) : Type{};
 }
 
@@ -86,7 +83,7 @@ Type CheckTupleChoice(FunctionState& state, const syntax::IfExpr& choice, const 
   const Type b = state.fn.exprs[choice.else_value].type;
   if (a.is_error() || b.is_error() || condition.is_error()) return Type{};
   bool fits = a.is_tuple() && b.is_tuple() && a.parts.size() == b.parts.size();
-  Type agreed = fits ? Agreed(a, b) : Type{};
+  Type agreed = fits ? Agreed(state, a, b) : Type{};
   fits = fits && FitsType(state, choice.then_value, agreed) &&
          FitsType(state, choice.else_value, agreed);
   if (!fits) {

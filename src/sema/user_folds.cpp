@@ -58,6 +58,10 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   for (const ParamInfo& param : callee->params) {
     if (param.entity->type.is_error()) return nullptr;
   }
+  if (state.contract != nullptr && UsesTiles(state.module, group)) {
+    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, reduce.span);
+    return nullptr;
+  }
   if (IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")
@@ -67,10 +71,10 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
 
 /// The operand or the initial value against the fn's type.
 bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& callee) {
-  if (FitsType(state, expr, callee.result)) return true;
+  if (FitsType(state, expr, Seen(state, callee.result))) return true;
   state.diagnostics.Report(diag::FoldType, expr->span, Quote(state, expr),
                            ToString(state.fn.exprs[expr].type), callee.item->name.name.text(),
-                           ToString(callee.result));
+                           ToString(Seen(state, callee.result)));
   return false;
 }
 
@@ -96,8 +100,6 @@ bool CheckFoldWords(FunctionState& state, const ReduceExpr& reduce, bool own) {
   } else if (!own && reduce.combine != nullptr) {
     state.diagnostics.Report(diag::FoldWith, reduce.combine->span, op)
         .Help("a fn of one's own goes with reduce and scan");
-  } else if (own && state.contract != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::ContractCalls, reduce.span, op);
   } else {
     return true;
   }
@@ -113,7 +115,7 @@ Type CheckUserFold(FunctionState& state, const ReduceExpr& reduce, ExprInfo& inf
       !CheckInit(state, reduce, *callee))
     return Type{};
   info.callee = callee;
-  Type type = callee->result;
+  Type type = Seen(state, callee->result);
   type.ranges = operand.ranges;
   for (Type& part : type.parts) part.ranges = operand.ranges;
   return type;
