@@ -44,12 +44,7 @@ Collision::Collision(Terms& terms, const Touch& a, const Touch& b)
     differences_.push_back(terms.OfIndex(a.view, d, a.run) - terms.OfIndex(b.view, d, b.run));
 }
 
-bool Collision::Contradicts(Prover& prover) {
-  for (const Poly& difference : differences_) {
-    if (prover.NotZero(difference)) return true;
-  }
-  return prover.Impossible();
-}
+bool Collision::Contradicts(Prover& prover) { return prover.AnyNotZero(differences_); }
 
 bool Collision::Never() { return Contradicts(known_); }
 

@@ -1,18 +1,19 @@
 #include "passes/analysis/poly.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kdl::passes {
 
-Poly Poly::Term(Monomial monomial, int64_t coefficient) {
+Poly Poly::Term(const Monomial& monomial, int64_t coefficient) {
   Poly poly;
   poly.Add(monomial, coefficient);
   return poly;
 }
 
 int64_t Poly::constant() const {
-  auto found = terms_.find({});
-  return found == terms_.end() ? 0 : found->second;
+  bool is_first = !terms_.empty() && terms_.front().first.empty();
+  return is_first ? terms_.front().second : 0;
 }
 
 std::optional<int64_t> Poly::AsConstant() const {
@@ -31,11 +32,19 @@ std::optional<AtomId> Poly::Greatest() const {
 
 void Poly::Add(const Monomial& monomial, int64_t coefficient) {
   if (coefficient == 0) return;
-  int64_t& present = terms_[monomial];
+  auto place = std::lower_bound(terms_.begin(), terms_.end(), monomial,
+                                [](const auto& term, const Monomial& m) { return term.first < m; });
+  bool is_new = place == terms_.end() || place->first != monomial;
+  if (is_new) {
+    terms_.insert(place, {monomial, coefficient});
+    exact_ = exact_ && coefficient != INT64_MIN;
+    return;
+  }
   // The smallest number counts as outside: it has no opposite.
+  int64_t& present = place->second;
   if (__builtin_add_overflow(present, coefficient, &present) || present == INT64_MIN)
     exact_ = false;
-  if (present == 0) terms_.erase(monomial);
+  if (present == 0) terms_.erase(place);
 }
 
 Poly& Poly::operator+=(const Poly& other) {
@@ -49,8 +58,10 @@ Poly& Poly::operator*=(const Poly& other) {
   product.exact_ = exact_ && other.exact_;
   for (const auto& [ma, ca] : terms_) {
     for (const auto& [mb, cb] : other.terms_) {
-      Monomial both(ma.size() + mb.size());
-      std::merge(ma.begin(), ma.end(), mb.begin(), mb.end(), both.begin());
+      product.exact_ = product.exact_ && ma.size() + mb.size() <= Monomial::kMost;
+      if (!product.exact_) continue;
+      Monomial both;
+      std::merge(ma.begin(), ma.end(), mb.begin(), mb.end(), std::back_inserter(both));
       int64_t coefficient = 0;
       if (__builtin_mul_overflow(ca, cb, &coefficient)) product.exact_ = false;
       product.Add(both, coefficient);
@@ -63,10 +74,10 @@ std::optional<Poly::Split> Poly::SplitBy(AtomId atom) const {
   Split split;
   split.coefficient.exact_ = split.rest.exact_ = exact_;
   for (const auto& [monomial, coefficient] : terms_) {
-    auto count = std::count(monomial.begin(), monomial.end(), atom);
+    Monomial others;
+    std::remove_copy(monomial.begin(), monomial.end(), std::back_inserter(others), atom);
+    size_t count = monomial.size() - others.size();
     if (count > 1) return std::nullopt;
-    Monomial others = monomial;
-    if (count == 1) others.erase(std::find(others.begin(), others.end(), atom));
     (count == 1 ? split.coefficient : split.rest).Add(others, coefficient);
   }
   return split;
@@ -77,15 +88,14 @@ Poly Poly::With(AtomId atom, const Poly& value) const {
   result.exact_ = exact_;
   for (const auto& [monomial, coefficient] : terms_) {
     Monomial others;
-    Poly term(1);
-    for (AtomId a : monomial) {
-      if (a == atom) {
-        term *= value;
-      } else {
-        others.push_back(a);
-      }
+    std::remove_copy(monomial.begin(), monomial.end(), std::back_inserter(others), atom);
+    if (others.size() == monomial.size()) {
+      result.Add(monomial, coefficient);
+      continue;
     }
-    result += term * Term(others, coefficient);
+    Poly term = Term(others, coefficient);
+    for (size_t power = others.size(); power < monomial.size(); ++power) term *= value;
+    result += term;
   }
   return result;
 }

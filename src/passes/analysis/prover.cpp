@@ -32,25 +32,39 @@ void Prover::Replace(AtomId atom, const Poly& value) {
 
 bool Prover::NonNegative(const Poly& poly) {
   Poly applied = Apply(poly);
-  failed_.clear();
-  for (int facts = 0; facts <= kMostFacts;
-       ++facts) {  // short proofs first: a long search ends in nothing
-    steps_ = 0;
-    if (Try(applied, facts)) return true;
+  for (int facts = 0; facts <= kMostFacts; ++facts) {  // a long search ends in nothing as a rule
+    if (NonNegative(applied, facts)) return true;
   }
   return false;
 }
 
+bool Prover::NonNegative(const Poly& applied, int facts_left) {
+  failed_.assign(kMostFacts + 1, {});
+  steps_ = 0;
+  return Try(applied, facts_left);
+}
+
 /// By sign, or because all terms but the constant have a common divisor that the constant has not.
-bool Prover::NotZero(const Poly& poly) {
-  Poly applied = Apply(poly);
+bool Prover::NotZero(const Poly& applied, int facts_left) {
   int64_t divisor = 0;
   for (const auto& [monomial, coefficient] : applied.terms()) {
     if (!monomial.empty() && coefficient != INT64_MIN) divisor = std::gcd(divisor, coefficient);
     if (coefficient == INT64_MIN) return false;
   }
   if (applied.exact() && divisor > 1 && applied.constant() % divisor != 0) return true;
-  return NonNegative(poly - 1) || NonNegative(Poly(-1) * poly - 1);
+  return NonNegative(applied - 1, facts_left) || NonNegative(Poly(-1) * applied - 1, facts_left);
+}
+
+bool Prover::AnyNotZero(const std::vector<Poly>& polys) {
+  std::vector<Poly> applied;
+  for (const Poly& poly : polys) applied.push_back(Apply(poly));
+  for (int facts = 0; facts <= kMostFacts; ++facts) {
+    for (const Poly& poly : applied) {
+      if (NotZero(poly, facts)) return true;
+    }
+    if (NonNegative(Poly(-1), facts)) return true;
+  }
+  return false;
 }
 
 /// Every term is at least 0, whatever the atoms are.
@@ -75,18 +89,21 @@ bool Prover::IsSum(const Poly& poly) const {
 bool Prover::Try(const Poly& poly, int facts_left) {
   if (!poly.exact()) return false;
   if (IsSum(poly)) return true;
-  if (++steps_ > kMostSteps || failed_.contains({poly, facts_left})) return false;
-  std::set<std::pair<int, AtomId>> atoms;
+  std::set<Poly>& failed = failed_[static_cast<size_t>(facts_left)];
+  if (++steps_ > kMostSteps || failed.contains(poly)) return false;
+  std::vector<std::pair<int, AtomId>> atoms;
   for (const auto& [monomial, coefficient] : poly.terms()) {
-    for (AtomId atom : monomial) atoms.insert({terms_.Facts(atom).depth, atom});
+    for (AtomId atom : monomial) atoms.emplace_back(terms_.Facts(atom).depth, atom);
   }
+  std::sort(atoms.begin(), atoms.end());
+  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
   for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
     std::optional<bool> tried = TryAtom(poly, atom->second, facts_left);
     if (tried == true) return true;
     if (tried) break;  // bounds name atoms of less depth only: another order finds nothing else
   }
   if (TryFacts(poly, facts_left)) return true;
-  failed_.insert({poly, facts_left});
+  failed.insert(poly);
   return false;
 }
 
@@ -97,7 +114,7 @@ std::optional<bool> Prover::TryAtom(const Poly& poly, AtomId atom, int facts_lef
   bool rises = constant ? *constant > 0 : Try(split->coefficient, facts_left);
   bool falls = constant ? *constant < 0 : !rises && Try(Poly(-1) * split->coefficient, facts_left);
   if (!rises && !falls) return std::nullopt;
-  AtomFacts facts = terms_.Facts(atom);
+  const AtomFacts& facts = terms_.Facts(atom);
   bool is_extreme = facts.kind == AtomKind::Min || facts.kind == AtomKind::Max;
   if (is_extreme && rises == (facts.kind == AtomKind::Min)) {
     // the one of both that is worse
