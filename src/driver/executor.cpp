@@ -9,13 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "driver/contracts.h"
 #include "driver/draw.h"
+#include "driver/launch_check.h"
 #include "interp/contract.h"
 #include "support/check.h"
 
 namespace kdl::driver {
 
 namespace {
+
+constexpr std::string_view kDebug = "debug";
 
 using interp::EventId;
 using interp::TensorId;
@@ -251,13 +255,13 @@ Status Executor::Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>
   });
 }
 
-Status Executor::Expect(const interp::ExpectRequest& request) {
-  KDL_CHECK(contracts_, "a test runs without its contracts");
-  if (Status done = WaitFor(request.after); !done.ok()) return done;
-  interp::ContractData data;
-  std::vector<HostTensor> values(request.arguments.size());
+Status Executor::ReadAll(const std::vector<interp::LaunchArgument>& arguments,
+                         const std::vector<EventId>& after, std::vector<HostTensor>& values,
+                         interp::ContractData& data) {
+  if (Status done = WaitFor(after); !done.ok()) return done;
+  values.resize(arguments.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const interp::LaunchArgument& argument = request.arguments[i];
+    const interp::LaunchArgument& argument = arguments[i];
     values[i].scalar = argument.scalar;
     if (argument.tensor.valid()) {
       if (Status read = Read(argument.tensor, values[i]); !read.ok()) return read;
@@ -269,6 +273,15 @@ Status Executor::Expect(const interp::ExpectRequest& request) {
                         interp::RowMajorStrides(values[i].shape)});
   }
   data.old.resize(values.size());
+  return {};
+}
+
+Status Executor::Expect(const interp::ExpectRequest& request) {
+  KDL_CHECK(contracts_, "a test runs without its contracts");
+  interp::ContractData data;
+  std::vector<HostTensor> values;
+  Status read = ReadAll(request.arguments, request.after, values, data);
+  if (!read.ok()) return read;
   data.size = [](Name) { return std::nullopt; };
   const ir::Contract& contract = (*contracts_)[static_cast<size_t>(request.contract)];
   auto broken = interp::BrokenRequirements(contract, data, 1);
@@ -365,9 +378,33 @@ Status Executor::Reserve(const interp::ReserveRequest& request) {
                                         workspace.name.str().c_str(), &workspace.buffer));
 }
 
+/// What a kernel requires, where its launch is on the debug device.
+Status Executor::CheckRequired(const interp::LaunchRequest& request) {
+  Result<kdl_device*> device = DeviceOf(request.device);
+  bool is_debug = device.ok() && kdl_device_kind(*device) == kDebug;
+  if (!contracts_ || !is_debug) return {};
+  const ir::Function* kernel = module_.FindFunction(request.kernel);
+  auto contract = kernel ? FindContract(*contracts_, module_, *kernel) : std::nullopt;
+  if (!contract || contract->contract->requirements.empty()) return {};
+  interp::ContractData data;
+  std::vector<HostTensor> values;
+  Status read = ReadAll(request.arguments, request.after, values, data);
+  if (!read.ok()) return read;
+  auto sizes = SizesAtLaunch(*kernel, values, request.constants.text());
+  if (!sizes) return {};  // the launch itself says which do not agree
+  data.size = [&](Name name) -> std::optional<int64_t> {
+    auto known = sizes->find(name);
+    return known == sizes->end() ? std::nullopt : std::optional(known->second);
+  };
+  auto broken = interp::BrokenRequirements(*contract->contract, data, 1);
+  if (broken.empty()) return {};
+  return Failure{DescribeRequired(broken[0], *sources_), FailureKind::User};
+}
+
 Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
+  if (Status required = CheckRequired(request); !required.ok()) return required.failure();
   const kdl_function* function = nullptr;
   std::string name = RuntimeNameOf(request.kernel, request.constants, TypeNames::WhereNeeded);
   Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &function));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver/host_tensor.h"
+#include "interp/contract.h"
 #include "interp/program_host.h"
 #include "interp/run.h"
 #include "ir/contract.h"
@@ -14,6 +15,7 @@
 #include "kdl/runtime.h"
 #include "support/result.h"
 #include "support/scalar.h"
+#include "support/source.h"
 
 namespace kdl::driver {
 
@@ -41,8 +43,12 @@ class Executor final : public interp::ProgramHost {
   /// A tensor whose life has not ended.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
-  /// What the `expect`s of a test refer to; they outlive the executor.
-  void SetContracts(const std::vector<ir::Contract>* contracts) { contracts_ = contracts; }
+  /// What the `expect`s of a test refer to, and what launches on the debug device have to fulfil; with the sources that
+  /// they stand in. Both outlive the executor.
+  void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources) {
+    contracts_ = contracts;
+    sources_ = sources;
+  }
 
   /// Walks the program and waits for all that it has started. Gives the failure of the earliest
   /// operation, in the order of the program, that failed.
@@ -75,6 +81,10 @@ class Executor final : public interp::ProgramHost {
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
   Status Read(interp::TensorId tensor, HostTensor& into);
+  Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
+                 const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
+                 interp::ContractData& data);
+  Status CheckRequired(const interp::LaunchRequest& request);
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
@@ -93,6 +103,7 @@ class Executor final : public interp::ProgramHost {
 
   kdl_context* context_;
   const std::vector<ir::Contract>* contracts_ = nullptr;
+  const SourceManager* sources_ = nullptr;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
   std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed

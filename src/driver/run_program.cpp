@@ -93,7 +93,7 @@ class Run {
   Status Do(BoundProgram& bound) {
     if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
     Executor executor(place_.context, place_.module, devices_);
-    executor.SetContracts(place_.expected);
+    executor.SetContracts(place_.contracts, &place_.sources);
     if (Status placed = MoveIn(executor, bound); !placed.ok()) return placed;
     if (Status ran = executor.Run(program_, arguments_); !ran.ok()) return ran;
     return MoveOut(executor, bound);

@@ -30,7 +30,7 @@ struct RunPlace {
   const ir::Module& module;  ///< after the module passes
   DeviceSpecs specs;
   const SourceManager& sources;  ///< where traps are shown; may be without files
-  const std::vector<ir::Contract>* expected = nullptr;  ///< of a test: what its ops name
+  const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
   std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
 };
 

@@ -19,18 +19,19 @@
 #include "tools/loaded_kernel.h"
 #include "tools/mutants.h"
 #include "tools/test_items.h"
+#include "tools/test_targets.h"
 
 namespace kdl::tools {
 
 namespace {
 
-constexpr std::array<std::optional<int64_t>, 5> kCores = {1, 2, 3, 1000, std::nullopt};
 constexpr int kShrinks = 60;
 
 /// A run that went wrong.
 struct Fault {
   Shape shape;
   InputClass input_class = InputClass::Ordinary;
+  size_t target = 0;
   std::optional<int64_t> core_num;
 };
 
@@ -38,6 +39,7 @@ struct Fault {
 struct Row {
   std::string kernel;
   std::string target;
+  std::string cores = {};
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
@@ -57,14 +59,20 @@ bool SameOutputs(const driver::BoundProgram& a, const driver::BoundProgram& b) {
   return true;
 }
 
-/// One kernel on one target.
+std::string CoresList(const TestTarget& target) {
+  std::string text;
+  for (std::optional<int64_t> core_num : target.cores)
+    text += fmt::format("{}{}", text.empty() ? "" : " ",
+                        core_num ? fmt::format("{}", *core_num) : "auto");
+  return text;
+}
+
+/// One kernel on all targets, which have a row each.
 class KernelTest {
  public:
-  KernelTest(const driver::Options& options, const LoadedKernel& kernel, Row& row)
-      : options_(options), kernel_(kernel), row_(row) {
-    cores_.assign(kCores.begin(), kCores.end());
-    if (options.core_num) cores_ = {*options.core_num};
-  }
+  KernelTest(const driver::Options& options, const std::vector<TestTarget>& targets,
+             const LoadedKernel& kernel, std::vector<Row>& rows)
+      : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
 
   /// Reports the first fault, at the smallest shape that was found for it. Where inputs were found for fewer than half of
   /// the shapes, that is one.
@@ -74,14 +82,15 @@ class KernelTest {
       bool special = i == 0 || i + 1 == shapes.size();
       if (!TryAll(shapes[i], special)) return;
     }
-    row_.accepted = mutants_.Accepted();
-    if (row_.shapes > 0 && row_.shapes >= undrawn_) return;
-    row_.ok = false;
+    Row& row = rows_[0];
+    row.accepted = mutants_.Accepted();
+    if (row.shapes > 0 && row.shapes >= undrawn_) return;
+    row.ok = false;
     if (first_undrawn_) {
-      fault_ = Fault{*first_undrawn_, InputClass::Ordinary, cores_.front()};
+      fault_ = Fault{*first_undrawn_, InputClass::Ordinary, 0, targets_[0].cores.front()};
       Draw(*first_undrawn_, InputClass::Ordinary, report_);
     } else {
-      row_.empty = true;
+      row.empty = true;
       report_.Report(driver::diag::NoShapes, {}, kernel_.contract().contract->function);
     }
   }
@@ -109,11 +118,11 @@ class KernelTest {
     for (InputClass input_class : kClasses) {
       if (input_class != InputClass::Ordinary && !special) continue;
       DiagnosticEngine report;
-      std::optional<Fault> fault = Try(shape, input_class, cores_, report);
+      std::optional<Fault> fault = Try(shape, input_class, report);
       if (!fault) continue;
-      row_.ok = false;
+      rows_[fault->target].ok = false;
       fault_ = Smallest(*fault);
-      Try(fault_->shape, input_class, {fault_->core_num}, report_);
+      TryAgain(*fault_, fault_->shape, report_);
       return false;
     }
     return true;
@@ -126,9 +135,8 @@ class KernelTest {
       for (const Shape& shape : SmallerShapes(fault.shape)) {
         if (tries-- <= 0 || !Complete(kernel_.program(), shape)) continue;
         DiagnosticEngine ignored;
-        std::optional<Fault> found = Try(shape, fault.input_class, {fault.core_num}, ignored);
-        if (!found) continue;
-        fault = *found;
+        if (!TryAgain(fault, shape, ignored)) continue;
+        fault.shape = shape;
         smaller = true;
         break;
       }
@@ -156,9 +164,15 @@ class KernelTest {
     return std::nullopt;
   }
 
-  std::optional<Fault> Try(const Shape& shape, InputClass input_class,
-                           const std::vector<std::optional<int64_t>>& cores,
-                           DiagnosticEngine& report) {
+  /// Whether the same fault shows at this shape.
+  bool TryAgain(const Fault& fault, const Shape& shape, DiagnosticEngine& report) {
+    DiagnosticEngine undrawn;
+    std::optional<driver::BoundProgram> before = Draw(shape, fault.input_class, undrawn);
+    std::optional<driver::BoundProgram> good;
+    return before && !IsRight(fault.target, fault.core_num, *before, good, report);
+  }
+
+  std::optional<Fault> Try(const Shape& shape, InputClass input_class, DiagnosticEngine& report) {
     DiagnosticEngine undrawn;
     std::optional<driver::BoundProgram> before = Draw(shape, input_class, undrawn);
     if (!before && undrawn.has_errors()) {
@@ -166,30 +180,41 @@ class KernelTest {
       if (!first_undrawn_) first_undrawn_ = shape;
     }
     if (!before) return std::nullopt;
-    if (input_class == InputClass::Ordinary) ++row_.shapes;
     std::optional<driver::BoundProgram> good;
-    for (std::optional<int64_t> core_num : cores) {
-      driver::BoundProgram after = *before;
-      ++row_.runs;
-      Status ran = kernel_.Run(core_num, after);
-      if (!ran.ok()) {
-        report.Report(driver::diag::TestRunFailed, {}, ran.failure().message);
-        return Fault{shape, input_class, core_num};
+    for (size_t target = 0; target < targets_.size(); ++target) {
+      if (targets_[target].most_terms > 0 && TermsAt(kernel_, shape) > targets_[target].most_terms)
+        continue;
+      if (input_class == InputClass::Ordinary) ++rows_[target].shapes;
+      for (std::optional<int64_t> core_num : targets_[target].cores) {
+        ++rows_[target].runs;
+        if (!IsRight(target, core_num, *before, good, report))
+          return Fault{shape, input_class, target, core_num};
       }
-      if (good && SameOutputs(*good, after)) continue;
-      if (!driver::CheckEquations(kernel_.contract(), *before, after, report))
-        return Fault{shape, input_class, core_num};
-      if (!good) good = std::move(after);
     }
     if (input_class == InputClass::Ordinary && good)
       mutants_.Try(kernel_.contract(), *before, *good);
     return std::nullopt;
   }
 
+  /// Runs it. What equals `good`, the first result that was right, is not evaluated again.
+  bool IsRight(size_t target, std::optional<int64_t> core_num, const driver::BoundProgram& before,
+               std::optional<driver::BoundProgram>& good, DiagnosticEngine& report) const {
+    driver::BoundProgram after = before;
+    Status ran = kernel_.Run(targets_[target].spec, core_num, after);
+    if (!ran.ok()) {
+      report.Report(driver::diag::TestRunFailed, {}, ran.failure().message);
+      return false;
+    }
+    if (good && SameOutputs(*good, after)) return true;
+    if (!driver::CheckEquations(kernel_.contract(), before, after, report)) return false;
+    if (!good) good = std::move(after);
+    return true;
+  }
+
   const driver::Options& options_;
+  const std::vector<TestTarget>& targets_;
   const LoadedKernel& kernel_;
-  Row& row_;
-  std::vector<std::optional<int64_t>> cores_;
+  std::vector<Row>& rows_;
   Mutants mutants_;
   size_t undrawn_ = 0;  ///< shapes for which no inputs were found
   std::optional<Shape> first_undrawn_;
@@ -200,10 +225,9 @@ class KernelTest {
 /// The tests of one file.
 class FileTest {
  public:
-  FileTest(const driver::Options& options, const std::string& file) : options_(options) {
+  FileTest(const driver::Options& options, const std::string& file)
+      : options_(options), targets_(TestTargets(options)) {
     options_.files = {file};
-    options_.target.clear();
-    targets_ = options.target.empty() ? std::vector<std::string>{"host"} : options.target;
   }
 
   TestCounts Run() {
@@ -258,11 +282,11 @@ class FileTest {
     std::vector<Row> rows;
     std::vector<KernelChoice> choices = Choices(function);
     for (size_t i = 0; i < choices.size(); ++i) {
-      for (const std::string& target : targets_) {
+      for (const std::vector<TestTarget>& targets : Compiles()) {
         // Sizes that go with some of the integers are enough.
         bool last = i + 1 == choices.size() && rows.empty();
-        Row row = TestOn(function, choices[i], target, last);
-        if (!row.empty || last) rows.push_back(std::move(row));
+        std::vector<Row> made = TestWith(function, choices[i], targets, last);
+        if (!made[0].empty || last) rows.insert(rows.end(), made.begin(), made.end());
       }
     }
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
@@ -271,37 +295,55 @@ class FileTest {
   }
 
   void TestItem(const ir::Function& function) {
-    bool ok = true;
-    for (const std::string& target : targets_) {
-      driver::Options options = options_;
-      options.target = {target};
-      Row row{fmt::format("test \"{}\"", function.doc), target};
+    bool all = true;
+    std::vector<ItemResult> results;
+    for (const std::vector<TestTarget>& targets : Compiles()) {
+      auto made = RunTestItem(options_, function.name.str(), SpecsOf(targets));
+      results.insert(results.end(), made.begin(), made.end());
+    }
+    for (const ItemResult& result : results) {
+      Row row{fmt::format("test \"{}\"", function.doc), result.target};
       row.runs = 1;
-      row.ok = RunTestItem(options, function.name.str());
-      if (!row.ok) driver::PrintOutput(fmt::format("FAILED: {} on {}\n", row.kernel, target));
-      ok = ok && row.ok;
+      row.ok = result.ok;
+      if (!row.ok) driver::PrintOutput(fmt::format("FAILED: {} on {}\n", row.kernel, row.target));
+      all = all && row.ok;
       rows_.push_back(std::move(row));
     }
-    ++(ok ? counts_.passed : counts_.failed);
+    ++(all ? counts_.passed : counts_.failed);
   }
 
-  Row TestOn(const ir::Function& function, const KernelChoice& choice, const std::string& target,
-             bool prints_empty) {
-    Row row{choice.instance, target};
-    for (const auto& [name, value] : choice.constants)
-      row.kernel += fmt::format(" {}={}", name, value);
-    driver::Options options = options_;
-    options.target = {target};
-    LoadedKernel kernel(options, choice);
+  /// What the options name is compiled one by one, with its own keys; all that is there shares one compile.
+  std::vector<std::vector<TestTarget>> Compiles() const {
+    if (options_.target.empty()) return {targets_};
+    std::vector<std::vector<TestTarget>> each;
+    for (const TestTarget& target : targets_) each.push_back({target});
+    return each;
+  }
+
+  std::vector<Row> TestWith(const ir::Function& function, const KernelChoice& choice,
+                            const std::vector<TestTarget>& targets, bool prints_empty) {
+    std::vector<Row> rows;
+    for (const TestTarget& target : targets) {
+      Row row{choice.instance, target.spec, CoresList(target)};
+      for (const auto& [name, value] : choice.constants)
+        row.kernel += fmt::format(" {}={}", name, value);
+      rows.push_back(std::move(row));
+    }
+    LoadedKernel kernel(options_, choice, SpecsOf(targets));
     if (!kernel.ok()) {
       driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
-      row.ok = false;
-      return row;
+      rows.resize(1);
+      rows[0].ok = false;
+      return rows;
     }
-    KernelTest test(options_, kernel, row);
+    KernelTest test(options_, targets, kernel, rows);
     test.Run();
-    if (!row.ok && (!row.empty || prints_empty)) Print(function, choice, target, kernel, test);
-    return row;
+    bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
+    if (!ok && (!rows[0].empty || prints_empty)) {
+      size_t at = test.fault() ? test.fault()->target : 0;
+      Print(function, choice, targets[at].spec, kernel, test);
+    }
+    return rows;
   }
 
   void Print(const ir::Function& function, const KernelChoice& choice, const std::string& target,
@@ -322,7 +364,7 @@ class FileTest {
         rerun += fmt::format(" --set {}={}", name.text(), value);
       if (fault->core_num) rerun += fmt::format(" --core-num {}", *fault->core_num);
     }
-    if (target != "host") rerun += fmt::format(" --target '{}'", target);
+    if (target != "host" || options_.target.empty()) rerun += fmt::format(" --target '{}'", target);
     if (options_.seed) rerun += fmt::format(" --seed {}", *options_.seed);
     driver::PrintOutput(text + "\n");
     driver::PrintDiagnostics(test.report(), kernel.sources(), options_.diag_format);
@@ -338,20 +380,23 @@ class FileTest {
     if (rows_.empty()) return;
     size_t name = 6;
     size_t target = 6;
+    size_t cores = 5;
     for (const Row& row : rows_) {
       name = std::max(name, row.kernel.size());
       target = std::max(target, row.target.size());
+      cores = std::max(cores, row.cores.size());
     }
-    std::string text = fmt::format("{:<{}}  {:<{}}  {:>6}  {:>5}  result\n", "kernel", name,
-                                   "target", target, "shapes", "runs");
+    std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>6}  {:>5}  result\n", "kernel", name,
+                                   "target", target, "cores", cores, "shapes", "runs");
     for (const Row& row : rows_)
-      text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>5}  {}\n", row.kernel, name, row.target,
-                          target, row.shapes, row.runs, ResultOf(row));
+      text +=
+          fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>6}  {:>5}  {}\n", row.kernel, name, row.target,
+                      target, row.cores, cores, row.shapes, row.runs, ResultOf(row));
     driver::PrintOutput(text);
   }
 
   driver::Options options_;
-  std::vector<std::string> targets_;
+  std::vector<TestTarget> targets_;
   std::vector<Row> rows_;
   TestCounts counts_;
 };

@@ -67,9 +67,7 @@ class Collector {
   void Add(const Shape& shape) {
     std::optional<Shape> fitting = Repaired(shape);
     if (!fitting || !seen_.insert(*fitting).second) return;
-    driver::SizeValues values = *Complete(kernel_.program(), *fitting);
-    double terms = interp::TermsOf(*kernel_.contract().contract,
-                                   [&](Name name) { return NumberOf(name, values); });
+    double terms = TermsAt(kernel_, *fitting);
     if (terms > kMostTerms || terms_ + terms > kMostTermsInAll) return;
     terms_ += terms;
     shapes_.push_back(*std::move(fitting));
@@ -78,13 +76,6 @@ class Collector {
   std::vector<Shape> Take() { return std::move(shapes_); }
 
  private:
-  std::optional<int64_t> NumberOf(Name name, const driver::SizeValues& values) const {
-    auto constant = kernel_.contract().constants.find(name);
-    if (constant != kernel_.contract().constants.end()) return constant->second;
-    auto known = values.find(name);
-    return known == values.end() ? std::nullopt : std::optional(known->second.value);
-  }
-
   /// The shape, or one near it, for which `where` holds.
   std::optional<Shape> Repaired(const Shape& shape) const {
     Shape tried = shape;
@@ -138,6 +129,17 @@ std::optional<driver::SizeValues> Complete(const ir::Function& program, const Sh
     }
   }
   return values;
+}
+
+double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
+  driver::SizeValues values = *Complete(kernel.program(), shape);
+  const driver::BoundContract& contract = kernel.contract();
+  return interp::TermsOf(*contract.contract, [&](Name name) -> std::optional<int64_t> {
+    auto constant = contract.constants.find(name);
+    if (constant != contract.constants.end()) return constant->second;
+    auto known = values.find(name);
+    return known == values.end() ? std::nullopt : std::optional(known->second.value);
+  });
 }
 
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel) {

@@ -20,6 +20,9 @@ std::optional<driver::SizeValues> Complete(const ir::Function& program, const Sh
 
 /// The shapes to try, the plainest first: small primes, ones, each size 0 once, the edges of the tiles, each of them
 /// such that `where` holds. Shapes whose contract takes long to evaluate are left out.
+/// How many terms the contract has at this shape, about.
+double TermsAt(const LoadedKernel& kernel, const Shape& shape);
+
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel);
 
 /// Shapes that are smaller in one size, the smallest first.

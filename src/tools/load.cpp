@@ -14,6 +14,29 @@
 
 namespace kdl::tools {
 
+std::optional<driver::DeviceSpecs> ResolveTargets(
+    driver::Compilation& c, const std::vector<std::string>& targets,
+    std::map<std::string, driver::DeviceSpecs>& by_target) {
+  std::optional<driver::DeviceSpecs> all;
+  for (const std::string& target : targets) {
+    auto specs =
+        driver::ResolveSpecs(*c.module, c.options.files[0], target, true, c.options, c.diagnostics);
+    if (!specs) return std::nullopt;
+    driver::DeviceSpecs& runtime = by_target[target] = driver::RuntimeSpecs(*specs);
+    for (auto& [name, spec] : runtime) {
+      // One compile holds all levels of a processor, so that the runtime has to be told which.
+      if (targets.size() > 1 && specs->at(name) == target) spec = target;
+    }
+    if (!all) {
+      all = std::move(specs);
+      continue;
+    }
+    for (auto& [name, list] : *all) list += "," + specs->at(name);
+  }
+  c.runtime_specs = by_target.at(targets[0]);
+  return all;
+}
+
 std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs) {
   auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
   if (!targets || driver::RunModulePasses(c) != driver::PipelineEnd::Done) return std::nullopt;

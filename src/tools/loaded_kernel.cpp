@@ -22,8 +22,12 @@ ir::Function* Find(const ir::Module& module, const std::string& instance) {
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(driver::Options options, KernelChoice choice)
-    : options_(std::move(options)), choice_(std::move(choice)), compilation_(options_) {
+LoadedKernel::LoadedKernel(driver::Options options, KernelChoice choice,
+                           std::vector<std::string> targets)
+    : options_(std::move(options)),
+      choice_(std::move(choice)),
+      targets_(std::move(targets)),
+      compilation_(options_) {
   Compile();
 }
 
@@ -41,11 +45,8 @@ void LoadedKernel::Compile() {
   auto_ = driver::WrapKernel(*c.module, *kernel, Name());
   counted_ = driver::WrapKernel(*c.module, *kernel, Name(), driver::WrapCores::Parameter);
   driver::KeepOnly(*c.module, {auto_, counted_});
-  std::string target = options_.target.empty() ? std::string() : options_.target[0];
-  auto specs =
-      driver::ResolveSpecs(*c.module, options_.files[0], target, true, options_, c.diagnostics);
+  auto specs = ResolveTargets(c, targets_, specs_);
   if (!specs) return;
-  c.runtime_specs = driver::RuntimeSpecs(*specs);
   code_ = CompileAll(c, *specs);
   if (!code_ || !driver::RunsHere(*code_, c.diagnostics)) return;
   context_ = Load(c, *code_);
@@ -65,9 +66,10 @@ void LoadedKernel::FindTiles() {
   }
 }
 
-Status LoadedKernel::Run(std::optional<int64_t> core_num, driver::BoundProgram& bound) const {
-  driver::RunPlace place{context_.get(), *compilation_.module, compilation_.runtime_specs,
-                         compilation_.sources};
+Status LoadedKernel::Run(const std::string& target, std::optional<int64_t> core_num,
+                         driver::BoundProgram& bound) const {
+  driver::RunPlace place{context_.get(), *compilation_.module, specs_.at(target),
+                         compilation_.sources, &compilation_.contracts};
   driver::RunMemory memory{kPoison, true};
   if (!core_num) return driver::RunOnce(place, *auto_, memory, bound);
   driver::BoundArgument cores;

@@ -22,11 +22,11 @@ struct KernelChoice {
   std::vector<std::pair<std::string, int64_t>> constants;
 };
 
-/// A kernel that is compiled for one target and ready to run.
+/// A kernel that is compiled once for all targets of a test, and ready to run on each.
 class LoadedKernel {
  public:
   /// Compiles the file of the options. Where that fails it is not `ok`, and `diagnostics` say why.
-  LoadedKernel(driver::Options options, KernelChoice choice);
+  LoadedKernel(driver::Options options, KernelChoice choice, std::vector<std::string> targets);
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 
@@ -40,8 +40,9 @@ class LoadedKernel {
   /// The extents of the tiles that walk each size.
   const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
 
-  /// Runs it on so many cores, or on as many as the device likes; `bound` then holds what it wrote.
-  Status Run(std::optional<int64_t> core_num, driver::BoundProgram& bound) const;
+  /// Runs it on so many cores of a target, or on as many as the device likes; `bound` then holds what it wrote.
+  Status Run(const std::string& target, std::optional<int64_t> core_num,
+             driver::BoundProgram& bound) const;
 
  private:
   void Compile();
@@ -49,6 +50,8 @@ class LoadedKernel {
 
   driver::Options options_;
   KernelChoice choice_;
+  std::vector<std::string> targets_;
+  std::map<std::string, driver::DeviceSpecs> specs_;  ///< of the devices, by target
   driver::Compilation compilation_;
   std::optional<driver::Code> code_;
   driver::Context context_;

@@ -79,8 +79,8 @@ void Run(Compilation& c) {
   bool runs = code && driver::RunsHere(*code, c.diagnostics);
   driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return;
-  driver::RunPlace place{context.get(), *c.module, c.runtime_specs,
-                         c.sources,     nullptr,   std::move(contract)};
+  driver::RunPlace place{context.get(), *c.module,    c.runtime_specs,
+                         c.sources,     &c.contracts, std::move(contract)};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
 }
 

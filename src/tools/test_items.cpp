@@ -23,33 +23,41 @@ ir::Function* Find(const ir::Module& module, std::string_view name) {
   return *found;
 }
 
-void Run(driver::Compilation& c, const std::string& name) {
+/// The results on the targets that were reached.
+void Run(driver::Compilation& c, const std::string& name, const std::vector<std::string>& targets,
+         std::vector<ItemResult>& results) {
   if (driver::CompileToIr(c) != driver::PipelineEnd::Done) return;
   ir::Function* program = Find(*c.module, name);
   if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
   driver::KeepOnly(*c.module, {program});
-  std::string target = c.options.target.empty() ? std::string() : c.options.target[0];
-  auto specs =
-      driver::ResolveSpecs(*c.module, c.options.files[0], target, true, c.options, c.diagnostics);
+  std::map<std::string, driver::DeviceSpecs> by_target;
+  auto specs = ResolveTargets(c, targets, by_target);
   if (!specs) return;
-  c.runtime_specs = driver::RuntimeSpecs(*specs);
   std::optional<driver::Code> code = CompileAll(c, *specs);
   bool runs = code && driver::RunsHere(*code, c.diagnostics);
   driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return;
-  driver::RunPlace place{context.get(), *c.module, c.runtime_specs, c.sources, &c.contracts};
-  driver::BoundProgram bound;
-  Status ran = driver::RunOnce(place, *program, {}, bound);
-  if (!ran.ok()) driver::ReportFailure(ran.failure(), c.sources, c.diagnostics);
+  for (const std::string& target : targets) {
+    driver::RunPlace place{context.get(), *c.module, by_target.at(target), c.sources, &c.contracts};
+    driver::BoundProgram bound;
+    Status ran = driver::RunOnce(place, *program, {}, bound);
+    results.push_back({target, ran.ok()});
+    if (ran.ok()) continue;
+    driver::ReportFailure(ran.failure(), c.sources, c.diagnostics);
+    return;
+  }
 }
 
 }  // namespace
 
-bool RunTestItem(const driver::Options& options, const std::string& program) {
+std::vector<ItemResult> RunTestItem(const driver::Options& options, const std::string& program,
+                                    const std::vector<std::string>& targets) {
   driver::Compilation compilation(options);
-  Run(compilation, program);
+  std::vector<ItemResult> results;
+  Run(compilation, program, targets, results);
   driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options.diag_format);
-  return !compilation.diagnostics.has_errors();
+  if (results.empty()) results.push_back({targets[0], false});
+  return results;
 }
 
 }  // namespace kdl::tools

@@ -1,13 +1,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "driver/options.h"
 
 namespace kdl::tools {
 
-/// Runs the program that a `test` of the options' file is, on the options' target. Reports the first `expect` that does
-/// not hold, or what else goes wrong; true where nothing does.
-bool RunTestItem(const driver::Options& options, const std::string& program);
+/// How a `test` went on a target.
+struct ItemResult {
+  std::string target;
+  bool ok = false;
+};
+
+/// Runs the program that a `test` of the options' file is on each target, up to the first on which an `expect` does not
+/// hold, or something else goes wrong, which is reported.
+std::vector<ItemResult> RunTestItem(const driver::Options& options, const std::string& program,
+                                    const std::vector<std::string>& targets);
 
 }  // namespace kdl::tools
