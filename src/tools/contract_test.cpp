@@ -339,6 +339,10 @@ class FileTest {
     KernelTest test(options_, targets, kernel, rows);
     test.Run();
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
+    // What was not come to is no result.
+    rows.erase(
+        std::remove_if(rows.begin() + 1, rows.end(), [](const Row& row) { return row.runs == 0; }),
+        rows.end());
     if (!ok && (!rows[0].empty || prints_empty)) {
       size_t at = test.fault() ? test.fault()->target : 0;
       Print(function, choice, targets[at].spec, kernel, test);
@@ -364,7 +368,7 @@ class FileTest {
         rerun += fmt::format(" --set {}={}", name.text(), value);
       if (fault->core_num) rerun += fmt::format(" --core-num {}", *fault->core_num);
     }
-    if (target != "host" || options_.target.empty()) rerun += fmt::format(" --target '{}'", target);
+    if (target != "host") rerun += fmt::format(" --target '{}'", target);
     if (options_.seed) rerun += fmt::format(" --seed {}", *options_.seed);
     driver::PrintOutput(text + "\n");
     driver::PrintDiagnostics(test.report(), kernel.sources(), options_.diag_format);
