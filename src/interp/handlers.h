@@ -60,6 +60,7 @@ void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instr
 
 // launch_state.cpp
 void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction);
+void RunView(Core& core, Activation& here, const Instruction& instruction);
 void RunSync(Core& core, Activation& here, const Instruction& instruction);
 
 // control.cpp

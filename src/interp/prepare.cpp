@@ -175,6 +175,7 @@ class FunctionPreparer {
         break;
       case OpKind::Alloc:
       case OpKind::LaunchTensor:
+      case OpKind::View:
         AddCheckedSizes(made, op.result()->type());
         break;
       case OpKind::BufferLoad:

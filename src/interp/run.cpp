@@ -10,6 +10,7 @@
 
 #include "interp/launch_state.h"
 #include "interp/machine.h"
+#include "interp/tensor_view.h"
 #include "ir/busy_cores.h"
 #include "ir/requirement.h"
 #include "ir/ring.h"
@@ -267,6 +268,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
     tensors.push_back({static_cast<std::byte*>(tensor.data), tensor.scalar, tensor.sizes,
                        tensor.strides, TensorId()});
   }
+  if (std::optional<Trap> broken = BrokenView(kernel, *sizes, tensors)) return broken;
   Result<BoundParams> params = BindParams(kernel, *sizes, std::move(tensors), arguments.scalars);
   if (!params.ok()) return params.failure();
   auto symbols = [&, of_sizes = sizes->AsSymbols()](Name name) {

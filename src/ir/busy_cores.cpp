@@ -52,6 +52,7 @@ bool IsRepeatable(const Op* op) {
     case OpKind::Check:
     case OpKind::Pipe:
     case OpKind::LaunchTensor:
+    case OpKind::View:
     case OpKind::Sync:
     case OpKind::Require:
     case OpKind::For:

@@ -7,6 +7,7 @@
 
 #include "ir/eval.h"
 #include "ir/format.h"
+#include "ir/tensor_view.h"
 #include "ir/verify_rules.h"
 #include "ir/views.h"
 
@@ -310,6 +311,29 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
   return op.block()->function()->kind == FunctionKind::Kernel ? "" : "it stands in no kernel";
 }
 
+std::string ViewFault(const Op& op, const Module&) {
+  Type before = op.operand(0)->type();
+  Type after = op.result()->type();
+  if (op.block()->parent() || op.block()->function()->kind != FunctionKind::Kernel)
+    return "it stands in a region, or in no kernel";
+  const Op* def = op.operand(0)->def();
+  if (def && def->kind() != OpKind::View) return "the operand is no parameter and no view";
+  bool fits = before->kind == TypeKind::Tensor && after->kind == TypeKind::Tensor &&
+              before->scalar == after->scalar && op.attr<AttrKey::Dimension>() >= 0;
+  if (!fits) return "operand and result are no tensors of one scalar";
+  auto [first, from, to] = ViewedDimsOf(&op);
+  if (first + from > before->dims.size() || first + to > after->dims.size())
+    return fmt::format("there is no dimension {}", first);
+  auto differs = [&](size_t count, size_t at_before, size_t at_after) {
+    return !std::equal(before->dims.begin() + static_cast<std::ptrdiff_t>(at_before),
+                       before->dims.begin() + static_cast<std::ptrdiff_t>(at_before + count),
+                       after->dims.begin() + static_cast<std::ptrdiff_t>(at_after));
+  };
+  if (differs(first, 0, 0) || differs(before->dims.size() - first - from, first + from, first + to))
+    return "another dimension changes";
+  return "";
+}
+
 std::string SyncFault(const Op& op, const Module&) {
   if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
   for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
@@ -462,6 +486,7 @@ constexpr TypeRule kRules[] = {
     {OpKind::Store, &StoreFault},
     {OpKind::Update, &UpdateFault},
     {OpKind::LaunchTensor, &LaunchTensorFault},
+    {OpKind::View, &ViewFault},
     {OpKind::Sync, &SyncFault},
     {OpKind::CoreId, &CoreFault},
     {OpKind::CoreNum, &CoreFault},

@@ -132,6 +132,9 @@ void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* valu
 void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
                  ir::Value* mask, ir::UpdateKind how, ir::ScopeKind scope);
 
+// tensor_views.cpp
+void GenView(FunctionGen& gen, const syntax::ViewStmt& view);
+
 // tile_parts.cpp
 /// `tile[k = e]`.
 ir::Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr);

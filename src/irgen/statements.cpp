@@ -226,6 +226,9 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
     case syntax::StmtKind::Return:
       GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
       break;
+    case syntax::StmtKind::View:
+      GenView(gen, syntax::As<syntax::ViewStmt>(stmt));
+      break;
     case syntax::StmtKind::Sync:
       gen.builder.Create(ir::OpKind::Sync, {}, {});
       break;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/tensor_view.h"
 #include "passes/analysis/collision.h"
 #include "passes/analysis/enumeration.h"
 #include "passes/diagnostics.h"
@@ -96,7 +97,8 @@ class DisjointChecker {
 
  private:
   static bool MayConflict(const Site& a, const Site& b) {
-    if (a.view.tensor != b.view.tensor || a.phase != b.phase) return false;
+    if (ir::MemoryOf(a.view.tensor) != ir::MemoryOf(b.view.tensor) || a.phase != b.phase)
+      return false;
     if (a.view.effect == Effect::Read && b.view.effect == Effect::Read) return false;
     if (IsStart(a.view, b.view) || IsStart(b.view, a.view)) return false;
     bool both_update = a.view.effect == Effect::Accumulate && b.view.effect == Effect::Accumulate;
@@ -116,10 +118,11 @@ class DisjointChecker {
     if (IsDisjoint(a, b)) return;
     const Site& writes = b.view.effect == Effect::Read ? a : b;
     const Site& other = b.view.effect == Effect::Read ? b : a;
-    if (!reported_.insert(writes.view.tensor).second) return;
+    const Value* memory = ir::MemoryOf(writes.view.tensor);
+    if (!reported_.insert(memory).second) return;
     if (!failed_) FindConflicts();
     failed_ = true;
-    auto found = conflicts_.find(writes.view.tensor);
+    auto found = conflicts_.find(memory);
     if (found != conflicts_.end()) return ReportConflict(found->second);
     Diagnostic& report = context_.diagnostics.Report(
         diag::NotDisjoint, SpanOf(writes.view.op), TextOf(writes.view.op),
@@ -175,7 +178,7 @@ class DisjointChecker {
   /// Two points of one store must not be one element.
   void CheckTwice(const AccessView& view) {
     if (view.effect != Effect::Write || AxesOf(view).empty()) return;
-    if (!once_.insert(view.op).second || reported_.contains(view.tensor)) return;
+    if (!once_.insert(view.op).second || reported_.contains(ir::MemoryOf(view.tensor))) return;
     Touch first{view, {1, nullptr, true}};
     Touch second{view, {2, nullptr, true}};
     if (Collision(terms_, first, second).OnlyAtOnePoint()) return;
@@ -225,14 +228,14 @@ class DisjointChecker {
   void Meet(const Touched& touched, const Sizes& sizes) {
     if (!touched.certain || !touched.element) return;
     const AccessView& view = *touched.view;
-    std::string element = ElementText(view.tensor, *touched.element);
+    std::string element = ElementText(terms_.Coordinates(view.tensor), *touched.element);
     if (view.effect == Effect::Write) {
       auto [point, fresh] = points_.try_emplace({touched.op_run, *touched.element}, touched.text);
       if (!fresh && point->second != touched.text)
         twice_.try_emplace(view.op, Conflict{view.op, nullptr, element, point->second, touched.text,
                                              false, ToText(sizes, kernel_)});
     }
-    auto& seen = seen_[{view.tensor, *touched.element, touched.phase}];
+    auto& seen = seen_[{touched.memory, *touched.element, touched.phase}];
     for (const Seen& before : seen) {
       if (before.block == touched.block) continue;
       if (before.effect == Effect::Read && view.effect == Effect::Read) continue;
@@ -240,7 +243,7 @@ class DisjointChecker {
       if (IsStart(*AccessOf(before.op), view) || IsStart(view, *AccessOf(before.op))) continue;
       bool second_writes = view.effect != Effect::Read;
       conflicts_.try_emplace(
-          view.tensor,
+          touched.memory,
           Conflict{second_writes ? view.op : before.op, second_writes ? before.op : view.op,
                    element, ToText(second_writes ? touched.block : before.block),
                    ToText(second_writes ? before.block : touched.block),

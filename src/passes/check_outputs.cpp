@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/tensor_view.h"
 #include "passes/analysis/cover.h"
 #include "passes/analysis/enumeration.h"
 #include "passes/diagnostics.h"
@@ -37,7 +38,7 @@ class OutputChecker {
     ir::Walk(kernel_.body, [&](Op* op) {
       std::optional<AccessView> view = AccessOf(op);
       bool reads = view && view->effect != Effect::Write && !view->is_partial() &&
-                   outs_.contains(view->tensor);
+                   outs_.contains(ir::MemoryOf(view->tensor));
       if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
     });
     std::vector<Cover> all = covers_.OfBlock(kernel_.body);
@@ -60,7 +61,7 @@ class OutputChecker {
   bool IsWhole(const Value* tensor, const std::vector<Cover>& covers) {
     std::vector<Poly> target;
     std::vector<Poly> facts = terms_.LaunchFacts();
-    for (Size dim : tensor->type()->dims) {
+    for (Size dim : terms_.Coordinates(tensor)->type()->dims) {
       Poly index = Poly::Atom(terms_.Slack(300 + static_cast<int>(target.size())));
       Poly size = terms_.OfSize(dim);
       facts.push_back(size - index - 1);
@@ -92,14 +93,14 @@ class OutputChecker {
         before.insert(before.end(), of.begin(), of.end());
       }
     }
-    std::vector<Poly> target;
     std::vector<Poly> facts = terms_.FactsAt(view.op, {});
     for (size_t d = 0; d < view.rank(); ++d) {
-      target.push_back(terms_.OfIndex(view, d, {}));
-      facts.push_back(target.back());
-      facts.push_back(terms_.OfDim(view, d) - target.back() - 1);
+      Poly index = terms_.OfIndex(view, d, {});
+      facts.push_back(terms_.OfDim(view, d) - index - 1);
+      facts.push_back(std::move(index));
     }
-    return IsCovered(terms_, target, facts, WithBothBranches(OfTensor(before, view.tensor)));
+    return IsCovered(terms_, terms_.OfElement(view, {}), facts,
+                     WithBothBranches(OfTensor(before, ir::MemoryOf(view.tensor))));
   }
 
   /// For each tensor an element that some small launch does not write, and for each op one that it reads too soon.
@@ -112,15 +113,16 @@ class OutputChecker {
       std::map<const Op*, std::string> too_soon;
       bool complete = Enumerate(terms_, sizes, [&](const Touched& touched) {
         const AccessView& view = *touched.view;
-        if (!outs_.contains(view.tensor)) return;
+        const Value* memory = touched.memory;
+        if (!outs_.contains(memory)) return;
         if (view.effect == Effect::Read) {
-          bool unwritten = touched.certain && touched.element && !unknown.contains(view.tensor) &&
-                           !written[view.tensor].contains(*touched.element);
-          if (unwritten) too_soon.try_emplace(view.op, ElementText(view.tensor, *touched.element));
+          bool unwritten = touched.certain && touched.element && !unknown.contains(memory) &&
+                           !written[memory].contains(*touched.element);
+          if (unwritten) too_soon.try_emplace(view.op, TextOf(memory, *touched.element));
         } else if (touched.element) {
-          written[view.tensor].insert(*touched.element);
+          written[memory].insert(*touched.element);
         } else {
-          unknown.insert(view.tensor);
+          unknown.insert(memory);
         }
       });
       std::string text = SizesText(sizes);
@@ -130,6 +132,10 @@ class OutputChecker {
         if (!unknown.contains(tensor)) FindHole(tensor, written[tensor], sizes);
       }
     }
+  }
+
+  std::string TextOf(const Value* memory, const std::vector<int64_t>& element) {
+    return ElementText(terms_.Coordinates(memory), element);
   }
 
   struct Example {
@@ -145,12 +151,12 @@ class OutputChecker {
   void FindHole(const Value* tensor, const std::set<std::vector<int64_t>>& written,
                 const Sizes& sizes) {
     if (holes_.contains(tensor)) return;
-    std::optional<std::vector<int64_t>> shape = ShapeOf(tensor, sizes);
+    std::optional<std::vector<int64_t>> shape = ShapeOf(terms_.Coordinates(tensor), sizes);
     if (!shape || std::find(shape->begin(), shape->end(), 0) != shape->end()) return;
     std::vector<int64_t> element(shape->size(), 0);
     for (size_t steps = 0; steps < 1'000'000; ++steps) {
       if (!written.contains(element)) {
-        holes_[tensor] = {ElementText(tensor, element), SizesText(sizes)};
+        holes_[tensor] = {TextOf(tensor, element), SizesText(sizes)};
         return;
       }
       size_t d = element.size();
@@ -160,9 +166,10 @@ class OutputChecker {
   }
 
   void ReportRead(const AccessView& view) {
-    if (!reported_.insert(view.tensor).second) return;
+    const Value* memory = ir::MemoryOf(view.tensor);
+    if (!reported_.insert(memory).second) return;
     FindExamples();
-    std::string name = view.tensor->name().str();
+    std::string name = memory->name().str();
     Span span = context_.SpanOf(view.op->loc());
     auto found = reads_.find(view.op);
     Diagnostic& report =
@@ -179,7 +186,8 @@ class OutputChecker {
     const Op* store = nullptr;
     ir::Walk(kernel_.body, [&](Op* op) {
       std::optional<AccessView> view = AccessOf(op);
-      if (!store && view && view->tensor == tensor && view->effect != Effect::Read) store = op;
+      if (!store && view && ir::MemoryOf(view->tensor) == tensor && view->effect != Effect::Read)
+        store = op;
     });
     std::string name = tensor->name().str();
     Span span = context_.SpanOf(store ? store->loc() : kernel_.loc);

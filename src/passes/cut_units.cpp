@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ir/builder.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/drop_unused.h"
 #include "passes/passes.h"
@@ -52,7 +53,8 @@ class Assignment {
  public:
   explicit Assignment(const ir::Function& kernel) {
     ir::Walk(kernel.body, [&](const Op* op) {
-      if (op->kind() == OpKind::Store) written_.insert(op->operand(ir::StoreOp::at_tensor));
+      if (op->kind() == OpKind::Store)
+        written_.insert(ir::MemoryOf(op->operand(ir::StoreOp::at_tensor)));
     });
     // What loops carry depends on what their bodies yield.
     do changed_ = false, Visit(kernel.body);
@@ -73,12 +75,13 @@ class Assignment {
       case OpKind::Store:
         return StoreUnit(op);
       case OpKind::Load:
-        if (written_.contains(op->operand(0))) return Unit::Vector;
+        if (written_.contains(ir::MemoryOf(op->operand(0)))) return Unit::Vector;
         return Made(op, Unit::Either);
       case OpKind::Broadcast:
       case OpKind::Iota:
         return Made(op, Unit::Either);
       case OpKind::Require:
+      case OpKind::View:
         return Unit::Either;
       default: {
         bool tiles = std::any_of(op->results().begin(), op->results().end(), IsTileValue);
@@ -100,8 +103,8 @@ class Assignment {
   /// Accumulators go to memory without a detour, unless the vector unit touches the tensor too.
   Unit StoreUnit(const Op* op) const {
     const Value* tensor = op->operand(ir::StoreOp::at_tensor);
-    for (const ir::Use& use : tensor->uses()) {
-      bool matrix = use.user->kind() == OpKind::Store && Of(use.user->operand(0)) == Unit::Matrix;
+    for (const Op* user : ir::UsersOfMemory(tensor)) {
+      bool matrix = user->kind() == OpKind::Store && Of(user->operand(0)) == Unit::Matrix;
       if (!matrix) return Unit::Vector;
     }
     return Unit::Matrix;
@@ -204,7 +207,8 @@ class Cut {
     MoveOps(kernel_.body, old);
     b_.SetInsertionPoint(kernel_.body);
     for (Op* op : *old) {
-      if (op->kind() != OpKind::Require) continue;  // a launch asks once
+      if (op->kind() != OpKind::Require && op->kind() != OpKind::View)
+        continue;  // a launch asks once
       old->Remove(op);
       kernel_.body->InsertBefore(op, nullptr);
     }

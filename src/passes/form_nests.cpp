@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ir/builder.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/analysis/points.h"
@@ -84,7 +85,8 @@ struct Group {
   static bool Agree(const Op* first, const Op* second) {
     if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
       return true;
-    return TensorOf(first) != TensorOf(second) || SameAccess(first, second);
+    if (ir::MemoryOf(TensorOf(first)) != ir::MemoryOf(TensorOf(second))) return true;
+    return TensorOf(first) == TensorOf(second) && SameAccess(first, second);
   }
 
   bool Feeds(const Op* op) const {

@@ -116,18 +116,27 @@ struct Entity {
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< ScalarBinder; may be null: 1
-  const Entity* of = nullptr;          ///< Range, ScalarBinder: the Domain that it walks, if any
-  uint32_t position = 0;               ///< which dimension of that
-  std::vector<WalkFacts> walks;        ///< Domain: its dimensions
-  int64_t depth = 1;                   ///< Pipe: what `@depth` asks for
+  /// Range, ScalarBinder: the Domain that it walks, if any. TensorParam: the tensor whose memory a view shows; null: it is a
+  /// parameter itself.
+  const Entity* of = nullptr;
+  uint32_t position = 0;         ///< which dimension of that
+  std::vector<WalkFacts> walks;  ///< Domain: its dimensions
+  int64_t depth = 1;             ///< Pipe: what `@depth` asks for
   /// Pipe: the end that a fn takes, Push or Pop; In: both, it is a kernel's own.
   syntax::Direction end = syntax::Direction::In;
-  uint32_t param = 0;          ///< TensorParam, ScalarParam, TileParam, Pipe: which
+  uint32_t param =
+      0;  ///< TensorParam, ScalarParam, TileParam, Pipe: which; of a view that of its memory
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: a Device; may be null
   bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
   const FileState* file = nullptr;                 ///< Import: what it names
 };
+
+/// The tensor that a view shows, through views between; of another tensor itself.
+inline const Entity* MemoryOf(const Entity* tensor) {
+  while (tensor->kind == EntityKind::TensorParam && tensor->of != nullptr) tensor = tensor->of;
+  return tensor;
+}
 
 }  // namespace kdl::sema

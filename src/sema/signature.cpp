@@ -213,7 +213,10 @@ void DeclareParam(FunctionState& state, const syntax::Param& param) {
   std::optional<Scalar> scalar = ResolveScalar(state, param.type->name);
   Type type = ValueType(scalar.value_or(Scalar::F32));
   bool ok = scalar.has_value();
-  if (kind == EntityKind::TensorParam) type.kind = TypeKind::Tensor;
+  if (kind == EntityKind::TensorParam) {
+    type.kind = TypeKind::Tensor;
+    ok = CheckRank(state, *param.type) && ok;
+  }
   if (kind == EntityKind::Pipe) type.kind = TypeKind::Pipe;
   if (kind == EntityKind::TileParam) ok = AddRanges(state, *param.type, type) && ok;
   for (const Expr* dim : param.type->dims) {

@@ -167,6 +167,13 @@ Size CheckDim(FunctionState& state, const Expr* expr) {
   return nullptr;
 }
 
+bool CheckRank(FunctionState& state, const syntax::TypeRef& type) {
+  constexpr size_t kMostDimensions = 8;
+  if (!type.dims.empty() && type.dims.size() <= kMostDimensions) return true;
+  state.diagnostics.Report(diag::TensorRank, type.span, type.dims.size());
+  return false;
+}
+
 bool IsStatic(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Constant) return true;
   if (size->kind == SizeKind::Symbol) {

@@ -13,6 +13,8 @@ Size CheckSize(FunctionState& state, const syntax::Expr* expr, std::string_view 
 
 /// The same for the dimension of a tensor: not negative.
 Size CheckDim(FunctionState& state, const syntax::Expr* expr);
+/// Whether a tensor's type has as many dimensions as tensors have; reported, where not.
+bool CheckRank(FunctionState& state, const syntax::TypeRef& type);
 
 /// Whether only constants and integer parameters are in it, so that it is known when code is made.
 bool IsStatic(const FunctionState& state, Size size);

@@ -39,6 +39,7 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
     case StmtKind::Stage:
     case StmtKind::Domain:
     case StmtKind::Pipe:
+    case StmtKind::View:
       return {};
     case StmtKind::Range:
       if (syntax::As<syntax::RangeStmt>(stmt).max == nullptr) return {};
@@ -116,7 +117,7 @@ void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
 void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool writes) {
   const Entity* stage = state.stages.current;
   if (stage == nullptr) return;
-  TensorUses& uses = state.stages.tensors[tensor];
+  TensorUses& uses = state.stages.tensors[MemoryOf(tensor)];
   if (uses.first.stage == nullptr) {
     uses.first = {stage, span};
     uses.first_writes = writes;

@@ -30,7 +30,7 @@ using syntax::LetStmt;
 using syntax::Stmt;
 using syntax::StmtKind;
 
-enum class Place : uint8_t { Ok, Later, No };
+enum class Place : uint8_t { Ok, No };
 
 struct StmtRule {
   std::string_view text;
@@ -77,15 +77,6 @@ void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   }
 }
 
-Feature LaterFeature(const Stmt* stmt) {
-  switch (stmt->kind) {
-    case StmtKind::View:
-      return Feature::Views;
-    default:
-      KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
-  }
-}
-
 /// The declaration's first line, or the whole statement where it is one line.
 Span HeadOf(const FunctionState& state, const Stmt* stmt) {
   Span span = stmt->span;
@@ -101,16 +92,12 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Place::No;
   if (is_static && state.kind() == FunctionKind::Program) place = Place::No;
   if (place == Place::Ok) return true;
-  if (place == Place::Later) {
-    ReportUnsupported(state.diagnostics, LaterFeature(stmt), HeadOf(state, stmt), rule.text);
-  } else {
-    std::string_view what = is_static ? "static_assert" : rule.text;
-    Diagnostic& report = state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), what,
-                                                  Describe(state.kind()));
-    if (is_static) report.Help("write `assert`, which is checked when it is run");
-    if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
-    if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
-  }
+  std::string_view what = is_static ? "static_assert" : rule.text;
+  Diagnostic& report =
+      state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), what, Describe(state.kind()));
+  if (is_static) report.Help("write `assert`, which is checked when it is run");
+  if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
+  if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
   DeclareNamesOf(state, stmt);
   return false;
 }
@@ -167,20 +154,6 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
       .Help("declare it before the loops of the kernel, or use a `var`, which is a core's own");
   return false;
-}
-
-/// `f32[M, 4]`; nothing, reported, where a part is faulty.
-std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref) {
-  Type type;
-  type.kind = TypeKind::Tensor;
-  std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
-  bool ok = scalar.has_value();
-  for (const Expr* dim : ref.dims) {
-    type.dims.push_back(CheckDim(state, dim));
-    ok = ok && type.dims.back() != nullptr;
-  }
-  type.scalar = scalar.value_or(type.scalar);
-  return ok ? std::optional(std::move(type)) : std::nullopt;
 }
 
 /// `random(T[…], seed)`, or null where the value is another one.
@@ -465,6 +438,8 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
       return CheckPipe(state, As<syntax::PipeStmt>(stmt));
     case StmtKind::Stage:
       return CheckStage(state, As<syntax::StageStmt>(stmt));
+    case StmtKind::View:
+      return CheckView(state, As<syntax::ViewStmt>(stmt));
     case StmtKind::Sync:
       return CheckSync(state, stmt);
     case StmtKind::Expect:
@@ -539,6 +514,20 @@ void CheckUniform(FunctionState& state) {
 }
 
 }  // namespace
+
+std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref) {
+  Type type;
+  type.kind = TypeKind::Tensor;
+  std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
+  bool ok = scalar.has_value();
+  for (const Expr* dim : ref.dims) {
+    type.dims.push_back(CheckDim(state, dim));
+    ok = ok && type.dims.back() != nullptr;
+  }
+  type.scalar = scalar.value_or(type.scalar);
+  ok = CheckRank(state, ref) && ok;
+  return ok ? std::optional(std::move(type)) : std::nullopt;
+}
 
 void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   ScopeGuard scope(state.scopes);

@@ -26,7 +26,11 @@ void ReportDivergent(FunctionState& state, Span head, bool is_sync);
 /// it has been.
 bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync);
 
+/// `f32[M, 4]`, with sizes; nothing, reported, where a part is faulty.
+std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref);
+
 // The kinds that have files of their own.
+void CheckView(FunctionState& state, const syntax::ViewStmt& view);
 /// `assert` and `static_assert`.
 void CheckAssert(FunctionState& state, const syntax::AssertStmt& assertion);
 void CheckPrint(FunctionState& state, const syntax::PrintStmt& print);

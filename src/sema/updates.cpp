@@ -33,6 +33,18 @@ bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
+/// Partial results belong to the tensor, not to a view of it.
+bool NamesMemory(FunctionState& state, const AssignStmt& assign) {
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (tensor == nullptr || MemoryOf(tensor) == tensor) return true;
+  std::string_view memory = MemoryOf(tensor)->name.text();
+  state.diagnostics.Report(diag::ReduceView, name->span, tensor->name.text(), memory)
+      .Help(fmt::format("index {} instead", memory));
+  return false;
+}
+
 /// The groups of one loop fold a tensor in one way.
 void NoteReduced(FunctionState& state, const AssignStmt& assign) {
   const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
@@ -66,7 +78,7 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
     return false;
   }
   if (assign.mode == AssignMode::Atomic) return true;
-  if (!IsInBlocks(state, assign)) return false;
+  if (!IsInBlocks(state, assign) || !NamesMemory(state, assign)) return false;
   NoteReduced(state, assign);
   return true;
 }

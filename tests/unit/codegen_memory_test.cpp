@@ -32,6 +32,28 @@ constexpr std::string_view kStrided =
 }
 )";
 
+/// Rows merged into one dimension, and that split anew, of tensors that do not lie densely.
+constexpr std::string_view kViews =
+    R"(kernel @views dims(%N, %M, %K) (%x: tensor<i32,[N,M,K]> in, %y: tensor<i32,[N,(M*K)]> out) {
+  %v = view %x {dimension = 1} : tensor<i32,[N,(M*K)]>
+  %w = view %y {dimension = 1} : tensor<i32,[N,M,K]>
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  loop %n in %0 .. %N step %1 {
+    loop %m in %0 .. %M step %1 {
+      loop %k in %0 .. %K step %1 {
+        %t = load %v[%n, K*%m + %k] {edge = proven} : i32
+        store %t to %w[%n, %m, %k] {edge = proven}
+        yield
+      }
+      yield
+    }
+    yield
+  }
+  return
+}
+)";
+
 /// Two buffers that share memory in turn, one that lives across both, small ones on the stack.
 constexpr std::string_view kBuffers =
     R"(kernel @buffers dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
@@ -142,6 +164,38 @@ TEST_CASE("accesses are affine and follow the strides") {
       }
     }
     CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("views follow the strides, and a launch is refused where these do not allow them") {
+  for (int opt_level : {0, 3}) {
+    LoadedModule module(std::string(kViews), opt_level);
+    std::vector<int32_t> x(3 * 50);
+    std::iota(x.begin(), x.end(), 0);
+    std::vector<int32_t> y(3 * 40, -1);
+    Call call{{3, 4, 5}, {TensorOf(x.data(), {3, 4, 5}), TensorOf(y.data(), {3, 20})}, {}};
+    call.tensors[0].stride[0] = 50;
+    call.tensors[1].stride[0] = 40;
+    REQUIRE(module.Run("views", call).code == KDL_DONE);
+    int wrong = 0;
+    for (int n = 0; n < 3; ++n) {
+      for (int i = 0; i < 40; ++i)
+        wrong += y[static_cast<size_t>(n * 40 + i)] != (i < 20 ? n * 50 + i : -1);
+    }
+    CHECK(wrong == 0);
+    auto check = [&] {
+      kdl_trap trap = {};
+      kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
+                       nullptr};
+      int32_t code = module.variant("views").check(call.dims.data(), &args, &trap);
+      return code == KDL_DONE ? 0 : trap.index * 1000 + trap.bound;
+    };
+    CHECK(check() == 0);
+    call.tensors[0].stride[1] = 10;  // only every other row
+    CHECK(check() == 10 * 1000 + 5);
+    call.tensors[0].size[1] = call.dims[1] = 1;
+    call.tensors[1].size[1] = 5;
+    CHECK(check() == 0);  // one row lies beside nothing
   }
 }
 

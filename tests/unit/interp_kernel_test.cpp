@@ -98,6 +98,34 @@ TEST_CASE("strides are the tensor's, not its sizes'") {
   }
 }
 
+TEST_CASE("views follow the strides, and a launch is refused where these do not allow them") {
+  TestModule test(R"(
+kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*K)]> out) {
+  axis i = (M*K) by 64
+  %v = view %x {dimension = 1} : tensor<f32,[N,(M*K)]>
+  %0 = const 0 : i64
+  %n = mul %M, %K : i64
+  %i = make_blk %0, %n, %0 : blk<i>
+  spmd (%r: i64 in %0 .. %N) {deal = static} {
+    %t = load %v[%r, %i] {edge = clip} : tile<f32; i>
+    store %t to %y[%r, %i] {edge = clip}
+    yield
+  }
+  return
+}
+)");
+  Array<float> wide = RandomFloats({2, 21}, 1);
+  Array<float> y({2, 6});
+  TensorArgument x{wide.data.data(), Scalar::F32, {2, 2, 3}, {21, 3, 1}};
+  test.Run({{x, Argument(y)}, {}, {}});
+  for (int64_t i = 0; i < 2; ++i) {
+    for (int64_t j = 0; j < 6; ++j) CHECK(y(i, j) == wide(i, j));
+  }
+  x.strides = {21, 7, 1};
+  CHECK(test.TrapOf({{x, Argument(y)}, {}, {}}).find("the stride of dimension 1 is 7, not 3") !=
+        std::string::npos);
+}
+
 TEST_CASE("sums in lanes and in chains round in their own order") {
   TestModule test(R"(
 kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {

@@ -1,12 +1,17 @@
 #include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
 #include "ir/requirement.h"
+#include "ir/tensor_view.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
@@ -14,8 +19,8 @@
 #include "support/size.h"
 
 // int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): every tensor dimension that
-// is an expression over the sizes must have its value, and every `where` must hold. Arithmetic that
-// leaves 64 bits is a trap of its own.
+// is an expression over the sizes must have its value, every `where` must hold, and strides must allow
+// the views. Arithmetic that leaves 64 bits is a trap of its own.
 
 namespace kdl::codegen {
 
@@ -27,7 +32,7 @@ bool IsDerived(Size size) {
 
 bool NeedsCheck(const ir::Function& kernel) {
   for (const ir::Op* op : *kernel.body) {
-    if (op->kind() == ir::OpKind::Require) return true;
+    if (op->kind() == ir::OpKind::Require || op->kind() == ir::OpKind::View) return true;
   }
   for (const ir::Param& param : kernel.params) {
     if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
@@ -74,14 +79,18 @@ llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place)
   return builder.CreateExtractValue(pair, 0);
 }
 
+llvm::Value* ArrayElement(Emitter& emitter, llvm::Value* tensor, unsigned field, size_t d) {
+  auto& builder = emitter.builder;
+  llvm::Value* array = FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, field);
+  return builder.CreateLoad(builder.getInt64Ty(),
+                            builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), array, d));
+}
+
 void CheckDimension(Emitter& emitter, llvm::Value* tensor, size_t d, Size size, Name text) {
   auto& builder = emitter.builder;
   TrapLocation place = PlaceOf(emitter.kernel.loc, text);
   llvm::Value* expected = EmitChecked(emitter, size, place);
-  llvm::Value* sizes =
-      FieldAddress(emitter, emitter.abi.kdl_tensor, tensor, kdl_tensor_fields::size);
-  llvm::Value* found = builder.CreateLoad(
-      builder.getInt64Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), sizes, d));
+  llvm::Value* found = ArrayElement(emitter, tensor, kdl_tensor_fields::size, d);
   place.dimension = static_cast<int32_t>(d);
   TrapUnless(emitter, builder.CreateICmpEQ(found, expected), WithCode(place, KDL_TRAP_CONDITION),
              found, expected);
@@ -113,6 +122,78 @@ void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
       emitter.builder.CreateICmp(PredicateOf(op->attr<ir::AttrKey::Compare>()), left, right);
   place.text = names.Intern(ir::RequirementTemplate(emitter.kernel, op));
   TrapUnless(emitter, holds, WithCode(place, KDL_TRAP_SIZES), left, right);
+}
+
+/// The dimensions of a tensor that some view shows.
+struct Layout {
+  std::vector<llvm::Value*> sizes;
+  std::vector<llvm::Value*> strides;
+};
+
+/// Dimensions that become one lie around each other, where they have elements and more than one index.
+void CheckMerge(Emitter& emitter, const ir::Op* view, const Layout& layout, Names& names) {
+  auto& builder = emitter.builder;
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  llvm::Value* empty = builder.getFalse();
+  for (llvm::Value* size : layout.sizes)
+    empty = builder.CreateOr(empty, builder.CreateICmpEQ(size, builder.getInt64(0)));
+  size_t last = dims.dimension + dims.from - 1;
+  llvm::Value* wanted = layout.strides[last];
+  for (size_t d = last; d > dims.dimension; --d) {
+    wanted = builder.CreateMul(wanted, layout.sizes[d]);
+    llvm::Value* stride = layout.strides[d - 1];
+    llvm::Value* single = builder.CreateICmpEQ(layout.sizes[d - 1], builder.getInt64(1));
+    llvm::Value* fits =
+        builder.CreateOr(builder.CreateOr(empty, single), builder.CreateICmpEQ(stride, wanted));
+    std::string text = ir::ApartMessage(view, d - 1, "{index}", "{bound}");
+    TrapLocation place = PlaceOf(view->loc(), names.Intern(text));
+    TrapUnless(emitter, fits, WithCode(place, KDL_TRAP_SIZES), stride, wanted);
+  }
+}
+
+Layout LayoutBehind(Emitter& emitter, const ir::Op* view, const Layout& before) {
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  Layout after;
+  for (Size size : view->result()->type()->dims) after.sizes.push_back(EmitSize(emitter, size));
+  auto first = before.strides.begin();
+  auto middle = first + static_cast<std::ptrdiff_t>(dims.dimension + dims.from);
+  llvm::Value* stride = *(middle - 1);
+  std::vector<llvm::Value*> changed(dims.to);
+  for (size_t i = dims.to; i-- > 0;) {
+    changed[i] = stride;
+    stride = emitter.builder.CreateMul(stride, after.sizes[dims.dimension + i]);
+  }
+  after.strides.assign(first, first + static_cast<std::ptrdiff_t>(dims.dimension));
+  after.strides.insert(after.strides.end(), changed.begin(), changed.end());
+  after.strides.insert(after.strides.end(), middle, before.strides.end());
+  return after;
+}
+
+/// Whether the strides of the parameters allow the kernel's views. All sizes have been checked.
+void CheckViews(Emitter& emitter, llvm::Value* tensors, Names& names) {
+  std::unordered_map<const ir::Value*, Layout> layouts;
+  uint64_t number = 0;
+  for (const ir::Param& param : emitter.kernel.params) {
+    ir::Type type = param.value->type();
+    if (type->kind != ir::TypeKind::Tensor) continue;
+    llvm::Value* tensor =
+        emitter.builder.CreateConstInBoundsGEP1_64(emitter.abi.kdl_tensor, tensors, number++);
+    bool viewed = std::ranges::any_of(param.value->uses(), [](const ir::Use& use) {
+      return use.user->kind() == ir::OpKind::View;
+    });
+    for (size_t d = 0; viewed && d < type->dims.size(); ++d) {
+      Layout& layout = layouts[param.value];
+      layout.sizes.push_back(ArrayElement(emitter, tensor, kdl_tensor_fields::size, d));
+      layout.strides.push_back(ArrayElement(emitter, tensor, kdl_tensor_fields::stride, d));
+    }
+  }
+  for (const ir::Op* op : *emitter.kernel.body) {
+    if (op->kind() != ir::OpKind::View) continue;
+    const Layout& before = layouts.at(op->operand(0));
+    CheckMerge(emitter, op, before, names);
+    Layout after = LayoutBehind(emitter, op, before);
+    layouts[op->result()] = std::move(after);
+  }
 }
 
 void DeclareCheck(Emitter& emitter) {
@@ -159,6 +240,7 @@ void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Functi
   for (const ir::Op* op : *kernel.body) {
     if (op->kind() == ir::OpKind::Require) CheckRequirement(emitter, op, names);
   }
+  CheckViews(emitter, tensors, names);
   builder.CreateRet(builder.getInt32(0));
   FinishTraps(emitter);
 }

@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "ir/op.h"
 #include "ir/ring.h"
+#include "ir/tensor_view.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 
@@ -97,6 +98,22 @@ std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
     if (op->kind() == ir::OpKind::BufferNew) buffers.push_back(op);
   });
   return buffers;
+}
+
+/// The same memory with other strides.
+Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
+  Memory memory = emitter.memories.at(view->operand(0));
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
+  llvm::Value* stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
+  at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
+  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each in front of the last
+    at = memory.strides.insert(at, stride);
+    if (i == 0) break;
+    Size size = view->result()->type()->dims[dims.dimension + i];
+    stride = emitter.builder.CreateMul(stride, EmitSize(emitter, size));
+  }
+  return memory;
 }
 
 /// A piece of memory that does not change its place, and which others it overlaps.
@@ -195,6 +212,11 @@ void PrepareMemories(Emitter& emitter) {
       regions.push_back({RegionKind::Buffer, &memory, false, &place});
   }
   SetAliasScopes(emitter, regions);
+  for (const ir::Op* op : *emitter.kernel.body) {
+    if (op->kind() != ir::OpKind::View) continue;
+    Memory memory = ViewMemory(emitter, op);
+    emitter.memories[op->result()] = std::move(memory);
+  }
 }
 
 }  // namespace kdl::codegen

@@ -40,8 +40,9 @@ ir::AxisList AxesOf(const AccessView& view) {
 
 Collision::Collision(Terms& terms, const Touch& a, const Touch& b)
     : terms_(terms), a_(a), b_(b), known_(terms, BothFacts(terms, a, b)) {
-  for (size_t d = 0; d < a.view.rank(); ++d)
-    differences_.push_back(terms.OfIndex(a.view, d, a.run) - terms.OfIndex(b.view, d, b.run));
+  std::vector<Poly> of_a = terms.OfElement(a.view, a.run);
+  std::vector<Poly> of_b = terms.OfElement(b.view, b.run);
+  for (size_t d = 0; d < of_a.size(); ++d) differences_.push_back(of_a[d] - of_b[d]);
 }
 
 bool Collision::Contradicts(Prover& prover) { return prover.AnyNotZero(differences_); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/collision.h"
 
@@ -39,6 +40,7 @@ bool Mentions(const Cover& cover, AtomId atom, const Terms& terms) {
 }
 
 bool IsInput(const Value* tensor) {
+  tensor = ir::MemoryOf(tensor);
   const ir::Block* block = tensor->block();
   if (!block || !block->function()) return false;
   for (const ir::Param& param : block->function()->params) {
@@ -111,8 +113,7 @@ std::vector<Cover> Covers::Summarize(Op* op) {
 }
 
 Cover Covers::OfStore(const AccessView& view) {
-  Cover cover{view.op, view.tensor, {}, {}, {}};
-  for (size_t d = 0; d < view.rank(); ++d) cover.index.push_back(terms_.OfIndex(view, d, {}));
+  Cover cover{view.op, ir::MemoryOf(view.tensor), terms_.OfElement(view, {}), {}, {}};
   ir::AxisList axes = AxesOf(view);
   if (view.mask) axes = ir::UnionAxes(axes, view.mask->type()->axes);
   for (ir::AxisId axis : axes) {

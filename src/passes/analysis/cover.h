@@ -22,9 +22,9 @@ struct CoverCondition {
 /// Elements that a piece of code surely writes: those whose index the variables take, each in its range, where the
 /// conditions hold. What else stands in the polynomials is as it is where the code stands.
 struct Cover {
-  const ir::Op* op;  ///< a store
-  const ir::Value* tensor;
-  std::vector<Poly> index;
+  const ir::Op* op;         ///< a store
+  const ir::Value* tensor;  ///< no view
+  std::vector<Poly> index;  ///< of its Coordinates
   std::vector<CoverVar> vars;
   std::vector<CoverCondition> conditions;
 };

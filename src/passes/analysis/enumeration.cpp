@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/requirement.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/collision.h"
 
@@ -164,7 +165,9 @@ class Walker {
     });
   }
   void VisitUnknown(const AccessView& view) {
-    if (IsMine()) visit_({&view, std::nullopt, false, block_, phase_, ++op_run_, ""});
+    if (IsMine())
+      visit_(
+          {&view, ir::MemoryOf(view.tensor), std::nullopt, false, block_, phase_, ++op_run_, ""});
   }
 
   /// The cores' common code is looked at once a core, blocks once.
@@ -263,15 +266,20 @@ class Walker {
       if (holds == false) return;
       certain = certain && holds == true;
     }
-    std::vector<int64_t> element;
     std::optional<std::vector<int64_t>> shape = ShapeOf(view.tensor, sizes_);
     for (size_t d = 0; d < view.rank(); ++d) {
       std::optional<int64_t> index = Of(terms_.OfIndex(view, d, {}));
       if (!index || !shape) return VisitUnknown(view);
       if (*index < 0 || *index >= (*shape)[d]) return;  // `else`, or a trap
+    }
+    std::vector<int64_t> element;
+    for (const Poly& poly : terms_.OfElement(view, {})) {
+      std::optional<int64_t> index = Of(poly);
+      if (!index) return VisitUnknown(view);
       element.push_back(*index);
     }
-    visit_({&view, std::move(element), certain, block_, phase_, op_run_, text});
+    visit_({&view, ir::MemoryOf(view.tensor), std::move(element), certain, block_, phase_, op_run_,
+            text});
   }
 
   Terms& terms_;

@@ -25,8 +25,10 @@ struct BlockId {
 /// An element that a launch with concrete sizes touches.
 struct Touched {
   const AccessView* view;
-  std::optional<std::vector<int64_t>> element;  ///< nothing: not known which
-  bool certain;                                 ///< it does, whatever the data
+  const ir::Value* memory;  ///< of its tensor, which may be a view
+  std::optional<std::vector<int64_t>>
+      element;   ///< of the memory's Coordinates; nothing: not known which
+  bool certain;  ///< it does, whatever the data
   BlockId block;
   int64_t phase;     ///< counts `sync`
   int64_t op_run;    ///< one number a run of the op

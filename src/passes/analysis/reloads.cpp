@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
 
@@ -19,7 +20,7 @@ using ir::Value;
 /// `in` parameters: no other one of the kernel overlaps what it writes.
 bool IsConstantTensor(const ir::Function& kernel, const Value* tensor) {
   return std::any_of(kernel.params.begin(), kernel.params.end(), [&](const ir::Param& param) {
-    return param.value == tensor && param.direction == ir::Direction::In;
+    return param.value == ir::MemoryOf(tensor) && param.direction == ir::Direction::In;
   });
 }
 

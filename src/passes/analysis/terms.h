@@ -89,6 +89,11 @@ class Terms {
   Poly OfIndex(const AccessView& view, size_t dim, Run run);
   /// floor(a / b); b is at least 1.
   Poly OfQuotient(const Poly& a, const Poly& b, int run);
+  /// The tensor in whose indices accesses of a memory are compared: the one view through which all of them go, else the
+  /// memory itself.
+  const ir::Value* Coordinates(const ir::Value* tensor);
+  /// The element that an access touches, as an index of that tensor.
+  std::vector<Poly> OfElement(const AccessView& view, Run run);
   Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
 
   AtomId StartOf(const ir::Value* blk, Run run);  ///< of a loop's blk
@@ -123,7 +128,8 @@ class Terms {
   ir::TypeTable& types_;
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
-  std::map<const ir::Value*, const ir::Value*> twins_;  ///< binders of walks over one domain
+  std::map<const ir::Value*, const ir::Value*> twins_;        ///< binders of walks over one domain
+  std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
 };
 
 /// Bounds of a parameter that a loop binds; nothing for carried values.

@@ -1,5 +1,6 @@
 #include <unordered_set>
 
+#include "ir/tensor_view.h"
 #include "passes/expand/expander.h"
 #include "passes/expand/last_axis.h"
 #include "passes/expand/register_block.h"
@@ -49,12 +50,12 @@ bool DependsOnNothingLater(const Op* loop, const Op* nest) {
 bool LeavesMemoryTo(const Op* loop, const Op* nest) {
   std::unordered_set<const Value*> stored;
   for (Op* op : *nest->region()) {
-    if (auto store = ir::DynAs<ir::StoreOp>(op)) stored.insert(store->tensor());
+    if (auto store = ir::DynAs<ir::StoreOp>(op)) stored.insert(ir::MemoryOf(store->tensor()));
   }
   bool leaves = true;
   ir::Walk(loop->region(), [&](const Op* op) {
     if (op->kind() == OpKind::Load) {
-      if (stored.contains(ir::LoadOp(const_cast<Op*>(op)).tensor())) leaves = false;
+      if (stored.contains(ir::MemoryOf(ir::LoadOp(const_cast<Op*>(op)).tensor()))) leaves = false;
     } else if (!op->info().has(ir::kPure) && op->kind() != OpKind::Nest &&
                op->kind() != OpKind::Loop && op->kind() != OpKind::If &&
                op->kind() != OpKind::Yield && !op->info().has(ir::kElementwise)) {

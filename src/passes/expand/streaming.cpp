@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/format.h"
+#include "ir/tensor_view.h"
 #include "passes/expand/nest_body.h"
 
 // Stores past the caches. A line that is stored to is read first, unless all of it is stored past the caches, straight
@@ -19,8 +20,9 @@ using ir::Value;
 /// Whether the kernel writes the tensor with this store, and otherwise never touches it. Not a pipe's slot: who takes it
 /// out waits for no fence.
 bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
-  return !tensor->def() && std::all_of(tensor->uses().begin(), tensor->uses().end(),
-                                       [&](const ir::Use& use) { return use.user == store; });
+  return !ir::MemoryOf(tensor)->def() &&
+         std::ranges::all_of(ir::UsersOfMemory(tensor),
+                             [&](const Op* user) { return user == store; });
 }
 
 /// Whether the index is known before the loops over pieces or squares.

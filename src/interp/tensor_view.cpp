@@ -1,0 +1,78 @@
+#include "interp/tensor_view.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "interp/handlers.h"
+#include "ir/tensor_view.h"
+
+// Views: the same memory with dimensions split or merged.
+
+namespace kdl::interp {
+
+namespace {
+
+uint64_t Times(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
+
+/// What a view makes of a tensor, with the sizes of its result.
+TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> sizes) {
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  auto at = tensor.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
+  int64_t stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
+  std::vector<int64_t> strides(dims.to);
+  for (size_t i = dims.to; i-- > 0;) {
+    strides[i] = stride;
+    stride = static_cast<int64_t>(Times(stride, sizes[dims.dimension + i]));
+  }
+  at = tensor.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
+  tensor.strides.insert(at, strides.begin(), strides.end());
+  tensor.sizes = std::move(sizes);
+  return tensor;
+}
+
+/// A dimension that becomes one with those behind it, and does not lie around them. Where there are no elements, or the
+/// dimension has one index, its stride is of no account.
+std::optional<Trap> BrokenMerge(const ir::Op* view, const TensorValue& tensor) {
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) return std::nullopt;
+  size_t last = dims.dimension + dims.from - 1;
+  int64_t wanted = tensor.strides[last];
+  for (size_t d = last; d > dims.dimension; --d) {
+    wanted = static_cast<int64_t>(Times(wanted, tensor.sizes[d]));
+    int64_t stride = tensor.strides[d - 1];
+    if (tensor.sizes[d - 1] == 1 || stride == wanted) continue;
+    std::string text =
+        ir::ApartMessage(view, d - 1, std::to_string(stride), std::to_string(wanted));
+    return Trap{KDL_TRAP_SIZES, view, -1, stride, wanted, std::move(text)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& sizes,
+                               const std::vector<TensorValue>& tensors) {
+  std::unordered_map<const ir::Value*, TensorValue> known;
+  size_t number = 0;
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Tensor) known[param.value] = tensors[number++];
+  }
+  for (const ir::Op* op : *kernel.body) {
+    if (op->kind() != ir::OpKind::View) continue;
+    const TensorValue& tensor = known.at(op->operand(0));
+    if (std::optional<Trap> broken = BrokenMerge(op, tensor)) return broken;
+    std::vector<int64_t> of_result;
+    for (Size dim : op->result()->type()->dims)
+      of_result.push_back(EvaluateChecked(dim, sizes.AsSymbols()).value_or(0));
+    known[op->result()] = Viewed(op, tensor, std::move(of_result));
+  }
+  return std::nullopt;
+}
+
+void RunView(Core&, Activation& here, const Instruction& instruction) {
+  here.tensor(instruction.results[0]) =
+      Viewed(instruction.op, here.tensor(instruction.operands[0]), instruction.numbers);
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,53 @@
+#include "ir/tensor_view.h"
+
+#include <fmt/format.h>
+
+namespace kdl::ir {
+
+Value* MemoryOf(Value* tensor) {
+  while (tensor->def() && tensor->def()->kind() == OpKind::View) tensor = tensor->def()->operand(0);
+  return tensor;
+}
+
+namespace {
+
+void AddUsers(const Value* tensor, std::vector<Op*>& users) {
+  for (const Use& use : tensor->uses()) {
+    if (use.user->kind() == OpKind::View) {
+      AddUsers(use.user->result(), users);
+    } else {
+      users.push_back(use.user);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Op*> UsersOfMemory(const Value* tensor) {
+  std::vector<Op*> users;
+  AddUsers(MemoryOf(tensor), users);
+  return users;
+}
+
+ViewedDims ViewedDimsOf(const Op* view) {
+  auto dimension = static_cast<size_t>(view->attr<AttrKey::Dimension>());
+  size_t before = view->operand(0)->type()->dims.size();
+  size_t after = view->result()->type()->dims.size();
+  return before > after ? ViewedDims{dimension, before - after + 1, 1}
+                        : ViewedDims{dimension, 1, after - before + 1};
+}
+
+std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
+                         std::string_view wanted) {
+  auto [first, from, to] = ViewedDimsOf(view);
+  const Value* tensor = view->operand(0);  // a view of several groups is a chain of ops of one name
+  while (MemoryOf(tensor) != tensor && tensor->name() == view->result()->name())
+    tensor = tensor->def()->operand(0);
+  return fmt::format(
+      "the view '{}' makes one dimension of dimensions {} to {} of {}, which do not lie side by "
+      "side: the stride of dimension {} is {}, not {}",
+      view->result()->name().text(), first, first + from - 1, tensor->name().text(), d, stride,
+      wanted);
+}
+
+}  // namespace kdl::ir
