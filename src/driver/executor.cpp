@@ -390,6 +390,7 @@ Status Executor::CheckRequired(const interp::LaunchRequest& request) {
   std::vector<HostTensor> values;
   Status read = ReadAll(request.arguments, request.after, values, data);
   if (!read.ok()) return read;
+  for (size_t i = 0; i < values.size(); ++i) data.old[i] = values[i].bytes.data();
   auto sizes = SizesAtLaunch(*kernel, values, request.constants.text());
   if (!sizes) return {};  // the launch itself says which do not agree
   data.size = [&](Name name) -> std::optional<int64_t> {
