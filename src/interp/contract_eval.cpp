@@ -77,7 +77,7 @@ ContractValue ValueOfBits(Scalar scalar, uint64_t bits) {
 ContractEvaluator::ContractEvaluator(const ir::Contract& contract, const ContractData& data)
     : contract_(contract), data_(data), at_(contract.indices.size(), 0) {
   for (const ir::ContractIndex& index : contract.indices)
-    extents_.push_back(NumberOf(index.extent, data));
+    extents_.push_back(std::max<int64_t>(NumberOf(index.extent, data), 0));
   for (const ir::ContractTensor& tensor : contract.tensors) arrays_.push_back(Read(tensor));
   for (const ContractNode& node : contract.nodes) plans_.push_back(Plan(node));
 }
@@ -86,7 +86,7 @@ ContractArray ContractEvaluator::Read(const ir::ContractTensor& tensor) const {
   ContractArray array;
   int64_t count = 1;
   for (Size size : tensor.dims) {
-    array.sizes.push_back(NumberOf(size, data_));
+    array.sizes.push_back(std::max<int64_t>(NumberOf(size, data_), 0));
     count *= array.sizes.back();
   }
   if (tensor.kind == ir::ContractTensorKind::Auxiliary) return array;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "sema/builtins.h"
 #include "sema/coerce.h"
@@ -48,12 +49,89 @@ Entity* NewIndex(FunctionState& state, const syntax::Ident& name) {
   return entity;
 }
 
+/// The size with what `where NAME == e` gives in the place of names.
+Size Solved(FunctionState& state, Size size) {
+  return state.module.sizes.Substitute(size, [&](Name name) -> Size {
+    for (const WhereInfo& where : state.fn.where) {
+      bool gives = where.op == syntax::BinaryOp::Eq && where.lhs != nullptr &&
+                   where.rhs != nullptr && where.lhs->kind == SizeKind::Symbol;
+      if (gives && where.lhs->symbol == name) return where.rhs;
+    }
+    return nullptr;
+  });
+}
+
+/// The name indexes a dimension of this size bare: its extent, or one that has to agree.
+void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
+  auto is_range = [&](const Entity* entity) { return entity == range; };
+  ContractState& contract = *state.contract;
+  auto found = std::find_if(contract.free.begin(), contract.free.end(), is_range);
+  Entity* entity = nullptr;
+  if (found != contract.free.end()) {
+    entity = *found;
+  } else {
+    found = std::find_if(contract.over.begin(), contract.over.end(), is_range);
+    if (found == contract.over.end()) return;
+    entity = *found;
+  }
+  if (entity->range.domain == nullptr) {
+    entity->range.domain = size;
+    entity->range.extent = size;
+    contract.bound_at[entity] = span;
+    return;
+  }
+  std::optional<int64_t> difference = ConstantDifference(
+      state.module.sizes, Solved(state, entity->range.domain), Solved(state, size));
+  if (difference && *difference == 0) return;
+  state.diagnostics
+      .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
+              SizeText(entity->range.domain))
+      .Note(contract.bound_at[entity],
+            fmt::format("here it walks {}", SizeText(entity->range.domain)))
+      .Help("use another name for the other dimension");
+}
+
+/// A name that indexes a dimension as r and as r + 1 stays one below its size.
+void BindExtents(FunctionState& state) {
+  const std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
+  for (const BareUse& use : uses) {
+    if (use.offset != 0) continue;
+    int64_t furthest = 0;
+    for (const BareUse& other : uses) {
+      if (other.range == use.range && other.base == use.base && other.dim == use.dim)
+        furthest = std::max(furthest, other.offset);
+    }
+    SizeTable& sizes = state.module.sizes;
+    Size size = use.base->type.dims[use.dim];
+    BindExtent(state, use.range, sizes.Binary(SizeKind::Sub, size, sizes.Constant(furthest)),
+               use.span);
+  }
+}
+
+/// A window's name indexes no tensor alone: it walks what the kernel's range of its name walks, where there is one.
+Size ExtentInKernel(const FunctionState& state, Name name) {
+  Size found = nullptr;
+  for (const Entity* entity : state.fn.entities) {
+    bool walks = entity->kind == EntityKind::Range && entity->name == name &&
+                 entity->range.parent == nullptr && entity->range.domain != nullptr;
+    if (!walks) continue;
+    if (found != nullptr && found != entity->range.domain) return nullptr;
+    found = entity->range.domain;
+  }
+  return found;
+}
+
 /// Every index name has an extent; false where one has none, reported unless another fault of the
 /// equation may be why.
 bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names) {
+  BindExtents(state);
   bool ok = true;
   bool says = state.diagnostics.error_count() == state.contract->errors_before;
   for (Entity* entity : names) {
+    if (entity->range.domain == nullptr) {
+      entity->range.domain = ExtentInKernel(state, entity->name);
+      entity->range.extent = entity->range.domain;
+    }
     if (entity->range.domain != nullptr || entity->type.is_error()) continue;
     entity->type = Type{};
     ok = false;
@@ -226,35 +304,6 @@ const Entity* FreeRange(FunctionState& state, const Expr* expr) {
   if (known != nullptr) return known->kind == EntityKind::Range ? known : nullptr;
   if (FindBuiltin(name->name.text()) != nullptr) return nullptr;
   return DeclareFree(state, name->name, name->span);
-}
-
-void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
-  auto is_range = [&](const Entity* entity) { return entity == range; };
-  ContractState& contract = *state.contract;
-  auto found = std::find_if(contract.free.begin(), contract.free.end(), is_range);
-  Entity* entity = nullptr;
-  if (found != contract.free.end()) {
-    entity = *found;
-  } else {
-    found = std::find_if(contract.over.begin(), contract.over.end(), is_range);
-    if (found == contract.over.end()) return;
-    entity = *found;
-  }
-  if (entity->range.domain == nullptr) {
-    entity->range.domain = size;
-    entity->range.extent = size;
-    contract.bound_at[entity] = span;
-    return;
-  }
-  std::optional<int64_t> difference =
-      ConstantDifference(state.module.sizes, entity->range.domain, size);
-  if (difference && *difference == 0) return;
-  state.diagnostics
-      .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
-              SizeText(entity->range.domain))
-      .Note(contract.bound_at[entity],
-            fmt::format("here it walks {}", SizeText(entity->range.domain)))
-      .Help("use another name for the other dimension");
 }
 
 void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {

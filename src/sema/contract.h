@@ -21,7 +21,4 @@ void DeclareOver(FunctionState& state, const syntax::Ident& name);
 /// The free name that `expr` is, declared where nothing has the name yet; null where it is none.
 const Entity* FreeRange(FunctionState& state, const syntax::Expr* expr);
 
-/// The name indexes a dimension of this size bare: its extent, or one that has to agree.
-void BindExtent(FunctionState& state, const Entity* range, Size size, Span span);
-
 }  // namespace kdl::sema

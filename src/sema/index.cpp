@@ -243,11 +243,15 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   return {};
 }
 
-/// Of a contract: a free name that stands bare takes the dimension as its extent.
-void BindBare(FunctionState& state, const IndexDim& dim, Size size) {
+/// Of a contract: what gives free names their extents. What has an `else` may go outside.
+void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& access, size_t number,
+                bool may_leave) {
+  const IndexDim& dim = access.dims[number];
   if (state.contract == nullptr || dim.terms.size() != 1 || dim.terms[0].range == nullptr) return;
-  bool bare = IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
-  if (bare) BindExtent(state, dim.terms[0].range, size, dim.span);
+  if (!IsConstant(dim.terms[0].coefficient, 1) || !IsConstant(dim.offset)) return;
+  int64_t offset = dim.offset->value;
+  if (offset == 0 || (offset > 0 && !may_leave))
+    state.contract->uses.push_back({dim.terms[0].range, base, number, offset, dim.span});
 }
 
 std::string Indices(size_t count) {
@@ -318,7 +322,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
   }
   if (ok) {
     for (size_t i = 0; i < access->dims.size(); ++i) {
-      BindBare(state, access->dims[i], base.entity->type.dims[i]);
+      RecordBare(state, base.entity, *access, i, index.otherwise != nullptr);
       if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
     }
     type.kind = TypeKind::Value;

@@ -91,8 +91,17 @@ struct LoopState {
   std::vector<UniformPlace> places;        ///< in it, where all cores must come
 };
 
+/// An index name that alone, or with a constant added, indexes a dimension.
+struct BareUse {
+  const Entity* range = nullptr;
+  const Entity* base = nullptr;
+  size_t dim = 0;
+  int64_t offset = 0;
+  Span span;
+};
 /// What the index names of one equation or requirement are.
 struct ContractState {
+  std::vector<BareUse> uses;
   std::vector<Entity*> free;
   std::vector<Entity*> over;                         ///< those of reductions
   std::unordered_map<const Entity*, Span> bound_at;  ///< what gave them their extents

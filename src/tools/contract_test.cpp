@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <set>
 #include <utility>
@@ -26,6 +27,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr int kShrinks = 60;
+constexpr std::chrono::seconds kLongestShrink(5);
 
 /// A run that went wrong.
 struct Fault {
@@ -130,10 +132,13 @@ class KernelTest {
 
   Fault Smallest(Fault fault) {
     int tries = options_.set.empty() ? kShrinks : 0;
+    auto end = std::chrono::steady_clock::now() + kLongestShrink;
     for (bool smaller = true; smaller;) {
       smaller = false;
       for (const Shape& shape : SmallerShapes(fault.shape)) {
-        if (tries-- <= 0 || !Complete(kernel_.program(), shape)) continue;
+        if (tries-- <= 0 || std::chrono::steady_clock::now() > end ||
+            !Complete(kernel_.program(), shape))
+          continue;
         DiagnosticEngine ignored;
         if (!TryAgain(fault, shape, ignored)) continue;
         fault.shape = shape;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,17 +32,27 @@ uint64_t BitsOf(Scalar scalar, const interp::ContractValue& value) {
                          : driver::NumberBits(scalar, value.integer);
 }
 
-/// An integer within the rule and the type: 101 of them where only one end is known.
-uint64_t DrawInteger(Scalar scalar, const InputRule& rule, uint64_t seed, uint64_t n) {
-  if (!rule.low && !rule.high) return driver::DrawElement(scalar, seed, n);
+/// The integers from low on, so many; 0: all of 64 bits.
+struct Interval {
+  int64_t low;
+  uint64_t width;
+};
+/// Those within the rule and the type: 101 of them where only one end is known.
+Interval IntervalOf(Scalar scalar, const InputRule& rule) {
   int value_bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
   int64_t most = value_bits >= 63 ? INT64_MAX : (int64_t{1} << value_bits) - 1;
   int64_t least = IsSigned(scalar) ? -most - 1 : 0;
-  int64_t low = rule.low ? rule.low->value.integer : rule.high->value.integer - 100;
-  int64_t high = rule.high ? rule.high->value.integer : low + 100;
+  bool open = !rule.low && !rule.high;
+  int64_t low = rule.low ? rule.low->value.integer : open ? -100 : rule.high->value.integer - 100;
+  int64_t high = rule.high ? rule.high->value.integer : low + (open ? 200 : 100);
   low = std::clamp(low, least, most);
   high = std::clamp(high, low, most);
-  auto width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
+  return {low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1};
+}
+
+uint64_t DrawInteger(Scalar scalar, const InputRule& rule, uint64_t seed, uint64_t n) {
+  if (!rule.low && !rule.high) return driver::DrawElement(scalar, seed, n);
+  auto [low, width] = IntervalOf(scalar, rule);
   uint64_t x = driver::DrawElement(Scalar::U64, seed, n) +
                101 * driver::DrawElement(Scalar::U64, seed + 7, n);
   x += 10201 * driver::DrawElement(Scalar::U64, seed + 11, n);
@@ -74,6 +85,7 @@ class Drawer {
       const InputRule& rule = rules_[static_cast<uint32_t>(i)];
       if (Count(tensor) > 0 && IsEmpty(tensor.scalar, rule)) return false;
       for (int64_t n = 0; n < Count(tensor); ++n) Draw(i, n, 0);
+      if (rule.distinct && IsInteger(tensor.scalar) && !MakeDistinct(tensor, rule)) return false;
       if (rule.ascending) Sort(tensor);
       Fix(tensor, rule);
     }
@@ -130,6 +142,25 @@ class Drawer {
     driver::SetElementBits(tensor, n,
                            real ? DrawFloat(tensor.scalar, rule, seed, element)
                                 : DrawInteger(tensor.scalar, rule, seed, element));
+  }
+
+  /// What is there already becomes the next number that is not; false where there are too few.
+  static bool MakeDistinct(HostTensor& tensor, const InputRule& rule) {
+    Interval interval = IntervalOf(tensor.scalar, rule);
+    int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
+    if (interval.width != 0 && static_cast<uint64_t>(row) > interval.width) return false;
+    std::set<uint64_t> taken;
+    for (int64_t n = 0; n < Count(tensor); ++n) {
+      if (n % row == 0) taken.clear();
+      auto drawn =
+          static_cast<int64_t>(driver::ElementValue(tensor.scalar, driver::ElementBits(tensor, n)));
+      uint64_t place = static_cast<uint64_t>(drawn) - static_cast<uint64_t>(interval.low);
+      if (interval.width != 0) place %= interval.width;
+      while (!taken.insert(place).second) place = place + 1 == interval.width ? 0 : place + 1;
+      driver::SetElementBits(
+          tensor, n, driver::NumberBits(tensor.scalar, interval.low + static_cast<int64_t>(place)));
+    }
+    return true;
   }
 
   static void Sort(HostTensor& tensor) {

@@ -145,13 +145,17 @@ double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel) {
   std::vector<Name> free = FreeSizes(kernel.program());
   Shape primes;
+  Shape
+      backwards;  // what was more is less: a table may have to be shorter than what it points into
   Shape ones;
   for (size_t i = 0; i < free.size(); ++i) {
     primes[free[i]] = kPrimes[i % kPrimes.size()];
+    backwards[free[free.size() - 1 - i]] = kPrimes[i % kPrimes.size()];
     ones[free[i]] = 1;
   }
   Collector collector(kernel);
   collector.Add(primes);
+  collector.Add(backwards);
   collector.Add(ones);
   auto with = [&](Name name, int64_t value) {
     Shape shape = primes;

@@ -1,6 +1,7 @@
 #include "tools/input_rules.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "support/check.h"
@@ -60,10 +61,13 @@ class Reader {
 
   const ContractNode& Node(ContractId id) const { return contract_.nodes[id]; }
 
-  /// `a && b` is a selection of b or false.
+  /// `a && b` is a selection of b or false, `a || b` one of true or b.
   void Visit(ContractId id) {
     const ContractNode& node = Node(id);
     if (node.kind == ContractKind::Select && node.scalar == Scalar::Bool) {
+      const ContractNode& then = Node(node.operands[1]);
+      if (then.kind == ContractKind::Constant && then.bits != 0)
+        return Pairs(Node(node.operands[0]), Node(node.operands[2]));
       const ContractNode& otherwise = Node(node.operands[2]);
       if (otherwise.kind != ContractKind::Constant || otherwise.bits != 0) return;
       Visit(node.operands[0]);
@@ -74,10 +78,41 @@ class Reader {
     }
   }
 
+  /// `i == j || x[i] != x[j]`, `i >= j || x[i] < x[j]`: of all pairs.
+  void Pairs(const ContractNode& unless, const ContractNode& then) {
+    if (unless.kind != ContractKind::Map || then.kind != ContractKind::Map) return;
+    if (unless.operands.size() != 2 || then.operands.size() != 2) return;
+    std::optional<ContractId> i = AloneIn(Node(unless.operands[0]));
+    std::optional<ContractId> j = AloneIn(Node(unless.operands[1]));
+    std::optional<ContractId> a = LastOf(Node(then.operands[0]));
+    std::optional<ContractId> b = LastOf(Node(then.operands[1]));
+    bool same_tensor = a && b && Node(then.operands[0]).id == Node(then.operands[1]).id;
+    if (!i || !j || i == j || !same_tensor) return;
+    if (!(a == i && b == j) && !(a == j && b == i)) return;
+    ContractMap rises = a == i ? unless.map : Mirrored(unless.map);  // as if x[i] stood first
+    InputRule& rule = RuleOf(Node(then.operands[0]));
+    bool differ = unless.map == ContractMap::Eq && then.map == ContractMap::Ne;
+    bool strict = rises == ContractMap::Ge && then.map == ContractMap::Lt;
+    rule.distinct |= differ || strict;
+    rule.ascending |= strict;
+  }
+  std::optional<ContractId> AloneIn(const ContractNode& node) const {
+    return node.kind == ContractKind::Index ? std::optional(node.id) : std::nullopt;
+  }
+  /// The index name that alone is a load's last dimension.
+  std::optional<ContractId> LastOf(const ContractNode& node) const {
+    if (!IsOfArgument(node) || node.kind != ContractKind::Load || node.dims.empty())
+      return std::nullopt;
+    const ir::ContractDim& last = node.dims.back();
+    bool alone = last.terms.size() == 1 && IsConstant(last.offset, 0);
+    return alone ? last.terms[0].index : std::nullopt;
+  }
+
   void Compare(ContractMap map, ContractId left, ContractId right) {
     const ContractNode& node = Node(left);
     if (IsNextOf(left, right) && (map == ContractMap::Le || map == ContractMap::Lt)) {
       RuleOf(node).ascending = true;
+      if (map == ContractMap::Lt) RuleOf(node).distinct = true;
     } else if (IsOfArgument(node) && IsClosed(right)) {
       IsFixedElement(node) ? Fix(map, left, right) : Bound(map, node, evaluator_.Eval(right));
     }

@@ -22,6 +22,7 @@ struct InputRule {
   std::optional<Limit> low;
   std::optional<Limit> high;
   bool ascending = false;  ///< along the last dimension
+  bool distinct = false;   ///< no two are equal there
   std::vector<std::pair<std::vector<int64_t>, interp::ContractValue>> fixed;  ///< elements
 };
 

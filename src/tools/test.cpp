@@ -90,6 +90,9 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   };
   for (const std::string& target : options.target) pass_on("target", target);
   for (const std::string& device : options.device) pass_on("device", device);
+  for (const std::string& define : options.define) pass_on("define", define);
+  for (const std::string& size : options.set) pass_on("set", size);
+  if (!options.kernel.empty()) pass_on("kernel", options.kernel);
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
   if (options.opt_level) pass_on("opt-level", fmt::format("{}", *options.opt_level));
@@ -202,12 +205,6 @@ TestCounts RunAll(const std::vector<std::string>& files, const driver::Options& 
   return counts;
 }
 
-/// Whether the command line is about the contracts of one file.
-bool IsAboutContracts(const driver::Options& options) {
-  return options.contracts || !options.kernel.empty() || !options.set.empty() ||
-         !options.define.empty();
-}
-
 size_t JobsOf(const driver::Options& options) {
   if (options.jobs) return static_cast<size_t>(*options.jobs);
   return std::max(1u, std::thread::hardware_concurrency());
@@ -223,7 +220,7 @@ int RunTest(const driver::Options& options) {
                                                       : driver::kExitEnvironment;
   }
   TestCounts counts;
-  if (!diagnostics.has_errors() && IsAboutContracts(options)) {
+  if (!diagnostics.has_errors() && options.contracts) {
     for (const std::string& file : files) {
       TestCounts of_file = TestContracts(options, file);
       counts.passed += of_file.passed;
