@@ -86,15 +86,20 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// How many turns a walk of single indices with a step has, as an i64.
-Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
+/// The step, once it is known to be positive: what blocks touch is judged by a value that says so itself.
+Value* PositiveStep(FunctionGen& gen, Value* step, const sema::Entity* binder) {
+  if (step->def() && step->def()->kind() == OpKind::Const) return step;
   ir::Builder& b = gen.builder;
-  if (bounds.step->def() == nullptr || bounds.step->def()->kind() != OpKind::Const) {
-    Value* positive = b.Binary(OpKind::Gt, bounds.step, b.I64(0));
-    std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
-    b.Create(OpKind::Assert, {{positive}, {}}, {},
-             {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
-  }
+  Value* positive = b.Binary(OpKind::Gt, step, b.I64(0));
+  std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
+  b.Create(OpKind::Assert, {{positive}, {}}, {},
+           {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
+  return b.Binary(OpKind::Max, step, b.I64(1));
+}
+
+/// How many turns a walk of single indices with a step has, as an i64.
+Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds) {
+  ir::Builder& b = gen.builder;
   // Where there is a turn the distance fits in a u64.
   Value* one = b.Int(Scalar::U64, 1);
   Value* distance = b.Cast(b.Binary(OpKind::Sub, bounds.hi, bounds.lo), Scalar::U64);
@@ -142,8 +147,9 @@ std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
   std::vector<DealtBinder> all;
   for (const sema::Entity* binder : dealt) {
     LoopBounds b = BoundsOf(gen, binder);
+    if (b.step) b.step = PositiveStep(gen, b.step, binder);
     all.push_back({binder, b});
-    if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b, binder), nullptr};
+    if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b), nullptr};
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }

@@ -32,7 +32,8 @@ constexpr const char* kStoreHelp =
 struct Site {
   AccessView view;
   const Op* walk;                ///< the `spmd for` around it; null: on each core
-  int phase;                     ///< counts barriers
+  int phase;                     ///< between which barriers
+  std::set<int> open;            ///< phases from which some way leads here without a barrier
   std::vector<int> turns;        ///< of the loops outside of walks: each is gone through twice
   std::vector<const Op*> loops;  ///< these, outermost first
 };
@@ -40,25 +41,51 @@ struct Site {
 /// The accesses of a kernel in order.
 class SiteFinder {
  public:
+  explicit SiteFinder(Terms& terms) : terms_(terms) {}
+
   std::vector<Site> Find(const ir::Function& kernel) {
-    Visit(kernel.body, nullptr, true);
+    Visit(kernel.body, nullptr);
     return std::move(sites_);
   }
 
  private:
-  void Visit(const ir::Block* block, const Op* walk, bool all_paths) {
+  void Visit(const ir::Block* block, const Op* walk) {
     for (Op* op : *block) {
-      if (op->info().has(ir::kSyncs) && all_paths) ++phase_;
-      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, turns_, loops_});
-      if (op->kind() == OpKind::Stage) ++phase_;  // joined by pipes alone, checked before
-      if (!walk && op->kind() != OpKind::Spmd && IsLoop(op)) {
-        VisitTwice(op, all_paths);
-        continue;
-      }
+      if (op->info().has(ir::kSyncs)) Pass();
+      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, open_, turns_, loops_});
+      if (op->kind() == OpKind::Stage) Pass();  // joined by pipes alone, checked before
       const Op* inner = op->kind() == OpKind::Spmd ? op : walk;
-      bool straight = op->kind() == OpKind::Stage;
-      for (const ir::Block* region : op->regions()) Visit(region, inner, all_paths && straight);
+      if (!inner && IsLoop(op)) {
+        VisitTwice(op);
+      } else if (!inner && op->kind() == OpKind::If) {
+        VisitEither(op);
+      } else {
+        for (const ir::Block* region : op->regions()) Visit(region, inner);
+      }
     }
+  }
+
+  /// A barrier: nothing from before it is open behind it.
+  void Pass() {
+    phase_ = next_++;
+    open_ = {phase_};
+  }
+
+  /// Behind two ways of which one, `phase` and `open`, was not the last one looked at.
+  void Join(int phase, const std::set<int>& open) {
+    if (phase != phase_) phase_ = next_++;
+    open_.insert(open.begin(), open.end());
+    open_.insert(phase_);
+  }
+
+  void VisitEither(const Op* branch) {
+    int phase = phase_;
+    std::set<int> open = open_;
+    Visit(branch->region(0), nullptr);
+    std::swap(phase, phase_);
+    std::swap(open, open_);
+    Visit(branch->region(1), nullptr);
+    Join(phase, open);
   }
 
   static bool IsLoop(const Op* op) {
@@ -66,20 +93,35 @@ class SiteFinder {
   }
 
   /// What one turn leaves behind meets what the next one does.
-  void VisitTwice(const Op* loop, bool all_paths) {
+  void VisitTwice(const Op* loop) {
+    int phase = phase_;
+    std::set<int> open = open_;
     loops_.push_back(loop);
     for (int turn : {0, 1}) {
       turns_.push_back(turn);
-      for (const ir::Block* region : loop->regions()) Visit(region, nullptr, all_paths);
+      for (const ir::Block* region : loop->regions()) Visit(region, nullptr);
       turns_.pop_back();
     }
     loops_.pop_back();
+    if (!HasTurns(loop)) Join(phase, open);
   }
 
+  /// Whether it has at least one turn in every launch.
+  bool HasTurns(const Op* loop) {
+    std::optional<LoopBounds> bounds =
+        loop->region()->params().empty() ? std::nullopt : LoopBoundsOf(loop->region()->param(0));
+    if (!bounds) return false;
+    Prover prover(terms_, terms_.FactsAt(loop, {}));
+    return prover.NonNegative(terms_.OfValue(bounds->hi, {}) - terms_.OfValue(bounds->lo, {}) - 1);
+  }
+
+  Terms& terms_;
   std::vector<Site> sites_;
   std::vector<int> turns_;
   std::vector<const Op*> loops_;
   int phase_ = 0;
+  int next_ = 1;
+  std::set<int> open_ = {0};
 };
 
 class DisjointChecker {
@@ -88,7 +130,7 @@ class DisjointChecker {
       : context_(context), kernel_(kernel), terms_(kernel, context.module.types()) {}
 
   void Run() {
-    std::vector<Site> sites = SiteFinder().Find(kernel_);
+    std::vector<Site> sites = SiteFinder(terms_).Find(kernel_);
     for (size_t i = 0; i < sites.size(); ++i) {
       for (size_t j = i; j < sites.size(); ++j) CheckPair(sites[i], sites[j]);
     }
@@ -96,9 +138,10 @@ class DisjointChecker {
   }
 
  private:
+  /// `a` comes first.
   static bool MayConflict(const Site& a, const Site& b) {
-    if (ir::MemoryOf(a.view.tensor) != ir::MemoryOf(b.view.tensor) || a.phase != b.phase)
-      return false;
+    if (ir::MemoryOf(a.view.tensor) != ir::MemoryOf(b.view.tensor)) return false;
+    if (!b.open.contains(a.phase)) return false;
     if (a.view.effect == Effect::Read && b.view.effect == Effect::Read) return false;
     if (IsStart(a.view, b.view) || IsStart(b.view, a.view)) return false;
     bool both_update = a.view.effect == Effect::Accumulate && b.view.effect == Effect::Accumulate;

@@ -195,7 +195,10 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
     Diagnostic& report =
         state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
                                  Describe(builtin.operands), Spelling(type.scalar));
-    if (IsInteger(type.scalar) && Accepts(builtin.operands, Scalar::F32)) {
+    if (IsInteger(type.scalar) && !IsSigned(type.scalar) &&
+        Accepts(builtin.operands, Scalar::I32)) {
+      report.Help(fmt::format("'{}' is never negative: write it alone", Quote(state, args[0])));
+    } else if (IsInteger(type.scalar) && Accepts(builtin.operands, Scalar::F32)) {
       report.Help(fmt::format("write '{}'", AsHint(state, args[0], Scalar::F32)));
     }
     return Type{};

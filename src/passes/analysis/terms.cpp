@@ -105,6 +105,11 @@ std::optional<CompareKind> ComparisonOf(OpKind kind) {
 
 Terms::Terms(const ir::Function& function, ir::TypeTable& types)
     : function_(function), types_(types) {
+  for (const Op* op : *function.body) {
+    bool states =
+        op->kind() == OpKind::Assert && ir::AssertOp(const_cast<Op*>(op)).mask() == nullptr;
+    if (states && op->operand(0)->type()->axes.empty()) asserts_.push_back(op);
+  }
   std::map<Name, const Op*> first;
   ir::Walk(function.body, [&](Op* op) {
     if (op->kind() != OpKind::Spmd || !op->HasAttr(AttrKey::Domain)) return;
@@ -443,6 +448,16 @@ void Terms::AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& fac
   }
 }
 
+/// What asserts in front of all loops around `op` have found to hold.
+void Terms::AddAssertFacts(const Op* op, Run run, std::vector<Poly>& facts) {
+  while (op->block()->parent()) op = op->block()->parent();
+  for (const Op* assertion : asserts_) {
+    const Op* next = assertion;
+    while (next && next != op) next = next->next();
+    if (next) AddCondition(assertion->operand(0), true, run, facts);
+  }
+}
+
 std::vector<Poly> Terms::LaunchFacts() {
   std::vector<Poly> facts;
   for (Op* op : *function_.body) {
@@ -469,6 +484,7 @@ std::vector<Poly> Terms::FactsAt(const Op* op, Run run) {
     }
     if (view->mask) AddCondition(view->mask, true, run, facts);
   }
+  AddAssertFacts(op, run, facts);
   for (const ir::Block* block = op->block(); block && block->parent();
        block = block->parent()->block()) {
     AddLoopFacts(block, run, facts);

@@ -123,6 +123,7 @@ class Terms {
   Run RunOf(const ir::Value* value, Run run) const;
   bool IsNonNegative(const Poly& poly) const;
   void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
+  void AddAssertFacts(const ir::Op* op, Run run, std::vector<Poly>& facts);
 
   const ir::Function& function_;
   ir::TypeTable& types_;
@@ -130,6 +131,7 @@ class Terms {
   std::map<Key, AtomId> index_;
   std::map<const ir::Value*, const ir::Value*> twins_;        ///< binders of walks over one domain
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
+  std::vector<const ir::Op*> asserts_;                        ///< of scalars, outside of loops
 };
 
 /// Bounds of a parameter that a loop binds; nothing for carried values.
