@@ -119,8 +119,7 @@ bool Collision::EquateOneMore() {
 }
 
 bool Collision::OnlyWhereEqual(const std::vector<KeyPair>& keys) {
-  if (Never()) return true;
-  std::vector<KeyPair> open = keys;
+  std::vector<KeyPair> open = keys;  // where the runs never meet every key is determined
   do {
     bool found = true;
     while (found) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostSteps = 2000;  ///< of one search
 constexpr int64_t kMostFactor = 1 << 30;
-constexpr int kMostFacts = 3;  ///< that are taken away on one path
+constexpr int kMostFacts = 2;  ///< that are taken away on one path
 
 }  // namespace
 
@@ -159,6 +159,7 @@ bool Prover::TryFacts(const Poly& poly, int facts_left) {
       for (const auto& [part, factor] : fact.terms()) {
         if (factor >= 0 || factor < -kMostFactor || coefficient < -kMostFactor) continue;
         if (!std::includes(monomial.begin(), monomial.end(), part.begin(), part.end())) continue;
+        if (steps_ > kMostSteps) return false;
         Monomial others;
         std::set_difference(monomial.begin(), monomial.end(), part.begin(), part.end(),
                             std::back_inserter(others));
