@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "core/view.h"
 #include "debug/debug_memory.h"
@@ -23,11 +25,12 @@ struct DebugOptions {
   std::int64_t threads = 3;
   bool slice_per_core = false;
   std::uint64_t features = ProcessorFeatures();
+  Guard guard = Guard::Bands;
 };
 
 struct DebugDevice {
   explicit DebugDevice(const DebugOptions& chosen)
-      : options(chosen), pool(static_cast<int>(chosen.threads), false) {}
+      : options(chosen), pool(static_cast<int>(chosen.threads), false), memory(chosen.guard) {}
 
   DebugOptions options;
   WorkerPool pool;
@@ -89,6 +92,17 @@ class DebugHooks final : public CoreHooks {
   std::atomic<std::int64_t> poison_left_{std::int64_t{256} << 20};
 };
 
+Error ParseGuard(const kdl_option& option, Guard* guard) {
+  constexpr std::pair<std::string_view, Guard> kGuards[] = {
+      {"bands", Guard::Bands}, {"end", Guard::End}, {"start", Guard::Start}};
+  for (const auto& [name, value] : kGuards) {
+    if (name != option.value) continue;
+    *guard = value;
+    return nullptr;
+  }
+  return Invalid("guard=", option.value, " is none of bands, end and start");
+}
+
 kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
                 void** device) {
   if (ordinal >= kDevices) {
@@ -108,8 +122,10 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
       error = ParseResident(*option, &parsed.slice_per_core);
     } else if (key == "isa") {
       error = FeaturesOfLevel(option->value, &parsed.features);
+    } else if (key == "guard") {
+      error = ParseGuard(*option, &parsed.guard);
     } else {
-      error = UnknownOption("debug", key, {"seed", "threads", "resident", "isa"});
+      error = UnknownOption("debug", key, {"seed", "threads", "resident", "isa", "guard"});
     }
     if (error != nullptr) return error.release();
   }

@@ -1,5 +1,8 @@
 #include "debug/debug_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -25,12 +28,49 @@ std::string NameOf(const DebugAllocation& allocation) {
                                  : Concat("'", allocation.name, "'");
 }
 
-// The first byte of a band that is not as it was, or -1.
-std::int64_t FindDamage(const char* band) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(band);
-  const auto* found =
-      std::find_if(bytes, bytes + kGuardBytes, [](unsigned char byte) { return byte != kGuard; });
-  return found == bytes + kGuardBytes ? -1 : found - bytes;
+// The first byte of a band that is not as it was, or null.
+const char* FindDamage(const char* begin, const char* end) {
+  const char* found = std::find_if(
+      begin, end, [](char byte) { return static_cast<unsigned char>(byte) != kGuard; });
+  return found == end ? nullptr : found;
+}
+
+// Data between bands in a block of the heap. False where memory is short.
+bool PlaceBetweenBands(DebugAllocation& made) {
+  constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
+  constexpr std::int64_t kExtra = 2 * kAlignment + 2 * kGuardBytes;
+  if (made.bytes > INT64_MAX - kExtra) return false;
+  made.block = static_cast<char*>(AllocateAligned(made.bytes + kExtra));
+  if (made.block == nullptr) return false;
+  made.data = made.block + kAlignment + kGuardBytes;
+  if (reinterpret_cast<std::uintptr_t>(made.data) % (2 * kAlignment) == 0) made.data -= kAlignment;
+  made.low = made.data - kGuardBytes;
+  made.high = made.data + made.bytes + kGuardBytes;
+  return true;
+}
+
+// Data against one of the pages that are no one's, a band from its other end to the other page.
+bool PlaceAtPage(DebugAllocation& made, Guard guard) {
+  const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+  if (made.bytes > INT64_MAX - 4 * page) return false;
+  const std::int64_t usable = std::max((made.bytes + page - 1) / page * page, page);
+  made.mapped_bytes = usable + 2 * page;
+  void* mapped = mmap(nullptr, static_cast<std::size_t>(made.mapped_bytes), PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  made.block = static_cast<char*>(mapped);
+  made.low = made.block + page;
+  made.high = made.low + usable;
+  made.data = guard == Guard::Start ? made.low : made.high - made.bytes;
+  if (mprotect(made.low, static_cast<std::size_t>(usable), PROT_READ | PROT_WRITE) == 0)
+    return true;
+  munmap(mapped, static_cast<std::size_t>(made.mapped_bytes));
+  return false;
+}
+
+void FreeBlock(const DebugAllocation& allocation) {
+  if (allocation.mapped_bytes == 0) return FreeAligned(allocation.block);
+  munmap(allocation.block, static_cast<std::size_t>(allocation.mapped_bytes));
 }
 
 }  // namespace
@@ -46,26 +86,18 @@ void* UntagAddress(void* address) {
 }
 
 DebugMemory::~DebugMemory() {
-  for (const auto& [key, allocation] : allocations_) FreeAligned(allocation->block);
+  for (const auto& [key, allocation] : allocations_) FreeBlock(*allocation);
 }
 
 DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
-  constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
-  constexpr std::int64_t kExtra = 2 * kAlignment + 2 * kGuardBytes;
-  if (bytes > INT64_MAX - kExtra) return nullptr;
-  auto* block = static_cast<char*>(AllocateAligned(bytes + kExtra));
-  if (block == nullptr) return nullptr;
   auto made = std::make_unique<DebugAllocation>();
-  made->block = block;
-  made->data = block + kAlignment + kGuardBytes;
-  if (reinterpret_cast<std::uintptr_t>(made->data) % (2 * kAlignment) == 0) {
-    made->data -= kAlignment;
-  }
   made->bytes = bytes;
   made->name = name == nullptr ? "" : name;
-  std::memset(made->data - kGuardBytes, kGuard, kGuardBytes);
+  const bool is_placed =
+      guard_ == Guard::Bands ? PlaceBetweenBands(*made) : PlaceAtPage(*made, guard_);
+  if (!is_placed) return nullptr;
+  std::fill(made->low, made->high, static_cast<char>(kGuard));
   std::memset(made->data, kPoison, static_cast<std::size_t>(bytes));
-  std::memset(made->data + bytes, kGuard, kGuardBytes);
   DebugAllocation* allocation = made.get();
   allocations_.emplace(allocation, std::move(made));
   return allocation;
@@ -73,26 +105,26 @@ DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
 
 void DebugMemory::Release(DebugAllocation* allocation) {
   std::memset(allocation->data, kPoison, static_cast<std::size_t>(allocation->bytes));
-  FreeAligned(allocation->block);
+  FreeBlock(*allocation);
   allocations_.erase(allocation);
 }
 
 std::string DebugMemory::CheckGuards() {
   std::string first;
   for (const auto& [key, allocation] : allocations_) {
-    char* before = allocation->data - kGuardBytes;
-    char* behind = allocation->data + allocation->bytes;
-    const std::int64_t low = FindDamage(before);
-    const std::int64_t high = FindDamage(behind);
-    if (first.empty() && low >= 0) {
-      first = Concat(kGuardBytes - low, " bytes before the start of ", NameOf(*allocation));
+    char* end = allocation->data + allocation->bytes;
+    const char* before = FindDamage(allocation->low, allocation->data);
+    const char* behind = FindDamage(end, allocation->high);
+    if (first.empty() && before != nullptr) {
+      first = Concat(std::int64_t{allocation->data - before}, " bytes before the start of ",
+                     NameOf(*allocation));
     }
-    if (first.empty() && high >= 0) {
-      first = Concat("byte ", allocation->bytes + high, " of ", NameOf(*allocation), ", which has ",
-                     allocation->bytes);
+    if (first.empty() && behind != nullptr) {
+      first = Concat("byte ", std::int64_t{behind - allocation->data}, " of ", NameOf(*allocation),
+                     ", which has ", allocation->bytes);
     }
-    if (low >= 0) std::memset(before, kGuard, kGuardBytes);
-    if (high >= 0) std::memset(behind, kGuard, kGuardBytes);
+    if (before != nullptr) std::fill(allocation->low, allocation->data, static_cast<char>(kGuard));
+    if (behind != nullptr) std::fill(end, allocation->high, static_cast<char>(kGuard));
   }
   return first;
 }

@@ -1,7 +1,8 @@
-// Memory that shows misuse: every allocation is poisoned and lies between guard bands, and its
+// Memory that shows misuse: every allocation is poisoned and lies between guard bands or guard pages, and its
 // addresses are no addresses of this process until the device turns them into some.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,10 +15,18 @@ namespace kdl::runtime {
 // What fresh memory holds: NaN as a float, -1 as an integer, neither 0 nor 1 as a bool.
 inline constexpr unsigned char kPoison = 0xff;
 
+// What lies beside an allocation. Bands show what was written outside, with its place. A page that nothing may touch shows
+// what was read, too, by a fault: `End` puts the last byte of the data right before it, `Start` the first one
+// right behind it.
+enum class Guard : std::uint8_t { Bands, End, Start };
+
 struct DebugAllocation {
-  char* block = nullptr;  // with the bands
-  char* data = nullptr;   // aligned to 64 and to no more
+  char* data = nullptr;  // with Bands aligned to 64 and to no more, with End to nothing
   std::int64_t bytes = 0;
+  char* low = nullptr;  // the bands are [low, data) and [data + bytes, high)
+  char* high = nullptr;
+  char* block = nullptr;          // what was allocated or, where pages guard, mapped
+  std::int64_t mapped_bytes = 0;  // 0: allocated
   std::string name;
 };
 
@@ -28,7 +37,7 @@ void* UntagAddress(void* address);
 
 class DebugMemory {
  public:
-  DebugMemory() = default;
+  explicit DebugMemory(Guard guard) : guard_(guard) {}
   ~DebugMemory();
   DebugMemory(const DebugMemory&) = delete;
   DebugMemory& operator=(const DebugMemory&) = delete;
@@ -41,6 +50,7 @@ class DebugMemory {
   std::string CheckGuards();
 
  private:
+  Guard guard_;
   std::map<DebugAllocation*, std::unique_ptr<DebugAllocation>> allocations_;
 };
 
