@@ -148,6 +148,19 @@ PipelineEnd RunLoopPasses(Compilation& c, TargetCode& code) {
   return passes::RunPipeline(passes::kLoopPipeline, context, PassOptionsOf(c));
 }
 
+/// By what they ask of a processor, the least first.
+std::vector<targets::Target> Ordered(std::vector<targets::Target> targets) {
+  auto asks_less = [](const targets::Target& a, const targets::Target& b) {
+    return std::popcount(a.facts.required_features) < std::popcount(b.facts.required_features);
+  };
+  std::vector<targets::Target> ordered;
+  for (targets::Target& target : targets) {
+    auto place = std::upper_bound(ordered.begin(), ordered.end(), target, asks_less);
+    ordered.insert(place, std::move(target));
+  }
+  return ordered;
+}
+
 }  // namespace
 
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
@@ -167,10 +180,7 @@ std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::
     }
   }
   if (!HaveOneArch(chosen, diagnostics)) return std::nullopt;
-  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
-    return std::popcount(a.facts.required_features) < std::popcount(b.facts.required_features);
-  });
-  return chosen;
+  return Ordered(std::move(chosen));
 }
 
 DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {

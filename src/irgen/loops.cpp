@@ -106,7 +106,8 @@ Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds) {
   Value* before_last = b.Binary(OpKind::Sub, distance, one);
   Value* last = b.Binary(OpKind::Div, before_last, b.Cast(bounds.step, Scalar::U64));
   Value* count = b.Cast(b.Binary(OpKind::Add, last, one), Scalar::I64);
-  return b.Select(b.Binary(OpKind::Lt, bounds.lo, bounds.hi), count, b.I64(0));
+  Value* has_any = b.Binary(OpKind::Lt, bounds.lo, bounds.hi);
+  return b.Select(has_any, count, b.I64(0));
 }
 
 /// Whether a bound of the binder uses one of the others, which come before it.

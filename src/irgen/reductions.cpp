@@ -141,15 +141,17 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
   Value* hit = b.Binary(OpKind::Eq, value, extremum);
   if (IsFloat(value->type()->scalar)) {
-    Value* both = b.Binary(OpKind::And, b.Binary(OpKind::Ne, value, value),
-                           b.Binary(OpKind::Ne, extremum, extremum));
+    Value* is_nan = b.Binary(OpKind::Ne, value, value);
+    Value* has_nan = b.Binary(OpKind::Ne, extremum, extremum);
+    Value* both = b.Binary(OpKind::And, is_nan, has_nan);
     hit = b.Binary(OpKind::Or, hit, both);
   }
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
   Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
-  return b.Select(b.Binary(OpKind::Eq, first, none), b.I64(-1), first);
+  Value* is_none = b.Binary(OpKind::Eq, first, none);
+  return b.Select(is_none, b.I64(-1), first);
 }
 
 /// What a scan has beside its axis.

@@ -40,7 +40,8 @@ Value* BlockRange::IndexOf(Value* start) {
 }
 
 Value* BlockRange::IfAny(Value* number) {
-  return builder_->Select(builder_->Binary(OpKind::Lt, lo_, hi_), number, builder_->I64(0));
+  Value* has_any = builder_->Binary(OpKind::Lt, lo_, hi_);
+  return builder_->Select(has_any, number, builder_->I64(0));
 }
 
 Value* BlockRange::Distance(Value* from, Value* to) {

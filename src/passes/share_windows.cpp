@@ -137,7 +137,8 @@ class Sharing {
 
   /// How far the block's last element is from its first.
   Value* Reach(const Term& term) {
-    return builder_.Binary(OpKind::Sub, Fact(OpKind::BlkSize, term.blk), builder_.I64(1));
+    Value* size = Fact(OpKind::BlkSize, term.blk);
+    return builder_.Binary(OpKind::Sub, size, builder_.I64(1));
   }
 
   Value* Fact(OpKind kind, Value* blk) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
@@ -115,8 +116,8 @@ Walk WalkOf(const Facts& facts, const std::vector<Op*>& ops) {
     }
   }
   std::iota(walk.order.begin(), walk.order.end(), 0);
-  std::stable_sort(walk.order.begin(), walk.order.end(),
-                   [&](size_t a, size_t b) { return stored[a] < stored[b]; });
+  std::sort(walk.order.begin(), walk.order.end(),
+            [&](size_t a, size_t b) { return std::pair(stored[a], a) < std::pair(stored[b], b); });
   return walk;
 }
 

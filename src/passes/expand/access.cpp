@@ -145,8 +145,8 @@ Value* Updated(Expander& e, ir::UpdateKind how, Value* element, Value* value) {
   if (how == ir::UpdateKind::Set) return value;
   Scalar scalar = value->type()->scalar;
   Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  Value* result =
-      e.b.Binary(kOps[static_cast<size_t>(how)], e.b.Cast(element, wide), e.b.Cast(value, wide));
+  Value* before = e.b.Cast(element, wide);
+  Value* result = e.b.Binary(kOps[static_cast<size_t>(how)], before, e.b.Cast(value, wide));
   return e.b.Cast(result, scalar);
 }
 

@@ -261,9 +261,10 @@ class Chain {
 
   /// No index comes after this one. The distance to the end is taken as a u64, which holds every one.
   Value* IsLastTurn() {
-    Value* rest = e_.b.Binary(OpKind::Sub, last_turn_->hi, last_turn_->index);
-    Value* is_last = e_.b.Binary(OpKind::Le, e_.b.Cast(rest, kdl::Scalar::U64),
-                                 e_.b.Cast(last_turn_->step, kdl::Scalar::U64));
+    Value* left = e_.b.Binary(OpKind::Sub, last_turn_->hi, last_turn_->index);
+    Value* rest = e_.b.Cast(left, kdl::Scalar::U64);
+    Value* step = e_.b.Cast(last_turn_->step, kdl::Scalar::U64);
+    Value* is_last = e_.b.Binary(OpKind::Le, rest, step);
     return e_.b.Binary(OpKind::And, last_turn_->is_long, is_last);
   }
 

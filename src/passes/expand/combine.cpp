@@ -237,11 +237,11 @@ class ScratchLanes {
       return {};
     });
     Value* one = e_.b.I64(1);
-    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(6)}, {e_.b.I64(kLanes / 2)},
-             [&](Value*, const Values& width) -> Values {
-               FoldLanes(width[0]);
-               return {e_.b.Binary(OpKind::Shr, width[0], one)};
-             });
+    Value* half = e_.b.I64(kLanes / 2);
+    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(6)}, {half}, [&](Value*, const Values& width) -> Values {
+      FoldLanes(width[0]);
+      return {e_.b.Binary(OpKind::Shr, width[0], one)};
+    });
     return Load(e_.b.I64(0));
   }
 

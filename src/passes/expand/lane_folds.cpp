@@ -86,8 +86,8 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
                         Position& position, const Body& body) {
   Window row = e_.WindowOf(folds_[0].op, axis);
   MakeLoop(e_, {row.lo, row.hi, lanes}, {}, [&](Value* base, const Values&) -> Values {
-    Value* count =
-        e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Sub, row.hi, base), e_.b.I64(lanes));
+    Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
+    Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(lanes));
     Values starts;
     for (Value* identity : Identities()) starts.push_back(e_.b.Splat(identity, lanes));
     LoopBounds elements{base, e_.b.Binary(OpKind::Add, base, count)};

@@ -108,8 +108,9 @@ class Squares {
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
     Value* one = e_.b.I64(1);
-    Value* second = e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Add, block.side.lo, one),
-                                e_.b.Binary(OpKind::Sub, block.side.hi, one));
+    Value* next = e_.b.Binary(OpKind::Add, block.side.lo, one);
+    Value* last = e_.b.Binary(OpKind::Sub, block.side.hi, one);
+    Value* second = e_.b.Binary(OpKind::Min, next, last);
     Value* passes = streaming_.large;
     for (Value* side : {block.side.lo, second}) {
       body_.Locally([&] {
@@ -127,8 +128,9 @@ class Squares {
     Square square{at_side, at_last, e_.b.Binary(OpKind::Sub, block.side.hi, at_side),
                   e_.b.Binary(OpKind::Sub, block.last.hi, at_last)};
     Value* lanes = e_.b.I64(lanes_);
-    Value* full = e_.b.Binary(OpKind::And, e_.b.Binary(OpKind::Ge, square.side_points, lanes),
-                              e_.b.Binary(OpKind::Ge, square.last_points, lanes));
+    Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
+    Value* full_last = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
+    Value* full = e_.b.Binary(OpKind::And, full_side, full_last);
     auto run = [&](bool masked) {
       return [this, &square, masked]() -> Values {
         body_.Locally([&] { Fill(square, masked); });
@@ -143,7 +145,8 @@ class Squares {
     for (const Op* load : body_.last().Across())
       transposed[load] = LoadTransposed(load, square, masked);
     for (int64_t i = 0; i < lanes_; ++i) {
-      MoveTo(square, ExistingPoint(square, i, masked), e_.b.I64(0));
+      Value* point = ExistingPoint(square, i, masked);
+      MoveTo(square, point, e_.b.I64(0));
       for (const auto& [load, rows] : transposed)
         body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
       Piece piece = PieceOf(square.side_points, i, square.last_points, masked);
@@ -160,7 +163,8 @@ class Squares {
       Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
       piece.lanes = part;
       for (int64_t begin = 0; begin < lanes_; begin += part) {
-        MoveTo(square, e_.b.I64(begin), e_.b.I64(i));
+        Value* place = e_.b.I64(begin);
+        MoveTo(square, place, e_.b.I64(i));
         parts.push_back(ExpandLoad(e_, body_.AccessOf(load, piece), scalar));
       }
     }
