@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench|fuzz
+# Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench
 # The one list of packages: samples/run.sh and tests/run.sh both read it. Asks for nothing, and does
 # nothing when all are there.
 set -eu
@@ -10,21 +10,18 @@ build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uui
        libboost-program-options-dev libfmt-dev libjemalloc-dev nlohmann-json3-dev"
 # Reads the results of the runs.
 samples="$build python3 python3-numpy"
-# Unit tests, exact values of functions, the second compiler that the written C++ must please, the format check, code for
-# aarch64 and what runs it here.
-tests="$samples doctest-dev libmpfr-dev clang-19 clang-format-19 g++-aarch64-linux-gnu qemu-user"
+# Unit tests, exact values of functions, the second compiler, which the written C++ must please and whose sanitizers and
+# fuzzer run, the format check, code for aarch64 and what runs it here.
+tests="$samples doctest-dev libmpfr-dev clang-19 libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user"
 # The libraries that the benchmark compares with, and the compiler whose time it compares with.
 bench="$samples libdnnl-dev libopenblas-dev clang-19"
-# libFuzzer and the sanitizers of the second compiler.
-fuzz="$tests libclang-rt-19-dev"
 
 case "${1:-}" in
   build) wanted=$build ;;
   samples) wanted=$samples ;;
   tests) wanted=$tests ;;
   bench) wanted=$bench ;;
-  fuzz) wanted=$fuzz ;;
-  *) echo "usage: $0 build|samples|tests|bench|fuzz" >&2; exit 2 ;;
+  *) echo "usage: $0 build|samples|tests|bench" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -19,11 +19,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = len(os.sched_getaffinity(0))
 LIMIT_S = 900
 BUILD_LIMIT_S = 3600
-# An allocation that is too large fails, as it does without sanitizers.
+SLOW_S = 20
+# An allocation that is too large fails, as it does without sanitizers. Leaks are looked for where a process ends once.
 SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_stack_use_after_return=1:allocator_may_return_null=1",
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:allocator_may_return_null=1:malloc_context_size=5",
     "TSAN_OPTIONS": "allocator_may_return_null=1",
 }
+NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0"}
+# What a build with sanitizers is for: memory and threads of the runtime, and a compiler that reads everything, wrong
+# input too. Random kernels and calls from C++ say the same in the plain build, and in a tenth of the time.
+ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
+ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py", "guard_pages.py"]
+THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_reference"]
 SKIPPED = 77
 
 SUMMARIES = [
@@ -83,17 +90,21 @@ def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
     """Runs commands side by side, prints those that failed or skipped and one line; True where all is well."""
     begin = time.monotonic()
     counts = Counts()
+    slow = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         results = [(c, pool.submit(run, c, env or {}, limit)) for c in commands]
         for command, result in results:
-            outcome, output, _ = result.result()
+            outcome, output, seconds = result.result()
             counts.add(outcome)
+            if seconds > SLOW_S and len(commands) > 1:
+                slow.append((seconds, pathlib.Path(command[-1] if command[0] == "python3" else command[0]).name))
             if outcome.failed:
                 settings = "".join(f"{k}={v} " for k, v in (env or {}).items())
                 print(f"FAILED: {settings}{' '.join(map(str, command))}\n{output.rstrip()}\n")
             elif outcome.skipped:
                 print(f"skipped: {' '.join(map(str, command))}: {output.strip().splitlines()[-1:]}")
-    print(f"{name}: {counts}, {time.monotonic() - begin:.0f} s", flush=True)
+    most = "".join(f", {seconds:.0f} s of it {what}" for seconds, what in sorted(slow, reverse=True)[:5])
+    print(f"{name}: {counts}, {time.monotonic() - begin:.0f} s{most}", flush=True)
     if total is not None:
         total.add(counts)
     return counts.failed == 0
@@ -118,11 +129,49 @@ def run_tests():
     return tests + [["python3", "tests/readme.py", str(p)] for p in readmes]
 
 
-def fuzzers(folder):
-    """Seconds of each: corpus and changed texts, then random kernels. tests/fuzz/run.sh --long does more."""
-    texts = ["10", "tests/golden", "samples", "tests/fuzz/corpus"]
-    return [[f"{folder}/bin/fuzz_source", *texts], [f"{folder}/bin/fuzz_kir", *texts],
-            ["python3", "tests/fuzz/programs.py", "--kernels", "60", "--out", f"{folder}/found"]]
+def texts_fuzzed():
+    """Seconds of each; tests/fuzz/run.sh --long does more."""
+    return [["python3", "tests/fuzz/texts.py", kind, "--seconds", "20", "--seeds", "40"] for kind in ("source", "kir")]
+
+
+def kernels_fuzzed(folder):
+    return [["python3", "tests/fuzz/programs.py", "--kernels", "60", "--out", f"{folder}/found"]]
+
+
+def golden_files(kernelc):
+    return [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]]
+
+
+def with_path(folder):
+    kernelc = ROOT / folder / "bin/kernelc"
+    return kernelc, {"PATH": f"{kernelc.parent}:{os.environ['PATH']}"}
+
+
+def plain(total):
+    if not build("dev"):
+        total.failed += 1
+        return
+    kernelc, env = with_path("build-dev")
+    stage("unit tests", unit_tests("build-dev"), env, total=total)
+    stage("golden files", golden_files(kernelc), env, total=total)
+    stage("run tests", run_tests(), env, total=total)
+    stage("random kernels", kernels_fuzzed("build-dev"), env, total=total)
+
+
+def sanitized(total):
+    if build("asan", ADDRESS_TARGETS):
+        kernelc, env = with_path("build-asan")
+        stage("unit tests (asan, ubsan)", unit_tests("build-asan"), env | SANITIZER_OPTIONS, total=total)
+        stage("golden files (asan, ubsan)", golden_files(kernelc), env | NO_LEAKS, total=total)
+        stage("run tests (asan, ubsan)", [["python3", f"tests/run/{name}"] for name in ADDRESS_TESTS],
+              env | NO_LEAKS, total=total)
+        stage("changed texts (libFuzzer, asan, ubsan)", texts_fuzzed(), total=total)
+    else:
+        total.failed += 1
+    if build("tsan", THREAD_TARGETS):
+        stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)
+    else:
+        total.failed += 1
 
 
 def main():
@@ -130,30 +179,11 @@ def main():
     parser.add_argument("--quick", action="store_true", help="without the sanitizer builds")
     options = parser.parse_args()
     total = Counts()
-
     stage("lint", [["python3", str(p)] for p in sorted((ROOT / "tests/lint").glob("*.py"))],
           total=total)
-    presets = [("dev", {})]
+    plain(total)
     if not options.quick:
-        # What links the runtime is compiled as it is.
-        presets.append(("asan", SANITIZER_OPTIONS | {"CXXFLAGS": "-fsanitize=address,undefined"}))
-    for preset, env in presets:
-        if not build(preset):
-            total.failed += 1
-            continue
-        folder = f"build-{preset}"
-        kernelc = ROOT / folder / "bin/kernelc"
-        env = env | {"PATH": f"{kernelc.parent}:{os.environ['PATH']}"}
-        stage(f"unit tests ({preset})", unit_tests(folder), env, total=total)
-        stage(f"golden files ({preset})",
-              [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]], env, total=total)
-        stage(f"run tests ({preset})", run_tests(), env, total=total)
-        stage(f"fuzz ({preset})", fuzzers(folder), env, total=total)
-    if not options.quick:
-        if build("tsan", ["unit_runtime", "unit_conformance", "unit_reference"]):
-            stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)
-        else:
-            total.failed += 1
+        sanitized(total)
     print(total)
     sys.exit(1 if total.failed else 0)
 

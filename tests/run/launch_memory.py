@@ -132,10 +132,11 @@ def run(kernel, seed, length, cores, place):
 def cases():
     for number, kernel in enumerate(KERNELS):
         for n, length in enumerate(LENGTHS):
-            for c, cores in enumerate(CORES):
-                # Each pair of a length and a number of cores at one of the places, all places for the last length.
-                for place in PLACES if length == LENGTHS[-1] else [PLACES[(n + c) % len(PLACES)]]:
-                    yield kernel, 100 * number + n, length, cores, place
+            # Every number of cores with the last length; the others take two in turn, each at one of the places.
+            many = range(len(CORES)) if length == LENGTHS[-1] else (n, n + 2)
+            for c in many:
+                place = PLACES[(number + n + c) % len(PLACES)]
+                yield kernel, 100 * number + n, length, CORES[c % len(CORES)], place
 
 
 def main():
