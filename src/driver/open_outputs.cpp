@@ -1,0 +1,71 @@
+#include "driver/open_outputs.h"
+
+#include <cstddef>
+
+#include "ir/views.h"
+
+namespace kdl::driver {
+
+namespace {
+
+using Values = std::set<const ir::Value*>;
+
+/// The parameter that a tensor of a kernel is, or is a view of.
+const ir::Value* BaseOf(const ir::Value* tensor) {
+  while (tensor->def() && tensor->def()->kind() == ir::OpKind::View)
+    tensor = tensor->def()->operand(0);
+  return tensor;
+}
+
+/// Addition of floats rounds in the order of the updates; of several values that are set one stays.
+bool DependsOnOrder(const ir::Op& update, const ir::Value& tensor) {
+  if (update.attr<ir::AttrKey::Scope>() != ir::ScopeKind::Launch) return false;
+  ir::UpdateKind how = update.attr<ir::AttrKey::How>();
+  return how == ir::UpdateKind::Set ||
+         (how == ir::UpdateKind::Add && IsFloat(tensor.type()->scalar));
+}
+
+Values OpenParameters(const ir::Function& kernel) {
+  Values open;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::Update) return;
+    const ir::Value* tensor = op->operand(ir::UpdateOp::at_tensor);
+    if (DependsOnOrder(*op, *tensor)) open.insert(BaseOf(tensor));
+  });
+  return open;
+}
+
+/// What the launch adds to the open tensors.
+void AddLaunch(const ir::Module& module, const ir::Op& launch, Values& open) {
+  const ir::Function* kernel = module.FindFunction(launch.attr<ir::AttrKey::Callee>());
+  if (!kernel) return;
+  Values by_itself = OpenParameters(*kernel);
+  auto arguments = launch.Segment(ir::LaunchOp::at_arguments);
+  bool reads_open = false;
+  for (const ir::Value* argument : arguments) reads_open = reads_open || open.contains(argument);
+  for (size_t i = 0; i < kernel->params.size(); ++i) {
+    const ir::Param& param = kernel->params[i];
+    bool is_written = param.direction != ir::Direction::In;
+    if (is_written && (reads_open || by_itself.contains(param.value))) open.insert(arguments[i]);
+  }
+}
+
+}  // namespace
+
+Values OpenTensors(const ir::Module& module, const ir::Function& program) {
+  Values open;
+  size_t before = 0;
+  do {  // until a loop hands back nothing new
+    before = open.size();
+    ir::Walk(program.body, [&](const ir::Op* op) {
+      if (op->kind() == ir::OpKind::Launch) AddLaunch(module, *op, open);
+      if (op->kind() != ir::OpKind::Transfer) return;
+      // Where it lives there already it is the same tensor.
+      if (open.contains(op->operand(0))) open.insert(op->result(0));
+      if (open.contains(op->result(0))) open.insert(op->operand(0));
+    });
+  } while (open.size() != before);
+  return open;
+}
+
+}  // namespace kdl::driver
