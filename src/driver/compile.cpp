@@ -112,6 +112,7 @@ PipelineEnd CompileText(Compilation& c, std::string text) {
 
 PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
+  context.unchecked = c.options.unchecked;
   bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
   std::span<const passes::PassKind> pipeline = passes::kModulePipeline;
   if (is_text) pipeline = passes::kTextPipeline;

@@ -9,7 +9,7 @@
 // check-bounds: the edge of every access.
 //   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
 //   proven  inside for all sizes
-//   guard   unknown: checked at run time
+//   guard   unknown: checked at run time; with --unchecked the user's word stands for the proof
 // An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay.
 
 namespace kdl::passes {
@@ -43,9 +43,9 @@ class BoundsChecker {
         ReportOutside(view, d, prover);
       }
     }
-    if (!proven) return;
+    if (!proven && !context_.unchecked) return;
     view.op->SetAttr(ir::MakeAttr<AttrKey::Edge>(clip ? EdgeKind::Clip : EdgeKind::Proven));
-    DropMask(view);
+    if (proven) DropMask(view);
   }
 
  private:

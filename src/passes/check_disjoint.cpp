@@ -57,7 +57,7 @@ class SiteFinder {
       const Op* inner = op->kind() == OpKind::Spmd ? op : walk;
       if (!inner && IsLoop(op)) {
         VisitTwice(op);
-      } else if (!inner && op->kind() == OpKind::If) {
+      } else if (!inner && op->kind() == OpKind::If && HasBarrier(op)) {
         VisitEither(op);
       } else {
         for (const ir::Block* region : op->regions()) Visit(region, inner);
@@ -71,6 +71,22 @@ class SiteFinder {
     open_ = {phase_};
   }
 
+  static bool HasBarrier(const Op* op) {
+    if (op->info().has(ir::kSyncs)) return true;
+    for (const ir::Block* region : op->regions()) {
+      for (const Op* inner : *region) {
+        if (HasBarrier(inner)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// On a way that all cores take or none does: what it holds is not what stands before it.
+  void Enter() {
+    phase_ = next_++;
+    open_.insert(phase_);
+  }
+
   /// Behind two ways of which one, `phase` and `open`, was not the last one looked at.
   void Join(int phase, const std::set<int>& open) {
     if (phase != phase_) phase_ = next_++;
@@ -81,9 +97,11 @@ class SiteFinder {
   void VisitEither(const Op* branch) {
     int phase = phase_;
     std::set<int> open = open_;
+    Enter();
     Visit(branch->region(0), nullptr);
     std::swap(phase, phase_);
     std::swap(open, open_);
+    Enter();
     Visit(branch->region(1), nullptr);
     Join(phase, open);
   }
@@ -96,6 +114,7 @@ class SiteFinder {
   void VisitTwice(const Op* loop) {
     int phase = phase_;
     std::set<int> open = open_;
+    if (HasBarrier(loop)) Enter();
     loops_.push_back(loop);
     for (int turn : {0, 1}) {
       turns_.push_back(turn);

@@ -128,6 +128,8 @@ struct PassContext {
   PipeMode pipes = PipeMode::Auto;
   /// In passes over programs: the kernels in the code of each target, their pipes decided.
   std::vector<const ir::Module*> variants = {};
+  /// Accesses that are not proven to be inside get no check.
+  bool unchecked = false;
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;
