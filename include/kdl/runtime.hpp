@@ -127,16 +127,16 @@ class Queue {
     return Enqueue(after, submit, place);
   }
 
-  // Copies all elements; `cause` is for the statistics.
+  // Copies all elements; `cause` is for the statistics, `place` as for a launch.
   Event Copy(const Tensor& to, const Tensor& from, const char* cause = "copy",
-             const After& after = {}) const {
-    return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
+             const After& after = {}, const char* place = nullptr) const {
+    const auto copy = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       return kdl_copy(queue_, &to.array(), &from.array(), cause, events, count, done);
-    });
+    };
+    return Enqueue(after, copy, place);
   }
 
-  // The tensor on this queue's device, and when it is there: itself where it lives there already,
-  // else a copy with a buffer of its own.
+  // The tensor on this queue's device, and when it is there: itself where it lives there, or a copy.
   std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause,
                                     const After& after = {}) const {
     const kdl_array& source = from.array();

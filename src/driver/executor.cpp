@@ -198,6 +198,17 @@ Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest&
   return interp::TransferResult{moved, AddEvent(done)};
 }
 
+Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
+  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  if (!queue.ok()) return queue.failure();
+  std::vector<kdl_event*> after = Events(request.after);
+  kdl_event* done = nullptr;
+  Status status = StatusOf(kdl_copy(*queue, &array(request.to), &array(request.from), nullptr,
+                                    after.data(), static_cast<int32_t>(after.size()), &done));
+  if (!status.ok()) return status.failure();
+  return AddEvent(done);
+}
+
 Status Executor::WaitFor(const std::vector<EventId>& after) {
   for (kdl_event* event : Events(after)) {
     if (Status done = StatusOf(kdl_event_wait(event, -1)); !done.ok()) return done;
@@ -282,7 +293,7 @@ Status Executor::Expect(const interp::ExpectRequest& request) {
   std::vector<HostTensor> values;
   Status read = ReadAll(request.arguments, request.after, values, data);
   if (!read.ok()) return read;
-  data.size = [](Name) { return std::nullopt; };
+  data.size = request.sizes;
   const ir::Contract& contract = (*contracts_)[static_cast<size_t>(request.contract)];
   auto broken = interp::BrokenRequirements(contract, data, 1);
   if (!broken.empty()) {

@@ -57,6 +57,7 @@ class Executor final : public interp::ProgramHost {
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
+  Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
   Result<uint64_t> Load(interp::TensorId tensor, const std::vector<int64_t>& index,
                         const std::vector<interp::EventId>& after) override;
   Status Store(uint64_t bits, interp::TensorId tensor, const std::vector<int64_t>& index,

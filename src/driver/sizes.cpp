@@ -79,8 +79,7 @@ class SizeBinder {
   void BindEquations() {
     for (bool progress = true; progress;) {
       progress = false;
-      for (const ir::Op* op : *function_.body) {
-        if (op->kind() != ir::OpKind::Require) continue;
+      for (const ir::Op* op : ir::RequirementsOf(function_)) {
         if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
         Size left = op->attr<ir::AttrKey::Left>();
         Size right = op->attr<ir::AttrKey::Right>();
@@ -144,8 +143,7 @@ class SizeBinder {
 }  // namespace
 
 bool FulfilsWhere(const ir::Function& function, const SizeValues& values) {
-  for (const ir::Op* op : *function.body) {
-    if (op->kind() != ir::OpKind::Require) continue;
+  for (const ir::Op* op : ir::RequirementsOf(function)) {
     std::optional<int64_t> left = ValueOf(op->attr<ir::AttrKey::Left>(), values);
     std::optional<int64_t> right = ValueOf(op->attr<ir::AttrKey::Right>(), values);
     if (!left || !right || !ir::Holds(op->attr<ir::AttrKey::Compare>(), *left, *right))

@@ -86,8 +86,8 @@ struct Instruction {
   ir::EvalFn eval = nullptr;      ///< elementwise
   int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
-                                  ///< buffer, a pipe; an alloc's sizes
-  Size faulty = nullptr;          ///< a size of an alloc that divides by zero or leaves 64 bits
+                                  ///< buffer, a pipe; a launch_tensor's sizes
+  Size faulty = nullptr;          ///< a size of a tensor that divides by zero or leaves 64 bits
   std::vector<GroupTarget> group_targets;  ///< of an spmd: what its groups update
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
@@ -101,15 +101,16 @@ struct BlockCode {
   std::vector<Instruction> instructions;
 };
 
+/// The value of a size name or an int generic; nothing where it has none.
+using Symbols = std::function<std::optional<int64_t>(Name)>;
+
 /// A function made ready to run with given sizes.
 struct Code {
   const ir::Function* function = nullptr;
   std::vector<BlockCode> blocks;          ///< number 0 is the body
   uint32_t slot_counts[kSlotKinds] = {};  ///< by SlotKind
+  Symbols symbols;  ///< of a program: for the sizes that it computes as it goes
 };
-
-/// The value of a size name or an int generic; nothing where it has none.
-using Symbols = std::function<std::optional<int64_t>(Name)>;
 
 /// The code of a function and of all that it calls. The module must outlive it, unchanged.
 struct Image {

@@ -46,6 +46,7 @@ struct Activation {
   std::vector<EventId> events;
   std::vector<std::shared_ptr<PipeState>> pipes;
   std::vector<WorkspaceValue> workspaces;
+  std::unordered_map<Name, int64_t> sizes;  ///< of a program: those that it has bound
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }

@@ -103,6 +103,10 @@ void StartStage(Core& core, Activation& here, const Instruction& instruction);
 // program.cpp
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
+void RunCopy(Core& core, Activation& here, const Instruction& instruction);
+void RunSwap(Core& core, Activation& here, const Instruction& instruction);
+void RunBindSize(Core& core, Activation& here, const Instruction& instruction);
+void RunRequire(Core& core, Activation& here, const Instruction& instruction);
 void RunHostLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunHostStore(Core& core, Activation& here, const Instruction& instruction);
 void RunDraw(Core& core, Activation& here, const Instruction& instruction);

@@ -305,7 +305,6 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunAlignGap;
     case OpKind::BusyCores:
     case OpKind::StaticAssert:
-    case OpKind::Require:
     case OpKind::Prefetch:
       return &RunHint;
     case OpKind::BufferNew:
@@ -322,6 +321,14 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunTransfer;
     case OpKind::HostLoad:
       return &RunHostLoad;
+    case OpKind::Copy:
+      return &RunCopy;
+    case OpKind::Swap:
+      return &RunSwap;
+    case OpKind::BindSize:
+      return &RunBindSize;
+    case OpKind::Require:
+      return &RunRequire;
     case OpKind::HostStore:
       return &RunHostStore;
     case OpKind::Draw:

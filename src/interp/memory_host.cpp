@@ -103,6 +103,23 @@ Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
   return TransferResult{Add(Entry(entry)), EventId()};
 }
 
+Result<EventId> MemoryHost::Copy(const CopyRequest& request) {
+  if (failed_) return *failed_;
+  const std::vector<int64_t>& sizes = tensors_[request.from.value].view.sizes;
+  if (sizes != tensors_[request.to.value].view.sizes)
+    return Failure{"copy between tensors of different sizes", FailureKind::User};
+  auto bytes = static_cast<size_t>(Bytes(tensors_[request.to.value].view.scalar));
+  bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  std::vector<int64_t> index(sizes.size(), 0);
+  for (bool more = !is_empty; more;) {
+    std::memcpy(ElementAt(request.to, index), ElementAt(request.from, index), bytes);
+    size_t d = sizes.size();
+    while (d > 0 && ++index[d - 1] == sizes[d - 1]) index[--d] = 0;
+    more = d > 0;
+  }
+  return EventId();
+}
+
 std::byte* MemoryHost::ElementAt(TensorId tensor, const std::vector<int64_t>& index) {
   const Entry& entry = tensors_[tensor.value];
   KDL_CHECK(entry.alive, "tensor {} of a program accessed after its end", tensor.value);

@@ -30,6 +30,7 @@ class MemoryHost final : public ProgramHost {
   Result<TensorId> Alloc(const AllocRequest& request) override;
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
+  Result<EventId> Copy(const CopyRequest& request) override;
   Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
                         const std::vector<EventId>& after) override;
   Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,

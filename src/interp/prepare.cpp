@@ -78,6 +78,7 @@ class FunctionPreparer {
 
   Status Run() {
     code_.function = &function_;
+    if (function_.kind == ir::FunctionKind::Program) code_.symbols = symbols_;
     AddBlock(*function_.body);
     return failure_ ? Status(*failure_) : Status();
   }
@@ -173,7 +174,6 @@ class FunctionPreparer {
       case OpKind::BufferNew:
         AddSizes(made, op.result()->type());
         break;
-      case OpKind::Alloc:
       case OpKind::LaunchTensor:
       case OpKind::View:
         AddCheckedSizes(made, op.result()->type());

@@ -1,4 +1,5 @@
 #include "interp/handlers.h"
+#include "interp/sizes.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -53,14 +54,25 @@ std::vector<int64_t> IndexOf(Core& core, Activation& here, const Instruction& in
   return index;
 }
 
+/// The sizes of a program, those that it has bound so far among them.
+Symbols SymbolsAt(const Activation& here) {
+  return [&here](Name name) {
+    auto bound = here.sizes.find(name);
+    return bound == here.sizes.end() ? here.code->symbols(name) : std::optional(bound->second);
+  };
+}
+
 }  // namespace
 
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  AllocRequest request{op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(),
-                       op.result()->type()->scalar, instruction.numbers};
-  if (instruction.faulty)
-    return core.Fail(Located(instruction, {NoValueText(instruction.faulty), FailureKind::User}));
+  AllocRequest request{
+      op.attr<AttrKey::Name>(), op.attr<AttrKey::Device>(), op.result()->type()->scalar, {}};
+  for (Size dim : op.result()->type()->dims) {
+    std::optional<int64_t> size = EvaluateChecked(dim, SymbolsAt(here));
+    if (!size) return core.Fail(Located(instruction, {NoValueText(dim), FailureKind::User}));
+    request.sizes.push_back(*size);
+  }
   Result<TensorId> made = core.facts.host->Alloc(request);
   if (!made.ok()) return core.Fail(Located(instruction, made.failure()));
   here.tensor(instruction.results[0]) = {nullptr, request.scalar, request.sizes, {}, *made};
@@ -83,6 +95,34 @@ void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
   moved.id = result->tensor;
   here.tensor(instruction.results[0]) = std::move(moved);
   here.events[instruction.results[1].index] = result->event;
+}
+
+void RunCopy(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  CopyRequest request{here.tensor(instruction.operands[0]).id,
+                      here.tensor(instruction.operands[1]).id, op.attr<AttrKey::Device>(),
+                      op.attr<AttrKey::Queue>(), EventsOf(here, instruction, ir::CopyOp::at_after)};
+  Result<EventId> done = core.facts.host->Copy(request);
+  if (!done.ok()) return core.Fail(Located(instruction, done.failure()));
+  here.events[instruction.results[0].index] = *done;
+}
+
+void RunSwap(Core&, Activation& here, const Instruction& instruction) {
+  std::swap(here.tensor(instruction.operands[0]), here.tensor(instruction.operands[1]));
+}
+
+void RunBindSize(Core&, Activation& here, const Instruction& instruction) {
+  uint64_t value = here.scalar(instruction.operands[0]);
+  here.sizes[instruction.op->attr<AttrKey::Name>()] = static_cast<int64_t>(value);
+  here.scalar(instruction.results[0]) = value;
+}
+
+/// Those of a kernel were asked before its cores began.
+void RunRequire(Core& core, Activation& here, const Instruction& instruction) {
+  if (!here.code->symbols) return;
+  std::optional<Trap> broken =
+      BrokenRequirement(*here.code->function, *instruction.op, SymbolsAt(here));
+  if (broken) core.Stop(*broken);
 }
 
 void RunHostLoad(Core& core, Activation& here, const Instruction& instruction) {
@@ -113,8 +153,10 @@ void RunDraw(Core& core, Activation& here, const Instruction& instruction) {
 
 void RunExpect(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  ExpectRequest request{
-      op.attr<AttrKey::Contract>(), {}, EventsOf(here, instruction, ir::ExpectOp::at_after)};
+  ExpectRequest request{op.attr<AttrKey::Contract>(),
+                        SymbolsAt(here),
+                        {},
+                        EventsOf(here, instruction, ir::ExpectOp::at_after)};
   size_t number = 0;
   for (const ir::Value* argument : op.Segment(ir::ExpectOp::at_arguments)) {
     Scalar scalar = argument->type()->scalar;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "interp/code.h"
 #include "ir/op.h"
 #include "support/id.h"
 #include "support/names.h"
@@ -37,6 +38,14 @@ struct TransferResult {
   EventId event;
 };
 
+struct CopyRequest {
+  TensorId from;
+  TensorId to;  ///< of the same element type
+  Name device;
+  int64_t queue = 0;
+  std::vector<EventId> after;
+};
+
 struct LaunchArgument {
   TensorId tensor;  ///< invalid: a scalar
   Scalar scalar = Scalar::F32;
@@ -62,6 +71,7 @@ struct ReserveRequest {
 
 struct ExpectRequest {
   int64_t contract = 0;
+  Symbols sizes;  ///< that the test has bound
   std::vector<LaunchArgument> arguments;
   std::vector<EventId> after;
 };
@@ -76,6 +86,8 @@ class ProgramHost {
   /// The tensor's life ends once `after` has completed.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  /// Fails where the sizes differ.
+  virtual Result<EventId> Copy(const CopyRequest& request) = 0;
   /// An element, whose index is inside, once `after` has completed.
   virtual Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
                                 const std::vector<EventId>& after) = 0;

@@ -103,28 +103,11 @@ class CoreOrder {
   uint64_t step_ = 1;
 };
 
-/// A side of a `where` without a value.
-Trap NoValue(const ir::Op* op, Size side, const SizeValues& sizes) {
-  bool divides_by_zero = !Evaluate(side, sizes.AsSymbols());
-  return {divides_by_zero ? KDL_TRAP_DIVISION : KDL_TRAP_OVERFLOW, op};
-}
-
 /// The first `where` that the sizes break.
-std::optional<Trap> BrokenRequirement(const ir::Function& function, const SizeValues& sizes) {
-  for (const ir::Op* op : *function.body) {
-    if (op->kind() != ir::OpKind::Require) continue;
-    int64_t values[2];
-    Size sides[] = {op->attr<ir::AttrKey::Left>(), op->attr<ir::AttrKey::Right>()};
-    for (size_t i = 0; i < 2; ++i) {
-      std::optional<int64_t> value = EvaluateChecked(sides[i], sizes.AsSymbols());
-      if (!value) return NoValue(op, sides[i], sizes);
-      values[i] = *value;
-    }
-    if (!ir::Holds(op->attr<ir::AttrKey::Compare>(), values[0], values[1])) {
-      std::string message = ir::RequirementMessage(function, op, std::to_string(values[0]),
-                                                   std::to_string(values[1]));
-      return Trap{KDL_TRAP_SIZES, op, -1, values[0], values[1], std::move(message)};
-    }
+std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& sizes) {
+  for (const ir::Op* op : ir::RequirementsOf(function)) {
+    if (std::optional<Trap> broken = BrokenRequirement(function, *op, sizes.AsSymbols()))
+      return broken;
   }
   return std::nullopt;
 }
@@ -262,7 +245,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   }
   Result<SizeValues> sizes = BindSizes(kernel, SizesOf(arguments.tensors), arguments.constants);
   if (!sizes.ok()) return sizes.failure();
-  if (std::optional<Trap> broken = BrokenRequirement(kernel, *sizes)) return broken;
+  if (std::optional<Trap> broken = FirstBroken(kernel, *sizes)) return broken;
   std::vector<TensorValue> tensors;
   for (const TensorArgument& tensor : arguments.tensors) {
     tensors.push_back({static_cast<std::byte*>(tensor.data), tensor.scalar, tensor.sizes,
@@ -302,8 +285,6 @@ Status RunProgram(const ir::Module& module, const ir::Function& program,
                   const ProgramArguments& arguments, ProgramHost& host) {
   Result<SizeValues> sizes = BindSizes(program, SizesOf(arguments.tensors), arguments.constants);
   if (!sizes.ok()) return sizes.failure();
-  if (std::optional<Trap> broken = BrokenRequirement(program, *sizes))
-    return Failure{ToString(*broken)};
   std::vector<TensorValue> tensors;
   for (const ProgramTensor& tensor : arguments.tensors) {
     tensors.push_back({nullptr, tensor.scalar, tensor.sizes, {}, tensor.id});

@@ -1,5 +1,7 @@
 #include "interp/sizes.h"
 
+#include "ir/requirement.h"
+
 #include <fmt/format.h>
 
 namespace kdl::interp {
@@ -125,6 +127,24 @@ std::string SpellingOf(const ir::Param& param) {
     text += (d == 0 ? "" : ", ") + ToString(param.value->type()->dims[d]);
   }
   return text + ']';
+}
+
+std::optional<Trap> BrokenRequirement(const ir::Function& function, const ir::Op& require,
+                                      const Symbols& symbols) {
+  int64_t values[2];
+  Size sides[] = {require.attr<ir::AttrKey::Left>(), require.attr<ir::AttrKey::Right>()};
+  for (size_t i = 0; i < 2; ++i) {
+    std::optional<int64_t> value = EvaluateChecked(sides[i], symbols);
+    if (!value) {
+      bool divides_by_zero = !Evaluate(sides[i], symbols);
+      return Trap{divides_by_zero ? KDL_TRAP_DIVISION : KDL_TRAP_OVERFLOW, &require};
+    }
+    values[i] = *value;
+  }
+  if (ir::Holds(require.attr<ir::AttrKey::Compare>(), values[0], values[1])) return std::nullopt;
+  std::string message = ir::RequirementMessage(function, &require, std::to_string(values[0]),
+                                               std::to_string(values[1]));
+  return Trap{KDL_TRAP_SIZES, &require, -1, values[0], values[1], std::move(message)};
 }
 
 }  // namespace kdl::interp

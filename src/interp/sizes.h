@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interp/code.h"
+#include "interp/trap.h"
 #include "ir/module.h"
 #include "support/result.h"
 
@@ -30,6 +31,10 @@ struct SizeValues {
 Result<SizeValues> BindSizes(const ir::Function& function,
                              const std::vector<std::vector<int64_t>>& sizes,
                              const Constants& constants);
+
+/// Why a core or a program does not go on, where the sizes do not compare as the `require` says.
+std::optional<Trap> BrokenRequirement(const ir::Function& function, const ir::Op& require,
+                                      const Symbols& symbols);
 
 /// `a[M, K]`, as the source writes the parameter; `a` for a scalar.
 std::string SpellingOf(const ir::Param& param);

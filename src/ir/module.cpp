@@ -8,7 +8,14 @@ namespace kdl::ir {
 
 Value* Function::FindDim(Name dim) const {
   auto found = std::find(dims.begin(), dims.end(), dim);
-  return found == dims.end() ? nullptr : body->param(static_cast<size_t>(found - dims.begin()));
+  if (found != dims.end()) return body->param(static_cast<size_t>(found - dims.begin()));
+  Value* bound = nullptr;
+  if (kind == FunctionKind::Program) {
+    Walk(body, [&](const Op* op) {
+      if (op->kind() == OpKind::BindSize && op->attr<AttrKey::Name>() == dim) bound = op->result();
+    });
+  }
+  return bound;
 }
 
 AxisId Function::AddAxis(Axis axis) {

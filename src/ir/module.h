@@ -65,7 +65,7 @@ struct Function {
   /// The source name: `matmul` of `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
   Value* dim_value(size_t i) const { return body->param(i); }
-  /// The value of a size name, or null.
+  /// The value of a size name, also of one that a program binds while it runs, or null.
   Value* FindDim(Name dim) const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
   AxisId AddAxis(Axis axis);

@@ -78,6 +78,19 @@ std::string RequirementTemplate(const Function& function, const Op* require) {
   return RequirementMessage(function, require, "{index}", "{bound}");
 }
 
+std::vector<const Op*> RequirementsOf(const Function& function) {
+  std::vector<const Op*> found;
+  for (const Op* op : *function.body) {
+    if (op->kind() == OpKind::Require) {
+      found.push_back(op);
+    } else if (function.kind == FunctionKind::Program && op->kind() != OpKind::Workspace &&
+               !op->info().has(kPure)) {
+      break;
+    }
+  }
+  return found;
+}
+
 bool Holds(CompareKind compare, int64_t left, int64_t right) {
   switch (compare) {
     case CompareKind::Eq:

@@ -3,10 +3,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/module.h"
 
 namespace kdl::ir {
+
+/// What a launch or call is asked before anything else: of a program those behind its first effect are asked when it comes
+/// to them.
+std::vector<const Op*> RequirementsOf(const Function& function);
 
 bool Holds(CompareKind compare, int64_t left, int64_t right);
 

@@ -372,6 +372,30 @@ std::string TransferFault(const Op& op, const Module&) {
               : "the results are not the operand's type and an event";
 }
 
+std::string CopyFault(const Op& op, const Module&) {
+  const Value* from = op.operand(0);
+  const Value* to = op.operand(1);
+  bool fits = IsTensor(from) && IsTensor(to) && from->type()->scalar == to->type()->scalar &&
+              from->type()->dims.size() == to->type()->dims.size() &&
+              op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(CopyOp::at_after))
+              : "it takes two tensors of one kind of element and as many dimensions";
+}
+
+std::string SwapFault(const Op& op, const Module&) {
+  const Op* a = op.operand(0)->def();
+  const Op* b = op.operand(1)->def();
+  bool allocated = a && b && a->kind() == OpKind::Alloc && b->kind() == OpKind::Alloc;
+  if (!allocated) return "it exchanges what no `alloc` made";
+  bool alike = op.operand(0)->type() == op.operand(1)->type() &&
+               a->attr<AttrKey::Device>() == b->attr<AttrKey::Device>();
+  return alike ? "" : "the tensors differ in type or device";
+}
+
+std::string BindSizeFault(const Op& op, const Module&) {
+  return IsI64(op.result()) ? AllI64(op.operands()) : "the result is no i64";
+}
+
 /// An index for each dimension, and an element of the tensor's scalar.
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
   if (!IsTensor(tensor)) return "there is no tensor";
@@ -412,7 +436,8 @@ std::string DeviceCoresFault(const Op& op, const Module&) {
 }
 
 std::string RequireFault(const Op& op, const Module&) {
-  return op.block()->parent() ? "it stands in a region" : "";
+  bool in_program = op.block()->function()->kind == FunctionKind::Program;
+  return op.block()->parent() && !in_program ? "it stands in a region" : "";
 }
 
 std::string MarkFault(const Op& op, const Module&) {
@@ -493,6 +518,9 @@ constexpr TypeRule kRules[] = {
     {OpKind::Alloc, &AllocFault},
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},
+    {OpKind::Copy, &CopyFault},
+    {OpKind::Swap, &SwapFault},
+    {OpKind::BindSize, &BindSizeFault},
     {OpKind::HostLoad, &HostLoadFault},
     {OpKind::HostStore, &HostStoreFault},
     {OpKind::Draw, &DrawFault},

@@ -169,7 +169,16 @@ bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   return traps;
 }
 
-Value* GenSize(FunctionGen& gen, Size size) {
+Size FunctionGen::Bound(Size size) const {
+  if (sizes.empty()) return size;
+  return module.types().sizes().Substitute(size, [&](Name name) -> Size {
+    auto bound = sizes.find(name);
+    return bound == sizes.end() ? nullptr : bound->second;
+  });
+}
+
+Value* GenSize(FunctionGen& gen, Size source) {
+  Size size = gen.Bound(source);
   if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
   return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});

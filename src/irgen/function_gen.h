@@ -61,11 +61,15 @@ struct FunctionGen {
     const sema::Entity* AfterJump() const { return live ? live : stays; }
   };
   std::vector<LoopFlow> loops = {};  ///< around, innermost last
+  /// Of a program: what size names of the source stand for where this is another size: those of a called program, and
+  /// numbers that it makes sizes of.
+  std::unordered_map<Name, Size> sizes = {};
   std::deque<sema::Entity> flow_entities = {};
 
   const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
   ir::Loc LocOf(Span span) const;
   Name TextOf(Span span) const;
+  Size Bound(Size size) const;  ///< with what its names stand for
   ir::AxisId AxisOf(const sema::Entity* range);
   std::vector<ir::AxisId> AxesOf(const std::vector<const sema::Entity*>& ranges);
   ir::Value* Mask();  ///< null: no guard
@@ -203,6 +207,14 @@ ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
+/// A called program becomes a part of its caller.
+void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);
+/// `copy(from, to);`, `swap(a, b);`.
+void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call);
+/// Makes a size of a number, where tensors have such a size.
+void GenSizeName(FunctionGen& gen, const sema::Entity* number);
+/// The `where` clauses: what launches and calls check.
+void GenRequirements(FunctionGen& gen);
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);
 /// Fills a tensor of a test with the numbers of a seed.
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed);

@@ -41,25 +41,6 @@ ir::Direction DirectionOf(syntax::Direction direction) {
   KDL_UNREACHABLE();
 }
 
-ir::CompareKind CompareOf(syntax::BinaryOp op) {
-  switch (op) {
-    case syntax::BinaryOp::Eq:
-      return ir::CompareKind::Eq;
-    case syntax::BinaryOp::Ne:
-      return ir::CompareKind::Ne;
-    case syntax::BinaryOp::Lt:
-      return ir::CompareKind::Lt;
-    case syntax::BinaryOp::Le:
-      return ir::CompareKind::Le;
-    case syntax::BinaryOp::Gt:
-      return ir::CompareKind::Gt;
-    case syntax::BinaryOp::Ge:
-      return ir::CompareKind::Ge;
-    default:
-      KDL_UNREACHABLE("a `where` that is no comparison");
-  }
-}
-
 /// Generates functions on demand: a fn before its first caller, each once.
 class ModuleGen {
  public:
@@ -83,12 +64,7 @@ class ModuleGen {
   void Generate(const sema::CheckedFunction& checked) {
     if (!generated_.insert(&checked).second) return;
     std::vector<const sema::CheckedFunction*> callees;
-    for (const auto& [expr, info] : checked.exprs) {
-      if (info.callee) callees.push_back(info.callee);
-    }
-    for (const auto& [stmt, info] : checked.stmts) {
-      if (info.launch && info.launch->kernel->imported) callees.push_back(info.launch->kernel);
-    }
+    AddCallees(checked, callees);
     // In the order of the module, so that the output does not depend on hashing.
     std::sort(callees.begin(), callees.end(),
               [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
@@ -96,8 +72,24 @@ class ModuleGen {
     GenerateBody(checked);
   }
 
+  /// A called program becomes a part of its caller: what it calls is called from there.
+  static void AddCallees(const sema::CheckedFunction& checked,
+                         std::vector<const sema::CheckedFunction*>& callees) {
+    for (const auto& [expr, info] : checked.exprs) {
+      if (info.callee) callees.push_back(info.callee);
+    }
+    for (const auto& [stmt, info] : checked.stmts) {
+      if (!info.launch) continue;
+      const sema::CheckedFunction* called = info.launch->kernel;
+      if (called->item->function_kind == syntax::FunctionKind::Program) {
+        AddCallees(*called, callees);
+      } else if (called->imported) {
+        callees.push_back(called);
+      }
+    }
+  }
+
   void GenerateBody(const sema::CheckedFunction& checked);
-  static void GenRequirements(const sema::CheckedFunction& checked, FunctionGen& gen);
   void DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen);
   static void DropUnused(const ir::Block* block);
   static std::string SpecText(const sema::DeviceSpec& spec);
@@ -177,18 +169,6 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   }
 }
 
-/// The `where` clauses: what launches check.
-void ModuleGen::GenRequirements(const sema::CheckedFunction& checked, FunctionGen& gen) {
-  for (const sema::WhereInfo& where : checked.where) {
-    LocScope loc(gen, where.expr->span);
-    gen.builder.Create(ir::OpKind::Require, {}, {},
-                       {ir::MakeAttr<ir::AttrKey::Left>(where.lhs),
-                        ir::MakeAttr<ir::AttrKey::Compare>(CompareOf(where.op)),
-                        ir::MakeAttr<ir::AttrKey::Right>(where.rhs),
-                        ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(where.expr->span))});
-  }
-}
-
 void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   Name name = module_.context().names.Intern(checked.InstanceName());
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
@@ -208,7 +188,8 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
         {generic.entity->name, generic.values, generic.is_auto, generic.choices});
   }
   DeclareParams(checked, gen);
-  GenRequirements(checked, gen);
+  GenRequirements(gen);
+  for (const sema::ParamInfo& param : checked.params) GenSizeName(gen, param.entity);
   bool returns = function.kind == ir::FunctionKind::Fn &&
                  (checked.result.is_value() || checked.result.is_tuple());
   if (returns) {

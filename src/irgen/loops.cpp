@@ -80,6 +80,7 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   AddBinder(gen, op->region(), binder);
   CarryInto(gen, op->region(), vars, inits);
   gen.builder.SetInsertionPoint(op->region());
+  GenSizeName(gen, binder);
   GenLoopNest(gen, loop, binders, depth + 1, vars);
   Yield(gen, vars);
   gen.builder.SetInsertionPoint(op->block());

@@ -11,12 +11,12 @@ using ir::AttrKey;
 using ir::Value;
 
 /// `BM = 64, BN = 32`: the constants that the call names.
-std::string ConstantsText(const sema::LaunchInfo& launch) {
+std::string ConstantsText(const FunctionGen& gen, const sema::LaunchInfo& launch) {
   std::string text;
   for (const sema::GenericBinding& binding : launch.generics) {
     if (!binding.value) continue;
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
-                        ToString(binding.value));
+                        ToString(gen.Bound(binding.value)));
   }
   return text;
 }
@@ -52,6 +52,34 @@ std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
   return indices;
 }
 
+/// Whether all indices are.
+Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
+                 const std::vector<Value*>& indices) {
+  ir::Builder& b = gen.builder;
+  Value* inside = nullptr;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    Value* from = b.Binary(ir::OpKind::Ge, indices[d], b.I64(0));
+    Value* below = b.Binary(ir::OpKind::Lt, indices[d], GenSize(gen, index.base->type.dims[d]));
+    Value* both = b.Binary(ir::OpKind::And, from, below);
+    inside = inside ? b.Binary(ir::OpKind::And, inside, both) : both;
+  }
+  return inside;
+}
+
+/// One of two values, of which the other is not computed.
+Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
+              const std::function<Value*()>& where_true,
+              const std::function<Value*()>& where_false) {
+  ir::Op* choice = gen.builder.Create(ir::OpKind::If, {{condition}}, {type});
+  for (size_t r = 0; r < 2; ++r) {
+    gen.builder.SetInsertionPoint(choice->region(r));
+    Value* value = r == 0 ? where_true() : where_false();
+    gen.builder.Create(ir::OpKind::Yield, {{value}}, {});
+  }
+  gen.builder.SetInsertionPoint(choice->block());
+  return choice->result();
+}
+
 }  // namespace
 
 /// Under the conditions of the `if` expressions around: an element that nobody asks for is not read.
@@ -59,23 +87,22 @@ Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = gen.values.at(index.base);
   ir::Type type = gen.builder.types().ScalarOf(tensor->type()->scalar);
-  auto load = [&] {
-    std::vector<Value*> indices = GenIndices(gen, index);
+  auto load = [&](const std::vector<Value*>& indices) {
     return gen.builder
         .Create(ir::OpKind::HostLoad, {{tensor}, indices, {}}, {type},
                 {ir::MakeAttr<AttrKey::Text>(gen.TextOf(expr.span))})
         ->result();
   };
+  auto load_or_else = [&] {
+    std::vector<Value*> indices = GenIndices(gen, index);
+    if (!index.otherwise) return load(indices);
+    return Choose(
+        gen, type, AreInside(gen, index, indices), [&] { return load(indices); },
+        [&] { return Round(gen, GenExpr(gen, index.otherwise), type->scalar); });
+  };
   Value* mask = gen.Mask();
-  if (!mask) return load();
-  ir::Op* choice = gen.builder.Create(ir::OpKind::If, {{mask}}, {type});
-  for (size_t r = 0; r < 2; ++r) {
-    gen.builder.SetInsertionPoint(choice->region(r));
-    Value* value = r == 0 ? load() : ZeroOf(gen, type->scalar);
-    gen.builder.Create(ir::OpKind::Yield, {{value}}, {});
-  }
-  gen.builder.SetInsertionPoint(choice->block());
-  return choice->result();
+  if (!mask) return load_or_else();
+  return Choose(gen, type, mask, load_or_else, [&] { return ZeroOf(gen, type->scalar); });
 }
 
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value) {
@@ -106,7 +133,7 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
       ir::MakeAttr<AttrKey::Device>(launch.device ? launch.device->name : Name()),
       ir::MakeAttr<AttrKey::Queue>(queue),
   };
-  std::string constants = ConstantsText(launch);
+  std::string constants = ConstantsText(gen, launch);
   if (!constants.empty())
     attrs.push_back(ir::MakeAttr<AttrKey::Constants>(names.Intern(constants)));
   gen.builder.Create(ir::OpKind::Launch, {cores, {}, args, {}}, {gen.builder.types().Event()},
@@ -118,6 +145,29 @@ void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr*
   gen.builder.Create(ir::OpKind::Draw, {{gen.values.at(tensor)}, {number}, {}}, {});
 }
 
+namespace {
+
+/// The contract, whose sizes may be numbers of the test.
+ir::Contract WithBoundSizes(const FunctionGen& gen, ir::Contract contract) {
+  auto bind = [&](Size& size) {
+    if (size) size = gen.Bound(size);
+  };
+  for (ir::ContractIndex& index : contract.indices) bind(index.extent);
+  for (ir::ContractTensor& tensor : contract.tensors) {
+    for (Size& dim : tensor.dims) bind(dim);
+  }
+  for (ir::ContractNode& node : contract.nodes) {
+    bind(node.size);
+    for (ir::ContractDim& dim : node.dims) {
+      bind(dim.offset);
+      for (ir::ContractTerm& term : dim.terms) bind(term.coefficient);
+    }
+  }
+  return contract;
+}
+
+}  // namespace
+
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
   std::vector<Value*> arguments;
   std::unordered_map<const sema::Entity*, uint32_t> numbers;
@@ -127,8 +177,8 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
     return known->second;
   };
   auto number = static_cast<int64_t>(gen.contracts->size());
-  gen.contracts->push_back(
-      GenerateExpectation(gen.checked, *gen.checked.Info(&statement).expect, argument));
+  gen.contracts->push_back(WithBoundSizes(
+      gen, GenerateExpectation(gen.checked, *gen.checked.Info(&statement).expect, argument)));
   gen.builder.Create(ir::OpKind::Expect, {arguments, {}}, {},
                      {ir::MakeAttr<AttrKey::Contract>(number)});
 }
@@ -158,7 +208,9 @@ void RequireNatural(FunctionGen& gen, ir::Type tensor) {
 
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   LocScope loc(gen, span);
-  ir::Type type = gen.builder.types().Tensor(tensor->type.scalar, tensor->type.dims);
+  std::vector<Size> dims;
+  for (Size dim : tensor->type.dims) dims.push_back(gen.Bound(dim));
+  ir::Type type = gen.builder.types().Tensor(tensor->type.scalar, std::move(dims));
   bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
   if (in_kernel) RequireNatural(gen, type);
   std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};

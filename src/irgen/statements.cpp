@@ -26,6 +26,7 @@ std::vector<Value*> AsDeclaredParts(FunctionGen& gen, const syntax::Expr* value,
 void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
   SetName(value, entity->name);
   gen.values[entity] = value;
+  GenSizeName(gen, entity);
 }
 
 void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
@@ -158,8 +159,13 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   gen.blks[entity] = blk;
 }
 
-/// A push, a pop whose tile nobody wants, or a fn that does these.
-void GenCallStmt(FunctionGen& gen, const syntax::CallExpr& call) {
+/// A push, a pop whose tile nobody wants, or a fn that does these; in a program a call of one, or of whole tensors.
+void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
+  if (gen.function.kind == ir::FunctionKind::Program) {
+    const sema::StmtInfo& done = gen.checked.Info(&stmt);
+    return done.launch ? GenProgramCall(gen, *done.launch) : GenTensorCall(gen, *done.tensors);
+  }
+  const syntax::CallExpr& call = *stmt.call;
   const sema::ExprInfo& info = gen.Info(&call);
   if (info.callee) {
     GenFnCall(gen, call, info);
@@ -221,7 +227,7 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
       GenStage(gen, syntax::As<syntax::StageStmt>(stmt));
       break;
     case syntax::StmtKind::Call:
-      GenCallStmt(gen, *syntax::As<syntax::CallStmt>(stmt).call);
+      GenCallStmt(gen, syntax::As<syntax::CallStmt>(stmt));
       break;
     case syntax::StmtKind::Return:
       GenReturn(gen, syntax::As<syntax::ReturnStmt>(stmt));
@@ -259,8 +265,9 @@ void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size rig
   InsertAtRequirements(gen);
   gen.builder.Create(
       ir::OpKind::Require, {}, {},
-      {ir::MakeAttr<ir::AttrKey::Left>(left), ir::MakeAttr<ir::AttrKey::Compare>(compare),
-       ir::MakeAttr<ir::AttrKey::Right>(right),
+      {ir::MakeAttr<ir::AttrKey::Left>(gen.Bound(left)),
+       ir::MakeAttr<ir::AttrKey::Compare>(compare),
+       ir::MakeAttr<ir::AttrKey::Right>(gen.Bound(right)),
        ir::MakeAttr<ir::AttrKey::Text>(gen.builder.module().context().names.Intern(text))});
   gen.builder.SetInsertionPoint(here, before);
 }

@@ -16,6 +16,8 @@
 // behind it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
 // The host waits where it reads or writes an element, so nothing has to wait for it.
+// Tensors that a swap exchanges are ordered as one, wherever it stands: which of them is in which memory is known only
+// when the program runs.
 // A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
 // lived there already.
 
@@ -68,7 +70,8 @@ void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Acc
 }
 
 bool IsQueued(const Op* op) {
-  return op->kind() == OpKind::Launch || op->kind() == OpKind::Transfer;
+  return op->kind() == OpKind::Launch || op->kind() == OpKind::Transfer ||
+         op->kind() == OpKind::Copy;
 }
 
 /// The event of what a queue is given.
@@ -85,6 +88,8 @@ size_t AfterSegment(const Op* op) {
       return ir::LaunchOp::at_after;
     case OpKind::Transfer:
       return ir::TransferOp::at_after;
+    case OpKind::Copy:
+      return ir::CopyOp::at_after;
     case OpKind::HostLoad:
       return ir::HostLoadOp::at_after;
     case OpKind::HostStore:
@@ -120,7 +125,11 @@ bool IsCovered(const Value* event, const std::vector<Access>& accesses) {
 
 class Ordering {
  public:
-  explicit Ordering(ir::Module& module) : module_(module) {}
+  Ordering(ir::Module& module, const ir::Function& program) : module_(module) {
+    ir::Walk(program.body, [&](const Op* op) {
+      if (op->kind() == OpKind::Swap) Share(op->operand(0), op->operand(1));
+    });
+  }
 
   void Block(const ir::Block* block, States& states) {
     for (Op* op : *block) {
@@ -142,12 +151,27 @@ class Ordering {
   }
 
  private:
+  /// Two tensors that are swapped somewhere may each be in the other's memory.
+  void Share(const Value* a, const Value* b) {
+    std::vector<const Value*> all = MemoriesOf(a);
+    for (const Value* other : MemoriesOf(b)) {
+      if (std::find(all.begin(), all.end(), other) == all.end()) all.push_back(other);
+    }
+    for (const Value* tensor : all) shared_[tensor] = all;
+  }
+
+  /// The tensor and those that may be in its memory.
+  std::vector<const Value*> MemoriesOf(const Value* tensor) const {
+    auto known = shared_.find(tensor);
+    return known == shared_.end() ? std::vector{tensor} : known->second;
+  }
+
   /// What an op reads and writes, with the tensors that may be the same memory.
   std::vector<Touch> TouchesOf(const Op* op) const {
     std::vector<Touch> touches;
     auto add = [&](const Value* tensor, bool writes) {
       while (true) {
-        touches.push_back({tensor, writes});
+        for (const Value* shared : MemoriesOf(tensor)) touches.push_back({shared, writes});
         const Op* def = tensor->def();
         if (!def || def->kind() != OpKind::Transfer) return;
         tensor = def->operand(0);
@@ -156,6 +180,11 @@ class Ordering {
     if (op->kind() == OpKind::Transfer) {
       add(op->operand(0), false);
       touches.push_back({op->result(0), true});
+      return touches;
+    }
+    if (op->kind() == OpKind::Copy) {
+      add(op->operand(0), false);
+      add(op->operand(1), true);
       return touches;
     }
     if (op->kind() == OpKind::Expect) {
@@ -263,7 +292,10 @@ class Ordering {
   /// was given to a queue, so events of regions need not be waited for.
   void End(Op* alloc, const ir::Block* block, const std::vector<Access>& state) {
     Op* last = alloc;
+    std::unordered_map<const Op*, int> places;
     for (Op* op : *block) {
+      int place = static_cast<int>(places.size());
+      places[op] = place;
       bool uses = false;
       for (const ir::Use& use : alloc->result()->uses()) uses = uses || Encloses(op, use.user);
       if (uses) last = op;
@@ -272,7 +304,9 @@ class Ordering {
     AddConflicts(state, true, last_uses);
     std::vector<Value*> after;
     for (const Access& access : last_uses) {
-      if (access.event) after.push_back(access.event);
+      // What comes later uses a tensor that may be in its memory, and keeps that.
+      bool before = access.event && places.at(access.event->def()) <= places.at(last);
+      if (before) after.push_back(access.event);
     }
     ir::Builder builder(module_, last->block(), last->next());
     builder.set_loc(alloc->loc());
@@ -280,6 +314,7 @@ class Ordering {
   }
 
   ir::Module& module_;
+  std::unordered_map<const Value*, std::vector<const Value*>> shared_;
   int time_ = 0;
 };
 
@@ -300,7 +335,7 @@ void RunOrderLaunches(PassContext& context) {
     if (function->kind != ir::FunctionKind::Program) continue;
     DropOrder(*function);
     States states;
-    Ordering(context.module).Block(function->body, states);
+    Ordering(context.module, *function).Block(function->body, states);
   }
 }
 

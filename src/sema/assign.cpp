@@ -8,6 +8,7 @@
 #include "sema/index.h"
 #include "sema/resolve.h"
 #include "sema/stmt.h"
+#include "sema/tensor_effects.h"
 #include "sema/tile_parts.h"
 #include "sema/updates.h"
 
@@ -173,7 +174,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   const IndexInfo* element = state.fn.exprs[assign.target].index;
   if (state.kind() == syntax::FunctionKind::Program && element != nullptr) {
     const Entity* tensor = element->base;
-    if (assign.op != AssignOp::Set) CheckHostRead(state, tensor, assign.target->span);
+    if (assign.op != AssignOp::Set) NoteRead(state, tensor, assign.target->span);
     state.written.insert(tensor);
   }
   CheckStoreCondition(state, assign, target);

@@ -111,10 +111,6 @@ Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
 bool BindElementary(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                     Scalar scalar, ExprInfo& info) {
   if (state.contract != nullptr) return true;
-  if (state.kind() == FunctionKind::Program) {
-    ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, builtin.spelling);
-    return false;
-  }
   std::string name = fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
   const Entity* entity = LibraryFunction(state.module, name);
   KDL_CHECK(entity, "the library has no '{}'", name);
@@ -302,10 +298,6 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   FunctionGroup& group = Require(state.module, entity);
   std::vector<const Expr*> args = CheckArgsOf(state, call, group.item->params);
   if (HasNamedArgs(state, call)) return Type{};
-  if (state.kind() == FunctionKind::Program && state.contract == nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::HostFunctions, call.span);
-    return Type{};
-  }
   state.group.calls.emplace_back(&group, call.callee.span);
   if (group.instances.empty()) return Type{};
   if (!CheckCount(state, call, group.item->params.size())) return Type{};
@@ -353,15 +345,20 @@ Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
 
 Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   std::string_view name = call.callee.name.text();
-  if (name == "copy" || name == "swap" || name == "random") {
-    ReportUnsupported(state.diagnostics, Feature::HostCalls, call.span, name);
-  } else if (FindReduction(name)) {
+  if (FindReduction(name)) {
     CheckArgs(state, call);
     state.diagnostics.Report(diag::MissingOver, call.span, name)
         .Help(fmt::format("name the ranges: {}({} over k)", name,
                           call.args.empty() ? "…" : Quote(state, call.args[0].value)));
   } else if (name == "old") {
     state.diagnostics.Report(diag::OldWithoutIndex, call.span);
+  } else if (name == "copy" || name == "swap") {
+    state.diagnostics.Report(diag::TensorCallPlace, call.span, name)
+        .Help(fmt::format("in a program write `{};`",
+                          name == "copy" ? "copy(from, to)" : "swap(a, b)"));
+  } else if (name == "random") {
+    state.diagnostics.Report(diag::RandomForm, call.span)
+        .Help("a test writes `let x = random(f32[100], seed = 1);`");
   } else {
     CheckArgs(state, call);
     ReportUnknown(state, name, call.callee.span);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sema/builtins.h"
@@ -152,7 +153,7 @@ struct GenericBinding {
   const Entity* generic = nullptr;  ///< an IntGeneric of the callee
   Size value = nullptr;             ///< in the caller's sizes; null: `auto`
 };
-/// `spmd(core_num = n) on d.queue(0) kernel<…>(args);`
+/// `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, which is bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
   std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name with its entity
@@ -162,6 +163,13 @@ struct LaunchInfo {
   const syntax::Expr* core_num = nullptr;  ///< null: auto
   const Entity* device = nullptr;          ///< null: the default
   std::vector<const syntax::Expr*> queues;
+};
+
+/// `copy(from, to);` and `swap(a, b);`.
+struct TensorCallInfo {
+  bool swaps = false;
+  const Entity* from = nullptr;
+  const Entity* to = nullptr;
 };
 
 /// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
@@ -175,6 +183,7 @@ struct StmtInfo {
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< `let x = random(f32[N], seed);`: of the tensor
   const ExpectInfo* expect = nullptr;
+  const TensorCallInfo* tensors = nullptr;
 };
 
 /// A size name of the parameters, in the order of first use.
@@ -241,8 +250,10 @@ struct CheckedFunction {
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
   std::vector<const Entity*> entities;  ///< all that it declares, in source order
-  bool imported = false;                ///< of another file: only where something uses it
-  std::string_view prefix;              ///< its file's: `std::nn::`; empty: the compiled file
+  /// Of a program: numbers that sizes of its tensors are made of. Each is its own size name.
+  std::unordered_set<const Entity*> sizes;
+  bool imported = false;    ///< of another file: only where something uses it
+  std::string_view prefix;  ///< its file's: `std::nn::`; empty: the compiled file
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;

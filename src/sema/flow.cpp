@@ -1,6 +1,7 @@
 #include "sema/flow.h"
 #include "sema/expr.h"
 #include "sema/stmt.h"
+#include "sema/tensor_effects.h"
 
 // `while`, `break` and `continue`.
 
@@ -35,6 +36,7 @@ void CheckWhile(FunctionState& state, const syntax::WhileStmt& loop) {
   CloseLoop(state);
   state.conditions.pop_back();
   --state.loop_depth;
+  SettleReads(state);
   state.divergent -= divergent;
 }
 

@@ -13,6 +13,7 @@
 #include "sema/sizes.h"
 #include "sema/stages.h"
 #include "sema/stmt.h"
+#include "sema/tensor_effects.h"
 #include "sema/tile_parts.h"
 
 namespace kdl::sema {
@@ -333,10 +334,11 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     info.index = access;
     info.entity = base.entity;
     RecordTensorUse(state, base.entity, index.span, stored);
+    bool expects = state.contract != nullptr && state.fn.item->test != nullptr;
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
-    if (on_host && !stored) CheckHostRead(state, base.entity, index.span);
-    if (on_host && index.otherwise != nullptr)
-      ReportUnsupported(state.diagnostics, Feature::HostElse, index.otherwise->span);
+    bool is_tensor = base.entity->kind == EntityKind::LocalTensor ||
+                     base.entity->kind == EntityKind::TensorParam;
+    if ((on_host || expects) && is_tensor && !stored) NoteRead(state, base.entity, index.span);
   } else {
     type = Type{};
   }

@@ -15,13 +15,13 @@
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stmt.h"
+#include "sema/tensor_effects.h"
 
 namespace kdl::sema {
 
 namespace {
 
 using syntax::CallExpr;
-using syntax::Direction;
 using syntax::Expr;
 using syntax::LaunchStmt;
 using syntax::Param;
@@ -124,58 +124,6 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
     }
   }
   return ok;
-}
-
-Direction DirectionOf(const FunctionState& state, const Entity& tensor) {
-  return tensor.kind == EntityKind::TensorParam ? state.fn.params[tensor.param].direction
-                                                : Direction::InOut;
-}
-
-/// Whether its elements are undefined here: nothing has written them, not even a turn of the loop before.
-bool IsUndefined(const FunctionState& state, const Entity* tensor) {
-  bool starts_undefined =
-      tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
-  auto depth = state.loop_depth_of.find(tensor);
-  int declared_at = depth == state.loop_depth_of.end() ? 0 : depth->second;
-  return starts_undefined && declared_at == state.loop_depth && !state.written.contains(tensor);
-}
-
-/// What is written may be written and is no other argument; what is read has been written.
-void CheckEffects(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
-                  const Args& args) {
-  for (size_t i = 0; i < args.tensors.size(); ++i) {
-    const Entity* tensor = args.tensors[i];
-    if (tensor == nullptr) continue;
-    Direction direction = kernel.params[i].direction;
-    std::string_view param = kernel.params[i].entity->name.text();
-    Span span = call.args[i].value->span;
-    bool writes = direction != Direction::In;
-    if (writes && DirectionOf(state, *tensor) == Direction::In) {
-      state.diagnostics
-          .Report(diag::InputWritten, span, tensor->name.text(), kernel.entity->name.text(), param)
-          .Note(tensor->span, "declared here")
-          .Help("declare it `out` or `inout`");
-    }
-    bool may_write = writes && DirectionOf(state, *tensor) != Direction::In;
-    for (size_t j = 0; may_write && j < args.tensors.size(); ++j) {
-      bool other_first = j < i && kernel.params[j].direction != Direction::In;
-      if (j == i || args.tensors[j] != tensor || other_first) continue;
-      state.diagnostics
-          .Report(diag::ArgumentsOverlap, span, tensor->name.text(), param,
-                  kernel.params[j].entity->name.text())
-          .Note(call.args[j].value->span, "the other one");
-    }
-    if (direction != Direction::Out && IsUndefined(state, tensor)) {
-      state.diagnostics
-          .Report(diag::ReadBeforeWrite, span, tensor->name.text(), kernel.entity->name.text())
-          .Note(tensor->span, "declared here, with undefined elements")
-          .Help("launch what writes it before this");
-      state.written.insert(tensor);
-    }
-  }
-  for (size_t i = 0; i < args.tensors.size(); ++i) {
-    if (kernel.params[i].direction != Direction::In) state.written.insert(args.tensors[i]);
-  }
 }
 
 /// Values of the callee's sizes and integer parameters in the caller's sizes.
@@ -313,11 +261,14 @@ void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
   }
 }
 
-/// Every integer parameter has a value: a default, one from -D, from the call or from the data.
+/// Every integer parameter has a value: a default, one from -D, from the call or from the data. A program that is called has
+/// one value, since nothing is selected for it.
 void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Binding& binding) {
+  bool is_program = kernel.entity->kind == EntityKind::Program;
   for (const IntGenericInfo& info : kernel.generics) {
-    if (info.is_auto || !info.values.empty() || binding.contains(info.entity->name)) continue;
+    bool known = is_program ? info.values.size() == 1 : info.is_auto || !info.values.empty();
+    if (known || binding.contains(info.entity->name)) continue;
     std::string_view name = info.entity->name.text();
     state.diagnostics.Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
         .Note(info.entity->span, "declared here")
@@ -382,12 +333,30 @@ const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
 
 }  // namespace
 
-void CheckHostRead(FunctionState& state, const Entity* tensor, Span span) {
-  if (!IsUndefined(state, tensor)) return;
-  state.diagnostics.Report(diag::HostReadBeforeWrite, span, tensor->name.text())
-      .Note(tensor->span, "declared here, with undefined elements")
-      .Help("launch what writes it before this");
-  state.written.insert(tensor);
+bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee,
+                LaunchInfo& launch) {
+  FunctionGroup& group = Require(state.module, callee);
+  if (callee->kind == EntityKind::Program) state.group.calls.emplace_back(&group, call.callee.span);
+  Args args = CheckArgs(state, call, group);
+  if (!args.ok || group.instances.empty()) return false;
+  launch.kernel = ChooseInstance(state, call, group);
+  if (launch.kernel == nullptr) return false;
+  if (!CheckArgTypes(state, call, *launch.kernel, args)) return false;
+  CheckEffects(state, call, *launch.kernel, args.tensors);
+  Binding binding;
+  size_t errors = state.diagnostics.error_count();
+  BindGenerics(state, call, launch, binding);
+  if (state.diagnostics.error_count() != errors) return false;
+  std::map<Name, Origin> origins = BindSizes(state, call, launch, binding);
+  BindEquations(state.module.sizes, *launch.kernel, binding);
+  CheckAllGiven(state, call, *launch.kernel, binding);
+  CheckSizes(state, call, launch, binding, origins);
+  for (const DimInfo& dim : launch.kernel->dims) {
+    auto found = binding.find(dim.entity->name);
+    launch.dims.push_back(found == binding.end() ? nullptr : found->second);
+  }
+  for (const syntax::Arg& arg : call.args) launch.args.push_back(arg.value);
+  return true;
 }
 
 void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
@@ -400,27 +369,7 @@ void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
     for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
     return;
   }
-  FunctionGroup& group = Require(state.module, kernel);
-  Args args = CheckArgs(state, call, group);
-  if (!args.ok || group.instances.empty()) return;
-  launch->kernel = ChooseInstance(state, call, group);
-  if (launch->kernel == nullptr) return;
-  if (!CheckArgTypes(state, call, *launch->kernel, args)) return;
-  CheckEffects(state, call, *launch->kernel, args);
-  Binding binding;
-  size_t errors = state.diagnostics.error_count();
-  BindGenerics(state, call, *launch, binding);
-  if (state.diagnostics.error_count() != errors) return;
-  std::map<Name, Origin> origins = BindSizes(state, call, *launch, binding);
-  BindEquations(state.module.sizes, *launch->kernel, binding);
-  CheckAllGiven(state, call, *launch->kernel, binding);
-  CheckSizes(state, call, *launch, binding, origins);
-  for (const DimInfo& dim : launch->kernel->dims) {
-    auto found = binding.find(dim.entity->name);
-    launch->dims.push_back(found == binding.end() ? nullptr : found->second);
-  }
-  for (const syntax::Arg& arg : call.args) launch->args.push_back(arg.value);
-  state.fn.stmts[&stmt].launch = launch;
+  if (BindCallee(state, call, kernel, *launch)) state.fn.stmts[&stmt].launch = launch;
 }
 
 }  // namespace kdl::sema

@@ -12,6 +12,7 @@
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stmt.h"
+#include "sema/tensor_effects.h"
 
 namespace kdl::sema {
 
@@ -262,6 +263,7 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   state.spmd_depth = around;
   if (around == 0) state.spmd_loop = nullptr;
   --state.loop_depth;
+  SettleReads(state);
   state.divergent -= divergent;
   state.conditions.resize(conditions);
 }

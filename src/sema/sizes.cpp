@@ -21,7 +21,10 @@ using syntax::Expr;
 constexpr std::string_view kDimension = "a dimension";
 
 Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what) {
-  state.diagnostics.Report(diag::NotASize, expr->span, what, Quote(state, expr));
+  Diagnostic& report =
+      state.diagnostics.Report(diag::NotASize, expr->span, what, Quote(state, expr));
+  if (what == kDimension && state.kind() == syntax::FunctionKind::Program)
+    report.Help(fmt::format("write `let size = {};` before it, and size here", Quote(state, expr)));
   return nullptr;
 }
 
@@ -33,11 +36,16 @@ Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
   if (entity->size != nullptr) return entity->size;
   if (IsFaulty(*entity)) return nullptr;
   bool is_integer = entity->type.is_scalar() && IsInteger(entity->type.scalar);
-  if (is_integer && what == kDimension) {
-    ReportUnsupported(state.diagnostics, Feature::ScalarSizes, expr->span);
+  bool in_program = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
+  if (!is_integer || what != kDimension || !in_program) return ReportNoSize(state, expr, what);
+  if (entity->kind == EntityKind::Var) {
+    state.diagnostics.Report(diag::VarAsSize, expr->span, entity->name.text())
+        .Help(
+            fmt::format("write `let size = {0};`, and size in place of {0}", entity->name.text()));
     return nullptr;
   }
-  return ReportNoSize(state, expr, what);
+  state.fn.sizes.insert(entity);
+  return state.module.sizes.Symbol(entity->name);
 }
 
 Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_view what) {

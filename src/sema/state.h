@@ -109,6 +109,13 @@ struct ContractState {
   size_t errors_before = 0;                          ///< those reported before the equation
 };
 
+/// A read, in a loop, of a tensor from outside that nothing has written so far.
+struct UndefinedRead {
+  const Entity* tensor = nullptr;
+  Span span;
+  std::string_view reader;  ///< a kernel or program; empty: the host
+};
+
 /// Where a stage does something.
 struct StageUse {
   const Entity* stage = nullptr;  ///< null: nowhere
@@ -156,6 +163,7 @@ struct FunctionState {
       reduced;
   std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
   std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
+  std::vector<UndefinedRead> undefined_reads;
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
   std::vector<LoopState> loops;                          ///< around, innermost last

@@ -331,24 +331,9 @@ void CheckIf(FunctionState& state, const syntax::IfStmt& choice) {
   state.divergent -= divergent;
 }
 
-/// A call that is a statement of a program may write the tensors that it is given.
-void NoteWritten(FunctionState& state, const syntax::CallExpr& call) {
-  for (const syntax::Arg& arg : call.args) {
-    const auto* name = syntax::DynAs<syntax::NameExpr>(arg.value);
-    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
-    if (entity != nullptr) state.written.insert(entity);
-  }
-}
-
 void CheckCallStmt(FunctionState& state, const syntax::CallStmt& stmt) {
   const syntax::CallExpr& call = *stmt.call;
-  if (state.kind() == FunctionKind::Program) NoteWritten(state, call);
-  const Entity* entity = call.receiver == nullptr ? state.scopes.Find(call.callee.name) : nullptr;
-  if (entity != nullptr && entity->kind == EntityKind::Program &&
-      state.kind() == FunctionKind::Program) {
-    ReportUnsupported(state.diagnostics, Feature::ProgramCalls, call.span);
-    return;
-  }
+  if (state.kind() == FunctionKind::Program && CheckHostCall(state, stmt)) return;
   Type type = CheckExpr(state, &call);
   bool popped = state.fn.exprs[&call].pipe != nullptr;
   if (type.is_error() || type.kind == TypeKind::Nothing || popped) return;

@@ -42,8 +42,12 @@ void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void SettleDynamic(FunctionState& state);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
-/// An element of a tensor is read in a program: something may have written it.
-void CheckHostRead(FunctionState& state, const Entity* tensor, Span span);
+/// What a launch or call gives the kernel or program that it names: arguments, sizes, integer parameters. False, reported,
+/// where that does not fit.
+bool BindCallee(FunctionState& state, const syntax::CallExpr& call, const Entity* callee,
+                LaunchInfo& launch);
+/// A statement of a program that is a call of a program, `copy(from, to);` or `swap(a, b);`. False: it is none of these.
+bool CheckHostCall(FunctionState& state, const syntax::CallStmt& stmt);
 void CheckLaunch(FunctionState& state, const syntax::LaunchStmt& launch);
 void CheckAssign(FunctionState& state, const syntax::AssignStmt& assign);
 

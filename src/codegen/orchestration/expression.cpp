@@ -139,7 +139,10 @@ std::string Apply(const ir::Op* op, const VariableName& variable) {
   bool compares = row.function.empty();
   if (!row.infix.empty() && (compares || IsFloat(scalar))) {
     LiteralStyle style = IsSigned(scalar) ? LiteralStyle::Plain : LiteralStyle::Typed;
-    return fmt::format("({} {} {})", first, row.infix, Operand(op, 1, variable, style));
+    std::string second = Operand(op, 1, variable, style);
+    // C++ warns where a value is compared with itself as it stands.
+    if (compares && first == second) first = fmt::format("kdl::As<{}>({})", CppType(scalar), first);
+    return fmt::format("({} {} {})", first, row.infix, second);
   }
   std::string text = fmt::format("{}({}", row.function, first);
   for (size_t i = 1; i < op->operands().size(); ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/program_printer.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 
@@ -21,6 +22,7 @@ std::string PrintOrchestration(const ir::Module& module) {
   writer.Line("#include \"kdl/runtime.hpp\"");
   writer.Line();
   writer.Line(fmt::format("namespace {} {{", face.name_space));
+  PrintFunctions(writer, module, face);
   for (const FaceFunction& program : face.programs) {
     writer.Line();
     PrintProgram(writer, module, face, program);

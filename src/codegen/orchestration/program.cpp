@@ -168,6 +168,13 @@ void ProgramPrinter::PrintOp(const Op* op) {
       return writer_.Line(variables_.at(op->operand(0)) + " = {};");
     case OpKind::Transfer:
       return PrintTransfer(op);
+    case OpKind::Copy:
+      return PrintCopy(op);
+    case OpKind::Swap:
+      return writer_.Line(fmt::format("std::swap({}, {});{}", variables_.at(op->operand(0)),
+                                      variables_.at(op->operand(1)), Place(op)));
+    case OpKind::BindSize:
+      return PrintBindSize(op);
     case OpKind::Require:
       return PrintRequire(op);
     case OpKind::HostLoad:
@@ -196,8 +203,11 @@ void ProgramPrinter::PrintOp(const Op* op) {
       return PrintIf(op);
     case OpKind::Assert:
       return PrintAssert(op);
-    case OpKind::Yield:
+    case OpKind::Call:
+      return PrintCall(op);
     case OpKind::Return:
+      return PrintReturn(op);
+    case OpKind::Yield:
       return;
     default:
       return PrintScalar(op);
@@ -236,6 +246,15 @@ void ProgramPrinter::PrintAlloc(const Op* op) {
                            devices_.at(op->attr<AttrKey::Device>()), ElementText(type->scalar)),
                SizeTexts(type, op->loc()),
                fmt::format("}}, {}, {});", Quoted(name.text()), FailurePlace(op)));
+}
+
+/// The size is the variable from here on.
+void ProgramPrinter::PrintBindSize(const Op* op) {
+  Name size = op->attr<AttrKey::Name>();
+  const std::string& name = NameOf(op->result(), size.text());
+  dims_[size] = name;
+  writer_.Line(fmt::format("const std::int64_t {} = {};{}", name,
+                           Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), Place(op)));
 }
 
 void ProgramPrinter::PrintRequire(const Op* op) {
@@ -370,9 +389,11 @@ void ProgramPrinter::PrintWhile(const Op* op) {
 }
 
 void ProgramPrinter::PrintAssert(const Op* op) {
-  writer_.List("kdl::Assert(",
-               {Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), FailurePlace(op),
-                Quoted(op->attr<AttrKey::Text>().text())},
+  std::string holds = Unwrapped(Text(op->operand(0), LiteralStyle::Typed));
+  for (const Value* mask : op->Segment(ir::AssertOp::at_mask))
+    holds = fmt::format("!{} || {}", Text(mask, LiteralStyle::Typed),
+                        Text(op->operand(0), LiteralStyle::Typed));
+  writer_.List("kdl::Assert(", {holds, FailurePlace(op), Quoted(op->attr<AttrKey::Text>().text())},
                ");");
 }
 

@@ -47,6 +47,22 @@ void ProgramPrinter::PrintTransfer(const Op* op) {
                items, ");" + Place(op));
 }
 
+void ProgramPrinter::PrintCopy(const Op* op) {
+  ir::CopyOp copy(const_cast<Op*>(op));
+  const std::string& to = variables_.at(copy.to());
+  std::string head;
+  if (needs_.Uses(op->result()) > 0)
+    head = fmt::format("const kdl::Event {} = ",
+                       NameOf(op->result(), Wanted(op->result(), to + "_copied")));
+  std::vector<std::string> items = {to, variables_.at(copy.from()), Quoted("copy")};
+  AppendEvents(items, copy.after());
+  if (copy.after().empty()) items.emplace_back("{}");
+  items.push_back(FailurePlace(op));
+  writer_.List(fmt::format("{}{}.Copy(", head,
+                           QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>())),
+               items, ");");
+}
+
 void ProgramPrinter::PrintWorkspace(const Op* op) {
   std::string_view users = op->attr<AttrKey::Name>().text();
   std::string wanted;

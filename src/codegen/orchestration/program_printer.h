@@ -65,6 +65,8 @@ class ProgramPrinter {
         own_(NamesBeside(program.params)) {}
 
   void Print();
+  /// Of a fn: a function of C++.
+  void PrintFunction();
 
  private:
   // -- What stands before the statements ----------------------------------------------------------
@@ -98,6 +100,7 @@ class ProgramPrinter {
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
+  void PrintBindSize(const ir::Op* op);
   void PrintRequire(const ir::Op* op);
   /// `{i, j}`, the events that are waited for, the place and the access as written.
   std::vector<std::string> AccessItems(const ir::Op* op, std::span<ir::Value* const> index,
@@ -113,6 +116,8 @@ class ProgramPrinter {
   void PrintWhile(const ir::Op* op);
   void PrintIf(const ir::Op* op);
   void PrintAssert(const ir::Op* op);
+  void PrintCall(const ir::Op* op);
+  void PrintReturn(const ir::Op* op);
 
   // -- What queues are given: program_launches.cpp -------------------------------------------------
 
@@ -120,6 +125,7 @@ class ProgramPrinter {
   /// Nothing where there is nothing to wait for.
   void AppendEvents(std::vector<std::string>& list, std::span<ir::Value* const> events) const;
   void PrintTransfer(const ir::Op* op);
+  void PrintCopy(const ir::Op* op);
   /// It belongs to the statement of the launch that waits for it, which tells the place.
   void PrintMark(const ir::Op* op);
   /// `matmul_residual_q` for the pipe q of matmul_residual.
@@ -148,6 +154,9 @@ class ProgramPrinter {
   std::string drain_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };
+
+/// The fns that programs call, and those that they call, as functions of a namespace `fn`.
+void PrintFunctions(Writer& writer, const ir::Module& module, const ModuleFace& face);
 
 /// `kdl::f32`.
 std::string ElementText(Scalar scalar);

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "irgen/function_gen.h"
+#include "support/check.h"
+
+// What a program calls: other programs, `copy` and `swap`; and the sizes that it makes of numbers.
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+using ir::Value;
+
+ir::CompareKind CompareOf(syntax::BinaryOp op) {
+  switch (op) {
+    case syntax::BinaryOp::Eq:
+      return ir::CompareKind::Eq;
+    case syntax::BinaryOp::Ne:
+      return ir::CompareKind::Ne;
+    case syntax::BinaryOp::Lt:
+      return ir::CompareKind::Lt;
+    case syntax::BinaryOp::Le:
+      return ir::CompareKind::Le;
+    case syntax::BinaryOp::Gt:
+      return ir::CompareKind::Gt;
+    case syntax::BinaryOp::Ge:
+      return ir::CompareKind::Ge;
+    default:
+      KDL_UNREACHABLE("a `where` that is no comparison");
+  }
+}
+
+/// A size name that the function has not used yet.
+Name FreshSizeName(FunctionGen& gen, Name wanted) {
+  auto taken = [&](Name name) {
+    const auto& generics = gen.function.generics;
+    return gen.function.FindDim(name) != nullptr ||
+           std::any_of(generics.begin(), generics.end(),
+                       [&](const ir::Generic& generic) { return generic.name == name; });
+  };
+  Name name = wanted;
+  for (int n = 1; taken(name); ++n)
+    name = gen.module.context().names.Intern(fmt::format("{}.{}", wanted.text(), n));
+  return name;
+}
+
+void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, Name text) {
+  gen.builder.Create(
+      OpKind::Require, {}, {},
+      {ir::MakeAttr<AttrKey::Left>(gen.Bound(left)), ir::MakeAttr<AttrKey::Compare>(compare),
+       ir::MakeAttr<AttrKey::Right>(gen.Bound(right)), ir::MakeAttr<AttrKey::Text>(text)});
+}
+
+/// The callee's sizes and integer parameters, in those of the caller.
+std::unordered_map<Name, Size> SizesOf(const FunctionGen& gen, const sema::LaunchInfo& call) {
+  std::unordered_map<Name, Size> sizes;
+  const sema::CheckedFunction& callee = *call.kernel;
+  for (size_t i = 0; i < callee.dims.size(); ++i) {
+    KDL_CHECK(call.dims[i], "'{}' has no value", callee.dims[i].entity->name.text());
+    sizes[callee.dims[i].entity->name] = gen.Bound(call.dims[i]);
+  }
+  for (const sema::IntGenericInfo& generic : callee.generics) {
+    if (generic.values.size() == 1)
+      sizes[generic.entity->name] = gen.module.types().sizes().Constant(generic.values[0]);
+  }
+  for (const sema::GenericBinding& binding : call.generics) {
+    if (binding.value) sizes[binding.generic->name] = gen.Bound(binding.value);
+  }
+  return sizes;
+}
+
+/// Tensors are passed as they are, scalars by value.
+void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& inner) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const sema::Entity* param = call.kernel->params[i].entity;
+    const sema::ExprInfo& info = gen.Info(call.args[i]);
+    if (info.type.is_tensor()) {
+      inner.values[param] = gen.values.at(info.entity);
+    } else {
+      inner.values[param] = GenRounded(gen, call.args[i]);
+      SetName(inner.values[param], param->name);
+    }
+  }
+}
+
+/// The dimensions of the arguments that are not known to be what the callee says.
+void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
+  for (const sema::DimCheck& check : call.checks) {
+    LocScope loc(gen, call.args[check.param]->span);
+    const sema::Entity& param = *call.kernel->params[check.param].entity;
+    std::string text = fmt::format("dimension {} of {} is {}", check.dim, param.name.text(),
+                                   ToString(param.type.dims[check.dim]));
+    Require(gen, check.actual, ir::CompareKind::Eq, check.formal,
+            gen.module.context().names.Intern(text));
+  }
+}
+
+}  // namespace
+
+void GenRequirements(FunctionGen& gen) {
+  for (const sema::WhereInfo& where : gen.checked.where) {
+    LocScope loc(gen, where.expr->span);
+    Require(gen, where.lhs, CompareOf(where.op), where.rhs, gen.TextOf(where.expr->span));
+  }
+}
+
+void GenSizeName(FunctionGen& gen, const sema::Entity* number) {
+  if (!gen.checked.sizes.contains(number)) return;
+  ir::Builder& b = gen.builder;
+  Name name = FreshSizeName(gen, number->name);
+  b.Make(OpKind::BindSize, {b.Cast(gen.values.at(number), Scalar::I64)},
+         b.types().ScalarOf(Scalar::I64), {ir::MakeAttr<AttrKey::Name>(name)})
+      ->set_name(name);
+  gen.sizes[number->name] = b.types().sizes().Symbol(name);
+}
+
+void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
+  FunctionGen inner{*call.kernel, gen.sources, gen.module, gen.function, gen.builder, {},
+                    {},           {},          {},         {},           {}};
+  inner.sizes = SizesOf(gen, call);
+  BindArguments(gen, call, inner);
+  RequireArguments(gen, call);
+  inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
+  GenRequirements(inner);
+  for (const sema::DimInfo& dim : call.kernel->dims)
+    inner.values[dim.entity] = GenSize(inner, gen.module.types().sizes().Symbol(dim.entity->name));
+  for (const sema::ParamInfo& param : call.kernel->params) GenSizeName(inner, param.entity);
+  GenBlock(inner, *call.kernel->item->body);
+  gen.builder.SetInsertionPoint(inner.builder.block(), inner.builder.before());
+}
+
+void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
+  Value* from = gen.values.at(call.from);
+  Value* to = gen.values.at(call.to);
+  if (call.swaps) {
+    gen.builder.Create(OpKind::Swap, {{from}, {to}}, {});
+    return;
+  }
+  for (size_t d = 0; d < from->type()->dims.size(); ++d) {
+    if (from->type()->dims[d] == to->type()->dims[d]) continue;
+    std::string text = fmt::format("dimension {} of {} is that of {}", d, call.to->name.text(),
+                                   call.from->name.text());
+    Require(gen, call.to->type.dims[d], ir::CompareKind::Eq, call.from->type.dims[d],
+            gen.module.context().names.Intern(text));
+  }
+  const sema::Entity* device = call.to->on ? call.to->on : call.from->on;
+  gen.builder.Create(OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
+                     {ir::MakeAttr<AttrKey::Device>(device ? device->name : Name()),
+                      ir::MakeAttr<AttrKey::Queue>(0)});
+}
+
+}  // namespace kdl::irgen
