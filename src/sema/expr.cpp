@@ -88,6 +88,17 @@ Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprIn
   return ValueType(Scalar::I64);
 }
 
+/// A contract says what a kernel computes, whatever tiles the compiler chooses.
+Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* expr) {
+  for (const IntGenericInfo& info : state.fn.generics) {
+    if (!state.contract || info.entity != &entity || !info.is_auto) continue;
+    state.diagnostics.Report(diag::AutoInContract, expr->span, entity.name.text())
+        .Help("a contract holds for every choice; name a size, or a parameter with a value");
+    return Type{};
+  }
+  return LiteralType(false);
+}
+
 /// The value of what an expression names.
 KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr,
                                ExprInfo& info) {
@@ -102,7 +113,7 @@ KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const
     case EntityKind::Const:
       return CheckConstName(state, expr, info, &entity);
     case EntityKind::IntGeneric:
-      return LiteralType(false);
+      return CheckIntGeneric(state, entity, expr);
     case EntityKind::Range:
       return entity.type.is_error() ? Type{} : CheckRangeName(state, &entity);
     case EntityKind::ScalarParam:

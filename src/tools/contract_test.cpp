@@ -161,7 +161,10 @@ class KernelTest {
     DrawResult drawn = DrawInputs(kernel_.contract(), seed, input_class, *bound);
     if (drawn.end == DrawEnd::Done) return bound;
     if (drawn.end == DrawEnd::Failed) {
-      report.Report(driver::diag::InputsNotDrawn, drawn.broken->span, drawn.broken->text)
+      const interp::ContractFailure& broken = *drawn.broken;
+      report
+          .Report(driver::diag::InputsNotDrawn, broken.span,
+                  (broken.malformed ? ": " : "") + broken.text)
           .Help(
               "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed "
               "elements as `x[0] == 0`");
