@@ -287,6 +287,9 @@ class Solver {
       terms_.AddCondition(condition.value, condition.holds, {}, conditions);
       if (conditions.size() == before || !IsWhole(condition)) return false;
     }
+    Prover prover(terms_, facts);
+    for (size_t i = cover.vars.size(); i-- > 0;)
+      SetByDivision(cover, conditions, i, target, prover);
     for (size_t i = 0; i < cover.vars.size(); ++i) {  // the target may speak of the same atoms
       AtomId own = terms_.Slack(100 + static_cast<int>(i));
       AtomId atom = cover.vars[i].atom;
@@ -298,8 +301,41 @@ class Solver {
         var.hi = var.hi.With(atom, Poly::Atom(own));
       }
     }
-    Prover prover(terms_, facts);
     return Solve(std::move(cover), std::move(conditions), target, prover);
+  }
+
+  /// Of y[v / b, v % b] the target gives v, if it lies in its range: v = b * target[0] + target[1]. Else v stays.
+  void SetByDivision(Cover& cover, std::vector<Poly>& conditions, size_t i,
+                     const std::vector<Poly>& target, Prover& prover) {
+    CoverVar var = cover.vars[i];
+    for (size_t d = 0; d < target.size(); ++d) {
+      std::optional<AtomId> atom = cover.index[d].Greatest();
+      if (!atom || cover.index[d] != Poly::Atom(*atom)) continue;
+      AtomFacts quotient = terms_.Facts(*atom);
+      bool divides = quotient.kind == AtomKind::Quotient && quotient.a == Poly::Atom(var.atom);
+      if (!divides || AnyVar(cover, quotient.b) || AnyVar(cover, var.lo) || AnyVar(cover, var.hi))
+        continue;
+      Poly remainder = Poly::Atom(var.atom) - quotient.b * Poly::Atom(*atom);
+      auto other = std::find(cover.index.begin(), cover.index.end(), remainder);
+      bool known = std::any_of(target.begin(), target.end(), [&](const Poly& index) {
+        return Mentions(index, var.atom, terms_);
+      });
+      if (other == cover.index.end() || known) continue;
+      const Poly& rest = target[static_cast<size_t>(other - cover.index.begin())];
+      Poly value = quotient.b * target[d] + rest;
+      bool fits = prover.NonNegative(rest) && prover.NonNegative(quotient.b - rest - 1) &&
+                  prover.NonNegative(value - var.lo) && prover.NonNegative(var.hi - value - 1);
+      if (!fits) continue;
+      auto replace = [&](Poly& poly) { poly = poly.With(*atom, target[d]).With(var.atom, value); };
+      std::for_each(cover.index.begin(), cover.index.end(), replace);
+      std::for_each(conditions.begin(), conditions.end(), replace);
+      cover.vars.erase(cover.vars.begin() + static_cast<std::ptrdiff_t>(i));
+      for (CoverVar& left : cover.vars) {
+        replace(left.lo);
+        replace(left.hi);
+      }
+      return;
+    }
   }
 
   /// A comparison, which AddCondition says all about.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostSteps = 2000;  ///< of one search
 constexpr int64_t kMostFactor = 1 << 30;
-constexpr int kMostFacts = 2;  ///< that are taken away on one path
+constexpr int kMostFacts = 3;  ///< that are taken away on one path
 
 }  // namespace
 
