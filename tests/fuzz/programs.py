@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from kernels import Kernel  # noqa: E402
 from reduce import smaller  # noqa: E402
 
-LIMIT_S = 60
+LIMIT_S = 60  # of processor time, so that a busy machine makes no failures; STUCK_S is for what waits
+STUCK_S = 600
 LISTED = 8  # every so many kernels also print their KIR
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
 EDGE = re.compile(r"edge = (\w+)")
@@ -38,19 +40,27 @@ def command(source, kernel, way):
     return ["kernelc", "run", str(source), "--check", *sizes, *values, *way]
 
 
+def run(arguments):
+    """(exit code, output) of a command; the code is None where it was ended for its time."""
+    try:
+        done = subprocess.run(["prlimit", f"--cpu={LIMIT_S}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=STUCK_S, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return None if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL) else done.returncode, done.stdout
+
+
 def outcome(arguments):
     """('', output) where the compiled code gives what the interpreter gives, else what happened, in a few words."""
-    try:
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, text=True,
-                              errors="replace", stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
+    code, output = run(arguments)
+    if code is None:
         return f"over {LIMIT_S} s", ""
-    if done.returncode == 0 and "bit for bit" in done.stdout:
-        return "", done.stdout
-    if done.returncode not in (0, 1, 3):
-        return f"exit code {done.returncode}", done.stdout
-    found = re.search(r"\[(E\d{4})\]", done.stdout)
-    return found.group(1) if found else f"exit code {done.returncode}", done.stdout
+    if code == 0 and "bit for bit" in output:
+        return "", output
+    if code not in (0, 1, 3):
+        return f"exit code {code}", output
+    found = re.search(r"\[(E\d{4})\]", output)
+    return found.group(1) if found else f"exit code {code}", output
 
 
 def ways(seed):
@@ -72,9 +82,8 @@ def check(folder, seed, out):
             source.unlink()
             return what, kernel.shows, ops, edges
     if seed % LISTED == 0:
-        listing = subprocess.run(["kernelc", "build", str(source), "--emit", "obj", "-o", str(folder / f"o{seed}"),
-                                  "--print-after=check-bounds", "--print-after=form-nests", "--print-after=expand-tiles"],
-                                 capture_output=True, text=True, timeout=LIMIT_S).stdout
+        _, listing = run(["kernelc", "build", str(source), "--emit", "obj", "-o", str(folder / f"o{seed}"),
+                          "--print-after=check-bounds", "--print-after=form-nests", "--print-after=expand-tiles"])
         ops.update(OP.findall(listing))
         edges.update(EDGE.findall(listing))
     source.unlink()
