@@ -97,7 +97,7 @@ def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
             outcome, output, seconds = result.result()
             counts.add(outcome)
             if seconds > SLOW_S and len(commands) > 1:
-                slow.append((seconds, pathlib.Path(command[-1] if command[0] == "python3" else command[0]).name))
+                slow.append((seconds, pathlib.Path(command[command[0] == "python3"]).name))
             if outcome.failed:
                 settings = "".join(f"{k}={v} " for k, v in (env or {}).items())
                 print(f"FAILED: {settings}{' '.join(map(str, command))}\n{output.rstrip()}\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiled kernels touch nothing outside their tensors, not even to read: every kernel with a contract runs on tensors that
-end, then start, at a page that may not be touched. And the pages do what is said: unchecked kernels that leave them end."""
+end at a page that may not be touched, those with windows also on tensors that start at one. And the pages do what is said: unchecked kernels that leave them end."""
 
 import pathlib
 import signal
@@ -10,6 +10,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [*sorted((ROOT / "tests/run/families").glob("*.kdl")), *sorted((ROOT / "samples").glob("*/*.kdl"))]
+# Indices before the first element come from windows and tables.
+BACKWARDS = {"convolution", "convolution_more", "gather", "positions", "solve", "stencil"}
 
 OUTSIDE = """
 export kernel outside(x: in f32[N], at: i64, y: out f32[N]) {
@@ -18,11 +20,11 @@ export kernel outside(x: in f32[N], at: i64, y: out f32[N]) {
 """
 
 
-def kept(path, guard):
-    """What is wrong with one file's kernels on guarded tensors, or None."""
-    done = subprocess.run(["kernelc", "test", str(path), "--target", f"debug?guard={guard}"],
-                          capture_output=True, text=True, timeout=600)
-    return None if done.returncode == 0 else f"{path.name}, guard={guard}:\n{(done.stdout + done.stderr)[-2000:]}"
+def kept(paths, guard):
+    """What is wrong with the kernels of some files on guarded tensors, or None."""
+    done = subprocess.run(["kernelc", "test", "--contracts", *map(str, paths), "--target", f"debug?guard={guard}"],
+                          capture_output=True, text=True, timeout=800)
+    return None if done.returncode == 0 else f"guard={guard}:\n{(done.stdout + done.stderr)[-4000:]}"
 
 
 def faulted(file, guard, at):
@@ -37,7 +39,7 @@ def faulted(file, guard, at):
 
 
 def main():
-    wrong = [kept(path, guard) for guard in ("end", "start") for path in FILES]
+    wrong = [kept(FILES, "end"), kept([path for path in FILES if path.stem in BACKWARDS], "start")]
     with tempfile.TemporaryDirectory() as name:
         file = pathlib.Path(name) / "outside.kdl"
         file.write_text(OUTSIDE)
