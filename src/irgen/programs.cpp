@@ -10,13 +10,14 @@ namespace {
 using ir::AttrKey;
 using ir::Value;
 
-/// `BM = 64, BN = 32`: the constants that the call names.
+/// `BM = 64, BN = 32`: the constants that the call gives. What only the run gives selects among the kernel's values.
 std::string ConstantsText(const FunctionGen& gen, const sema::LaunchInfo& launch) {
   std::string text;
   for (const sema::GenericBinding& binding : launch.generics) {
-    if (!binding.value) continue;
+    Size value = binding.value ? gen.Bound(binding.value) : nullptr;
+    if (!value || !IsConstant(value)) continue;
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
-                        ToString(gen.Bound(binding.value)));
+                        value->value);
   }
   return text;
 }

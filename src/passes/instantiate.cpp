@@ -72,9 +72,10 @@ class Instantiation {
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Kernel) Split(*function);
     }
-    std::erase_if(module_.functions(), [&](Function* f) {
-      return std::find(dead_.begin(), dead_.end(), f) != dead_.end();
-    });
+    for (Function* function : sources) {
+      if (function->kind == ir::FunctionKind::Program) CheckLaunches(*function);
+    }
+    std::erase_if(module_.functions(), [&](Function* f) { return IsDead(f); });
     for (Function* function : module_.functions()) BindConstants(*function, module_);
   }
 
@@ -95,6 +96,29 @@ class Instantiation {
       Function* variant = Variant(*kernel, *bindings, op->loc());
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Callee>(variant->name));
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(*bindings))));
+    });
+  }
+
+  bool IsDead(const Function* f) const {
+    return std::find(dead_.begin(), dead_.end(), f) != dead_.end();
+  }
+
+  /// Each launch runs what is still there.
+  void CheckLaunches(Function& program) {
+    ir::Walk(program.body, [&](ir::Op* op) {
+      if (op->kind() != ir::OpKind::Launch) return;
+      const Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
+      if (!IsDead(kernel)) return;
+      std::string open;
+      for (const Generic& generic : kernel->generics) {
+        if (generic.is_auto || generic.values.size() == 1) continue;
+        std::string values = generic.values.empty() ? "no value" : ChoicesText(generic.values);
+        open += fmt::format("{}{} = {}", open.empty() ? "" : "; ", generic.name.text(), values);
+      }
+      context_.diagnostics
+          .Report(diag::SeveralVariants, context_.SpanOf(op->loc()), kernel->base_name(), open)
+          .Help(fmt::format("give one value, -D {0}=…, or write {1}<{0} = …>(…)",
+                            open.substr(0, open.find(' ')), kernel->base_name()));
     });
   }
 
