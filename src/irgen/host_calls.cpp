@@ -44,7 +44,7 @@ Name FreshSizeName(FunctionGen& gen, Name wanted) {
   };
   Name name = wanted;
   for (int n = 1; taken(name); ++n)
-    name = gen.module.context().names.Intern(fmt::format("{}.{}", wanted.text(), n));
+    name = gen.module.context().names.Intern(fmt::format("{}_{}", wanted.text(), n));
   return name;
 }
 

@@ -6,8 +6,8 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// fix-orders: a reduction or fold folds in `lanes64` where memory order makes that fast, else in a `chain`. The rule sees the
-// source alone (never a target or a tile size), so that every device computes the same bits:
+// fix-orders: a reduction folds in `lanes64` where memory order makes that fast, else in a `chain`; so does a fold with a fn,
+// which need not commute. The rule sees the source alone (never a target or a tile size), so that every device computes the same bits:
 //
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
@@ -104,8 +104,8 @@ void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, op->operands())));
   } else if (op->kind() == OpKind::Fold) {
-    auto values = op->Segment(ir::FoldOp::at_values);
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, values)));
+    // Lanes take every 64th element: right where a fn commutes, and a fold asks only that it is associative.
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Chain));
   } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(

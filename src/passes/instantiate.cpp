@@ -166,9 +166,10 @@ class Instantiation {
     for (const ir::Axis& axis : kernel.axes) {
       bool is_extent = axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == generic.name;
       bool may_be_empty = axis.domain == axis.extent;  // `range d in D`
-      if (!is_extent || may_be_empty || value >= 1) continue;
+      int64_t least = may_be_empty ? 0 : 1;
+      if (!is_extent || value >= least) continue;
       context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(),
-                                  value, axis.name.text());
+                                  value, axis.name.text(), least);
       return;
     }
   }

@@ -260,6 +260,7 @@ namespace {
 
 constexpr int kMostSplits = 2;
 constexpr size_t kMostSplit = 8;  ///< covers
+constexpr int64_t kMostValues = 8;
 
 /// One question: an element, and the covers one of which has to have it.
 class Solver {
@@ -273,7 +274,8 @@ class Solver {
     }
     if (splits == 0 || covers_.size() > kMostSplit) return false;
     if (splits < kMostSplits && prover.Impossible()) return true;
-    return BySplit(target, facts, splits) || ByRemainder(target, facts, splits);
+    return ByValue(target, facts, splits) || BySplit(target, facts, splits) ||
+           ByRemainder(target, facts, splits);
   }
 
  private:
@@ -421,6 +423,43 @@ class Solver {
     for (CoverVar& other : cover.vars) {
       other.lo = other.lo.With(var.atom, value);
       other.hi = other.hi.With(var.atom, value);
+    }
+    return true;
+  }
+
+  /// Elements by their index in a dimension of a few: y[r, 0], y[r, 1] and y[r, 2].
+  bool ByValue(const std::vector<Poly>& target, const std::vector<Poly>& facts, int splits) {
+    for (size_t d = 0; d < target.size(); ++d) {
+      bool names_one = std::any_of(covers_.begin(), covers_.end(), [&](const Cover& cover) {
+        return cover.index[d].AsConstant().has_value();
+      });
+      std::optional<AtomId> atom = target[d].Greatest();
+      if (!names_one || !atom || target[d] != Poly::Atom(*atom)) continue;
+      std::optional<int64_t> last = GreatestValue(*atom, facts);
+      if (last && *last < kMostValues && AllValues(target, facts, splits, d, *last)) return true;
+    }
+    return false;
+  }
+
+  /// What the facts say outright.
+  static std::optional<int64_t> GreatestValue(AtomId atom, const std::vector<Poly>& facts) {
+    for (const Poly& fact : facts) {
+      std::optional<Poly::Split> split = fact.SplitBy(atom);
+      if (split && split->coefficient == Poly(-1) && split->rest.AsConstant())
+        return split->rest.AsConstant();
+    }
+    return std::nullopt;
+  }
+
+  bool AllValues(const std::vector<Poly>& target, const std::vector<Poly>& facts, int splits,
+                 size_t d, int64_t last) {
+    AtomId atom = *target[d].Greatest();
+    for (int64_t value = 0; value <= last; ++value) {
+      std::vector<Poly> part = target;
+      part[d] = value;
+      std::vector<Poly> known = facts;
+      for (Poly& fact : known) fact = fact.With(atom, value);
+      if (!IsCovered(part, known, splits - 1)) return false;
     }
     return true;
   }
