@@ -147,6 +147,28 @@ void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
                fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
 }
 
+/// Sizes of tensors are not; integer parameters, and what is subtracted, may be.
+bool MayBeNegative(const FunctionGen& gen, Size size) {
+  if (IsConstant(size)) return size->value < 0;
+  if (size->kind == SizeKind::Symbol) {
+    const auto& generics = gen.function.generics;
+    return std::ranges::any_of(
+        generics, [&](const ir::Generic& generic) { return generic.name == size->symbol; });
+  }
+  return size->kind == SizeKind::Sub || MayBeNegative(gen, size->lhs) ||
+         MayBeNegative(gen, size->rhs);
+}
+
+/// Two negative dimensions would have as many elements as two others.
+void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
+  Size zero = gen.builder.types().sizes().Constant(0);
+  for (Size dim : dims) {
+    if (!MayBeNegative(gen, dim)) continue;
+    RequireSizes(gen, dim, ir::CompareKind::Ge, zero,
+                 fmt::format("view {}: {} >= 0", view.text(), ToString(dim)));
+  }
+}
+
 /// Behind what the launch is asked, and other views.
 void InsertAtViews(FunctionGen& gen) {
   for (ir::Op* op : *gen.function.body) {
@@ -176,6 +198,7 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   Dims to = entity->type.dims;
   DimMatcher matcher(gen.checked, from, to);
   std::vector<DimGroup> groups = matcher.Match();
+  RequireNoneNegative(gen, to, entity->name);
   for (const DimGroup& group : groups) {
     if (!matcher.SameCount(group.from, group.to, true)) RequireEqualCount(gen, group, entity->name);
   }

@@ -31,6 +31,12 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
     return EmitSize(emitter, size);
   llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
   llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
+  bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
+  if (divides && !IsConstant(size->rhs)) {  // by 0: no number, the cores that get there trap
+    llvm::Value* is_zero = builder.CreateIsNull(rhs);
+    overflow = builder.CreateOr(overflow, is_zero);
+    rhs = builder.CreateSelect(is_zero, builder.getInt64(1), rhs);
+  }
   if (size->kind == SizeKind::FloorDiv) return EmitFloorDivide(emitter, lhs, rhs, true);
   if (size->kind == SizeKind::Mod) return EmitFloorModulo(emitter, lhs, rhs, true);
   if (size->kind == SizeKind::Min)

@@ -256,8 +256,9 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Mul) return builder.CreateMul(lhs, rhs);
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
-  KDL_CHECK(IsConstant(size->rhs) && size->rhs->value > 0, "an access divides by {}",
-            ToString(size->rhs));
+  // A launch in which a size divides by 0 is refused before its cores run.
+  llvm::Value* one = builder.getInt64(1);
+  if (!IsConstant(size->rhs)) rhs = builder.CreateSelect(builder.CreateIsNull(rhs), one, rhs);
   return size->kind == SizeKind::FloorDiv ? EmitFloorDivide(emitter, lhs, rhs, true)
                                           : EmitFloorModulo(emitter, lhs, rhs, true);
 }
