@@ -140,31 +140,40 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
-/// The type that an expression of a contract has outside it: that of memory, or of a cast.
-Scalar WrittenType(FunctionState& state, const Expr* expr) {
+bool IsOfBits(const Builtin* builtin) {
+  return builtin != nullptr &&
+         (builtin->result == BuiltinResult::BitsOf || builtin->result == BuiltinResult::FromBitsOf);
+}
+
+/// The type that an expression of a contract has outside it: that of memory, of a cast or of a pattern.
+std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   const ExprInfo& info = state.fn.exprs[expr];
-  if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr)) {
-    std::optional<Scalar> scalar = ScalarFromSpelling(cast->type.name.text());
-    return scalar ? *scalar : info.type.scalar;
-  }
+  if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr))
+    return ScalarFromSpelling(cast->type.name.text());
+  if (IsOfBits(info.builtin)) return ResultOf(info.builtin->result, info.pattern);
   const Entity* entity = info.index != nullptr ? info.index->base : info.entity;
-  return entity != nullptr && (entity->type.is_tensor() || entity->type.is_value())
-             ? entity->type.scalar
-             : info.type.scalar;
+  if (entity == nullptr || !(entity->type.is_tensor() || entity->type.is_value())) return {};
+  return entity->type.scalar;
 }
 
 /// bits and from_bits in a contract, where numbers have no width of their own.
 Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                   const Type& type, ExprInfo& info) {
   if (type.is_error()) return type;
-  Scalar scalar = WrittenType(state, call.args[0].value);
-  if (!Accepts(builtin.operands, scalar)) {
-    state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
-                             Describe(builtin.operands), Spelling(scalar));
+  std::optional<Scalar> scalar = WrittenType(state, call.args[0].value);
+  if (!scalar) {
+    std::string_view kind = builtin.result == BuiltinResult::BitsOf ? "f32" : "i32";
+    state.diagnostics.Report(diag::PatternOfNoType, call.span, builtin.spelling)
+        .Help(fmt::format("write `{}((…) as {})`", builtin.spelling, kind));
     return Type{};
   }
-  info.pattern = scalar;
-  return Seen(state, ValueType(ResultOf(builtin.result, scalar), type.ranges));
+  if (!Accepts(builtin.operands, *scalar)) {
+    state.diagnostics.Report(diag::BadOperand, call.span, builtin.spelling,
+                             Describe(builtin.operands), Spelling(*scalar));
+    return Type{};
+  }
+  info.pattern = *scalar;
+  return Seen(state, ValueType(ResultOf(builtin.result, *scalar), type.ranges));
 }
 
 Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin& builtin,
@@ -181,9 +190,7 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   if (builtin.operands == Operands::Range) return CheckIota(state, call, info);
   std::vector<const Expr*> args = CheckArgs(state, call);
   Type type = Unify(state, args, call.span, builtin.spelling);
-  bool of_bits =
-      builtin.result == BuiltinResult::BitsOf || builtin.result == BuiltinResult::FromBitsOf;
-  if (of_bits && state.contract != nullptr && !type.is_literal())
+  if (IsOfBits(&builtin) && state.contract != nullptr && !type.is_literal())
     return CheckPattern(state, call, builtin, type, info);
   if (type.is_literal()) type = CheckLiteralArgs(state, builtin, args, type);
   if (type.is_error() || type.is_literal()) return type;
