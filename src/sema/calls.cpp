@@ -399,6 +399,10 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (entity->kind == EntityKind::Kernel) {
     report.Help(fmt::format("a program launches it: spmd {}(…);", call.callee.name.text()));
   }
+  if (entity->kind == EntityKind::Program) {
+    report.Help(fmt::format("it gives no value: write {}(…); as a statement of a program or test",
+                            call.callee.name.text()));
+  }
   if (entity->type.is_tensor()) {
     report.Help(fmt::format("index it with brackets: {}[…]", call.callee.name.text()));
   }
