@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "ir/eval.h"
 #include "irgen/function_gen.h"
@@ -64,12 +66,42 @@ Value* Narrowed(Value* value) {
   return widened ? def->operand(0) : value;
 }
 
+Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over);
+
+/// The guards while the operand of a reduction is made. One over a reduced range is about another element of it than those
+/// that are folded: these are computed where the guard holds for any.
+class OperandGuards {
+ public:
+  OperandGuards(FunctionGen& gen, const ir::AxisList& over) : gen_(gen) {
+    ir::AxisList guarded;
+    for (const FunctionGen::Guard& guard : gen.guards)
+      guarded = ir::UnionAxes(guarded, guard.condition->type()->axes);
+    ir::AxisList shared;
+    for (ir::AxisId axis : over) {
+      if (Without(guarded, {axis}) != guarded) shared.push_back(axis);
+    }
+    if (shared.empty()) return;
+    Value* any = GenFold(gen, ir::FoldKind::Any, gen.Mask(), shared);
+    outer_ = std::exchange(gen.guards, {{any, false}});
+  }
+  ~OperandGuards() {
+    if (outer_) gen_.guards = std::move(*outer_);
+  }
+  OperandGuards(const OperandGuards&) = delete;
+  OperandGuards& operator=(const OperandGuards&) = delete;
+
+ private:
+  FunctionGen& gen_;
+  std::optional<std::vector<FunctionGen::Guard>> outer_;
+};
+
 struct Operands {
   Value* a;
   Value* b;
 };
 
 Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar accumulator) {
+  OperandGuards guards(gen, gen.AxesOf(gen.Info(&dot).reduce->ranges));
   Value* a = GenExpr(gen, dot.operands[0]);
   Value* b = GenExpr(gen, dot.operands[1]);
   Value* narrow_a = Narrowed(a);
@@ -206,6 +238,7 @@ Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
 std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
                               const sema::CheckedFunction& callee, const ir::Function& fn,
                               const std::vector<Value*>& inits) {
+  OperandGuards guards(gen, gen.AxesOf(gen.Info(&reduce).reduce->ranges));
   std::vector<Value*> values = RoundedParts(gen, reduce.operands[0], callee.result);
   Value* mask = MayTrap(fn, gen.module) ? gen.Mask() : nullptr;
   ir::AxisList axes = gen.AxesOf(gen.Info(&reduce).reduce->ranges);
@@ -227,7 +260,11 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   ir::AxisList over = gen.AxesOf(info.ranges);
   // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
-  Value* value = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), accumulator);
+  Value* value = nullptr;
+  {
+    OperandGuards guards(gen, over);
+    value = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), accumulator);
+  }
   switch (info.kind) {
     case sema::ReduceKind::ArgMax:
     case sema::ReduceKind::ArgMin:
