@@ -54,7 +54,7 @@ class Copier {
       }
       case StmtKind::Call: {
         auto* copy = Clone<CallStmt>(stmt);
-        copy->call = &As<CallExpr>(Expression(copy->call));
+        copy->call = DynAs<CallExpr>(Expression(copy->call));  // null after an error
         return copy;
       }
       case StmtKind::Assert: {
@@ -66,7 +66,7 @@ class Copier {
         auto* copy = Clone<LaunchStmt>(stmt);
         Args(copy->config);
         for (const Expr*& queue : copy->queues) queue = Expression(queue);
-        copy->call = &As<CallExpr>(Expression(copy->call));
+        copy->call = DynAs<CallExpr>(Expression(copy->call));  // null after an error
         return copy;
       }
       case StmtKind::If: {
