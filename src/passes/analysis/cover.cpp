@@ -441,6 +441,15 @@ class Solver {
     return false;
   }
 
+  /// The elements whose index in dimension `d`, an atom, has this value.
+  bool IsCoveredWith(std::vector<Poly> target, std::vector<Poly> facts, int splits, size_t d,
+                     const Poly& value) {
+    AtomId atom = *target[d].Greatest();
+    target[d] = value;
+    for (Poly& fact : facts) fact = fact.With(atom, value);
+    return IsCovered(target, facts, splits - 1);
+  }
+
   /// What the facts say outright.
   static std::optional<int64_t> GreatestValue(AtomId atom, const std::vector<Poly>& facts) {
     for (const Poly& fact : facts) {
@@ -453,13 +462,8 @@ class Solver {
 
   bool AllValues(const std::vector<Poly>& target, const std::vector<Poly>& facts, int splits,
                  size_t d, int64_t last) {
-    AtomId atom = *target[d].Greatest();
     for (int64_t value = 0; value <= last; ++value) {
-      std::vector<Poly> part = target;
-      part[d] = value;
-      std::vector<Poly> known = facts;
-      for (Poly& fact : known) fact = fact.With(atom, value);
-      if (!IsCovered(part, known, splits - 1)) return false;
+      if (!IsCoveredWith(target, facts, splits, d, value)) return false;
     }
     return true;
   }
@@ -520,15 +524,10 @@ class Solver {
 
   bool BySplitRemainder(const std::vector<Poly>& target, const std::vector<Poly>& facts, int splits,
                         size_t d, int64_t divisor) {
-    AtomId atom = *target[d].Greatest();
     Poly quotient = Poly::Atom(terms_.Slack(200 + static_cast<int>(d)));
     for (int64_t rest = 0; rest < divisor; ++rest) {
       Poly value = Poly(divisor) * quotient + rest;
-      std::vector<Poly> part = target;
-      part[d] = value;
-      std::vector<Poly> known = facts;
-      for (Poly& fact : known) fact = fact.With(atom, value);
-      if (!IsCovered(part, known, splits - 1)) return false;
+      if (!IsCoveredWith(target, facts, splits, d, value)) return false;
     }
     return true;
   }
