@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "mutate.h"
+#include "support/check_end.h"
 #include "target.h"
 
 // The entries of libFuzzer, which brings main. Its own changes are of bytes; ours are of words.
@@ -23,6 +25,11 @@ size_t Put(std::string_view text, uint8_t* data, size_t max_size) {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  kdl::EndFailedChecksBy(std::abort);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   kdl::fuzz::Run(TextOf(data, size));
