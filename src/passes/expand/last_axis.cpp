@@ -37,12 +37,19 @@ bool MayTrap(const Op* op) {
 LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
   axis_ = nest->operands().back()->type()->axes[0];
   for (const Op* op : *nest->region()) Study(op);
+  for (const Op* op : *nest->region()) {
+    if (MustStay(op)) staying_.insert(op);
+  }
 }
 
-bool LastAxis::IsInvariant(const Op* op) const {
-  return !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update &&
-         op->kind() != OpKind::Yield &&
-         std::ranges::all_of(op->results(), [&](const Value* result) { return IsUniform(result); });
+/// What may trap, writes or varies, and what needs a value of such an op.
+bool LastAxis::MustStay(const Op* op) const {
+  if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
+      op->kind() == OpKind::Yield)
+    return true;
+  return std::ranges::any_of(op->results(), [&](const Value* v) { return !IsUniform(v); }) ||
+         std::ranges::any_of(OutsideOperands(op),
+                             [&](const Value* v) { return staying_.contains(v->def()); });
 }
 
 /// What a while carries varies where its first value or a later one does, or where elements end at different turns.

@@ -30,11 +30,12 @@ class LastAxis {
     return value != point_ && !varying_.contains(value);
   }
   /// May stand before the loop over the axis.
-  bool IsInvariant(const ir::Op* op) const;
+  bool IsInvariant(const ir::Op* op) const { return !staying_.contains(op); }
   /// The width that decides how many elements a vector takes: the widest that the body computes.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
 
  private:
+  bool MustStay(const ir::Op* op) const;
   void Study(const ir::Op* op);
   void StudyWhile(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
@@ -50,6 +51,7 @@ class LastAxis {
   size_t across_axis_ = 0;
   int64_t bytes_ = 0;
   std::unordered_set<const ir::Value*> varying_;
+  std::unordered_set<const ir::Op*> staying_;  ///< in the loop over the axis
 };
 
 }  // namespace kdl::passes
