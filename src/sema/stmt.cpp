@@ -10,6 +10,7 @@
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
 #include "sema/contract.h"
+#include "sema/definite_writes.h"
 #include "sema/expr.h"
 #include "sema/flow.h"
 #include "sema/pipes.h"
@@ -540,6 +541,8 @@ void CheckBody(FunctionState& state) {
     CheckReturns(state);
     CheckEarlyReturn(state, *state.fn.item->body, true);
   }
+  bool is_program = state.kind() == FunctionKind::Program && state.fn.item->test == nullptr;
+  if (is_program && state.diagnostics.error_count() == 0) CheckDefiniteWrites(state);
 }
 
 void RecordInfluence(FunctionState& state, const Entity* variable, const Expr* value) {

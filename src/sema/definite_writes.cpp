@@ -1,0 +1,229 @@
+#include "sema/definite_writes.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sema/sizes.h"
+
+// What a program has written for certain, statement by statement: a forward analysis over the tree. What is written stays
+// written, so the first turn of a loop says what each turn leaves.
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::As;
+using syntax::Direction;
+using syntax::Stmt;
+using syntax::StmtKind;
+
+/// Elements of a tensor, one bit each; a tensor of more elements, or of a number that is not known, has all bits or none.
+using Elements = uint64_t;
+constexpr Elements kAll = ~Elements{0};
+constexpr int64_t kMostElements = 64;
+
+/// What is written at a place of the program; nothing stands for a place that is not reached.
+using Written = std::map<const Entity*, Elements>;
+using Flow = std::optional<Written>;
+
+/// What is written whichever of both ways was taken.
+Flow Meet(const Flow& a, const Flow& b) {
+  if (!a) return b;
+  if (!b) return a;
+  Written both;
+  for (const auto& [tensor, elements] : *a) {
+    if (auto other = b->find(tensor); other != b->end()) both[tensor] = elements & other->second;
+  }
+  return both;
+}
+
+/// The number of elements, at most kMostElements; null: more, or not known.
+std::optional<int64_t> CountOf(const Entity& tensor) {
+  int64_t count = 1;
+  for (Size dim : tensor.type.dims) {
+    if (!IsConstant(dim) || dim->value < 0 || dim->value > kMostElements) return std::nullopt;
+    count *= dim->value;
+    if (count > kMostElements) return std::nullopt;
+  }
+  return count;
+}
+
+/// All elements that a tensor has.
+Elements WholeOf(const Entity& tensor) {
+  int64_t count = CountOf(tensor).value_or(kMostElements);
+  return count == kMostElements ? kAll : (Elements{1} << count) - 1;
+}
+
+/// The one element that an assignment writes, as far as it is known.
+Elements ElementAt(const IndexInfo& index) {
+  if (!CountOf(*index.base)) return 0;
+  int64_t position = 0;
+  for (size_t d = 0; d < index.dims.size(); ++d) {
+    int64_t extent = index.base->type.dims[d]->value;
+    const IndexDim& dim = index.dims[d];
+    bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
+    if (!is_constant && extent != 1) return 0;
+    int64_t at = extent == 1 ? 0 : dim.offset->value;  // elsewhere nothing goes on
+    if (at < 0 || at >= extent) return 0;
+    position = position * extent + at;
+  }
+  return Elements{1} << position;
+}
+
+/// The first statement that writes some of a tensor.
+struct FirstWrite {
+  Span span;
+  bool one_element = false;
+};
+
+class Walk {
+ public:
+  explicit Walk(FunctionState& state) : state_(state) {}
+
+  void Block(const syntax::BlockStmt& block) {
+    for (const Stmt* stmt : block.stmts) Statement(stmt);
+  }
+
+  void Report(const ParamInfo& param) const {
+    const Entity& tensor = *param.entity;
+    if (!now_ || (ElementsOf(&tensor) & WholeOf(tensor)) == WholeOf(tensor)) return;
+    std::string_view name = tensor.name.text();
+    std::string_view program = state_.fn.item->name.name.text();
+    auto first = first_.find(&tensor);
+    if (first == first_.end()) {
+      state_.diagnostics.Report(diag::OutNotWritten, tensor.span, name, program)
+          .Help(
+              fmt::format("launch what has it as its `out`, or write `copy(…, {});`; what stays as "
+                          "it was is `inout`",
+                          name));
+      return;
+    }
+    state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
+        .Note(first->second.span, first->second.one_element ? "this writes one element"
+                                                            : "this is not reached on every path")
+        .Help(
+            fmt::format("write all of it on each path, with a launch or `copy(…, {});`, or declare "
+                        "it `inout`",
+                        name));
+  }
+
+ private:
+  /// What is written where a loop is left, or goes on to its next turn, by a jump.
+  struct Jumps {
+    Flow breaks;
+    Flow continues;
+  };
+
+  Elements ElementsOf(const Entity* tensor) const {
+    auto found = now_->find(tensor);
+    return found == now_->end() ? 0 : found->second;
+  }
+
+  void Write(const Entity* tensor, Elements elements, Span span) {
+    if (now_) (*now_)[tensor] |= elements;
+    bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
+    first_.emplace(tensor, FirstWrite{span, !is_whole});
+  }
+
+  void Statement(const Stmt* stmt) {
+    switch (stmt->kind) {
+      case StmtKind::Block:
+        return Block(As<syntax::BlockStmt>(stmt));
+      case StmtKind::If:
+        return If(As<syntax::IfStmt>(stmt));
+      case StmtKind::For:
+        return Loop(*As<syntax::ForStmt>(stmt).body, HasTurn(state_.fn.Info(stmt)), true);
+      case StmtKind::While:
+        return While(As<syntax::WhileStmt>(stmt));
+      case StmtKind::Break:
+        jumps_.back().breaks = Meet(jumps_.back().breaks, std::exchange(now_, std::nullopt));
+        return;
+      case StmtKind::Continue:
+        jumps_.back().continues = Meet(jumps_.back().continues, std::exchange(now_, std::nullopt));
+        return;
+      case StmtKind::Assign:
+        return Assign(As<syntax::AssignStmt>(stmt));
+      default:
+        return Calls(stmt);
+    }
+  }
+
+  void If(const syntax::IfStmt& choice) {
+    Flow before = now_;
+    Block(*choice.then_block);
+    Flow after_then = std::exchange(now_, before);
+    if (choice.else_stmt != nullptr) Statement(choice.else_stmt);
+    now_ = Meet(after_then, now_);
+  }
+
+  void While(const syntax::WhileStmt& loop) {
+    const std::optional<Constant>& condition = state_.fn.Info(loop.condition).constant;
+    bool is_true = condition && condition->bits != 0;
+    Loop(*loop.body, is_true, !is_true);
+  }
+
+  /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends.
+  void Loop(const syntax::BlockStmt& body, bool has_turn, bool ends) {
+    Flow before = now_;
+    jumps_.emplace_back();
+    Block(body);
+    Flow after_turn = Meet(now_, jumps_.back().continues);
+    now_ = jumps_.back().breaks;
+    if (ends) now_ = Meet(now_, after_turn);
+    if (!has_turn) now_ = Meet(now_, before);
+    jumps_.pop_back();
+  }
+
+  bool HasTurn(const StmtInfo& loop) const {
+    for (const Entity* binder : loop.entities) {
+      Size lo = binder->lo == nullptr ? nullptr : state_.fn.Info(binder->lo).size;
+      Size hi = binder->hi == nullptr ? nullptr : state_.fn.Info(binder->hi).size;
+      bool known = lo != nullptr && hi != nullptr && IsConstant(lo) && IsConstant(hi);
+      if (!known || lo->value >= hi->value) return false;
+    }
+    return true;
+  }
+
+  /// `+=` and its like leave what was undefined undefined.
+  void Assign(const syntax::AssignStmt& stmt) {
+    const IndexInfo* index = state_.fn.Info(stmt.target).index;
+    if (index == nullptr) return;
+    Elements elements = stmt.op == syntax::AssignOp::Set ? ElementAt(*index) : 0;
+    Write(index->base, elements, stmt.span);
+  }
+
+  void Calls(const Stmt* stmt) {
+    auto info = state_.fn.stmts.find(stmt);
+    if (info == state_.fn.stmts.end()) return;
+    if (const TensorCallInfo* call = info->second.tensors; call != nullptr && !call->swaps) {
+      Write(call->to, kAll, stmt->span);
+    }
+    const LaunchInfo* launch = info->second.launch;
+    for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      if (launch->kernel->params[i].direction != Direction::Out) continue;
+      Write(state_.fn.Info(launch->args[i]).entity, kAll, stmt->span);
+    }
+  }
+
+  FunctionState& state_;
+  Flow now_ = Written{};
+  std::vector<Jumps> jumps_;  ///< of the loops around
+  std::map<const Entity*, FirstWrite> first_;
+};
+
+}  // namespace
+
+void CheckDefiniteWrites(FunctionState& state) {
+  Walk walk(state);
+  walk.Block(*state.fn.item->body);
+  for (const ParamInfo& param : state.fn.params) {
+    if (param.direction == Direction::Out) walk.Report(param);
+  }
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "sema/state.h"
+
+namespace kdl::sema {
+
+/// Every `out` parameter of a program is written completely, whichever way its statements go. The body has no errors, and is no test's.
+void CheckDefiniteWrites(FunctionState& state);
+
+}  // namespace kdl::sema
