@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "irgen/function_gen.h"
 
@@ -9,7 +10,8 @@
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
 // Dimensions are grouped from the left: those that are equal stay, and each other group ends as soon as both sides are known
-// to have as many elements, or as the dimensions behind it are equal. A launch is refused where groups differ in elements.
+// to have as many elements, or as the dimensions behind it are equal and nothing says that it differs. A launch is refused
+// where groups differ in elements.
 
 namespace kdl::irgen {
 
@@ -24,13 +26,51 @@ struct DimGroup {
   Dims to;
 };
 
-/// A product as its factors; where divisions are taken to leave nothing, what they divide by.
+/// A product as its factors.
 struct Factors {
-  int64_t number = 1;
+  uint64_t number = 1;
   std::vector<Size> others;
-  std::vector<Size> divisors;
 
   bool operator==(const Factors&) const = default;
+
+  /// Whether the number, which is none below 0, is among the factors now.
+  bool Take(int64_t factor) {
+    uint64_t product = 0;
+    if (factor < 0 || __builtin_mul_overflow(number, static_cast<uint64_t>(factor), &product)) {
+      return false;
+    }
+    number = product;
+    return true;
+  }
+};
+
+/// In lowest terms. There is something below where divisions are taken to leave nothing.
+struct Fraction {
+  Factors above;
+  Factors below;
+
+  bool operator==(const Fraction&) const = default;
+
+  /// Both are one only where a size is 0.
+  bool DiffersFrom(const Fraction& other) const {
+    return above.others == other.above.others && below.others == other.below.others &&
+           !(*this == other);
+  }
+
+  void Reduce() {
+    if (uint64_t common = std::gcd(above.number, below.number); common > 1) {
+      above.number /= common;
+      below.number /= common;
+    }
+    std::erase_if(below.others, [&](Size divisor) {
+      auto factor = std::ranges::find(above.others, divisor);
+      if (factor == above.others.end()) return false;
+      above.others.erase(factor);
+      return true;
+    });
+    std::ranges::sort(above.others);
+    std::ranges::sort(below.others);
+  }
 };
 
 class DimMatcher {
@@ -56,7 +96,7 @@ class DimMatcher {
 
   /// Whether both are known to have as many elements, `exact` whatever the sizes are, else if divisions leave nothing.
   bool SameCount(const Dims& a, const Dims& b, bool exact) const {
-    return FactorsOf(a, exact) == FactorsOf(b, exact);
+    return CountOf(a, exact) == CountOf(b, exact);
   }
 
  private:
@@ -65,20 +105,25 @@ class DimMatcher {
     return {dims.begin() + Offset(first), dims.begin() + Offset(first + count)};
   }
 
+  enum class By { Count, WholeQuotients, WhatFollows };
+
+  /// Whether a group may end with `a` dimensions from i and `b` from j on.
+  bool EndsAt(By by, size_t i, size_t a, size_t j, size_t b) const {
+    Dims from = Part(from_, i, a);
+    Dims to = Part(to_, j, b);
+    if (by != By::WhatFollows) return SameCount(from, to, by == By::Count);
+    return EqualAt(i + a, j + b) && !CountOf(from, false).DiffersFrom(CountOf(to, false));
+  }
+
   /// The fewest dimensions on both sides that have as many elements, else behind which they are equal again.
   std::pair<size_t, size_t> GroupAt(size_t i, size_t j) const {
     size_t most_from = from_.size() - i;
     size_t most_to = to_.size() - j;
-    enum class By { Count, WholeQuotients, WhatFollows };
     for (By by : {By::Count, By::WholeQuotients, By::WhatFollows}) {
       for (size_t total = 2; total <= most_from + most_to; ++total) {
         for (size_t a = 1; a < total; ++a) {
           size_t b = total - a;
-          if (a > most_from || b > most_to) continue;
-          bool fits = by == By::WhatFollows
-                          ? EqualAt(i + a, j + b)
-                          : SameCount(Part(from_, i, a), Part(to_, j, b), by == By::Count);
-          if (fits) return {a, b};
+          if (a <= most_from && b <= most_to && EndsAt(by, i, a, j, b)) return {a, b};
         }
       }
     }
@@ -89,32 +134,25 @@ class DimMatcher {
     return i < from_.size() && j < to_.size() && from_[i] == to_[j];
   }
 
-  Factors FactorsOf(const Dims& dims, bool exact) const {
+  Fraction CountOf(const Dims& dims, bool exact) const {
     constexpr int kMostSteps = 4;
-    Factors factors;
-    for (Size dim : dims) AddFactors(dim, kMostSteps, exact, factors);
-    std::erase_if(factors.divisors, [&](Size divisor) {
-      auto factor = std::ranges::find(factors.others, divisor);
-      if (factor == factors.others.end()) return false;
-      factors.others.erase(factor);
-      return true;
-    });
-    std::ranges::sort(factors.others);
-    std::ranges::sort(factors.divisors);
-    return factors;
+    Fraction count;
+    for (Size dim : dims) AddFactors(dim, kMostSteps, count.above, exact ? nullptr : &count.below);
+    count.Reduce();
+    return count;
   }
 
-  void AddFactors(Size size, int steps, bool exact, Factors& factors) const {
-    if (IsConstant(size) && !__builtin_mul_overflow(factors.number, size->value, &factors.number))
-      return;
+  /// `divisors`: where those of divisions go; null: a division is a factor like any other.
+  void AddFactors(Size size, int steps, Factors& factors, Factors* divisors) const {
+    if (IsConstant(size) && factors.Take(size->value)) return;
     if (size->kind == SizeKind::Mul) {
-      AddFactors(size->lhs, steps, exact, factors);
-      AddFactors(size->rhs, steps, exact, factors);
+      AddFactors(size->lhs, steps, factors, divisors);
+      AddFactors(size->rhs, steps, factors, divisors);
     } else if (Size equal = steps > 0 ? EqualOf(size) : nullptr) {
-      AddFactors(equal, steps - 1, exact, factors);
-    } else if (size->kind == SizeKind::FloorDiv && !exact) {
-      AddFactors(size->lhs, steps, exact, factors);
-      factors.divisors.push_back(size->rhs);
+      AddFactors(equal, steps - 1, factors, divisors);
+    } else if (size->kind == SizeKind::FloorDiv && divisors != nullptr) {
+      AddFactors(size->lhs, steps, factors, divisors);
+      AddFactors(size->rhs, steps, *divisors, nullptr);
     } else {
       factors.others.push_back(size);
     }
