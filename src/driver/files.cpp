@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -91,12 +92,43 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
   return std::nullopt;
 }
 
+bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+              std::string_view how, DiagnosticEngine& diagnostics) {
+  std::error_code none;
+  std::set<fs::path> seen;
+  for (const std::string& output : outputs) {
+    fs::path folder = fs::path(output).parent_path();
+    if (!folder.empty() && !fs::exists(folder, none)) {
+      diagnostics
+          .Report(diag::CannotWrite, {}, output,
+                  fmt::format("there is no folder '{}'", folder.string()))
+          .Help(fmt::format("make it first: mkdir -p {}", folder.string()));
+      return false;
+    }
+    auto is_output = [&](const std::string& input) { return fs::equivalent(output, input, none); };
+    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
+      diagnostics.Report(diag::OutputIsInput, {}, output).Help(std::string(how));
+      return false;
+    }
+    bool is_device = fs::exists(output, none) && !fs::is_regular_file(output, none);
+    if (!is_device && !seen.insert(fs::weakly_canonical(fs::absolute(output, none), none)).second) {
+      diagnostics.Report(diag::OutputTwice, {}, output).Help(std::string(how));
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) diagnostics.Report(diag::CannotWrite, {}, path, error.message());
+  return !error;
+}
+
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
   for (size_t i = 0; i < files.size(); ++i) {
-    std::error_code error;
-    fs::path folder = fs::path(files[i].path).parent_path();
-    if (!folder.empty()) fs::create_directories(folder, error);
-    Status written = error ? Status(Failure{error.message()}) : WriteOne(files[i]);
+    Status written = WriteOne(files[i]);
     if (written.ok()) continue;
     diagnostics.Report(diag::CannotWrite, {}, files[i].path, ReasonOf(written.failure()));
     for (size_t done = 0; done <= i; ++done) RemoveFile(files[done].path);

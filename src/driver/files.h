@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/diagnostics.h"
@@ -20,6 +21,14 @@ struct OutputFile {
   std::string bytes;
   bool executable = false;
 };
+
+/// Whether files may be written there: their folders exist, no two are one, and none is an input. Reports the first that may
+/// not, and how to name another.
+bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+              std::string_view how, DiagnosticEngine& diagnostics);
+
+/// Makes the folder, and those around it, unless it is there. Reports.
+bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics);
 
 /// Writes all, each whole, or none: when one fails, those that are there already are removed again.
 /// Reports.

@@ -297,6 +297,18 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
 
 }  // namespace
 
+bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
+                     std::vector<std::string> read, DiagnosticEngine& diagnostics) {
+  std::vector<std::string> written;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty()) written.push_back(argument.out_path);
+  }
+  for (const ArgumentSpec& argument : arguments) {
+    if (!argument.path.empty()) read.push_back(argument.path);
+  }
+  return MayWrite(written, read, "name another file behind --out", diagnostics);
+}
+
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics) {
   if (failure.kind != FailureKind::User) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/arguments.h"
 #include "driver/contracts.h"
@@ -44,6 +45,10 @@ struct RunMemory {
 /// Runs the program once; `bound` then holds what it wrote.
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
+
+/// Whether --out may write where it says, which is asked before the run. `read`: files beside those of --arg. Reports.
+bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
+                     std::vector<std::string> read, DiagnosticEngine& diagnostics);
 
 /// Says why a run failed, at the place that the failure names.
 void ReportFailure(const Failure& failure, const SourceManager& sources,

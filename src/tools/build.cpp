@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -60,17 +59,15 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
   return files;
 }
 
-/// An output that would replace the input is refused.
-bool SparesInput(const std::vector<driver::OutputFile>& files, const std::string& input,
-                 DiagnosticEngine& diagnostics) {
-  for (const driver::OutputFile& file : files) {
-    std::error_code none;
-    if (!std::filesystem::equivalent(file.path, input, none)) continue;
-    diagnostics.Report(driver::diag::OutputIsInput, {}, file.path)
-        .Help("name another folder with -o DIR");
-    return false;
+/// All files, in a folder that is made where it is missing.
+void Write(Compilation& c, const std::vector<driver::OutputFile>& files) {
+  const std::string& folder = c.options.output;
+  if (files.empty() || (!folder.empty() && !driver::MakeFolder(folder, c.diagnostics))) return;
+  std::vector<std::string> paths;
+  for (const driver::OutputFile& file : files) paths.push_back(file.path);
+  if (driver::MayWrite(paths, c.files_read, "name another folder with -o DIR", c.diagnostics)) {
+    driver::WriteOutputFiles(files, c.diagnostics);
   }
-  return true;
 }
 
 }  // namespace
@@ -81,10 +78,7 @@ int RunBuild(const driver::Options& options) {
   if (emits) {
     compilation.emits = std::move(*emits);
     std::vector<driver::OutputFile> files = Build(compilation);
-    if (!compilation.diagnostics.has_errors() &&
-        SparesInput(files, options.files[0], compilation.diagnostics)) {
-      driver::WriteOutputFiles(files, compilation.diagnostics);
-    }
+    if (!compilation.diagnostics.has_errors()) Write(compilation, files);
   }
   return driver::Finish(compilation);
 }

@@ -93,8 +93,11 @@ void ExplainWorkspaces(driver::Compilation& c) {
     return;
   WorkspaceReport report = MapWorkspaces(c, code);
   c.printed = TextOf(report);
-  if (!c.options.html.empty())
-    driver::WriteOutputFiles({{c.options.html, HtmlOf(report)}}, c.diagnostics);
+  const std::string& html = c.options.html;
+  if (html.empty()) return;
+  if (driver::MayWrite({html}, c.files_read, "name another file behind --html", c.diagnostics)) {
+    driver::WriteOutputFiles({{html, HtmlOf(report)}}, c.diagnostics);
+  }
 }
 
 int RunWorkspaces(const driver::Options& options) {

@@ -81,7 +81,7 @@ std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Op
   if (program && options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, diagnostics) : std::nullopt;
-  if (!bound) return {};
+  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, {}, diagnostics)) return {};
   std::string under_test = options.target.empty() ? std::string() : options.target.back();
   auto specs = driver::ResolveSpecs(module, name, under_test, true, options, diagnostics);
   driver::Context context = specs ? MakeContext(diagnostics) : nullptr;

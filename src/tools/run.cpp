@@ -71,7 +71,7 @@ void Run(Compilation& c) {
   ir::Function* program = ChooseProgram(c, *arguments, options, contract);
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
-  if (!bound) return;
+  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics)) return;
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
