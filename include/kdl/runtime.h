@@ -213,9 +213,9 @@ typedef struct kdl_arg {
  * the arguments fit the parameters; sizes that share a name agree; every tensor lives on the
  * queue's device, is strided with innermost stride 1 and lies inside its buffer; no `out` or
  * `inout` tensor overlaps another parameter; the variant's own launch checks hold. `workspace`:
- * memory of the device for the cores' pipes and the launch's shared tensors
- * (kdl_launch_workspace_bytes), or NULL to have it allocated. The arrays are copied; their buffers
- * live until the launch is over. */
+ * memory of the device for the cores' pipes, or NULL; with room for both (kdl_launch_workspace_bytes)
+ * also for the tensors that the cores share. What has no place in it is allocated for the launch. The
+ * arrays are copied; their buffers live until the launch is over. */
 kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
                              const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                              kdl_event* const* after, int32_t after_count, kdl_event** done);
@@ -227,8 +227,8 @@ kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* func
 
 /* The same in two numbers, for callers that keep a workspace from launch to launch: the most slices
  * that a launch on `core_num` cores has (KDL_CORES_AUTO as there; 0 where core_num is no number of
- * cores; fewer are taken where fewer cores have blocks), and the bytes of a slice: the most that any variant of the function takes which the device may
- * run. What a launch's cores share comes on top. */
+ * cores; fewer are taken where fewer cores have blocks), and the bytes of a slice: the most that any
+ * variant of the function takes which the device may run. Without what a launch's cores share. */
 int64_t kdl_device_instances(const kdl_device* device, int64_t core_num);
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device, int64_t* bytes);
 

@@ -223,9 +223,16 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   };
   launch_with(bytes);
   CHECK(Bench::Download<std::int64_t>(y) == expected);
+  // Room for the slices alone is enough.
+  const std::int64_t slices = instances * 256;
+  for (const std::int64_t size : {slices, bytes - 1}) {
+    bench.queue.Fill(y, std::int64_t{-1}).Wait();
+    launch_with(size);
+    CHECK(Bench::Download<std::int64_t>(y) == expected);
+  }
   std::string message;
-  CHECK(CodeOf([&] { launch_with(bytes - 1); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
-  CHECK(message.find("it needs " + std::to_string(bytes)) != std::string::npos);
+  CHECK(CodeOf([&] { launch_with(slices - 1); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("it needs " + std::to_string(slices)) != std::string::npos);
   CHECK(CodeOf([&] { bench.queue.Launch("workspace", INT64_MAX / 4, {y}); }, &message) ==
         KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message.find("2^63 bytes or more") != std::string::npos);

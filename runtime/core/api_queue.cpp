@@ -37,21 +37,24 @@ Error BindCall(Queue& queue, const kdl_function* function, std::int64_t core_num
               {args, static_cast<std::size_t>(arg_count)}, binding);
 }
 
-Error FindWorkspace(Queue& queue, const kdl_function* function, const Binding& binding,
-                    kdl_buffer* given, Ref<Buffer>* workspace) {
+Error FindMemory(Queue& queue, const kdl_function* function, const Binding& binding,
+                 kdl_buffer* given, LaunchMemory* memory) {
+  Device& device = queue.device();
   const std::int64_t bytes = binding.workspace_bytes;
   if (bytes == 0) return nullptr;
-  if (given == nullptr) return Buffer::Allocate(queue.device(), bytes, "workspace", workspace);
+  if (given == nullptr) return Buffer::Allocate(device, bytes, "workspace", &memory->workspace);
   Buffer& buffer = *Unwrap(given);
   const std::string start = Concat("launch of '", Unwrap(function)->name(), "': its workspace, ");
-  if (&buffer.device() != &queue.device()) {
-    return Invalid(start, Describe(buffer), ", must live on ", queue.device().uri());
+  if (&buffer.device() != &device) {
+    return Invalid(start, Describe(buffer), ", must live on ", device.uri());
   }
-  if (buffer.bytes() < bytes) {
-    return Invalid(start, Describe(buffer), ", has ", buffer.bytes(), " bytes; it needs ", bytes);
+  const std::int64_t slices = bytes - binding.shared_bytes;
+  if (buffer.bytes() < slices) {
+    return Invalid(start, Describe(buffer), ", has ", buffer.bytes(), " bytes; it needs ", slices);
   }
-  *workspace = Ref<Buffer>::Share(&buffer);
-  return nullptr;
+  memory->workspace = Ref<Buffer>::Share(&buffer);
+  if (buffer.bytes() >= bytes) return nullptr;
+  return Buffer::Allocate(device, binding.shared_bytes, "shared tensors", &memory->shared);
 }
 
 Error Footprint(const Function& function, const Device& device, std::int64_t* bytes) {
@@ -89,10 +92,10 @@ Error Launch(Queue& queue, const kdl_function* function, std::int64_t core_num, 
   KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
   Binding binding;
   KDL_RETURN_IF_ERROR(BindCall(queue, function, core_num, args, arg_count, &binding));
-  Ref<Buffer> workspace;
-  KDL_RETURN_IF_ERROR(FindWorkspace(queue, function, binding, given, &workspace));
+  LaunchMemory memory;
+  KDL_RETURN_IF_ERROR(FindMemory(queue, function, binding, given, &memory));
   Ref<Operation> operation;
-  KDL_RETURN_IF_ERROR(MakeLaunch(queue, std::move(binding), std::move(workspace), &operation));
+  KDL_RETURN_IF_ERROR(MakeLaunch(queue, std::move(binding), std::move(memory), &operation));
   Submit(queue, std::move(operation), events, done);
   return nullptr;
 }

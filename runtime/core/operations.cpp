@@ -36,11 +36,12 @@ class LaunchOperation final : public Operation {
                 .host = &host_.host()};
   }
 
-  void SetWorkspace(Ref<Buffer> workspace) {
-    auto* address = static_cast<char*>(workspace->memory().address);
-    request_.shared = address;
-    request_.workspace = address + binding_.shared_bytes;
-    workspace_ = std::move(workspace);
+  void SetMemory(LaunchMemory memory) {
+    memory_ = std::move(memory);
+    if (!memory_.workspace) return;
+    auto* address = static_cast<char*>(memory_.workspace->memory().address);
+    request_.shared = memory_.shared ? memory_.shared->memory().address : address;
+    request_.workspace = memory_.shared ? address : address + binding_.shared_bytes;
   }
 
   void Start() override {
@@ -50,7 +51,7 @@ class LaunchOperation final : public Operation {
 
   void Drop() override {
     binding_.buffers.clear();
-    workspace_ = {};
+    memory_ = {};
   }
 
   std::string Describe() const override {
@@ -66,7 +67,8 @@ class LaunchOperation final : public Operation {
       accesses.push_back(
           {binding_.buffers[tensor].get(), binding_.tensors[tensor], param.direction != KDL_IN});
     }
-    if (workspace_) accesses.push_back({workspace_.get(), WholeOf(*workspace_), true});
+    for (const Ref<Buffer>* buffer : {&memory_.workspace, &memory_.shared})
+      if (*buffer) accesses.push_back({buffer->get(), WholeOf(**buffer), true});
     return accesses;
   }
 
@@ -74,7 +76,7 @@ class LaunchOperation final : public Operation {
   Device& device_;
   Binding binding_;
   LaunchHost host_;
-  Ref<Buffer> workspace_;
+  LaunchMemory memory_;
   kdl_launch_request request_;
 };
 
@@ -215,12 +217,11 @@ bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
 
 }  // namespace
 
-Error MakeLaunch(Queue& queue, Binding binding, Ref<Buffer> workspace, Ref<Operation>* operation) {
+Error MakeLaunch(Queue& queue, Binding binding, LaunchMemory memory, Ref<Operation>* operation) {
   void* module = nullptr;
   KDL_RETURN_IF_ERROR(queue.device().FindModule(*binding.candidate.image, &module));
-  const std::int64_t bytes = binding.workspace_bytes;
   auto made = MakeRef<LaunchOperation>(queue, std::move(binding), module);
-  if (bytes > 0) made->SetWorkspace(std::move(workspace));
+  made->SetMemory(std::move(memory));
   *operation = Ref<Operation>::Take(made.Leave());
   return nullptr;
 }

@@ -6,9 +6,15 @@
 
 namespace kdl::runtime {
 
-// Runs a kernel. `workspace` may be empty: then memory is allocated for the launch where it needs
-// any.
-Error MakeLaunch(Queue& queue, Binding binding, Ref<Buffer> workspace, Ref<Operation>* operation);
+// What the cores of a launch work in; both are empty where it needs nothing.
+struct LaunchMemory {
+  Ref<Buffer>
+      workspace;       // the slices of the cores, behind the shared tensors where `shared` is empty
+  Ref<Buffer> shared;  // the shared tensors, where they do not lie in `workspace`
+};
+
+// Runs a kernel.
+Error MakeLaunch(Queue& queue, Binding binding, LaunchMemory memory, Ref<Operation>* operation);
 
 // Copies between arrays that have been checked, on any two devices.
 Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,

@@ -250,7 +250,7 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
     state.block = first.value_or(total);
   } else if (IsGrouped(instruction.op)) {
     state.total = total;
-    state.run = core.grouped_runs++;
+    state.run = core.grouped_runs[core.frames.front().owner]++;
     for (const GroupTarget& target : instruction.group_targets)
       if (total > 0)
         core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run);

@@ -142,7 +142,8 @@ class Core {
   size_t turns_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, ClaimState> claims;
-  int64_t grouped_runs = 0;  ///< of spmds that are dealt in groups: so many have begun
+  /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
+  std::unordered_map<const Instruction*, int64_t> grouped_runs;
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

@@ -106,7 +106,10 @@ void RunLaunchTensor(Core& core, Activation& here, const Instruction& instructio
       instruction.numbers, RowMajorStrides(instruction.numbers), TensorId()};
 }
 
-/// The launch goes on with the core when all are here.
-void RunSync(Core& core, Activation&, const Instruction&) { core.state = MachineState::AtBarrier; }
+/// The launch goes on with the core when all are here, each once its stages have ended.
+void RunSync(Core& core, Activation&, const Instruction&) {
+  if (!core.others.empty()) return core.Block();
+  core.state = MachineState::AtBarrier;
+}
 
 }  // namespace kdl::interp

@@ -340,6 +340,13 @@ std::string SyncFault(const Op& op, const Module&) {
     if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
       return fmt::format("it stands in '{}'", around->info().spelling);
   }
+  bool behind_pipe = false;  // a barrier may bring the core another workspace
+  bool behind_sync = false;
+  for (const Op* other : *op.block()) {
+    if (other == &op && behind_pipe) behind_sync = true;
+    behind_pipe = behind_pipe || other->kind() == OpKind::Pipe;
+    if (behind_sync && other->kind() == OpKind::Stage) return "it stands between stages";
+  }
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include "ir/eval.h"
 #include "ir/groups.h"
 #include "ir/views.h"
+#include "passes/analysis/pipe_ends.h"
 #include "passes/block_range.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -25,7 +26,8 @@
 //      sync
 //      spmd (over the elements of t) { %t = %t + %rows[0] + %rows[1] + … }
 //
-// Where the spmd may run again another barrier follows: rows are not filled again before all have been folded.
+// Where the spmd may run again another barrier follows: rows are not filled again before all have been folded. Of a stage the
+// rows are folded when all stages have ended.
 
 namespace kdl::passes {
 
@@ -127,23 +129,53 @@ std::vector<Rows> RowsOf(const Op* spmd) {
 class GroupFolder {
  public:
   GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd)
-      : kernel_(kernel), types_(module.types()), builder_(module), spmd_(spmd) {}
+      : kernel_(kernel),
+        types_(module.types()),
+        builder_(module),
+        spmd_(spmd),
+        stage_(StageOf(spmd)),
+        behind_(stage_ ? kernel.body->terminator() : spmd) {}
 
   void Run() {
-    builder_.SetInsertionPoint(spmd_);
-    builder_.set_loc(spmd_->loc());
     bool again = MayRunAgain(spmd_);
     rows_ = RowsOf(spmd_);
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
+    if (stage_) TakeBoundsOut();
     CountBlocks();
     for (Rows& rows : rows_) MakeMemory(rows);
+    builder_.SetInsertionPoint(spmd_);
     WalkGroups();
-    if (!rows_.empty()) builder_.Create(OpKind::Sync, {}, {});
+    builder_.SetInsertionPoint(behind_);
+    if (!rows_.empty() && !IsBehindSync(behind_)) builder_.Create(OpKind::Sync, {}, {});
     for (const Rows& rows : rows_) Fold(rows);
     if (!rows_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
     ir::Erase(spmd_);
   }
 
  private:
+  /// The folds behind the stages need to know how many groups there are.
+  void TakeBoundsOut() {
+    for (Value* bound : spmd_->operands()) TakeOut(bound->def());
+  }
+
+  void TakeOut(Op* op) {
+    if (!op || op->block() != stage_->region()) return;
+    KDL_CHECK(op->regions().empty() && op->kind() != OpKind::Load,
+              "a bound of blocks with groups in a stage comes from '{}'", op->info().spelling);
+    for (Value* operand : op->operands()) TakeOut(operand->def());
+    op->block()->Remove(op);
+    stage_->block()->InsertBefore(op, stage_);
+  }
+
+  /// Whether a barrier stands between the last stage and `op`.
+  bool IsBehindSync(const Op* op) const {
+    if (!stage_) return false;
+    for (op = op->prev(); op->kind() != OpKind::Stage; op = op->prev())
+      if (op->kind() == OpKind::Sync) return true;
+    return false;
+  }
+
   Value* ExtentOf(const Value* binder) {
     if (binder->type()->kind != ir::TypeKind::Blk) return builder_.I64(1);
     return builder_.SizeValue(kernel_.axis(binder->type()->axes[0]).extent);
@@ -200,7 +232,6 @@ class GroupFolder {
       if (IsGroupUpdate(op)) updates.push_back(op);
     });
     for (Op* update : updates) Redirect(ir::UpdateOp(update), group);
-    builder_.SetInsertionPoint(spmd_);
   }
 
   /// floor(group * blocks / groups), without an overflow.
@@ -316,13 +347,15 @@ class GroupFolder {
     builder_.SetInsertionPoint(outside);
     Store(builder_.Cast(loop->result(), rows.tensor->type()->scalar), rows.tensor, place);
     builder_.Create(OpKind::Yield, {{}}, {});
-    builder_.SetInsertionPoint(spmd_);
+    builder_.SetInsertionPoint(behind_);
   }
 
   ir::Function& kernel_;
   ir::TypeTable& types_;
   ir::Builder builder_;
   Op* spmd_;
+  Op* stage_;   ///< the one around; null: none
+  Op* behind_;  ///< before it the groups are folded
   std::vector<Rows> rows_;
   std::vector<BlockRange> ranges_;
   std::vector<Value*> counts_;

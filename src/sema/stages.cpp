@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "sema/ast_walk.h"
 #include "sema/resolve.h"
@@ -93,10 +95,11 @@ void CheckStage(FunctionState& state, const syntax::StageStmt& stmt) {
   bool at_top = StandsAtTop(state, "a stage", head);
   Entity* stage = Declare(state, EntityKind::Stage, stmt.name);
   state.fn.stmts[&stmt].entities = {stage};
-  const Entity* around = state.stages.current;
-  if (at_top) state.stages.current = stage;
+  StageState& stages = state.stages;
+  const auto around = std::pair(stages.current, stages.stmt);
+  if (at_top) std::tie(stages.current, stages.stmt) = std::pair(stage, &stmt);
   CheckBlock(state, *stmt.body);
-  state.stages.current = around;
+  std::tie(stages.current, stages.stmt) = around;
 }
 
 void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {

@@ -131,6 +131,7 @@ struct TensorUses {
 /// What the stages of a kernel do, as far as the walk is.
 struct StageState {
   const Entity* current = nullptr;                     ///< the stage around; null: none
+  const syntax::StageStmt* stmt = nullptr;             ///< and its statement
   std::unordered_map<const Entity*, StageUse> pushes;  ///< the first of each pipe, as pops
   std::unordered_map<const Entity*, StageUse> pops;
   std::unordered_map<const Entity*, TensorUses> tensors;

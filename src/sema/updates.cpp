@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -21,13 +22,33 @@ std::string_view Word(const AssignStmt& assign) {
   return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
 }
 
+/// In a stage the groups of a loop are folded when all stages have ended: the loop runs once, over blocks that are known
+/// before the stages begin.
+bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
+  const syntax::ForStmt& loop = *state.spmd_loop;
+  const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
+  bool named = binders.empty() || binders[0]->of != nullptr;
+  const auto& stmts = state.stages.stmt->body->stmts;
+  bool once = std::find(stmts.begin(), stmts.end(), &loop) != stmts.end();
+  if (named && once) return true;
+  Span head = loop.span;
+  head.end = loop.body->span.begin;
+  state.diagnostics
+      .Report(diag::ReduceInStage, assign.span,
+              named ? "stands in a loop or a branch" : "walks no named domain")
+      .Note(head, "its `spmd for`")
+      .Help(
+          named
+              ? "take the `spmd for` out of it, to the top of the stage"
+              : "name the domain before the stages, domain blocks = (…); and walk it, spmd for i, "
+                "j in blocks");
+  return false;
+}
+
 /// A `reduce` belongs to the blocks of the `spmd for` around it.
 bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
-  if (state.stages.current != nullptr) {
-    ReportUnsupported(state.diagnostics, Feature::StagedReduce, assign.span);
-    return false;
-  }
-  if (state.spmd_loop != nullptr) return true;
+  if (state.spmd_loop != nullptr)
+    return state.stages.stmt == nullptr || MayFoldBehindStages(state, assign);
   state.diagnostics.Report(diag::ReduceOutside, assign.span)
       .Help("put it inside `spmd for`, whose blocks it folds over, or write `atomic`");
   return false;

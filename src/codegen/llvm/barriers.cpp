@@ -45,6 +45,7 @@ llvm::Function* EmitBody(Emitter& entry) {
   emitter.core_slot = InFrame(emitter, kCoreAt, "core.slot");
   EmitPrologue(emitter);
   EmitBlock(emitter, emitter.kernel.body);
+  RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
   entry.stores_past_caches |= emitter.stores_past_caches;  // the kernel's returns fence
@@ -74,6 +75,7 @@ llvm::Value* HandleOf(Emitter& emitter, llvm::Function* body) {
 }
 
 void EmitSync(Emitter& emitter, ir::Op*) {
+  RunStages(emitter);
   auto& builder = emitter.builder;
   builder.CreateStore(builder.getInt32(kAtBarrier), emitter.coroutine->state);
   auto* again = llvm::BasicBlock::Create(emitter.context(), "again", emitter.function);

@@ -64,9 +64,7 @@ int64_t CountClaims(const ir::Function& kernel) {
 
 void PrepareClaims(Emitter& emitter) {
   auto& builder = emitter.builder;
-  const ir::Block* body = BodyOf(emitter);
-  if (!body) return;
-  ir::Walk(body, [&](const ir::Op* op) {
+  WalkEmitted(emitter, [&](const ir::Op* op) {
     if (!Claims(op)) return;
     ClaimState& state = emitter.claim_states[op];
     state.counter = builder.CreateConstInBoundsGEP1_64(

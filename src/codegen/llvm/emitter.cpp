@@ -47,13 +47,17 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
   return scalar == Scalar::Bool ? llvm::Type::getInt8Ty(context) : RegisterType(context, scalar);
 }
 
-void EmitBlock(Emitter& emitter, const ir::Block* block) {
+void EmitOp(Emitter& emitter, ir::Op* op) {
   static const EmitTable table = MakeTable();
+  EmitFunction emit = table[static_cast<size_t>(op->kind())];
+  KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
+  emit(emitter, op);
+}
+
+void EmitBlock(Emitter& emitter, const ir::Block* block) {
   for (ir::Op* op : *block) {
     if (op->info().has(ir::kTerminator)) break;
-    EmitFunction emit = table[static_cast<size_t>(op->kind())];
-    KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
-    emit(emitter, op);
+    EmitOp(emitter, op);
   }
   // A coroutine keeps in its frame what it cannot see the end of.
   if (emitter.coroutine) EndBuffers(emitter, block);

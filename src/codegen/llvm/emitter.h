@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -86,12 +87,11 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< where the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;       ///< address of kdl_launch.stop; null in a launch check
-  llvm::Value* claims = nullptr;     ///< kdl_launch.claims, where a loop takes from them
-  llvm::Value* frame = nullptr;      ///< kdl_core.frame, where the kernel has barriers
-  llvm::Value* core_slot = nullptr;  ///< and where in it the kdl_core of the present call is
-  llvm::Value* scratch = nullptr;    ///< null where that may change
-  llvm::Value* workspace = nullptr;
+  llvm::Value* stop = nullptr;          ///< address of kdl_launch.stop; null in a launch check
+  llvm::Value* claims = nullptr;        ///< kdl_launch.claims, where a loop takes from them
+  llvm::Value* frame = nullptr;         ///< kdl_core.frame, where the kernel has barriers
+  llvm::Value* core_slot = nullptr;     ///< and where in it the kdl_core of the present call is
+  llvm::Value* scratch = nullptr;       ///< null where that may change
   llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
@@ -142,6 +142,7 @@ std::vector<EmitRow> PipeRows();
 std::vector<EmitRow> StageRows();
 std::vector<EmitRow> BarrierRows();
 
+void EmitOp(Emitter& emitter, ir::Op* op);
 /// Emits a block's ops, without its terminator, at the builder's place.
 void EmitBlock(Emitter& emitter, const ir::Block* block);
 
@@ -176,13 +177,17 @@ void EmitClaimingLoop(Emitter& emitter, ir::Op* op);
 /// Makes `memories` and `rings`: tensors' addresses and strides, the places of the buffers in the blocks to be emitted, and
 /// what overlaps what.
 void PrepareMemories(Emitter& emitter);
-/// What is emitted: a stage, or a kernel without stages; null: what starts the stages.
-const ir::Block* BodyOf(const Emitter& emitter);
+/// Visits what is emitted: the ops of a stage, or those of the kernel that stand in none.
+void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)>& visit);
 /// A place on the core's stack, made where the function begins, whose contents start unspecified.
 llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name);
 /// Reads field `field` of an ABI struct that no core writes; its type is the field's.
 llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
                        const char* name);
+/// An address of kdl_core, of which the ABI says how it is aligned.
+llvm::Value* LoadAligned(Emitter& emitter, llvm::Value* core, unsigned field, const char* name);
+/// Finds the rings in the workspace of the present call.
+void FindRings(Emitter& emitter);
 llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
                           unsigned field);
 
@@ -200,6 +205,8 @@ llvm::Value* EmitSize(Emitter& emitter, Size size);
 void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,
                 llvm::Value* bound);
 TrapLocation LocationOf(const ir::Op* op, int32_t code);
+/// Finds where the present call writes a trap.
+void FindTrap(Emitter& emitter);
 /// Fills the block that all traps leave through, where there are any.
 void FinishTraps(Emitter& emitter);
 /// Leaves the kernel when another core of the launch has trapped.
@@ -234,6 +241,9 @@ std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter);
 void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code);
 
+// pipes.cpp
+void EmptyRings(Emitter& emitter);
+
 // stages.cpp
 /// ptr SYMBOL(const kdl_args* args, kdl_core* core): a coroutine, which gives its handle.
 void DeclareCoroutine(Emitter& emitter, const std::string& symbol);
@@ -243,7 +253,7 @@ void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory);
 llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle);
 /// Gives the turn back; the coroutine goes on at `again` with its next one.
 void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again);
-/// Runs the kernel's stages in turn until all have ended.
+/// Runs the stages that the kernel has started in turn until all have ended.
 void RunStages(Emitter& emitter);
 
 /// The sizes, from emitter.args.

@@ -6,7 +6,6 @@
 
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
-#include "ir/ring.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 #include "support/names.h"
@@ -40,15 +39,6 @@ void DeclareEntry(Emitter& emitter) {
   emitter.function = function;
 }
 
-/// An address of which the ABI says how it is aligned.
-llvm::Value* LoadAligned(Emitter& emitter, llvm::Value* core, unsigned field, const char* name) {
-  llvm::Value* address = LoadField(emitter, emitter.abi.kdl_core, core, field, name);
-  auto* align = llvm::ConstantAsMetadata::get(emitter.builder.getInt64(KDL_SCRATCH_ALIGNMENT));
-  llvm::cast<llvm::LoadInst>(address)->setMetadata(llvm::LLVMContext::MD_align,
-                                                   llvm::MDNode::get(emitter.context(), {align}));
-  return address;
-}
-
 void ReadCore(Emitter& emitter) {
   llvm::Value* core = PresentCore(emitter);
   core->setName("core");
@@ -57,8 +47,6 @@ void ReadCore(Emitter& emitter) {
   emitter.core_num = LoadField(emitter, type, core, kdl_core_fields::core_num, "core_num");
   if (emitter.scratch_plan.scratch_bytes > 0 && !emitter.core_slot)
     emitter.scratch = LoadAligned(emitter, core, kdl_core_fields::scratch, "scratch");
-  if (!ir::PipesOf(emitter.kernel).empty())
-    emitter.workspace = LoadAligned(emitter, core, kdl_core_fields::workspace, "workspace");
   llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
   if (emitter.code.claim_count > 0)
     emitter.claims =
@@ -142,7 +130,7 @@ void EmitKernel(Emitter& emitter) {
   }
   EmitPrologue(emitter);
   EmitBlock(emitter, emitter.kernel.body);
-  if (!emitter.stages.empty()) RunStages(emitter);
+  RunStages(emitter);
   Leave(emitter, builder, Ending::Done);
   FinishTraps(emitter);
   FenceReturns(emitter);

@@ -38,13 +38,8 @@ void Write(Emitter& emitter, const RingMemory& ring, llvm::Value* value, llvm::V
   TellRegion(emitter.builder.CreateAlignedStore(value, address, llvm::Align(8)), ring);
 }
 
-/// The kernel empties the rings before its stages begin.
-void EmitPipe(Emitter& emitter, ir::Op* op) {
-  if (emitter.coroutine) return;
-  const RingMemory& ring = emitter.rings.at(op->result());
-  for (int64_t counter : {ir::kRingPushed, ir::kRingPopped})
-    Write(emitter, ring, emitter.builder.getInt64(0), At(emitter, ring.base, counter));
-}
+/// Where its ring lies has been found before.
+void EmitPipe(Emitter&, ir::Op*) {}
 
 /// Gives the turn to the next stage; goes on at `again` when it comes back.
 void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
@@ -145,6 +140,14 @@ void EmitRelease(Emitter& emitter, ir::Op* op) {
 }
 
 }  // namespace
+
+void EmptyRings(Emitter& emitter) {
+  for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
+    const RingMemory& ring = emitter.rings.at(pipe->result());
+    for (int64_t counter : {ir::kRingPushed, ir::kRingPopped})
+      Write(emitter, ring, emitter.builder.getInt64(0), At(emitter, ring.base, counter));
+  }
+}
 
 std::vector<EmitRow> PipeRows() {
   using ir::OpKind;

@@ -60,9 +60,6 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
 
 RingMemory RingOf(Emitter& emitter, const ir::Op* pipe) {
   RingMemory memory{ir::RingOf(pipe), nullptr, {}};
-  memory.base = emitter.builder.CreateConstInBoundsGEP1_64(
-      emitter.builder.getInt8Ty(), emitter.workspace, static_cast<uint64_t>(memory.ring.offset),
-      std::string_view(pipe->result()->name().text()));
   memory.slots.strides = ConstantStrides(emitter, pipe->result()->type());
   return memory;
 }
@@ -92,9 +89,7 @@ Memory TensorMemory(Emitter& emitter, llvm::Value* tensor, const ir::Param& para
 
 std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
   std::vector<const ir::Op*> buffers;
-  const ir::Block* body = BodyOf(emitter);
-  if (!body) return buffers;
-  ir::Walk(body, [&](const ir::Op* op) {
+  WalkEmitted(emitter, [&](const ir::Op* op) {
     if (op->kind() == ir::OpKind::BufferNew) buffers.push_back(op);
   });
   return buffers;
@@ -153,9 +148,14 @@ void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
 
 }  // namespace
 
-const ir::Block* BodyOf(const Emitter& emitter) {
-  if (emitter.coroutine && emitter.coroutine->stage) return emitter.coroutine->stage->region();
-  return ir::HasStages(emitter.kernel) ? nullptr : emitter.kernel.body;
+void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)>& visit) {
+  const ir::Op* stage = emitter.coroutine ? emitter.coroutine->stage : nullptr;
+  if (stage) return ir::Walk(stage->region(), visit);
+  for (const ir::Op* op : *emitter.kernel.body) {
+    if (op->kind() == ir::OpKind::Stage) continue;
+    for (const ir::Block* region : op->regions()) ir::Walk(region, visit);
+    visit(op);
+  }
 }
 
 llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name) {
@@ -178,6 +178,26 @@ llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* ba
                                           FieldAddress(emitter, type, base, field), name);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(emitter.context(), {}));
   return load;
+}
+
+llvm::Value* LoadAligned(Emitter& emitter, llvm::Value* core, unsigned field, const char* name) {
+  llvm::Value* address = LoadField(emitter, emitter.abi.kdl_core, core, field, name);
+  auto* align = llvm::ConstantAsMetadata::get(emitter.builder.getInt64(KDL_SCRATCH_ALIGNMENT));
+  llvm::cast<llvm::LoadInst>(address)->setMetadata(llvm::LLVMContext::MD_align,
+                                                   llvm::MDNode::get(emitter.context(), {align}));
+  return address;
+}
+
+void FindRings(Emitter& emitter) {
+  if (emitter.rings.empty()) return;
+  llvm::Value* workspace =
+      LoadAligned(emitter, PresentCore(emitter), kdl_core_fields::workspace, "workspace");
+  for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
+    RingMemory& memory = emitter.rings.at(pipe->result());
+    memory.base = emitter.builder.CreateConstInBoundsGEP1_64(
+        emitter.builder.getInt8Ty(), workspace, static_cast<uint64_t>(memory.ring.offset),
+        std::string_view(pipe->result()->name().text()));
+  }
 }
 
 void PrepareMemories(Emitter& emitter) {
@@ -204,6 +224,7 @@ void PrepareMemories(Emitter& emitter) {
     ring = RingOf(emitter, pipe);
     regions.push_back({RegionKind::Ring, &ring.slots});
   }
+  FindRings(emitter);
   for (const ir::Op* op : BuffersOf(emitter)) {
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
     Memory& memory = emitter.memories[op->result()];

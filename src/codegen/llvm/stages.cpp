@@ -78,8 +78,15 @@ llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle) {
 
 namespace {
 
+/// What the kernel computes in front of a stage, which may read it.
+void EmitValuesBefore(Emitter& emitter, const ir::Op* stage) {
+  for (ir::Op* op : *emitter.kernel.body) {
+    if (op == stage) return;
+    if (!op->results().empty() && op->regions().empty()) EmitOp(emitter, op);
+  }
+}
+
 void EmitStage(Emitter& kernel, ir::Op* op) {
-  if (kernel.coroutine) return;  // a sibling of the one that is emitted
   Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
   emitter.scratch_plan = kernel.scratch_plan;
   DeclareCoroutine(emitter, kernel.code.entry + "." + op->attr<ir::AttrKey::Name>().str());
@@ -88,14 +95,14 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
                                    kdl_core_fields::scratch, "scratch");
   BeginCoroutine(emitter, op, scratch);
   EmitPrologue(emitter);
-  EmitBlock(emitter, emitter.kernel.body);  // what is pure: the stage may read it
+  EmitValuesBefore(emitter, op);
   EmitBlock(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
   kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences for all
   kernel.code.stages.push_back(emitter.function->getName().str());
-  kernel.stages.push_back(kernel.builder.CreateCall(
-      emitter.function, {kernel.function->getArg(0), kernel.function->getArg(1)}));
+  kernel.stages.push_back(
+      kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));
 }
 
 llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
@@ -141,6 +148,7 @@ llvm::Value* Progress(Emitter& emitter, const std::vector<llvm::Value*>& states)
 /// No stage can go on: says at which ops they wait.
 void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   auto& builder = emitter.builder;
+  FindTrap(emitter);
   llvm::Value* waits =
       FieldAddress(emitter, emitter.abi.kdl_trap, emitter.trap, kdl_trap_fields::waits);
   llvm::Value* first = builder.getInt32(0);
@@ -159,9 +167,13 @@ void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
 /// Leaves the kernel as the stage did whose state is given.
 void EmitBroken(Emitter& emitter, llvm::Value* state) {
   auto& builder = emitter.builder;
-  llvm::Value* trapped = IsEnding(emitter, state, Ending::Trapped);
-  builder.CreateRet(builder.CreateSelect(
-      trapped, builder.getInt32(static_cast<uint32_t>(KDL_TRAPPED)), builder.getInt32(KDL_DONE)));
+  llvm::BasicBlock* trapped = NewBlock(emitter, "trapped");
+  llvm::BasicBlock* stopped = NewBlock(emitter, "stopped");
+  builder.CreateCondBr(IsEnding(emitter, state, Ending::Trapped), trapped, stopped);
+  builder.SetInsertPoint(trapped);
+  Leave(emitter, builder, Ending::Trapped);
+  builder.SetInsertPoint(stopped);
+  Leave(emitter, builder, Ending::Stopped);
 }
 
 }  // namespace
@@ -176,7 +188,10 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
 }
 
 void RunStages(Emitter& emitter) {
+  if (emitter.stages.empty()) return;
   auto& builder = emitter.builder;
+  if (emitter.core_slot) FindRings(emitter);  // they may lie elsewhere than at the kernel's start
+  EmptyRings(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();
   llvm::BasicBlock* round = NewBlock(emitter, "round");
   llvm::BasicBlock* running = NewBlock(emitter, "running");
@@ -209,6 +224,7 @@ void RunStages(Emitter& emitter) {
   builder.SetInsertPoint(stuck);
   TrapStuck(emitter, states);
   builder.SetInsertPoint(done);
+  emitter.stages.clear();
 }
 
 std::vector<EmitRow> StageRows() { return {{ir::OpKind::Stage, EmitStage}}; }

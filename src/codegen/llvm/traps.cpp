@@ -85,14 +85,18 @@ void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location) {
   stop->setAtomic(llvm::AtomicOrdering::Monotonic);
 }
 
+void FindTrap(Emitter& emitter) {
+  if (emitter.core_slot)
+    emitter.trap =
+        FieldAddress(emitter, emitter.abi.kdl_core, PresentCore(emitter), kdl_core_fields::trap);
+}
+
 void FinishTraps(Emitter& emitter) {
   auto& exit = emitter.trap_exit;
   if (!exit.block) return;
   auto& builder = emitter.builder;
   builder.SetInsertPoint(exit.block);
-  if (emitter.core_slot)
-    emitter.trap =
-        FieldAddress(emitter, emitter.abi.kdl_core, PresentCore(emitter), kdl_core_fields::trap);
+  FindTrap(emitter);
   StoreTrapField(emitter, kdl_trap_fields::index, exit.index);
   StoreTrapField(emitter, kdl_trap_fields::bound, exit.bound);
   StoreTrap(emitter, exit.code, exit.location);
