@@ -316,10 +316,7 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (state.diagnostics.error_count() != errors) return Type{};
   CheckedFunction* callee = Choose(state, group, choices, call.span);
   if (callee == nullptr) return Type{};
-  if (state.contract != nullptr && UsesTiles(state.module, group)) {
-    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, call.span);
-    return Type{};
-  }
+  if (!MayStandInContract(state, group, call.callee.span)) return Type{};
   info.callee = callee;
   info.entity = entity;
   if (callee->HasPipes()) CheckBodies(state.module, group);  // gives its ranges their extents

@@ -133,9 +133,12 @@ bool UsesTiles(ModuleState& module, FunctionGroup& group, std::set<const Functio
 
 }  // namespace
 
-bool UsesTiles(ModuleState& module, FunctionGroup& group) {
+bool MayStandInContract(FunctionState& state, FunctionGroup& group, Span name) {
   std::set<const FunctionGroup*> seen;
-  return UsesTiles(module, group, seen);
+  if (state.contract == nullptr || !UsesTiles(state.module, group, seen)) return true;
+  state.diagnostics.Report(diag::ContractTiles, name, state.Text(name))
+      .Help("write what it computes in index notation, as an equation of its own: t[i] = …;");
+  return false;
 }
 
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,

@@ -58,10 +58,7 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   for (const ParamInfo& param : callee->params) {
     if (param.entity->type.is_error()) return nullptr;
   }
-  if (state.contract != nullptr && UsesTiles(state.module, group)) {
-    ReportUnsupported(state.diagnostics, Feature::FunctionsInContracts, reduce.span);
-    return nullptr;
-  }
+  if (!MayStandInContract(state, group, reduce.combine->span)) return nullptr;
   if (IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")
