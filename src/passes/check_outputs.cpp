@@ -82,17 +82,24 @@ class OutputChecker {
     return covers;
   }
 
-  bool IsWrittenBefore(const AccessView& view) {
+  /// What is written when the op begins: by the core that runs it, and in front of a `sync` by each.
+  std::vector<Cover> WrittenBefore(const Op* op) {
     std::vector<Cover> before;
-    const Op* op = view.op;
+    bool synced = false;  // between what is looked at and the op
     for (const ir::Block* block = op->block(); block;
          op = block->parent(), block = op ? op->block() : nullptr) {
-      for (Op* sibling : *block) {
-        if (sibling == op) break;
-        const std::vector<Cover>& of = covers_.Of(sibling);
+      for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
+        synced = synced || sibling->kind() == ir::OpKind::Sync;
+        std::vector<Cover> of = covers_.Of(sibling);
+        if (synced) of = ByOneCore(std::move(of));
         before.insert(before.end(), of.begin(), of.end());
       }
     }
+    return before;
+  }
+
+  bool IsWrittenBefore(const AccessView& view) {
+    std::vector<Cover> before = WrittenBefore(view.op);
     std::vector<Poly> facts = terms_.FactsAt(view.op, {});
     for (size_t d = 0; d < view.rank(); ++d) {
       Poly index = terms_.OfIndex(view, d, {});

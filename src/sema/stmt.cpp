@@ -547,7 +547,8 @@ void CheckBody(FunctionState& state) {
 
 void RecordInfluence(FunctionState& state, const Entity* variable, const Expr* value) {
   if (state.kind() != FunctionKind::Kernel) return;
-  if (state.divergent > 0 || DependsOnCore(state, value)) state.core_dependent.insert(variable);
+  bool by_core = state.divergent > 0 || DependsOnCore(state, value);
+  if (by_core && state.spmd_depth == 0) state.core_dependent.insert(variable);
   if (state.divergent > 0 || MayVary(state, value)) state.varying.insert(variable);
   state.influences.push_back({variable, value});
   for (const Expr* condition : state.conditions) state.influences.push_back({variable, condition});

@@ -1,65 +1,16 @@
 """Expressions drawn at random: of a type, with no ranges but those that are allowed."""
 
-import dataclasses
+from names import FLOATS, INTEGERS, NUMBERS
+from reductions import Reductions
+from tree import expr, text
 
-from tree import Reduced, expr, text
-
-INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-FLOATS = ["f16", "bf16", "f32", "f64"]
-NUMBERS = INTEGERS + FLOATS
 ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "rsqrt", "sigmoid"]
 MOST_DEPTH = 4
 
 
-@dataclasses.dataclass(frozen=True)
-class Range:
-    """What a loop binds: blocks of a dimension, or single indices of it."""
-    name: str
-    size: str
-    blocked: bool
-    part_of: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Value:
-    name: str
-    type: str
-    ranges: frozenset
-
-
-@dataclasses.dataclass(frozen=True)
-class Tensor:
-    name: str
-    type: str
-    dims: tuple
-    direction: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Fn:
-    name: str
-    params: tuple
-    result: str
-
-
-class Scope:
-    """What can be named at a place."""
-
-    def __init__(self, outer=None):
-        self.ranges = list(outer.ranges) if outer else []
-        self.lets = list(outer.lets) if outer else []
-        self.vars = list(outer.vars) if outer else []
-
-    def blocked(self):
-        parts = {r.part_of for r in self.ranges}
-        return [r for r in self.ranges if r.blocked and r.name not in parts]
-
-    def scalars(self):
-        return [r for r in self.ranges if not r.blocked]
-
-
-class Expressions:
-    """Of a kernel: `random`, `shows` (what was drawn), `names`, `sizes`, `tensors` and `fns` are there."""
+class Expressions(Reductions):
+    """Of a file: `random`, `shows` (what was drawn), `names`, `sizes`, `fns` and `tile_fns` are there; `choices` counts
+    the branches around, where no fn of tiles is called, and `indices` the brackets."""
 
     def chance(self, share):
         return self.random.random() < share
@@ -71,6 +22,10 @@ class Expressions:
         self.names[stem] += 1
         return f"{stem}{self.names[stem]}"
 
+    def size(self, dim):
+        """The value of a dimension, which may be made of names and numbers."""
+        return self.sizes[dim] if dim in self.sizes else eval(dim.replace("/", "//"), {}, dict(self.sizes))
+
     def expression(self, type_, allowed, scope, depth):
         if depth >= MOST_DEPTH:
             return self.leaf(type_, allowed, scope)
@@ -81,8 +36,12 @@ class Expressions:
                 ways += [self.reduction, self.reduction, self.position, self.user_fold]
             if allowed and scope.ranges:
                 ways += [self.scan]
-                if any(v.ranges for v in scope.lets + scope.vars if v.type == type_):
+                if any(v.ranges for v in scope.values() if v.type == type_):
                     ways += [self.taken]
+            if any(fn.result[0] == type_ for fn in self.tile_fns) and scope.blocked() and not self.choices:
+                ways += [self.tile_call] * 2
+        elif self.folded(scope, allowed):
+            ways.append(self.truths)
         if any(fn.result == type_ for fn in self.fns):
             ways.append(self.call)
         way = self.pick(ways)
@@ -92,9 +51,9 @@ class Expressions:
 
     def leaf(self, type_, allowed, scope):
         """A name, an element or a number; of another type it is cast."""
-        values = [v for v in scope.lets + scope.vars if v.ranges <= allowed and (v.type == type_ or v.type != "bool")]
+        values = [v for v in scope.values() if v.ranges <= allowed and (v.type == type_ or v.type != "bool")]
         same = [v for v in values if v.type == type_]
-        loads = [t for t in self.tensors if t.direction == "in" and scope.ranges] if type_ != "bool" else []
+        loads = scope.tensors if type_ != "bool" else []
         way = self.random.random()
         if way < 0.1 or (type_ == "bool" and not same):
             return expr(type_, allowed, self.literal(type_))
@@ -116,8 +75,9 @@ class Expressions:
             return self.iota(self.pick(sorted(allowed)), allowed)
         ways = [r.name for r in scope.scalars()]
         ways += [f"{r.name}.{field}" for r in scope.blocked() for field in ("start", "size", "index")]
+        ways += scope.launch if self.chance(0.2) else []
         way = self.pick(ways or ["(5 as i64)"])
-        self.shows["range field" if "." in way else "scalar binder as a value"] += 1
+        self.shows["range field" if "." in way else way if "core" in way else "scalar binder as a value"] += 1
         return expr("i64", allowed, way)
 
     def iota(self, name, allowed):
@@ -140,11 +100,8 @@ class Expressions:
             index, ranges, sure = self.index(dim, allowed, scope)
             indices.append((index, ranges & allowed))
             inside = inside and sure
-        parts = [f"{tensor.name}["]
-        own = set()
-        for number, (index, ranges) in enumerate(indices):
-            parts += [", " if number else "", index]
-            own |= ranges
+        parts = [f"{tensor.name}[", *self.listed([index for index, _ in indices])]
+        own = frozenset().union(*(ranges for _, ranges in indices))
         self.shows[f"load of {tensor.type}"] += 1
         if not inside:
             self.shows["load with else"] += 1
@@ -160,17 +117,29 @@ class Expressions:
         bound = sorted(allowed) + [r.name for r in scope.scalars()]
         if bound and self.chance(0.6):
             self.shows["affine index"] += 1
-            terms = self.random.sample(bound, min(len(bound), self.pick([1, 1, 2])))
-            text_ = " + ".join(f"{self.pick([1, 1, 2, 3])} * {term}" for term in terms)
-            return f"{text_} {self.pick(['+', '-'])} {self.random.randint(0, 5)}", set(terms), False
-        if self.chance(0.5):
+            return *self.affine(bound), False
+        if self.indices < 2 and self.chance(0.5):
+            self.indices += 1
             value = self.expression("i64", allowed, scope, MOST_DEPTH - 1)
-            if self.sizes[dim] and self.chance(0.4):
+            self.indices -= 1
+            if self.size(dim) and self.chance(0.4):
                 self.shows["gather inside"] += 1
                 return text("clamp(", value, f", 0, {dim} - 1)"), set(), True
             self.shows["gather"] += 1
             return value, set(), False
         return str(self.random.randint(0, 3)), set(), False
+
+    def affine(self, names):
+        """(an index made of one of the names or two, those that it names)"""
+        terms = self.random.sample(names, min(len(names), self.pick([1, 1, 2])))
+        if len(terms) == 1 and self.chance(0.15):
+            self.shows["index divided"] += 1
+            return f"{terms[0]} {self.pick(['/', '%'])} {self.pick([2, 3, 8])}", set(terms)
+        sum_ = " + ".join(term if self.chance(0.3) else f"{self.pick([1, 1, 2, 3, -1])} * {term}" for term in terms)
+        return f"{sum_} {self.pick(['+', '-'])} {self.random.randint(0, 5)}", set(terms)
+
+    def listed(self, parts):
+        return [piece for part in parts for piece in (", ", part)][1:]
 
     def cast(self, type_, allowed, scope, depth):
         from_ = self.pick(NUMBERS)
@@ -179,16 +148,16 @@ class Expressions:
 
     def choice(self, type_, allowed, scope, depth):
         self.shows["if expression"] += 1
+        self.choices += 1
         parts = [self.expression(t, allowed, scope, depth) for t in ("bool", type_, type_)]
+        self.choices -= 1
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
     def call(self, type_, allowed, scope, depth):
         fn = self.pick([fn for fn in self.fns if fn.result == type_])
-        parts = [f"{fn.name}("]
-        for number, param in enumerate(fn.params):
-            parts += [", " if number else "", self.expression(param, allowed, scope, depth)]
         self.shows["call"] += 1
-        return expr(type_, allowed, *parts, ")")
+        args = [self.expression(param, allowed, scope, depth) for param in fn.params]
+        return expr(type_, allowed, f"{fn.name}(", *self.listed(args), ")")
 
     def operation(self, type_, allowed, scope, depth):
         one = lambda t: self.expression(t, allowed, scope, depth)
@@ -196,12 +165,16 @@ class Expressions:
             return self.logic(allowed, one)
         if type_ in FLOATS:
             return self.float_operation(type_, allowed, one)
-        op = self.pick(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "min", "max", "abs", "-x"])
+        op = self.pick(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "min", "max", "clamp", "abs", "-x", "ceil_div"])
         if op == "abs" and type_[0] == "u":
             op = "max"
         self.shows[f"{op} of {type_}"] += 1
         if op in ("min", "max"):
             return expr(type_, allowed, f"{op}(", one(type_), ", ", one(type_), ")")
+        if op == "clamp":
+            return expr(type_, allowed, "clamp(", *self.listed([one(type_), one(type_), one(type_)]), ")")
+        if op == "ceil_div":
+            return expr(type_, allowed, "ceil_div(", one(type_), ", (", one(type_), " | 1))")
         if op in ("abs", "-x"):
             return expr(type_, allowed, "abs(" if op == "abs" else "(-", one(type_), ")")
         if op in ("/", "%"):
@@ -217,96 +190,21 @@ class Expressions:
         return expr("bool", allowed, "(", one(type_), f" {op} ", one(type_), ")")
 
     def float_operation(self, type_, allowed, one):
-        op = self.pick(["+", "-", "*", "+", "-", "*", "/", "min", "max", "-x", "abs", "floor", "ceil", "round", "sqrt", "fma"] +
-                       [self.pick(ELEMENTARY)])
+        op = self.pick(["+", "-", "*", "+", "-", "*", "/", "min", "max", "-x", "abs", "floor", "ceil", "round", "sqrt", "fma",
+                        "clamp"] + [self.pick(ELEMENTARY + ["pow", "bits"])])
         self.shows[f"{op} of {type_}"] += 1
         if op in ("+", "-", "*", "/"):
             return expr(type_, allowed, "(", one(type_), f" {op} ", one(type_), ")")
         if op == "-x":
             return expr(type_, allowed, "(-", one(type_), ")")
-        count = {"min": 2, "max": 2, "fma": 3}.get(op, 1)
-        parts = [f"{op}("]
-        for number in range(count):
-            parts += [", " if number else "", one(type_)]
-        return expr(type_, allowed, *parts, ")")
+        if op == "bits":
+            return self.bits(type_, allowed, one)
+        count = {"min": 2, "max": 2, "pow": 2, "fma": 3, "clamp": 3}.get(op, 1)
+        return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
 
-    # Reductions, over ranges around that the result does not have.
-
-    def folded(self, scope, allowed):
-        return [r for r in scope.blocked() if r.name not in allowed]
-
-    def reduction(self, type_, allowed, scope, depth):
-        over = self.random.sample([r.name for r in self.folded(scope, allowed)], 1)
-        more = [r.name for r in self.folded(scope, allowed) if r.name not in over]
-        if more and self.chance(0.3):
-            over.append(self.pick(more))
-        op = self.pick(["sum", "max", "min", "prod", "dot"])
-        results = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}
-        of = type_
-        if op in ("sum", "prod", "dot"):
-            sources = [t for t in NUMBERS if results.get(t, t) == type_]
-            if not sources:
-                op = "max"
-            else:
-                of = self.pick(sources)
-        self.shows[f"{op} of {of}"] += 1
-        if op == "dot":
-            return self.dot(of, allowed, scope, depth, *over, type_=type_)
-        value = self.over(over, of, self.expression(of, allowed | set(over), scope, depth))
-        return Reduced(type_, allowed, [f"{op}(", value, f" over {', '.join(over)})"], over)
-
-    def over(self, ranges, type_, value):
-        """The value, made to have all of the ranges."""
-        for name in sorted(set(ranges) - value.has()):
-            index = self.as_type(type_, "i64", value.ranges, self.iota(name, value.ranges))
-            value = expr(type_, value.ranges, "(", value, " + ", index, ")")
-        return value
-
-    def position(self, type_, allowed, scope, depth):
-        """argmax, argmin and mean."""
-        over = self.pick(self.folded(scope, allowed)).name
-        op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
-        of = self.pick({"f32": ["f16", "bf16", "f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
-        value = self.over([over], of, self.expression(of, allowed | {over}, scope, depth))
-        self.shows[f"{op} of {of}"] += 1
-        result = Reduced(type_ if op == "mean" else "i64", allowed, [f"{op}(", value, f" over {over})"], [over])
-        return result if op == "mean" else self.as_type(type_, "i64", allowed, result)
-
-    def user_fold(self, type_, allowed, scope, depth):
-        """With a fn of two values of one type; a scan keeps the range, so a sum folds it."""
-        over = self.pick(self.folded(scope, allowed)).name
-        fns = [fn for fn in self.fns if fn.params == (type_, type_) and fn.result == type_]
-        if not fns:
-            return self.reduction(type_, allowed, scope, depth)
-        value = self.over([over], type_, self.expression(type_, allowed | {over}, scope, depth))
-        self.shows[f"reduce with a fn of {type_}"] += 1
-        return Reduced(type_, allowed, ["reduce(", value, f" over {over} with {self.pick(fns).name} init ",
-                                        self.literal(type_), ")"], [over])
-
-    def scan(self, type_, allowed, scope, depth):
-        over = self.pick(sorted(allowed))
-        op = self.pick(["cumsum", "cumprod", "cummax"])
-        if type_ in ("f16", "bf16", "i8", "i16", "u8", "u16"):
-            op = "cummax"
-        value = self.over([over], type_, self.expression(type_, allowed, scope, depth))
-        words = "".join(f" {word}" for word in ("reversed", "exclusive") if self.chance(0.3))
-        self.shows[f"{op}{words} of {type_}"] += 1
-        return expr(type_, allowed, f"{op}(", value, f" over {over}{words})")
-
-    def taken(self, type_, allowed, scope, depth):
-        """A tile indexed by name."""
-        values = [v for v in scope.lets + scope.vars if v.type == type_ and v.ranges]
-        value = self.pick(values)
-        over = self.pick(sorted(value.ranges))
-        if value.ranges - {over} - allowed:
-            return self.leaf(type_, allowed, scope)
-        index = self.expression("i64", allowed, scope, depth)
-        self.shows["tile indexed by name"] += 1
-        return expr(type_, allowed, f"{value.name}[{over} = ", index, f" else {self.literal(type_)}]",
-                    own=value.ranges - {over})
-
-    def dot(self, of, allowed, scope, depth, *over, type_=None):
-        ranges = frozenset(allowed) | set(over)
-        a, b = (self.expression(of, ranges, scope, depth) for _ in range(2))
-        a = self.over(set(over) - b.has(), of, a)
-        return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)
+    def bits(self, type_, allowed, one):
+        """A float's pattern changed; that of a NaN is the canonical one."""
+        if type_ not in ("f32", "f64"):
+            return one(type_)
+        pattern = {"f32": "i32", "f64": "i64"}[type_]
+        return expr(type_, allowed, "from_bits(bits(", one(type_), f") {self.pick('^|+')} ", one(pattern), ")")

@@ -33,9 +33,9 @@ EDGE = re.compile(r"edge = (\w+)")
 
 
 def command(source, kernel, way):
-    named = {dim for tensor in kernel.tensors for dim in tensor.dims}
+    named = {dim for tensor in kernel.tensors for dim in tensor.dims if tensor.direction in ("in", "out", "inout")}
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
-    values = [word for tensor, seed in zip([t for t in kernel.tensors if t.direction != "out"], range(99))
+    values = [word for tensor, seed in zip([t for t in kernel.tensors if t.direction in ("in", "inout")], range(99))
               for word in ("--arg", f"{tensor.name}=random:{seed}")]
     return ["kernelc", "run", str(source), "--check", *sizes, *values, *way]
 
@@ -70,7 +70,7 @@ def ways(seed):
     return [[f"-O{level}", *cores, *target] for level in draw.sample([0, 1, 2, 3], 2)]
 
 
-def check(folder, seed, out):
+def check(folder, seed, out, whole):
     kernel = Kernel(seed)
     source = folder / f"k{seed}.kdl"
     source.write_text(str(kernel.tree))
@@ -78,7 +78,7 @@ def check(folder, seed, out):
     for way in ways(seed):
         what, output = outcome(command(source, kernel, way))
         if what:
-            report(folder, out, kernel, seed, way, what, output)
+            report(folder, out, kernel, seed, way, what, output, whole)
             source.unlink()
             return what, kernel.shows, ops, edges
     if seed % LISTED == 0:
@@ -90,8 +90,8 @@ def check(folder, seed, out):
     return "", kernel.shows, ops, edges
 
 
-def report(folder, out, kernel, seed, way, what, output):
-    """The kernel as small as it gets, with the command that shows it."""
+def report(folder, out, kernel, seed, way, what, output, whole):
+    """The kernel as small as it gets, or whole, with the command that shows it."""
     small = folder / f"small{seed}.kdl"
 
     def fails(tree):
@@ -99,7 +99,7 @@ def report(folder, out, kernel, seed, way, what, output):
         return outcome(command(small, kernel, way))[0] == what
 
     before = str(kernel.tree)
-    if "over" not in what:
+    if "over" not in what and not whole:
         smaller(kernel.tree, fails)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"kernel{seed}.kdl"
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--seconds", type=float, help="instead of a number of kernels")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("found"), help="where failing kernels go")
+    parser.add_argument("--whole", action="store_true", help="does not make failing kernels smaller, which takes minutes")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
     results, shows, ops, edges = (collections.Counter() for _ in range(4))
@@ -141,7 +142,7 @@ def main():
         while (time.monotonic() < end) if end else seed < last:
             batch = range(seed, seed + 64 if end else min(seed + 64, last))
             for what, shown, some_ops, some_edges in pool.map(
-                    lambda s: check(pathlib.Path(folder), s, options.out), batch):
+                    lambda s: check(pathlib.Path(folder), s, options.out, options.whole), batch):
                 results[what] += 1
                 shows.update(shown)
                 ops.update(some_ops)

@@ -36,12 +36,13 @@ def expr(type_, ranges, *parts, own=()):
 class Reduced(Node):
     """An expression whose value lacks ranges that its parts have."""
 
-    def __init__(self, type_, ranges, parts, over):
+    def __init__(self, type_, ranges, parts, over, own=()):
         super().__init__(list(parts), "expr", type_, frozenset(ranges))
         self.over = frozenset(over)
+        self.result = frozenset(own)  # those that it has whatever its parts have
 
     def has(self):
-        return super().has() - self.over
+        return (super().has() - self.over) | self.result
 
 
 def statements(items):

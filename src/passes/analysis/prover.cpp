@@ -1,6 +1,7 @@
 #include "passes/analysis/prover.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <numeric>
 
@@ -32,6 +33,8 @@ void Prover::Replace(AtomId atom, const Poly& value) {
 
 bool Prover::NonNegative(const Poly& poly) {
   Poly applied = Apply(poly);
+  auto says = [&](const Poly& fact) { return (applied - fact).exact() && IsSum(applied - fact); };
+  if (applied.exact() && std::any_of(facts_.begin(), facts_.end(), says)) return true;
   for (int facts = 0; facts <= kMostFacts; ++facts) {  // a long search ends in nothing as a rule
     if (NonNegative(applied, facts)) return true;
   }
@@ -148,22 +151,38 @@ const Monomial* Prover::Unbounded(const Poly& poly) const {
   return nullptr;
 }
 
+/// A term that a sum which is at least 0 for sure has not: a negative one, or one whose atoms may be negative for all that
+/// their bounds say.
+bool Prover::IsToLose(const Monomial& monomial, int64_t coefficient) const {
+  if (coefficient < 0) return true;
+  auto is_negative = [](const AtomBound& bound) {
+    return bound.bound.AsConstant().value_or(0) < 0;
+  };
+  return std::any_of(monomial.begin(), monomial.end(), [&](AtomId atom) {
+    const std::vector<AtomBound>& lower = terms_.Facts(atom).lower;
+    return std::all_of(lower.begin(), lower.end(), is_negative);
+  });
+}
+
 /// poly - k * fact >= 0 for a fact with a term that poly must lose; k is a positive number, times atoms from 0 on.
 bool Prover::TryFacts(const Poly& poly, int facts_left) {
   if (facts_left == 0) return false;
   const Monomial* only = Unbounded(poly);
   for (auto term = poly.terms().rbegin(); term != poly.terms().rend(); ++term) {  // constant last
     const auto& [monomial, coefficient] = *term;
-    if (coefficient >= 0 || (only && &monomial != only)) continue;
+    if (!IsToLose(monomial, coefficient) || (only && &monomial != only)) continue;
+    if (coefficient < -kMostFactor || coefficient > kMostFactor) continue;
     for (const Poly& fact : facts_) {
       for (const auto& [part, factor] : fact.terms()) {
-        if (factor >= 0 || factor < -kMostFactor || coefficient < -kMostFactor) continue;
+        if ((factor < 0) != (coefficient < 0)) continue;
+        if (factor < -kMostFactor || factor > kMostFactor) continue;
         if (!std::includes(monomial.begin(), monomial.end(), part.begin(), part.end())) continue;
         if (steps_ > kMostSteps) return false;
         Monomial others;
         std::set_difference(monomial.begin(), monomial.end(), part.begin(), part.end(),
                             std::back_inserter(others));
-        int64_t scale = -factor / std::gcd(coefficient, factor);  // s * p + s - 1 >= 0 is enough
+        int64_t scale =
+            std::abs(factor) / std::gcd(coefficient, factor);  // s * p + s - 1 >= 0 is enough
         Poly multiple = Poly::Term(others, coefficient * scale / factor);
         Poly left = Poly(scale) * poly + Poly(scale - 1) - multiple * fact;
         if (IsSum(multiple) && Try(left, facts_left - 1)) return true;

@@ -35,6 +35,7 @@ class Prover {
   bool TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds, int facts_left);
   bool TryFacts(const Poly& poly, int facts_left);
   const Monomial* Unbounded(const Poly& poly) const;
+  bool IsToLose(const Monomial& monomial, int64_t coefficient) const;
   bool IsSum(const Poly& poly) const;
 
   Terms& terms_;

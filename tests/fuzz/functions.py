@@ -1,0 +1,99 @@
+"""Functions drawn at random: of scalars, of tuples, of tiles; none has a tensor in sight."""
+
+from names import NUMBERS, Fn, Range, Scope, TileFn, Value
+from tree import statements, text
+
+
+class Functions:
+    """Of a file: `fns` and `tile_fns` are those that its kernels may call."""
+
+    def functions(self):
+        ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function]
+        return [self.pick(ways)() for _ in range(self.random.choice([0, 0, 1, 2]))]
+
+    def function(self):
+        """Of one number or two, of all control flow that ends."""
+        params = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(1, 2)))
+        if self.chance(0.15):
+            params = (params[0],) * 2
+        fn = Fn(self.fresh("f"), params, params[0] if len(params) == 2 and self.chance(0.3) else self.pick(NUMBERS))
+        scope = Scope()
+        scope.lets = [Value(f"p{n}", type_, frozenset()) for n, type_ in enumerate(params)]
+        body = statements([self.step(scope, 0) for _ in range(self.random.choice([0, 1, 2, 4]))])
+        result = self.expression(fn.result, frozenset(), scope, 1)
+        self.fns.append(fn)
+        self.shows["fn"] += 1
+        names = ", ".join(f"p{n}: {type_}" for n, type_ in enumerate(params))
+        return text(f"fn {fn.name}({names}) -> {fn.result} {{\n", body, "return ", result, ";\n}\n")
+
+    def tuple_function(self):
+        """Of two tuples of one type: what `reduce` and `scan` take."""
+        types = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(2, 3)))
+        fn = Fn(self.fresh("f"), (types, types), types)
+        scope = Scope()
+        scope.lets = [Value(f"{p}.{n}", type_, frozenset()) for p in ("p0", "p1") for n, type_ in enumerate(types)]
+        body = statements([self.step(scope, 1) for _ in range(self.random.choice([0, 1, 2]))])
+        results = self.listed([self.expression(type_, frozenset(), scope, 2) for type_ in types])
+        self.fns.append(fn)
+        self.shows["fn of tuples"] += 1
+        type_ = f"({', '.join(types)})"
+        return text(f"fn {fn.name}(p0: {type_}, p1: {type_}) -> {type_} {{\n", body, "return (", *results, ");\n}\n")
+
+    def tile_function(self):
+        """Whose ranges the call names."""
+        ranges = ("i", "j")[:self.random.randint(1, 2)]
+        params = [(self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
+                  for _ in range(self.random.randint(0, 1))]
+        params.insert(0, (self.pick(NUMBERS), frozenset(ranges)))
+        result = (self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
+        fn = TileFn(self.fresh("g"), ranges, tuple(params), result)
+        scope = Scope()
+        scope.ranges = [Range(name, "", True) for name in ranges]
+        scope.lets = [Value(f"p{n}", type_, dims) for n, (type_, dims) in enumerate(params)]
+        body = statements([self.pick([self.let, self.var, self.assign_or_let])(scope) for _ in range(self.random.randint(0, 3))])
+        value = self.expression(*result, scope, 1)
+        self.tile_fns.append(fn)
+        self.shows["fn of tiles"] += 1
+        names = ", ".join(f"p{n}: {tile_type(*param)}" for n, param in enumerate(params))
+        return text(f"fn {fn.name}({names}) -> {tile_type(*result)} {{\n", body, "return ", value, ";\n}\n")
+
+    def step(self, scope, depth):
+        """A statement of a fn: its vars, branches, and loops with an end that is sure."""
+        ways = [self.let, self.var, self.var]
+        if scope.vars:
+            ways += [self.assign, self.assign]
+            if depth < 2:
+                ways += [self.fn_branch, self.fn_loop]
+        way = self.pick(ways)
+        return way(scope, depth) if way in (self.fn_branch, self.fn_loop) else way(scope)
+
+    def steps(self, scope, depth):
+        inner = Scope(scope)
+        return statements([self.step(inner, depth + 1) for _ in range(self.random.randint(1, 3))])
+
+    def fn_branch(self, scope, depth):
+        self.shows["if in a fn"] += 1
+        condition = self.expression("bool", frozenset(), scope, 2)
+        parts = ["if ", condition, " {\n", self.steps(scope, depth), "}"]
+        return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
+
+    def fn_loop(self, scope, depth):
+        """Of a few turns, whose number depends on the element; perhaps with break and continue."""
+        name = self.fresh("n")
+        inner = Scope(scope)
+        turns = text("(", self.expression("i64", frozenset(), scope, 2), " % 6)")
+        counted = self.chance(0.5)
+        end = text(self.pick(["break", "continue"]), ";")
+        leave = [text("if ", self.expression("bool", frozenset(), scope, 2), " { ", end, " }\n")] if self.chance(0.5) else []
+        self.shows["for in a fn" if counted else "while in a fn"] += 1
+        if counted:
+            inner.lets.append(Value(name, "i64", frozenset()))
+            body = statements([self.steps(inner, depth), *leave, self.steps(inner, depth)])
+            step = self.pick(["", " step 2"])
+            return text(f"for {name} in 0..", turns, step, " {\n", body, "}\n")
+        body = statements([self.steps(inner, depth), *leave, self.steps(inner, depth)])
+        return text(f"var {name}: i64 = 0;\nwhile {name} < ", turns, f" {{\n{name} += 1;\n", body, "}\n")
+
+
+def tile_type(type_, ranges):
+    return f"{type_}[{', '.join(sorted(ranges))}]" if ranges else type_

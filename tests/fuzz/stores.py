@@ -1,0 +1,123 @@
+"""Stores drawn at random, which the compiler has to find complete, disjoint and in order."""
+
+from names import INTEGERS, NUMBERS, Scope, Tensor, Value
+from statements import MOST_POINTS, Statements
+from tree import statements, text
+
+
+class Stores(Statements):
+    """Of a kernel: `tensors` are those that it has, `done` those that are written and wait for a `sync` to be read."""
+
+    def output(self, scope, dealt, single=False):
+        """A store that writes all of a tensor: an index for each dealt range, and loops over other dimensions."""
+        inner = Scope(scope)
+        heads = []
+        ranges = list(dealt)
+        tensor = None
+        more = self.pick(self.sizes)
+        if self.chance(0.25) and self.points(scope, more) <= MOST_POINTS:
+            heads.append(f"for {self.binder(inner, more, self.chance(0.8))} {{\n")
+            ranges.append(inner.ranges[-1])
+        if ranges and all(r.whole for r in ranges):
+            tensor = self.written_again(ranges)
+        if not tensor:
+            self.random.shuffle(ranges)
+            direction = self.pick(["out", "out", "out", "inout"] + ["let"] * 2 * self.shared)
+            if not all(r.whole for r in ranges):
+                direction = "inout"
+            tensor = Tensor(self.fresh("y"), self.pick(NUMBERS), tuple(r.size for r in ranges) or ("1",), direction)
+            self.tensors.append(tensor)
+        else:
+            ranges = self.in_order(ranges, tensor.dims)
+        self.done.append(tensor)
+        allowed = frozenset(r.name for r in ranges if r.blocked)
+        access = f"{tensor.name}[{', '.join(r.name for r in ranges) or '0'}]"
+        defined = tensor.direction in ("inout", "again")
+        stores = self.first_stores(access, tensor, allowed, inner, defined)
+        for _ in range(self.random.choice([0, 0, 0, 0, 1])):
+            self.shows["stored element loaded"] += 1
+            stores.append(self.store(access, tensor, self.pick(["+=", "*="]), allowed, inner, self.chance(0.3)))
+        self.shows[f"store of {tensor.type}"] += 1
+        return text(*heads, statements(stores), "}\n" * len(heads))
+
+    def first_stores(self, access, tensor, allowed, scope, defined):
+        if defined:
+            return [self.store(access, tensor, self.pick(["+=", "="]), allowed, scope, self.chance(0.3))]
+        if self.chance(0.1):
+            name = self.fresh("t")
+            condition = self.expression("bool", allowed, scope, 2)
+            scope.lets.append(Value(name, "bool", condition.has()))
+            self.shows["stores where and where not"] += 1
+            return [text(f"let {name} = ", condition, ";\n"),
+                    text(f"{access} = ", self.expression(tensor.type, allowed, scope, 1), f" where {name};\n"),
+                    text(f"{access} = ", self.expression(tensor.type, allowed, scope, 1), f" where !{name};\n")]
+        return [self.store(access, tensor, "=", allowed, scope)]
+
+    def store(self, access, tensor, op, allowed, scope, where=False):
+        value = self.expression(tensor.type, allowed, scope, 0)
+        if not where:
+            return text(f"{access} {op} ", value, ";\n")
+        self.shows["store where"] += 1
+        return text(f"{access} {op} ", value, " where ", self.expression("bool", allowed, scope, 2), ";\n")
+
+    def written_again(self, ranges):
+        """A tensor of an earlier loop, which none reads until the next `sync`."""
+        sizes = sorted(r.size for r in ranges)
+        fitting = [t for t in self.rewritten if sorted(t.dims) == sizes]
+        if not fitting:
+            return None
+        tensor = self.pick(fitting)
+        self.rewritten.remove(tensor)
+        self.shows["tensor written again"] += 1
+        return Tensor(tensor.name, tensor.type, tensor.dims, "again")
+
+    def in_order(self, ranges, dims):
+        left = list(ranges)
+        ordered = []
+        for dim in dims:
+            ordered.append(next(r for r in left if r.size == dim))
+            left.remove(ordered[-1])
+        return ordered
+
+    def update(self, scope):
+        """An atomic update whose result no order changes, or an open one that nothing reads."""
+        dims = [dim for dim in self.sizes if self.sizes[dim]]
+        if not dims:
+            return self.let(scope)
+        floats = self.chance(0.3)
+        type_ = self.pick(["f32", "f64", "f16", "bf16"] if floats else INTEGERS)
+        tensor = Tensor(self.fresh("z"), type_, tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
+        self.tensors.append(tensor)
+        ranges = self.some_ranges(scope)
+        indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)") for dim in tensor.dims]
+        op = self.pick(["max=", "min=", "max=", "min=", "+=", "="] if floats else ["+=", "max=", "min=", "&=", "|=", "^=", "="])
+        if op != "=" and (not floats or op != "+="):
+            self.done.append(tensor)
+        self.shows[f"atomic {op} of {tensor.type}"] += 1
+        where = [" where ", self.expression("bool", ranges, scope, 2)] if self.chance(0.2) else []
+        value = self.expression(tensor.type, ranges if op == "=" else self.some_ranges(scope), scope, 1)
+        return text(f"atomic {tensor.name}[", *self.listed(indices), f"] {op} ", value, *where, ";\n")
+
+    def reduce_over_blocks(self, scope, dealt):
+        """`reduce` of the blocks around: into all of an `out`, or anywhere into an `inout`."""
+        type_ = self.pick(NUMBERS)
+        op = self.pick(["+=", "+=", "max=", "min="])
+        whole = [r for r in dealt if r.whole]
+        if self.chance(0.6):
+            kept = self.random.sample(whole, self.random.randint(0, len(whole)))
+            dims, direction = tuple(r.size for r in kept) or ("1",), self.pick(["out", "out", "inout"] + ["let"] * self.shared)
+            indices = [r.name for r in kept] or ["0"]
+            ranges = frozenset(r.name for r in kept if r.blocked)
+        else:
+            dims = [dim for dim in self.sizes if self.sizes[dim]]
+            if not dims:
+                return self.let(scope)
+            dims, direction, ranges = (self.pick(dims),), "inout", self.some_ranges(scope, 2)
+            indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dims[0]} - 1)")]
+            ranges = indices[0].has()
+        tensor = Tensor(self.fresh("z"), type_, dims, direction)
+        self.tensors.append(tensor)
+        self.done.append(tensor)
+        self.shows[f"reduce {op} of {type_}"] += 1
+        value = self.expression(type_, ranges, scope, 1)
+        return text(f"reduce {tensor.name}[", *self.listed(indices), f"] {op} ", value, ";\n")
