@@ -1,4 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
 
 #include "irgen/contracts.h"
 #include "irgen/function_gen.h"
@@ -10,16 +15,91 @@ namespace {
 using ir::AttrKey;
 using ir::Value;
 
-/// `BM = 64, BN = 32`: the constants that the call gives. What only the run gives selects among the kernel's values.
-std::string ConstantsText(const FunctionGen& gen, const sema::LaunchInfo& launch) {
-  std::string text;
-  for (const sema::GenericBinding& binding : launch.generics) {
-    Size value = binding.value ? gen.Bound(binding.value) : nullptr;
-    if (!value || !IsConstant(value)) continue;
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
-                        value->value);
+/// `BM = 64, BN = 32`: constants that a launch gives, the first ones in `before`.
+std::string WithConstant(const std::string& before, std::string_view name, int64_t value) {
+  return fmt::format("{}{}{} = {}", before, before.empty() ? "" : ", ", name, value);
+}
+
+/// A constant of the kernel whose value only the run knows: a launch of its own for each of the candidates.
+struct Selection {
+  std::string_view name;
+  const std::vector<int64_t>& candidates;
+  Value* value;
+};
+
+/// Whether the launch itself compares the constant with a dimension of an argument.
+bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generic) {
+  auto is_bare = [&](Size dim) {
+    return dim->kind == SizeKind::Symbol && dim->symbol == generic->name;
+  };
+  return std::ranges::any_of(kernel.params, [&](const sema::ParamInfo& param) {
+    return std::ranges::any_of(param.entity->type.dims, is_bare);
+  });
+}
+
+/// What the run gives is a candidate.
+void AssertCandidate(FunctionGen& gen, const Selection& selection, std::string_view kernel) {
+  ir::Builder& b = gen.builder;
+  Value* found = nullptr;
+  for (int64_t candidate : selection.candidates) {
+    Value* is_this = b.Binary(ir::OpKind::Eq, selection.value, b.I64(candidate));
+    found = found ? b.Binary(ir::OpKind::Or, found, is_this) : is_this;
   }
-  return text;
+  std::string text = fmt::format("'{}' of '{}' is {}", selection.name, kernel,
+                                 fmt::join(selection.candidates, " or "));
+  b.Create(ir::OpKind::Assert, {{found}, {}}, {},
+           {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
+}
+
+/// The constants of a launch: those that are known, and what the run selects.
+struct LaunchConstants {
+  std::string known;
+  std::vector<Selection> selections;
+};
+
+LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
+  LaunchConstants constants;
+  for (const sema::IntGenericInfo& generic : launch.kernel->generics) {
+    auto given = std::ranges::find(launch.generics, generic.entity, &sema::GenericBinding::generic);
+    if (given == launch.generics.end() || given->value == nullptr) continue;
+    std::string_view name = generic.entity->name.text();
+    Size value = gen.Bound(given->value);
+    if (IsConstant(value)) {
+      constants.known = WithConstant(constants.known, name, value->value);
+      continue;
+    }
+    const std::vector<int64_t>& candidates = generic.Candidates();
+    bool is_checked = candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
+    if (candidates.empty() || is_checked) continue;  // without any the kernel has no variant
+    Selection selection{name, candidates, GenSize(gen, value)};
+    AssertCandidate(gen, selection, launch.kernel->entity->name.text());
+    constants.selections.push_back(selection);
+  }
+  return constants;
+}
+
+/// `if v == 4 { … } else { … }`: `gen_launch` makes the launch for each choice of the candidates, from number `first` on of
+/// the first selection.
+void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t first,
+                 const std::string& constants,
+                 const std::function<void(const std::string&)>& gen_launch) {
+  if (selections.empty()) return gen_launch(constants);
+  const Selection& selection = selections[0];
+  auto gen_this = [&] {
+    GenSelected(gen, selections.subspan(1), 0,
+                WithConstant(constants, selection.name, selection.candidates[first]), gen_launch);
+  };
+  if (first + 1 == selection.candidates.size()) return gen_this();
+  ir::Builder& b = gen.builder;
+  Value* is_this = b.Binary(ir::OpKind::Eq, selection.value, b.I64(selection.candidates[first]));
+  ir::Op* choice = b.Create(ir::OpKind::If, {{is_this}}, {});
+  for (size_t r = 0; r < 2; ++r) {
+    b.SetInsertionPoint(choice->region(r));
+    if (r == 0) gen_this();
+    if (r == 1) GenSelected(gen, selections, first + 1, constants, gen_launch);
+    b.Create(ir::OpKind::Yield, {{}}, {});
+  }
+  b.SetInsertionPoint(choice->block());
 }
 
 /// A tensor argument is the tensor; a scalar one is of the parameter's type already.
@@ -129,16 +209,18 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   int64_t queue = 0;
   if (!launch.queues.empty())
     queue = static_cast<int64_t>(gen.Info(launch.queues[0]).constant->bits);
-  std::vector<ir::Attr> attrs = {
-      ir::MakeAttr<AttrKey::Callee>(names.Intern(launch.kernel->InstanceName())),
-      ir::MakeAttr<AttrKey::Device>(launch.device ? launch.device->name : Name()),
-      ir::MakeAttr<AttrKey::Queue>(queue),
-  };
-  std::string constants = ConstantsText(gen, launch);
-  if (!constants.empty())
-    attrs.push_back(ir::MakeAttr<AttrKey::Constants>(names.Intern(constants)));
-  gen.builder.Create(ir::OpKind::Launch, {cores, {}, args, {}}, {gen.builder.types().Event()},
-                     std::move(attrs));
+  LaunchConstants all = GenConstants(gen, launch);
+  GenSelected(gen, all.selections, 0, all.known, [&](const std::string& constants) {
+    std::vector<ir::Attr> attrs = {
+        ir::MakeAttr<AttrKey::Callee>(names.Intern(launch.kernel->InstanceName())),
+        ir::MakeAttr<AttrKey::Device>(launch.device ? launch.device->name : Name()),
+        ir::MakeAttr<AttrKey::Queue>(queue),
+    };
+    if (!constants.empty())
+      attrs.push_back(ir::MakeAttr<AttrKey::Constants>(names.Intern(constants)));
+    gen.builder.Create(ir::OpKind::Launch, {cores, {}, args, {}}, {gen.builder.types().Event()},
+                       std::move(attrs));
+  });
 }
 
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed) {

@@ -103,12 +103,13 @@ class Instantiation {
     return std::find(dead_.begin(), dead_.end(), f) != dead_.end();
   }
 
-  /// Each launch runs what is still there.
+  /// Each launch runs what is still there, and one variant of it.
   void CheckLaunches(Function& program) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
       const Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
-      if (!IsDead(kernel)) return;
+      auto is_open = [](const Generic& generic) { return generic.values.size() > 1; };
+      if (!IsDead(kernel) && std::ranges::none_of(kernel->generics, is_open)) return;
       std::string open;
       for (const Generic& generic : kernel->generics) {
         if (generic.is_auto || generic.values.size() == 1) continue;

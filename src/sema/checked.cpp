@@ -20,6 +20,10 @@ const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
   return found->second;
 }
 
+const std::vector<int64_t>& IntGenericInfo::Candidates() const {
+  return values.size() > 1 || choices.empty() ? values : choices;
+}
+
 bool CheckedFunction::HasPipes() const {
   return std::any_of(params.begin(), params.end(),
                      [](const ParamInfo& param) { return param.entity->kind == EntityKind::Pipe; });

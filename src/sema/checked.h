@@ -40,8 +40,7 @@ struct IndexTerm {
   const Entity* range = nullptr;
   const syntax::Expr* value = nullptr;
 };
-/// The sum of the terms plus the offset. A range stands in one term at most; a coefficient is never
-/// the constant 0.
+/// The sum of the terms plus the offset. A range stands in one term at most; a coefficient is never the constant 0.
 struct IndexDim {
   std::vector<IndexTerm> terms;
   Size offset = nullptr;
@@ -87,8 +86,7 @@ struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
   std::vector<const Entity*> ranges;  ///< in the order of the list; the last walks fastest
   Scalar accumulator = Scalar::F32;
-  /// The whole value of `v += dot(…)`, v a var, with two ranges or more in the result: one chain of
-  /// fmas into v. v may have ranges beyond those of the result.
+  /// The whole value of `v += dot(…)`, v a var, with two ranges or more in the result: one chain of fmas into v.
   bool in_place = false;
   bool reversed = false;   ///< a scan from the last element to the first
   bool exclusive = false;  ///< a scan that leaves each element itself out
@@ -211,6 +209,8 @@ struct IntGenericInfo {
   bool is_auto = false;          ///< the default is `auto` and -D gives nothing
   std::vector<int64_t> choices;  ///< of `in {…}`; empty: any
   bool in_type = false;          ///< stands in a tensor type: taken from the data where not given
+  /// The values among which a launch selects whose own is known when it runs; empty: there are none.
+  const std::vector<int64_t>& Candidates() const;
 };
 struct ParamInfo {
   /// A TensorParam, ScalarParam, TileParam or Pipe; its type is the parameter's.

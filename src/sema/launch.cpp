@@ -153,6 +153,17 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
       state.diagnostics.Report(diag::DefaultChoice, arg.value->span, size->value,
                                arg.name.name.text());
     }
+    bool is_kernel = launch.kernel->entity->kind == EntityKind::Kernel;
+    if (is_kernel && !IsConstant(size) && found->Candidates().empty()) {
+      std::string_view name = arg.name.name.text();
+      state.diagnostics
+          .Report(diag::GenericKnownLate, arg.value->span, Quote(state, arg.value), name,
+                  launch.kernel->entity->name.text())
+          .Note(found->entity->span, "declared here")
+          .Help(fmt::format("declare what it may be, `{0}: int in {{32, 64}}`, or give that with "
+                            "-D {0}=32,64",
+                            name));
+    }
     launch.generics.push_back({found->entity, size});
     binding[arg.name.name] = size;
   }
