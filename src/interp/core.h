@@ -80,18 +80,12 @@ struct PointState {
   std::unique_ptr<Activation> callee;
 };
 
-/// Of CombineState::width: all lanes have become one.
-inline constexpr size_t kFolded = ~size_t{0};
-
-/// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators of each lane (of a chain
-/// one lane).
+/// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators.
 struct CombineState {
   PointWalk points;       ///< of the result, but for the axis of a scan
   PointWalk terms;        ///< of the folded axes
   int64_t last_term = 0;  ///< of a scan: the offset of the last element
-  std::vector<std::vector<uint64_t>> lanes;
-  size_t lane = 0;    ///< on which the region works
-  size_t width = 0;   ///< terms are done, lane l takes lane l + width; 0: they are not
+  std::vector<uint64_t> accumulators;
   size_t number = 0;  ///< of the result's element
   std::vector<std::shared_ptr<Tile>> outputs;
 };

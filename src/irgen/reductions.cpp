@@ -138,8 +138,6 @@ Value* GenContract(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into)
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
-ir::Attr OrderOpen() { return ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open); }
-
 Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
   Scalar accumulator = value->type()->scalar;
   value = WithAxes(gen, value, over);
@@ -147,7 +145,8 @@ Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::Axis
   return gen.builder.Make(
       OpKind::Reduce, {value}, type,
       {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
-       ir::MakeAttr<ir::AttrKey::Acc>(accumulator), OrderOpen()});
+       ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
+       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
 /// The sum by the number of existing elements. Of floats nothing has the mean NaN; integers then divide by zero.
@@ -207,7 +206,7 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
     types.push_back(
         gen.builder.types().Tile(value->type()->scalar, scans ? axes : Without(axes, over)));
   }
-  std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector{OrderOpen()};
+  std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector<ir::Attr>();
   attrs.push_back(ir::MakeAttr<ir::AttrKey::Axes>(over));
   ir::Op* op = gen.builder.Create(scans ? OpKind::Scan : OpKind::Fold, {values, inits},
                                   std::move(types), std::move(attrs));

@@ -103,9 +103,6 @@ ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
 void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, op->operands())));
-  } else if (op->kind() == OpKind::Fold) {
-    // Lanes take every 64th element: right where a fn commutes, and a fold asks only that it is associative.
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Chain));
   } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(

@@ -13,7 +13,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENDINGS = {"source": "kdl", "kir": "kir"}
 # Of one text: seconds, many, since a busy machine gives few of them; MiB and bytes.
-LIMITS = ["-timeout=120", "-rss_limit_mb=8192", "-max_len=20000"]
+LIMITS = ["-timeout=600", "-rss_limit_mb=8192", "-max_len=20000"]
 
 
 def seeds(kind):

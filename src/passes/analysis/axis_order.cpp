@@ -64,7 +64,7 @@ void AxisOrder::StudyFolds(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](const Op* op) {
     if (!Folds(op->kind())) return;
     const AxisList folded = op->attr<AttrKey::Axes>();
-    if (op->kind() != OpKind::Scan && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
+    if (op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
       for (const Value* operand : op->operands()) {
         for (AxisId axis : operand->type()->axes) {
           if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);

@@ -6,14 +6,7 @@ using ir::AttrKey;
 using ir::OpKind;
 
 Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
-  switch (op->kind()) {
-    case OpKind::Reduce:
-      return ReduceAccumulation(e, op);
-    case OpKind::Contract:
-      return ContractAccumulation(e, op);
-    default:
-      return FoldAccumulation(e, op);
-  }
+  return op->kind() == OpKind::Reduce ? ReduceAccumulation(e, op) : ContractAccumulation(e, op);
 }
 
 void ExpandFold(Expander& e, const ir::Op* op) {

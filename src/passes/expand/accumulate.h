@@ -14,22 +14,20 @@ struct Accumulation {
   const ir::Op* op;
   ir::AxisList folded;               ///< in the order of the walk, last fastest
   std::vector<ir::Value*> operands;  ///< what a term is made of: old tiles or scalars
-  std::vector<kdl::Scalar> accs;     ///< of the accumulators: one for each result
-  int64_t bytes;                     ///< of the widest scalar that a step computes with
-  ir::Value* into = nullptr;  ///< where elements start, of one accumulator; null: from its identity
-  Values identities;          ///< what lanes start from
+  kdl::Scalar acc;                   ///< of the accumulator
+  ir::Value* into;                   ///< where elements start; null: from the identity
+  ir::Value* identity;               ///< what lanes start from
   /// Of the accumulators of two lanes.
-  std::function<Values(const Values& accs, const Values& others)> combine;
-  /// The accumulators after one more term.
-  std::function<Values(const Values& accs, const Values& terms)> step;
+  std::function<ir::Value*(ir::Value* acc, ir::Value* other)> combine;
+  /// The accumulator after one more term.
+  std::function<ir::Value*(ir::Value* acc, const Values& terms)> step;
 };
 
-// reduce.cpp, contract.cpp; combine.cpp: of a fold that vectors can run
+// reduce.cpp, contract.cpp
 Accumulation ReduceAccumulation(Expander& e, const ir::Op* op);
 Accumulation ContractAccumulation(Expander& e, const ir::Op* op);
-Accumulation FoldAccumulation(Expander& e, const ir::Op* op);
 
-/// Of a reduction, contraction or fold.
+/// Of a reduction or contraction.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
 /// In ascending order, one accumulator an element (a reduction or contraction): blocks of the result stay in registers while the folded axes pass.

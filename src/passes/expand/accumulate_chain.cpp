@@ -315,7 +315,7 @@ class Chain {
                       Values next;
                       read_.clear();
                       ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-                        next.push_back(what_.step({carried[n]}, Terms(row, column, piece))[0]);
+                        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
                       });
                       return next;
                     });
@@ -327,12 +327,12 @@ class Chain {
       auto count = static_cast<size_t>(shape.rows * shape.columns);
       return Values(count, e_.b.Splat(value, piece.lanes));
     };
-    if (!what_.into) return same(what_.identities[0]);
+    if (!what_.into) return same(what_.identity);
     if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
     auto first = e_.first_turns.find(what_.into);
     if (first == e_.first_turns.end()) return Loads(shape, piece);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
-                                e_.TypeOf(what_.accs[0], piece.lanes));
+                                e_.TypeOf(what_.acc, piece.lanes));
     const FirstTurn& turn = first->second;
     return MakeIf(
         e_, e_.b.Binary(OpKind::Eq, turn.index, turn.lo), types, [&] { return same(turn.value); },
@@ -343,7 +343,7 @@ class Chain {
     Values loads;
     ForEach(shape, [&](size_t, int64_t row, int64_t column) {
       Place(row, column);
-      loads.push_back(LoadPiece(e_, start_, what_.accs[0], position_, piece));
+      loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece));
     });
     return loads;
   }
@@ -359,7 +359,7 @@ class Chain {
     for (size_t i = 0; i < what_.operands.size(); ++i) {
       Value* operand = what_.operands[i];
       if (!IsTileValue(operand)) {
-        terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.accs[0]));
+        terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.acc));
         continue;
       }
       bool walks_rows = row_ && HasAxis(operand, *row_);
@@ -368,7 +368,7 @@ class Chain {
       if (!read) {
         Place(row, column);
         Value* loaded = Load(i, walks_columns ? piece : Piece{});
-        read = e_.b.Cast(loaded, what_.accs[0]);
+        read = e_.b.Cast(loaded, what_.acc);
       }
       terms.push_back(read);
     }

@@ -24,7 +24,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   for (Value* operand : what.operands)
     homes.push_back(Varies(operand, last) ? HomeAlong(e, what.op, operand, last) : Home());
   Position position;
-  LaneFolds folds(e, {what}, what.bytes);
+  LaneFolds folds(e, {what}, Bytes(what.acc));
   LaneFolds::Body body;
   body.terms = [&](const Piece& piece) {
     Values terms;
@@ -38,15 +38,13 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     }
     return std::vector<Values>{terms};
   };
-  const std::vector<Value*>& results = what.op->results();
-  if (!IsTileValue(results[0])) {
-    Values folded = folds.Fold(position, body);
-    for (size_t i = 0; i < folded.size(); ++i) e.scalars[results[i]] = folded[i];
+  const Value* result = what.op->result();
+  if (!IsTileValue(result)) {
+    e.scalars[result] = folds.Fold(position, body)[0];
     return;
   }
-  std::vector<Home> targets;
-  for (size_t i = 0; i < results.size(); ++i) targets.push_back(ResultHome(e, what.op, i));
-  folds.FoldAll(targets[0].axes, targets, position, body);
+  Home target = ResultHome(e, what.op, 0);
+  folds.FoldAll(target.axes, {target}, position, body);
 }
 
 }  // namespace kdl::passes

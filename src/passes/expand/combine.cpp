@@ -9,10 +9,6 @@
 //   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
 //   -> for each row of the other axes, a vector of the last one at a time:
 //      loop %k carry(%a = %z): %x = %t[row, %k]; …; %s[row, %k] = %n
-//
-// A fold in lanes is what other folds in lanes are (lane_folds.h), where vectors can run the region; else
-//
-//   scratch %lanes[64] = %z; loop %k: %lanes[%k mod 64] = region of it and %t[row, %k]; lanes become one by the region
 
 namespace kdl::passes {
 
@@ -23,8 +19,6 @@ using ir::AxisId;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-constexpr int64_t kLanes = 64;
 
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
@@ -81,6 +75,33 @@ Values Inits(Expander& e, const Op* op, int64_t lanes) {
   for (Value* init : op->Segment(ir::FoldOp::at_inits))
     inits.push_back(e.b.Splat(e.Scalar(init), lanes));
   return inits;
+}
+
+/// Whether the region runs on vectors: nothing in it branches or may trap.
+bool CombinesVectors(const Op* op) {
+  for (const Op* inner : *op->region()) {
+    bool runs = inner->info().has(ir::kTerminator) ||
+                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
+                 !MayTrap(inner));
+    if (!runs) return false;
+  }
+  return true;
+}
+
+/// The widest scalar that goes through a vector of the region.
+int64_t CombinedBytes(const Op* op) {
+  int64_t bytes = 0;
+  auto count = [&](const Value* value) {
+    kdl::Scalar scalar = value->type()->scalar;
+    // As in nests: indices and conditions are as wide as they must be; they do not decide.
+    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+      bytes = std::max<int64_t>(bytes, Bytes(scalar));
+  };
+  for (const Value* param : op->region()->params()) count(param);
+  for (const Op* inner : *op->region()) {
+    for (const Value* result : inner->results()) count(result);
+  }
+  return bytes ? bytes : 8;
 }
 
 /// One fold or scan in a chain for each element of the other axes.
@@ -167,139 +188,8 @@ class ChainWalk {
   Position position_;
 };
 
-/// One fold in 64 lanes of scratch for each element of the other axes.
-class ScratchLanes {
- public:
-  ScratchLanes(Expander& e, const Op* op) : e_(e), op_(op) {
-    for (const Value* result : op->results()) {
-      std::vector<int64_t> extents = {kLanes};
-      ir::Type type = e.module.types().Buffer(result->type()->scalar, extents);
-      lanes_.push_back(e.b.Create(OpKind::BufferNew, {}, {type})->result());
-    }
-  }
-
-  void Run() {
-    const Value* result = op_->result(0);
-    if (!IsTileValue(result)) {
-      Values folded = Fold();
-      for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
-      return;
-    }
-    std::vector<Home> homes;
-    for (size_t i = 0; i < op_->results().size(); ++i) homes.push_back(ResultHome(e_, op_, i));
-    MakeNest(e_, op_, homes[0].axes, position_, {}, [&](const Values&) -> Values {
-      Values folded = Fold();
-      for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position_);
-      return {};
-    });
-  }
-
- private:
-  Values Load(Value* lane) {
-    Values loaded;
-    for (Value* buffer : lanes_) {
-      ir::Type type = e_.ScalarType(buffer->type()->scalar);
-      loaded.push_back(e_.b.Create(OpKind::BufferLoad, {{buffer}, {lane}, {}}, {type})->result());
-    }
-    return loaded;
-  }
-
-  void Store(const Values& values, Value* lane) {
-    for (size_t i = 0; i < values.size(); ++i)
-      e_.b.Create(OpKind::BufferStore, {{values[i]}, {lanes_[i]}, {lane}, {}}, {});
-  }
-
-  void TakeTerm(const ir::AxisList& folded) {
-    Value* lane = e_.b.Binary(OpKind::And, position_.at(folded.back()), e_.b.I64(kLanes - 1));
-    Values terms;
-    for (Value* value : op_->Segment(ir::FoldOp::at_values))
-      terms.push_back(LoadPiece(e_, e_.homes.at(value), value->type()->scalar, position_));
-    Store(Stepped(e_, op_, Load(lane), terms, 1), lane);
-  }
-
-  /// Lane l takes lane l + width.
-  void FoldLanes(Value* width) {
-    MakeLoop(e_, {e_.b.I64(0), width}, {}, [&](Value* lane, const Values&) -> Values {
-      Values others = Load(e_.b.Binary(OpKind::Add, lane, width));
-      Store(Stepped(e_, op_, Load(lane), others, 1), lane);
-      return {};
-    });
-  }
-
-  Values Fold() {
-    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(kLanes)}, {}, [&](Value* lane, const Values&) -> Values {
-      Store(Inits(e_, op_, 1), lane);
-      return {};
-    });
-    ir::AxisList folded = op_->attr<AttrKey::Axes>();
-    MakeNest(e_, op_, folded, position_, {}, [&](const Values&) -> Values {
-      TakeTerm(folded);
-      return {};
-    });
-    Value* one = e_.b.I64(1);
-    Value* half = e_.b.I64(kLanes / 2);
-    MakeLoop(e_, {e_.b.I64(0), e_.b.I64(6)}, {half}, [&](Value*, const Values& width) -> Values {
-      FoldLanes(width[0]);
-      return {e_.b.Binary(OpKind::Shr, width[0], one)};
-    });
-    return Load(e_.b.I64(0));
-  }
-
-  Expander& e_;
-  const Op* op_;
-  Values lanes_;  ///< scratch, of each accumulator
-  Position position_;
-};
-
 }  // namespace
 
-bool CombinesVectors(const Op* op) {
-  for (const Op* inner : *op->region()) {
-    bool runs = inner->info().has(ir::kTerminator) ||
-                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
-                 !MayTrap(inner));
-    if (!runs) return false;
-  }
-  return true;
-}
-
-int64_t CombinedBytes(const Op* op) {
-  int64_t bytes = 0;
-  auto count = [&](const Value* value) {
-    kdl::Scalar scalar = value->type()->scalar;
-    // As in nests: indices and conditions are as wide as they must be; they do not decide.
-    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
-      bytes = std::max<int64_t>(bytes, Bytes(scalar));
-  };
-  for (const Value* param : op->region()->params()) count(param);
-  for (const Op* inner : *op->region()) {
-    for (const Value* result : inner->results()) count(result);
-  }
-  return bytes ? bytes : 8;
-}
-
-Accumulation FoldAccumulation(Expander& e, const Op* op) {
-  Accumulation what;
-  what.op = op;
-  what.folded = op->attr<AttrKey::Axes>();
-  auto values = op->Segment(ir::FoldOp::at_values);
-  what.operands.assign(values.begin(), values.end());
-  what.identities = Inits(e, op, 1);
-  for (const Value* identity : what.identities) what.accs.push_back(identity->type()->scalar);
-  what.bytes = CombinedBytes(op);
-  what.step = [&e, op](const Values& accumulators, const Values& terms) {
-    return Stepped(e, op, accumulators, terms,
-                   ir::IsVector(accumulators[0]->type()) ? ir::Lanes(accumulators[0]->type()) : 1);
-  };
-  what.combine = what.step;
-  return what;
-}
-
-void ExpandCombine(Expander& e, const Op* op) {
-  bool lanes = !IsScan(op) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-  if (!lanes) return ChainWalk(e, op).Run();
-  if (CombinesVectors(op)) return ExpandFold(e, op);
-  ScratchLanes(e, op).Run();
-}
+void ExpandCombine(Expander& e, const Op* op) { ChainWalk(e, op).Run(); }
 
 }  // namespace kdl::passes

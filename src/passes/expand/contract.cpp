@@ -22,19 +22,15 @@ Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
 Accumulation ContractAccumulation(Expander& e, const ir::Op* op) {
   ir::ContractOp contract(const_cast<ir::Op*>(op));
   auto acc = op->attr<AttrKey::Acc>();
-  return {op,
-          op->attr<AttrKey::Axes>(),
-          {contract.a(), contract.b()},
-          {acc},
-          Bytes(acc),
-          contract.into(),
-          {e.b.Bits(acc, 0)},
-          [&e](const Values& sum, const Values& others) -> Values {
-            return {e.b.Binary(OpKind::Add, sum[0], others[0])};
-          },
-          [&e](const Values& sum, const Values& terms) -> Values {
-            return {MultiplyAdd(e, terms[0], terms[1], sum[0])};
-          }};
+  return {
+      op,
+      op->attr<AttrKey::Axes>(),
+      {contract.a(), contract.b()},
+      acc,
+      contract.into(),
+      e.b.Bits(acc, 0),
+      [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
+      [&e](Value* sum, const Values& terms) { return MultiplyAdd(e, terms[0], terms[1], sum); }};
 }
 
 }  // namespace kdl::passes

@@ -50,9 +50,8 @@ Values LaneFolds::Fold(Position& position, const Body& body) {
   Values results;
   auto first = lanes.begin();
   for (const Accumulation& fold : folds_) {
-    auto behind = first + static_cast<std::ptrdiff_t>(fold.accs.size() * vectors_);
-    Values finished = Finish(fold, Values(first, behind));
-    results.insert(results.end(), finished.begin(), finished.end());
+    auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
+    results.push_back(Finish(fold, Values(first, behind)));
     first = behind;
   }
   return results;
@@ -62,7 +61,7 @@ void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes
                         Position& position, const Body& body) {
   ir::AxisId axis = kept.back();
   int64_t bytes = 1;
-  for (const Accumulation& fold : folds_) bytes = std::max<int64_t>(bytes, fold.bytes);
+  for (const Accumulation& fold : folds_) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
   int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
   ir::AxisList around = kept;
   if (lanes > 1) around.pop_back();
@@ -109,20 +108,16 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
 
 Values LaneFolds::Identities() const {
   Values all;
-  for (const Accumulation& fold : folds_)
-    all.insert(all.end(), fold.identities.begin(), fold.identities.end());
+  for (const Accumulation& fold : folds_) all.push_back(fold.identity);
   return all;
 }
 
 /// Lane 0 starts where the fold does, the others from its identity.
 Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
-  Values lanes;
-  for (Value* identity : fold.identities)
-    lanes.insert(lanes.end(), vectors_, e_.b.Splat(identity, width_));
+  Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
   if (fold.into) {
-    Value* into = IsTileValue(fold.into)
-                      ? LoadPiece(e_, e_.homes.at(fold.into), fold.accs[0], position)
-                      : e_.Scalar(fold.into);
+    Value* into = IsTileValue(fold.into) ? LoadPiece(e_, e_.homes.at(fold.into), fold.acc, position)
+                                         : e_.Scalar(fold.into);
     lanes[0] = e_.b.Select(Mask(e_.b.I64(1), width_), into, lanes[0]);
   }
   return lanes;
@@ -180,45 +175,27 @@ void LaneFolds::Step(Values& lanes, size_t vector, const Piece& piece, const Bod
   std::vector<Values> terms = body.terms(piece);
   auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
   for (size_t i = 0; i < folds_.size(); ++i) {
-    const std::vector<kdl::Scalar>& accs = folds_[i].accs;
-    for (size_t t = 0; t < terms[i].size(); ++t)
-      terms[i][t] = e_.b.Cast(e_.b.Splat(terms[i][t], width_), accs[std::min(t, accs.size() - 1)]);
-    Values before;
-    for (size_t a = 0; a < accs.size(); ++a)
-      before.push_back(lane[static_cast<std::ptrdiff_t>(a * vectors_)]);
-    Values stepped = folds_[i].step(before, terms[i]);
-    for (size_t a = 0; a < accs.size(); ++a, lane += static_cast<std::ptrdiff_t>(vectors_))
-      *lane = piece.mask ? e_.b.Select(piece.mask, stepped[a], *lane) : stepped[a];
+    for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), folds_[i].acc);
+    Value* stepped = folds_[i].step(*lane, terms[i]);
+    *lane = piece.mask ? e_.b.Select(piece.mask, stepped, *lane) : stepped;
+    lane += static_cast<std::ptrdiff_t>(vectors_);
   }
 }
 
-/// Lane l takes lane l + 32, then + 16, … + 1. The lanes stand accumulator by accumulator.
-Values LaneFolds::Finish(const Accumulation& fold, Values lanes) {
-  size_t count = fold.accs.size();
-  auto halved = [&](auto&& part) {
-    Values low;
-    Values high;
-    for (size_t a = 0; a < count; ++a) {
-      low.push_back(part(a, 0));
-      high.push_back(part(a, 1));
-    }
-    return fold.combine(low, high);
-  };
+/// Lane l takes lane l + 32, then + 16, … + 1.
+Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
   for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
-    for (size_t v = 0; v < vectors / 2; ++v) {
-      Values folded = halved(
-          [&](size_t a, size_t high) { return lanes[a * vectors_ + v + high * vectors / 2]; });
-      for (size_t a = 0; a < count; ++a) lanes[a * vectors_ + v] = folded[a];
-    }
+    for (size_t v = 0; v < vectors / 2; ++v)
+      lanes[v] = fold.combine(lanes[v], lanes[v + vectors / 2]);
   }
-  Values folded;
-  for (size_t a = 0; a < count; ++a) folded.push_back(lanes[a * vectors_]);
-  while (ir::IsVector(folded[0]->type())) {
-    int64_t half = ir::Lanes(folded[0]->type()) / 2;
-    folded = halved([&](size_t a, int64_t number) {
-      return e_.b.Make(OpKind::Half, {folded[a]}, e_.TypeOf(fold.accs[a], half),
-                       {ir::MakeAttr<AttrKey::Part>(number)});
-    });
+  Value* folded = lanes[0];
+  while (ir::IsVector(folded->type())) {
+    ir::Type half = e_.TypeOf(fold.acc, ir::Lanes(folded->type()) / 2);
+    auto part = [&](int64_t number) {
+      return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
+    };
+    Value* low = part(0);
+    folded = fold.combine(low, part(1));
   }
   return folded;
 }

@@ -23,7 +23,7 @@ class LaneFolds {
     std::function<std::vector<Values>(const Piece&)> terms;
   };
 
-  /// The folded values of the element at the position, those of each fold's accumulators.
+  /// The folded values of the element at the position, one for each fold.
   Values Fold(Position& position, const Body& body);
 
   /// Folds for all elements over `kept`, and stores each folded value into the home of its number. The homes have those
@@ -42,7 +42,7 @@ class LaneFolds {
   Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
   Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
   void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
-  Values Finish(const Accumulation& fold, Values lanes);
+  ir::Value* Finish(const Accumulation& fold, Values lanes);
   ir::Value* Mask(ir::Value* count, int64_t lanes);
 
   Expander& e_;

@@ -70,7 +70,7 @@ class Rows {
   void RunFolds() {
     const std::vector<Accumulation>& riders = body_.riders();
     int64_t bytes = body_.last().Bytes();
-    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, rider.bytes);
+    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
     LaneFolds folds(e_, riders, bytes);
     LaneFolds::Body body{[&] { BeginRow(); },
                          [&](const Piece& piece) {
@@ -96,12 +96,11 @@ class Rows {
 
   std::vector<const Value*> RiderResults() const {
     std::vector<const Value*> all;
-    for (const Accumulation& rider : body_.riders())
-      all.insert(all.end(), rider.op->results().begin(), rider.op->results().end());
+    for (const Accumulation& rider : body_.riders()) all.push_back(rider.op->result());
     return all;
   }
 
-  /// For each rider what its accumulators take in from the present piece.
+  /// For each rider what its accumulator takes in from the present piece.
   std::vector<Values> Terms() {
     std::vector<Values> terms;
     for (const Accumulation& rider : body_.riders()) {

@@ -15,18 +15,15 @@ Accumulation ReduceAccumulation(Expander& e, const ir::Op* op) {
   auto fold = op->attr<AttrKey::Fold>();
   auto acc = op->attr<AttrKey::Acc>();
   OpKind combine = ir::CombineOf(fold);
-  auto step = [&e, combine](const Values& sum, const Values& terms) -> Values {
-    return {e.b.Binary(combine, sum[0], terms[0])};
-  };
+  auto together = [&e, combine](Value* a, Value* b) { return e.b.Binary(combine, a, b); };
   return {op,
           op->attr<AttrKey::Axes>(),
           {reduce.value()},
-          {acc},
-          Bytes(acc),
+          acc,
           nullptr,
-          {e.b.Bits(acc, ir::FoldIdentity(fold, acc))},
-          step,
-          step};
+          e.b.Bits(acc, ir::FoldIdentity(fold, acc)),
+          together,
+          [together](Value* sum, const Values& terms) { return together(sum, terms[0]); }};
 }
 
 }  // namespace kdl::passes

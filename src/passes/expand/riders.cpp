@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "passes/expand/combine.h"
-
 // What a fold in lanes reads and a nest makes need not become a tile: each piece goes into the accumulators as soon as
 // the nest's body has made it. The fold itself reads nothing that comes behind the nest, so it may happen there.
 //
@@ -48,7 +46,6 @@ bool MayRide(const Expander& e, const Op* fold, const Op* nest) {
   if (fold->block() != nest->block() || !fold->HasAttr(AttrKey::Order) ||
       fold->attr<AttrKey::Order>() != ir::OrderKind::Lanes64)
     return false;
-  if (fold->kind() == ir::OpKind::Fold && !CombinesVectors(fold)) return false;
   AxisList walked = LoopAxes(nest);
   if (!EndsWith(walked, fold->attr<AttrKey::Axes>())) return false;
   AxisList kept = walked;
