@@ -115,9 +115,7 @@ class KernelTest {
   }
 
   bool TryAll(const Shape& shape, bool special) {
-    constexpr InputClass kClasses[] = {InputClass::Ordinary, InputClass::MinusInfinity,
-                                       InputClass::PlusInfinity, InputClass::NaN};
-    for (InputClass input_class : kClasses) {
+    for (InputClass input_class : kAllInputClasses) {
       if (input_class != InputClass::Ordinary && !special) continue;
       DiagnosticEngine report;
       std::optional<Fault> fault = Try(shape, input_class, report);

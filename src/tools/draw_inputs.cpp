@@ -32,6 +32,12 @@ uint64_t BitsOf(Scalar scalar, const interp::ContractValue& value) {
                          : driver::NumberBits(scalar, value.integer);
 }
 
+/// The largest of a type, of u64 the largest that an i64 holds.
+int64_t MostOf(Scalar scalar) {
+  int value_bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
+  return value_bits >= 63 ? INT64_MAX : (int64_t{1} << value_bits) - 1;
+}
+
 /// The integers from low on, so many; 0: all of 64 bits.
 struct Interval {
   int64_t low;
@@ -39,8 +45,7 @@ struct Interval {
 };
 /// Those within the rule and the type: 101 of them where only one end is known.
 Interval IntervalOf(Scalar scalar, const InputRule& rule) {
-  int value_bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
-  int64_t most = value_bits >= 63 ? INT64_MAX : (int64_t{1} << value_bits) - 1;
+  int64_t most = MostOf(scalar);
   int64_t least = IsSigned(scalar) ? -most - 1 : 0;
   bool open = !rule.low && !rule.high;
   int64_t low = rule.low ? rule.low->value.integer : open ? -100 : rule.high->value.integer - 100;
@@ -122,7 +127,47 @@ class Drawer {
     return any && interp::BrokenRequirements(*contract_.contract, data_, 1).empty();
   }
 
+  /// Puts 0, or 1, -1 and the ends of their types, into some elements of the integers, each where no requirement breaks;
+  /// false where nothing takes any. How long a loop walks is often a scalar: of all these it takes 0 alone.
+  bool SprinkleIntegers(InputClass input_class) {
+    bool any = false;
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      const BoundArgument& argument = bound_.arguments[i];
+      bool takes = argument.is_tensor || input_class == InputClass::Zero;
+      if (!IsInput(i) || !IsInteger(argument.tensor.scalar) || !takes) continue;
+      uint64_t number = 0;
+      for (int64_t value : IntegersOf(input_class, argument.tensor.scalar)) {
+        any = PutInteger(i, number++, value) || any;
+      }
+    }
+    return any;
+  }
+
  private:
+  static std::vector<int64_t> IntegersOf(InputClass input_class, Scalar scalar) {
+    if (input_class == InputClass::Zero) return {0};
+    int64_t most = MostOf(scalar);
+    if (IsSigned(scalar)) return {1, -1, -most - 1, most};
+    return {1, Info(scalar).bits == 64 ? -1 : most};  // all bits
+  }
+
+  /// Into one element of 32, at least one; false where a requirement breaks, and then nothing is changed. `number`: which of
+  /// several values it is.
+  bool PutInteger(size_t argument, uint64_t number, int64_t value) {
+    HostTensor& tensor = bound_.arguments[argument].tensor;
+    auto count = static_cast<uint64_t>(Count(tensor));
+    std::vector<std::byte> before = tensor.bytes;
+    for (uint64_t k = 0; k < std::max<uint64_t>(1, count / 32) && count > 0; ++k) {
+      uint64_t drawn = driver::DrawElement(Scalar::U64, seed_ + 31 * argument, k);
+      uint64_t at = (drawn * 40503 + k * 17 + number) % count;
+      driver::SetElementBits(tensor, static_cast<int64_t>(at),
+                             driver::NumberBits(tensor.scalar, value));
+    }
+    if (count > 0 && interp::BrokenRequirements(*contract_.contract, data_, 1).empty()) return true;
+    std::ranges::copy(before, tensor.bytes.begin());  // in place: the contract reads this memory
+    return false;
+  }
+
   bool IsInput(size_t argument) const {
     return bound_.arguments[argument].direction != ir::Direction::Out;
   }
@@ -244,6 +289,10 @@ std::string_view Describe(InputClass input_class) {
       return "with inf among the inputs";
     case InputClass::NaN:
       return "with nan among the inputs";
+    case InputClass::Zero:
+      return "with 0 among the integers";
+    case InputClass::Ends:
+      return "with 1, -1 and the ends of their types among the integers";
   }
   return "";
 }
@@ -256,9 +305,11 @@ DrawResult DrawInputs(const driver::BoundContract& contract, uint64_t seed, Inpu
   // What no element decides the sizes decide.
   if (broken && broken->elements.empty() && !broken->malformed) return {DrawEnd::Excluded, {}};
   if (broken) return {DrawEnd::Failed, std::move(broken)};
-  if (input_class != InputClass::Ordinary && !drawer.Sprinkle(ValueOf(input_class)))
-    return {DrawEnd::Excluded, {}};
-  return {};
+  if (input_class == InputClass::Ordinary) return {};
+  bool is_integer = input_class == InputClass::Zero || input_class == InputClass::Ends;
+  bool holds =
+      is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(ValueOf(input_class));
+  return {holds ? DrawEnd::Done : DrawEnd::Excluded, {}};
 }
 
 }  // namespace kdl::tools

@@ -10,8 +10,11 @@
 
 namespace kdl::tools {
 
-/// What floats an input may hold beside ordinary numbers.
-enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN };
+/// What inputs hold beside ordinary numbers: of floats, then of integers.
+enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Zero, Ends };
+inline constexpr InputClass kAllInputClasses[] = {
+    InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity,
+    InputClass::NaN,      InputClass::Zero,          InputClass::Ends};
 std::string_view Describe(InputClass input_class);
 
 enum class DrawEnd : uint8_t {
