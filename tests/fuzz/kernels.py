@@ -5,15 +5,15 @@ import math
 import random
 
 from names import NUMBERS, Scope, Tensor, Value
+from stages import Stages
 from statements import MOST_POINTS
-from stores import Stores
 from tree import statements, text
 
 SIZES = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17]
 LARGE = [31, 33, 63, 64, 65, 100]
 
 
-class Kernel(Stores):
+class Kernel(Stages):
     """The kernel of a seed: `tree`, the values of its sizes, and what it shows (`shows` counts constructs)."""
 
     def __init__(self, seed):
@@ -36,12 +36,11 @@ class Kernel(Stores):
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.pick([0, 0, 0, 1, 2]))]
         self.generics = []
         self.done, self.rewritten, self.shared = [], [], False
-        self.plain = self.chance(0.6)
         scope = Scope()
         scope.tensors = list(self.tensors)
         scope.lets = list(self.scalars)
         scope.launch = ["core_num"]
-        body = self.plain_body(scope) if self.plain else self.phases(scope)
+        body = self.pick([self.plain_body] * 4 + [self.phases] * 2 + [self.staged_body] * 2)(scope)
         shared = [f"let {t.name}: {t.type}[{', '.join(t.dims)}];\n" for t in self.tensors if t.direction == "let"]
         params = ", ".join([f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors if t.direction in
                             ("in", "out", "inout")] + [f"{v.name}: {v.type}" for v in self.scalars])

@@ -74,7 +74,7 @@ class PrintCall {
   void Call(llvm::Value* tensors, size_t count) {
     auto& builder = emitter_.builder;
     const AbiTypes& abi = emitter_.abi;
-    llvm::Value* core = emitter_.function->getArg(1);
+    llvm::Value* core = PresentCore(emitter_);
     llvm::Value* launch =
         LoadField(emitter_, abi.kdl_core, core, kdl_core_fields::launch, "launch");
     llvm::Value* host =

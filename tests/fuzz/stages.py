@@ -1,0 +1,158 @@
+"""Kernels of stages drawn at random: all stages follow one plan of pushes and pops, so that none waits for ever."""
+
+import dataclasses
+
+from functions import tile_type
+from names import NUMBERS, Range, Scope, Value
+from stores import Stores
+from tree import statements, text
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipe:
+    """Its positions are places of the plan: binders of the domain and of loops around, by number."""
+    name: str
+    type: str
+    places: tuple
+    source: int
+    target: int
+
+    def ends(self):
+        return {self.source, self.target}
+
+
+@dataclasses.dataclass(frozen=True)
+class Walk:
+    """A loop, or with a condition a branch, around a part of the plan, in each stage that has an end in it."""
+    head: str
+    place: int
+    items: tuple
+    condition: str = ""
+
+    def ends(self):
+        return set().union(*(item.ends() for item in self.items))
+
+
+class Stages(Stores):
+    """Of a kernel: `places` are (size, extent; '' for a scalar) of the binders of its plan."""
+
+    def staged_body(self, scope):
+        count = self.pick([2, 2, 2, 3])
+        dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 1, 2]))]
+        self.places = list(dims)
+        plan = self.plan(tuple(range(len(dims))), count, 0)
+        for number in range(1, count):  # each stage has an end of some pipe
+            if number not in set().union(*(item.ends() for item in plan)):
+                plan.append(self.pipe(tuple(range(len(dims))), number - 1, number))
+        if 0 not in set().union(*(item.ends() for item in plan)):
+            plan.append(self.pipe(tuple(range(len(dims))), 0, 1))
+        domain = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
+        pipes = [self.declared(pipe) for pipe in self.pipes_of(plan)]
+        self.shows[f"{count} stages"] += 1
+        stages = [self.stage(number, dims, plan, scope) for number in range(count)]
+        return text(f"domain blocks = ({domain});\n", *pipes, *stages)
+
+    def plan(self, places, count, depth):
+        items = []
+        for _ in range(self.random.choice([1, 1, 2, 3])):
+            if depth < 2 and self.chance(0.25):
+                size, extent = self.pick(self.sizes), self.block_size() if self.chance(0.8) else ""
+                self.places.append((size, extent))
+                place = len(self.places) - 1
+                around = [self.places[at][0] for at in places]
+                if self.product(around + [size]) <= 5000:
+                    items.append(Walk("for", place, tuple(self.plan(places + (place,), count, depth + 1))))
+                    continue
+            if depth < 2 and self.chance(0.1):
+                named = [v.name for v in self.scalars if v.type in ("i32", "i64")] or sorted(self.sizes)
+                condition = f"{self.pick(named)} > {self.random.randint(0, 9)}"
+                items.append(Walk("if", -1, tuple(self.plan(places, count, depth + 1)), condition))
+                continue
+            items.append(self.pipe(places, *self.random.sample(range(count), 2)))
+        return items
+
+    def product(self, dims):
+        result = 1
+        for dim in dims:
+            result *= max(1, self.size(dim))
+        return result
+
+    def pipe(self, places, source, target):
+        ranges = [place for place in places if self.places[place][1]]
+        chosen = tuple(self.random.sample(ranges, self.random.randint(0, min(3, len(ranges)))))
+        self.shows[f"pipe of rank {len(chosen)}"] += 1
+        return Pipe(self.fresh("q"), self.pick(NUMBERS), chosen, source, target)
+
+    def pipes_of(self, items):
+        return [pipe for item in items for pipe in (self.pipes_of(item.items) if isinstance(item, Walk) else [item])]
+
+    def declared(self, pipe):
+        extents = ", ".join(self.places[place][1] for place in pipe.places)
+        depth = f" @depth({self.random.randint(1, 4)})" if self.chance(0.4) else ""
+        return f"pipe {pipe.name}: {pipe.type}{f'[{extents}]' if extents else ''}{depth};\n"
+
+    def stage(self, number, dims, plan, outer):
+        scope = outer.read_only()
+        names = {}
+        for place, (size, extent) in enumerate(dims):
+            names[place] = self.place(scope, size, extent)
+        dealt = scope.ranges[-len(dims):]
+        body = [self.statement(scope, 1) for _ in range(self.random.randint(0, 2))]
+        body += self.walked(plan, number, scope, names)
+        outputs = self.random.choice([1, 1, 2]) if number else self.random.choice([0, 0, 1])
+        if self.chance(0.1):
+            body.append(self.reduce_over_blocks(scope, dealt))
+        body += [self.output(scope, dealt) for _ in range(outputs)]
+        head = ", ".join(names[place] for place in range(len(dims)))
+        return text(f"stage stage{number} {{\nspmd for {head} in blocks {{\n", statements(body), "}\n}\n")
+
+    def place(self, scope, size, extent):
+        range_ = Range(self.fresh("n" if extent else "r"), size, bool(extent), extent=extent)
+        scope.ranges.append(range_)
+        return range_.name
+
+    def walked(self, items, number, scope, names):
+        """The part of a stage in the plan, with statements between."""
+        parts = []
+        for item in items:
+            if self.chance(0.3):
+                parts.append(self.statement(scope, 1))
+            if number not in item.ends():
+                continue
+            if isinstance(item, Pipe):
+                parts.append(self.push(item, scope, names) if item.source == number else self.pop(item, scope, names))
+                continue
+            inner = Scope(scope)
+            inner.in_loop = False  # as many turns as the other stage's
+            head = f"if {item.condition}"
+            if not item.condition:
+                size, extent = self.places[item.place]
+                names[item.place] = self.place(inner, size, extent)
+                head = f"for {names[item.place]} in " + (f"{size} by {extent}" if extent else f"0..{size}")
+            self.shows["loop around pipes" if not item.condition else "branch around pipes"] += 1
+            parts.append(text(f"{head} {{\n", statements(self.walked(item.items, number, inner, names)), "}\n"))
+        return parts
+
+    def at(self, pipe, names):
+        return "".join(f", {names[place]}" for place in pipe.places)
+
+    def push(self, pipe, scope, names):
+        ranges = frozenset(names[place] for place in pipe.places)
+        value = self.over(ranges, pipe.type, self.expression(pipe.type, ranges, scope, 0))
+        self.shows["push"] += 1
+        return text(f"{pipe.name}.push(", value, f"{self.at(pipe, names)});\n")
+
+    def pop(self, pipe, scope, names):
+        ranges = frozenset(names[place] for place in pipe.places)
+        popped = f"{pipe.name}.pop({self.at(pipe, names)[2:]})"
+        self.shows["pop"] += 1
+        if self.chance(0.1):
+            return text(f"{popped};\n")
+        name = self.fresh("t")
+        if self.chance(0.3):
+            self.shows["pop in an expression"] += 1
+            other = self.expression(pipe.type, ranges, scope, 1)
+            scope.lets.append(Value(name, pipe.type, ranges))
+            return text(f"let {name}: {tile_type(pipe.type, ranges)} = {popped} {self.pick('+-*')} ", other, ";\n")
+        scope.lets.append(Value(name, pipe.type, ranges))
+        return text(f"let {name} = {popped};\n")
