@@ -287,6 +287,17 @@ Status Executor::ReadAll(const std::vector<interp::LaunchArgument>& arguments,
   return {};
 }
 
+namespace {
+
+std::function<std::optional<int64_t>(Name)> SizeOf(const std::map<Name, int64_t>& sizes) {
+  return [&sizes](Name name) -> std::optional<int64_t> {
+    auto known = sizes.find(name);
+    return known == sizes.end() ? std::nullopt : std::optional(known->second);
+  };
+}
+
+}  // namespace
+
 Status Executor::Expect(const interp::ExpectRequest& request) {
   KDL_CHECK(contracts_, "a test runs without its contracts");
   interp::ContractData data;
@@ -389,34 +400,57 @@ Status Executor::Reserve(const interp::ReserveRequest& request) {
                                         workspace.name.str().c_str(), &workspace.buffer));
 }
 
-/// What a kernel requires, where its launch is on the debug device.
-Status Executor::CheckRequired(const interp::LaunchRequest& request) {
+/// The contract of the kernel, what the launch finds, and whether that fulfils what is required.
+Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequest& request) {
   Result<kdl_device*> device = DeviceOf(request.device);
   bool is_debug = device.ok() && kdl_device_kind(*device) == kDebug;
-  if (!contracts_ || !is_debug) return {};
+  if (!contracts_ || (checks_ == LaunchChecks::Nothing && !is_debug)) return CheckedLaunch();
   const ir::Function* kernel = module_.FindFunction(request.kernel);
   auto contract = kernel ? FindContract(*contracts_, module_, *kernel) : std::nullopt;
-  if (!contract || contract->contract->requirements.empty()) return {};
+  bool ensures = checks_ == LaunchChecks::All;
+  if (!contract || (contract->contract->requirements.empty() && !ensures)) return CheckedLaunch();
+  CheckedLaunch launch;
   interp::ContractData data;
-  std::vector<HostTensor> values;
-  Status read = ReadAll(request.arguments, request.after, values, data);
-  if (!read.ok()) return read;
-  for (size_t i = 0; i < values.size(); ++i) data.old[i] = values[i].bytes.data();
-  auto sizes = SizesAtLaunch(*kernel, values, request.constants.text());
-  if (!sizes) return {};  // the launch itself says which do not agree
-  data.size = [&](Name name) -> std::optional<int64_t> {
-    auto known = sizes->find(name);
-    return known == sizes->end() ? std::nullopt : std::optional(known->second);
-  };
-  auto broken = interp::BrokenRequirements(*contract->contract, data, 1);
-  if (broken.empty()) return {};
+  Status read = ReadAll(request.arguments, request.after, launch.before, data);
+  if (!read.ok()) return read.failure();
+  auto sizes = SizesAtLaunch(*kernel, launch.before, request.constants.text());
+  if (!sizes) return CheckedLaunch();  // the launch itself says which do not agree
+  launch.contract = std::move(contract);
+  launch.sizes = std::move(*sizes);
+  for (size_t i = 0; i < launch.before.size(); ++i) data.old[i] = launch.before[i].bytes.data();
+  data.size = SizeOf(launch.sizes);
+  auto broken = interp::BrokenRequirements(*launch.contract->contract, data, 1);
+  if (broken.empty()) return launch;
   return Failure{DescribeRequired(broken[0], *sources_), FailureKind::User};
 }
 
+/// Whether the launch, once it is over, has left what the kernel's contract ensures.
+Status Executor::CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
+                              interp::EventId done) {
+  if (!launch.contract || checks_ != LaunchChecks::All) return {};
+  interp::ContractData data;
+  std::vector<HostTensor> values;
+  Status read = ReadAll(request.arguments, {done}, values, data);
+  if (!read.ok()) return read;
+  for (size_t i = 0; i < values.size(); ++i) data.old[i] = launch.before[i].bytes.data();
+  data.size = SizeOf(launch.sizes);
+  auto broken = interp::BrokenEquation(*launch.contract->contract, data);
+  if (!broken) return {};
+  return Failure{DescribeEnsured(*broken, *sources_), FailureKind::User};
+}
+
 Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
+  Result<CheckedLaunch> checked = CheckRequired(request);
+  if (!checked.ok()) return checked.failure();
+  Result<EventId> done = StartLaunch(request);
+  if (!done.ok()) return done;
+  Status ensured = CheckEnsured(request, *checked, *done);
+  return ensured.ok() ? done : ensured.failure();
+}
+
+Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
-  if (Status required = CheckRequired(request); !required.ok()) return required.failure();
   const kdl_function* function = nullptr;
   std::string name = RuntimeNameOf(request.kernel, request.constants, TypeNames::WhereNeeded);
   Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &function));

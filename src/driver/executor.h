@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/contracts.h"
 #include "driver/host_tensor.h"
 #include "interp/contract.h"
 #include "interp/program_host.h"
@@ -26,6 +27,9 @@ uint8_t ElementCode(Scalar scalar);
 /// arguments and traps, else the environment; a fault of generated code ends the process as ours.
 Status StatusOf(kdl_error* error);
 
+/// What is checked of the contracts of the kernels that are launched. On the debug device requirements always are.
+enum class LaunchChecks : uint8_t { Nothing, Requirements, All };
+
 /// Runs programs over the runtime: what they ask for becomes calls of the C interface, the same
 /// ones that the printed orchestration makes. The kernels are those that the context knows under
 /// the module's name.
@@ -43,11 +47,13 @@ class Executor final : public interp::ProgramHost {
   /// A tensor whose life has not ended.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
-  /// What the `expect`s of a test refer to, and what launches on the debug device have to fulfil; with the sources that
-  /// they stand in. Both outlive the executor.
-  void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources) {
+  /// What the `expect`s of a test refer to, and what launches have to fulfil; with the sources that they stand in. Both
+  /// outlive the executor.
+  void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources,
+                    LaunchChecks checks) {
     contracts_ = contracts;
     sources_ = sources;
+    checks_ = checks;
   }
 
   /// Walks the program and waits for all that it has started. Gives the failure of the earliest
@@ -85,7 +91,16 @@ class Executor final : public interp::ProgramHost {
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
                  interp::ContractData& data);
-  Status CheckRequired(const interp::LaunchRequest& request);
+  /// A launch whose kernel has a contract that is checked.
+  struct CheckedLaunch {
+    std::optional<BoundContract> contract;  ///< none: nothing is checked
+    std::vector<HostTensor> before;         ///< the arguments
+    std::map<Name, int64_t> sizes;
+  };
+  Result<CheckedLaunch> CheckRequired(const interp::LaunchRequest& request);
+  Status CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
+                      interp::EventId done);
+  Result<interp::EventId> StartLaunch(const interp::LaunchRequest& request);
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
@@ -105,6 +120,7 @@ class Executor final : public interp::ProgramHost {
   kdl_context* context_;
   const std::vector<ir::Contract>* contracts_ = nullptr;
   const SourceManager* sources_ = nullptr;
+  LaunchChecks checks_ = LaunchChecks::Nothing;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
   std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed

@@ -79,13 +79,28 @@ std::optional<Sizes> SizesAtLaunch(const ir::Function& kernel,
   return all ? std::optional(std::move(sizes)) : std::nullopt;
 }
 
-std::string DescribeRequired(const interp::ContractFailure& broken, const SourceManager& sources) {
+namespace {
+
+std::string Describe(const interp::ContractFailure& broken, const SourceManager& sources,
+                     std::string_view what) {
   LineColumn place = sources.Locate(broken.span);
-  std::string text = broken.malformed ? fmt::format("the contract has no value: {}", broken.text)
-                                      : fmt::format("the inputs do not fulfil '{}'{}",
-                                                    sources.text(broken.span), broken.text);
+  std::string text = broken.malformed
+                         ? fmt::format("the contract has no value: {}", broken.text)
+                         : fmt::format("{} '{}'{}", what, sources.text(broken.span), broken.text);
   return fmt::format("{}:{}:{}: error: {}", sources.path(broken.span.file), place.line,
                      place.column, text);
+}
+
+}  // namespace
+
+std::string DescribeRequired(const interp::ContractFailure& broken, const SourceManager& sources) {
+  return Describe(broken, sources, "the inputs do not fulfil");
+}
+
+std::string DescribeEnsured(const interp::ContractFailure& broken, const SourceManager& sources) {
+  interp::ContractFailure told = broken;
+  if (!told.malformed) told.text = ": " + told.text;
+  return Describe(told, sources, "the launch breaks");
 }
 
 }  // namespace kdl::driver

@@ -96,7 +96,7 @@ class Run {
   Status Do(BoundProgram& bound) {
     if (Status chosen = SelectDevices(); !chosen.ok()) return chosen;
     Executor executor(place_.context, place_.module, devices_);
-    executor.SetContracts(place_.contracts, &place_.sources);
+    executor.SetContracts(place_.contracts, &place_.sources, place_.launch_checks);
     if (Status placed = MoveIn(executor, bound); !placed.ok()) return placed;
     if (Status ran = executor.Run(program_, arguments_); !ran.ok()) return ran;
     return MoveOut(executor, bound);
@@ -239,6 +239,7 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
                            const BoundProgram& before, const BoundProgram& after,
                            std::vector<std::string_view>& open, DiagnosticEngine& diagnostics) {
   RunPlace reference = place;
+  reference.launch_checks = LaunchChecks::Nothing;
   for (auto& [name, spec] : reference.specs) spec = ReferenceFor(place, spec);
   BoundProgram expected = before;
   if (!RunOrReport(reference, program, {kPoison}, expected, diagnostics)) return false;
@@ -323,7 +324,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     Span inner_span = inner ? SpanOf(*inner, sources) : Span();
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
-    if (inner_span.valid()) report.Note(inner_span, "this kernel needs it");
+    if (inner_span.valid()) report.Note(inner_span, "the kernel says so");
   } else if (placed) {
     diagnostics.Report(
         diag::Trapped, {},
@@ -338,13 +339,29 @@ Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory mem
   return Run(place, program, memory).Do(bound);
 }
 
+namespace {
+
+bool LaunchesHaveContracts(const RunPlace& place) {
+  return place.contracts &&
+         std::ranges::any_of(*place.contracts, [&](const ir::Contract& contract) {
+           return std::ranges::any_of(place.module.functions(), [&](const ir::Function* function) {
+             return function->kind == ir::FunctionKind::Kernel &&
+                    contract.function == function->name.text();
+           });
+         });
+}
+
+}  // namespace
+
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
   if (options.check) before = bound;
   const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
   if (contract && !CheckRequirements(*contract, *before, diagnostics)) return {};
-  if (!RunOrReport(place, program, {}, bound, diagnostics)) return {};
+  RunPlace checking = place;
+  if (before && !contract) checking.launch_checks = LaunchChecks::All;
+  if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
   std::vector<std::string_view> open;
   bool checked =
@@ -358,6 +375,8 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
         fmt::format(", but for {}: `atomic` leaves the order of updates open", QuotedList(open));
   if (checked && before) text += "\n";
   if (checked && contract) text += "check: the contract holds\n";
+  if (checked && before && !contract && LaunchesHaveContracts(place))
+    text += "check: the contracts of its launches hold\n";
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "driver/arguments.h"
 #include "driver/contracts.h"
+#include "driver/executor.h"
 #include "driver/options.h"
 #include "ir/module.h"
 #include "kdl/runtime.h"
@@ -33,6 +34,7 @@ struct RunPlace {
   const SourceManager& sources;  ///< where traps are shown; may be without files
   const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
   std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
+  LaunchChecks launch_checks = LaunchChecks::Nothing;
 };
 
 /// What a run's memory holds before it.

@@ -1,6 +1,6 @@
 #include "sema/features.h"
 
-#include <fmt/format.h>
+#include <string_view>
 
 namespace kdl::sema {
 
@@ -13,10 +13,8 @@ constexpr std::string_view kTexts[] = {
 
 }  // namespace
 
-Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span,
-                              std::string_view what) {
-  std::string_view text = kTexts[static_cast<size_t>(feature)];
-  return diagnostics.Report(diag::NotSupported, span, fmt::format(fmt::runtime(text), what));
+Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span) {
+  return diagnostics.Report(diag::NotSupported, span, kTexts[static_cast<size_t>(feature)]);
 }
 
 }  // namespace kdl::sema

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "sema/diagnostics.h"
 
 namespace kdl::sema {
@@ -13,8 +10,7 @@ enum class Feature {
 #include "sema/features.def"
 };
 
-/// The one place where such a part is reported. `what` replaces `{}` in the feature's text.
-Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span,
-                              std::string_view what = {});
+/// The one place where such a part is reported.
+Diagnostic& ReportUnsupported(DiagnosticEngine& diagnostics, Feature feature, Span span);
 
 }  // namespace kdl::sema

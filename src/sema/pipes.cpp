@@ -260,7 +260,8 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
                 operation)
         .Note(entity->span, "declared here");
   } else {
-    ReportUnsupported(state.diagnostics, Feature::Methods, call.span, operation);
+    state.diagnostics.Report(diag::NoMethod, call.callee.span, operation)
+        .Help(fmt::format("a function takes what it works on in parentheses: {}(…)", operation));
   }
   return nullptr;
 }

@@ -38,7 +38,13 @@ void Run(driver::Compilation& c, const std::string& name, const std::vector<std:
   driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return;
   for (const std::string& target : targets) {
-    driver::RunPlace place{context.get(), *c.module, by_target.at(target), c.sources, &c.contracts};
+    driver::RunPlace place{context.get(),
+                           *c.module,
+                           by_target.at(target),
+                           c.sources,
+                           &c.contracts,
+                           {},
+                           driver::LaunchChecks::Requirements};
     driver::BoundProgram bound;
     Status ran = driver::RunOnce(place, *program, {}, bound);
     results.push_back({target, ran.ok()});
