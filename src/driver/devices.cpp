@@ -21,15 +21,28 @@ ir::Device* Find(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
+/// `lib.npu` as KIR has it, `lib::npu`, and back.
+std::string Replaced(std::string_view text, std::string_view part, std::string_view by) {
+  std::string result(text);
+  for (size_t at = result.find(part); at != std::string::npos;
+       at = result.find(part, at + by.size())) {
+    result.replace(at, part.size(), by);
+  }
+  return result;
+}
+std::string NameInIr(std::string_view name) { return Replaced(name, ".", "::"); }
+std::string NameInSource(std::string_view name) { return Replaced(name, "::", "."); }
+
 /// --device NAME=SPEC, one after the other.
 bool Rebind(ir::Module& module, const std::string& file, const Options& options,
             DiagnosticEngine& diagnostics) {
-  std::vector<std::string_view> names;
-  for (const ir::Device& device : module.devices) names.push_back(device.name.text());
+  std::vector<std::string> texts;
+  for (const ir::Device& device : module.devices) texts.push_back(NameInSource(device.name.text()));
+  std::vector<std::string_view> names(texts.begin(), texts.end());
   bool all = true;
   for (const std::string& text : options.device) {
     auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
-    ir::Device* device = assignment ? Find(module, assignment->name) : nullptr;
+    ir::Device* device = assignment ? Find(module, NameInIr(assignment->name)) : nullptr;
     if (device) {
       device->spec = assignment->value;
       continue;
@@ -83,9 +96,9 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   for (const ir::Device& device : module.devices) {
     std::string spec = Followed(module, device.spec);
     if (spec.empty() && needs_all) {
-      diagnostics.Report(diag::UnboundDevice, {}, device.name.text(), file)
-          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`",
-                            device.name.text()));
+      std::string name = NameInSource(device.name.text());
+      diagnostics.Report(diag::UnboundDevice, {}, name, file)
+          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`", name));
       return std::nullopt;
     }
     specs[device.name.str()] = spec;

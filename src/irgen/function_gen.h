@@ -206,6 +206,12 @@ ir::Value* GenPop(FunctionGen& gen, const sema::PipeInfo& pop, Span span);
 ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
+
+// devices.cpp
+/// The device's name in the module, which has it from then on.
+Name NameOfDevice(ir::Module& module, const sema::Entity& device);
+/// Of what stands `on` it; null: nothing says where, an empty name unless the function's file does.
+Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
 /// A called program becomes a part of its caller.
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);

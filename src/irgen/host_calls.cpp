@@ -148,9 +148,9 @@ void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
             gen.module.context().names.Intern(text));
   }
   const sema::Entity* device = call.to->on ? call.to->on : call.from->on;
-  gen.builder.Create(OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
-                     {ir::MakeAttr<AttrKey::Device>(device ? device->name : Name()),
-                      ir::MakeAttr<AttrKey::Queue>(0)});
+  gen.builder.Create(
+      OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
+      {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device)), ir::MakeAttr<AttrKey::Queue>(0)});
 }
 
 }  // namespace kdl::irgen

@@ -52,8 +52,7 @@ class ModuleGen {
   }
 
   void Run() {
-    for (const sema::Entity* device : checked_.devices)
-      module_.devices.push_back({device->name, SpecText(device->device)});
+    for (const sema::Entity* device : checked_.devices) NameOfDevice(module_, *device);
     for (const sema::CheckedFunction* function : checked_.functions) {
       bool left_out = function->imported || (function->item->test && !contracts_);
       if (!left_out) Generate(*function);
@@ -92,7 +91,6 @@ class ModuleGen {
   void GenerateBody(const sema::CheckedFunction& checked);
   void DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen);
   static void DropUnused(const ir::Block* block);
-  static std::string SpecText(const sema::DeviceSpec& spec);
 
   const sema::CheckedModule& checked_;
   const SourceManager& sources_;
@@ -101,34 +99,6 @@ class ModuleGen {
   std::unordered_map<const sema::CheckedFunction*, size_t> order_;
   std::unordered_set<const sema::CheckedFunction*> generated_;
 };
-
-/// The runtime's form of a device spec; select is a list.
-std::string ModuleGen::SpecText(const sema::DeviceSpec& spec) {
-  switch (spec.form) {
-    case sema::DeviceForm::Promise:
-      return "";
-    case sema::DeviceForm::Fallback:
-    case sema::DeviceForm::Alias:
-      return fmt::format("@{}", spec.of->name.text());
-    case sema::DeviceForm::Target: {
-      std::string text = spec.target;
-      if (spec.ordinal != 0) text += fmt::format("[{}]", spec.ordinal);
-      for (size_t i = 0; i < spec.options.size(); ++i) {
-        text += fmt::format("{}{}={}", i == 0 ? '?' : '&', spec.options[i].key.text(),
-                            spec.options[i].value);
-      }
-      return text;
-    }
-    case sema::DeviceForm::Select: {
-      std::string text;
-      for (const sema::DeviceSpec& alternative : spec.alternatives) {
-        text += (text.empty() ? "" : ",") + SpecText(alternative);
-      }
-      return text;
-    }
-  }
-  KDL_UNREACHABLE();
-}
 
 ir::Type ParamType(FunctionGen& gen, const sema::Type& type) {
   ir::TypeTable& types = gen.builder.types();

@@ -196,7 +196,7 @@ void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* valu
 
 Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device) {
   return gen.builder.Make(ir::OpKind::DeviceCores, {}, gen.builder.types().ScalarOf(Scalar::I64),
-                          {ir::MakeAttr<AttrKey::Device>(device->name)});
+                          {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device))});
 }
 
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
@@ -213,7 +213,7 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   GenSelected(gen, all.selections, 0, all.known, [&](const std::string& constants) {
     std::vector<ir::Attr> attrs = {
         ir::MakeAttr<AttrKey::Callee>(names.Intern(launch.kernel->InstanceName())),
-        ir::MakeAttr<AttrKey::Device>(launch.device ? launch.device->name : Name()),
+        ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, launch.device)),
         ir::MakeAttr<AttrKey::Queue>(queue),
     };
     if (!constants.empty())
@@ -297,8 +297,7 @@ void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
   if (in_kernel) RequireNatural(gen, type);
   std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
-  if (!in_kernel)
-    attrs.push_back(ir::MakeAttr<AttrKey::Device>(tensor->on ? tensor->on->name : Name()));
+  if (!in_kernel) attrs.push_back(ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, tensor->on)));
   Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},
                                   type, std::move(attrs));
   value->set_name(tensor->name);

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// resolve-devices: every allocation and launch names its device. Without `on` it is the only declared one, or the host.
+// resolve-devices: every allocation and launch names its device. Without `on` it is the only declared one, or the host;
+// those of imported files, `lib::npu`, are declared elsewhere.
 
 namespace kdl::passes {
 
@@ -33,9 +37,12 @@ void CheckDeclared(PassContext& context, const ir::Op* op) {
 /// The device of what does not say where; empty, after an error, where several are declared.
 Name DefaultDevice(PassContext& context, const ir::Op* op) {
   ir::Module& module = context.module;
-  if (module.devices.empty())
-    module.devices.push_back({module.context().names.Intern("host"), "host"});
-  if (module.devices.size() == 1) return module.devices[0].name;
+  auto is_own = [](const ir::Device& device) {
+    return device.name.text().find("::") == std::string_view::npos;
+  };
+  auto own = std::ranges::count_if(module.devices, is_own);
+  if (own == 0) module.devices.push_back({module.context().names.Intern("host"), "host"});
+  if (own <= 1) return std::ranges::find_if(module.devices, is_own)->name;
   context.diagnostics
       .Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
       .Help(fmt::format("write `on {}` behind it", module.devices[0].name.text()));

@@ -154,7 +154,8 @@ const FileState* DeclareImported(ModuleState& module, const SourceFile& source) 
   if (file != nullptr) return file;
   file = NewFile(module, PrefixOf(source.path));
   FileState* made = file;
-  DeclareItems(module, source, *made);
+  Items items = DeclareItems(module, source, *made);
+  for (auto& [item, entity] : items.devices) CheckDevice(module, *made, *item, *entity);
   return made;
 }
 
@@ -207,7 +208,7 @@ bool HasStopped(ModuleState& module, const FunctionGroup& next) {
 
 void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
   for (auto& [item, entity] : items.consts) EvaluateConst(module, entity);
-  for (auto& [item, entity] : items.devices) CheckDevice(module, *item, *entity);
+  for (auto& [item, entity] : items.devices) CheckDevice(module, *module.file, *item, *entity);
   for (FunctionGroup* group : items.functions) {
     if (HasStopped(module, *group)) break;
     DeclareSignatures(module, *group);

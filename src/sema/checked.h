@@ -110,8 +110,8 @@ struct CallInfo {
 };
 
 /// What is known of an expression. Fields that do not apply are null.
-/// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (the
-/// whole expression is that size, as `type.scalar`), then the kind of the expression:
+/// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (it is that size, as
+/// `type.scalar`), then the kind of the expression:
 ///   Name    entity (a Range: only inside an index or a contract, there it is its absolute indices,
 ///           an i64 tile) or builtin (core_id, core_num)
 ///   Call    builtin and, where that is elementary, callee; else callee, a fn, and call. The
@@ -254,6 +254,8 @@ struct CheckedFunction {
   std::unordered_set<const Entity*> sizes;
   bool imported = false;    ///< of another file: only where something uses it
   std::string_view prefix;  ///< its file's: `std::nn::`; empty: the compiled file
+  const Entity* device =
+      nullptr;  ///< an imported file's only one, where what does not say where runs; may be null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;
@@ -282,8 +284,7 @@ struct CheckOptions {
   std::vector<Define> defines;
 };
 
-/// A parsed file, and the files that its imports name, in the order of its import items. No file
-/// reaches itself.
+/// A parsed file, and the files that its imports name, in the order of its import items. No file reaches itself.
 struct SourceFile {
   const syntax::Module* module = nullptr;
   std::string path;  ///< as imports write it, `std.nn`; of the file that is compiled: empty

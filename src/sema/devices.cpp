@@ -14,39 +14,46 @@ constexpr uint64_t kMaxOrdinal = 1'000'000;
 using syntax::CallExpr;
 using syntax::Expr;
 
-void ReportForm(ModuleState& module, const Expr* expr) {
-  module.diagnostics.Report(diag::DeviceForm, expr->span, module.sources.text(expr->span))
+/// What the check of one device looks at.
+struct Place {
+  ModuleState& module;
+  const FileState& file;  ///< whose names its description uses
+};
+
+void ReportForm(Place& place, const Expr* expr) {
+  place.module.diagnostics
+      .Report(diag::DeviceForm, expr->span, place.module.sources.text(expr->span))
       .Help("write target(\"host\"), select(a, b), fallback(a) or the name of a device");
 }
 
-const Entity* FindDevice(ModuleState& module, const syntax::NameExpr& name) {
-  auto found = module.file->items.find(name.name);
-  if (found != module.file->items.end() && found->second->kind == EntityKind::Device) {
+const Entity* FindDevice(Place& place, const syntax::NameExpr& name) {
+  auto found = place.file.items.find(name.name);
+  if (found != place.file.items.end() && found->second->kind == EntityKind::Device) {
     return found->second;
   }
-  if (found == module.file->items.end()) {
-    module.diagnostics.Report(diag::UnknownName, name.span, name.name.text());
+  if (found == place.file.items.end()) {
+    place.module.diagnostics.Report(diag::UnknownName, name.span, name.name.text());
   } else {
-    module.diagnostics.Report(diag::NotADevice, name.span, name.name.text(),
-                              Describe(found->second->kind));
+    place.module.diagnostics.Report(diag::NotADevice, name.span, name.name.text(),
+                                    Describe(found->second->kind));
   }
   return nullptr;
 }
 
 /// A text, a number or a bool, as it is written.
-std::string OptionValue(const ModuleState& module, const Expr* value) {
+std::string OptionValue(const Place& place, const Expr* value) {
   const auto* text = syntax::DynAs<syntax::StringLit>(value);
-  return text != nullptr ? text->value : std::string(module.sources.text(value->span));
+  return text != nullptr ? text->value : std::string(place.module.sources.text(value->span));
 }
 
-DeviceSpec ReadTarget(ModuleState& module, const CallExpr& call) {
+DeviceSpec ReadTarget(Place& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Target;
   const auto* kind = call.args.empty() || call.args[0].name
                          ? nullptr
                          : syntax::DynAs<syntax::StringLit>(call.args[0].value);
   if (kind == nullptr) {
-    module.diagnostics.Report(diag::TargetWithoutKind, call.span)
+    place.module.diagnostics.Report(diag::TargetWithoutKind, call.span)
         .Help("name what it is: target(\"host\")");
     return spec;
   }
@@ -54,67 +61,67 @@ DeviceSpec ReadTarget(ModuleState& module, const CallExpr& call) {
   for (size_t i = 1; i < call.args.size(); ++i) {
     const syntax::Arg& arg = call.args[i];
     if (!arg.name) {
-      module.diagnostics.Report(diag::TargetOption, arg.span);
+      place.module.diagnostics.Report(diag::TargetOption, arg.span);
       continue;
     }
-    spec.options.push_back({arg.name.name, OptionValue(module, arg.value)});
+    spec.options.push_back({arg.name.name, OptionValue(place, arg.value)});
   }
   return spec;
 }
 
-DeviceSpec ReadSpec(ModuleState& module, const Expr* expr);
+DeviceSpec ReadSpec(Place& place, const Expr* expr);
 
-DeviceSpec ReadSelect(ModuleState& module, const CallExpr& call) {
+DeviceSpec ReadSelect(Place& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Select;
-  if (call.args.empty()) ReportForm(module, &call);
-  for (const syntax::Arg& arg : call.args) spec.alternatives.push_back(ReadSpec(module, arg.value));
+  if (call.args.empty()) ReportForm(place, &call);
+  for (const syntax::Arg& arg : call.args) spec.alternatives.push_back(ReadSpec(place, arg.value));
   return spec;
 }
 
-DeviceSpec ReadFallback(ModuleState& module, const CallExpr& call) {
+DeviceSpec ReadFallback(Place& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Fallback;
   const auto* name =
       call.args.size() == 1 ? syntax::DynAs<syntax::NameExpr>(call.args[0].value) : nullptr;
   if (name == nullptr) {
-    ReportForm(module, &call);
+    ReportForm(place, &call);
   } else {
-    spec.of = FindDevice(module, *name);
+    spec.of = FindDevice(place, *name);
   }
   return spec;
 }
 
-DeviceSpec ReadOrdinal(ModuleState& module, const syntax::IndexExpr& index) {
-  DeviceSpec spec = ReadSpec(module, index.base);
+DeviceSpec ReadOrdinal(Place& place, const syntax::IndexExpr& index) {
+  DeviceSpec spec = ReadSpec(place, index.base);
   const auto* ordinal = index.indices.size() == 1 && !index.indices[0].name
                             ? syntax::DynAs<syntax::IntLit>(index.indices[0].value)
                             : nullptr;
   if (ordinal == nullptr || ordinal->value > kMaxOrdinal || spec.form != DeviceForm::Target) {
-    ReportForm(module, &index);
+    ReportForm(place, &index);
   } else {
     spec.ordinal = static_cast<uint32_t>(ordinal->value);
   }
   return spec;
 }
 
-DeviceSpec ReadSpec(ModuleState& module, const Expr* expr) {
+DeviceSpec ReadSpec(Place& place, const Expr* expr) {
   if (const auto* index = syntax::DynAs<syntax::IndexExpr>(expr)) {
-    return ReadOrdinal(module, *index);
+    return ReadOrdinal(place, *index);
   }
   if (const auto* name = syntax::DynAs<syntax::NameExpr>(expr)) {
     DeviceSpec spec;
     spec.form = DeviceForm::Alias;
-    spec.of = FindDevice(module, *name);
+    spec.of = FindDevice(place, *name);
     return spec;
   }
   const auto* call = syntax::DynAs<CallExpr>(expr);
   std::string_view callee =
       call != nullptr && call->receiver == nullptr ? call->callee.name.text() : "";
-  if (callee == "target") return ReadTarget(module, *call);
-  if (callee == "select") return ReadSelect(module, *call);
-  if (callee == "fallback") return ReadFallback(module, *call);
-  ReportForm(module, expr);
+  if (callee == "target") return ReadTarget(place, *call);
+  if (callee == "select") return ReadSelect(place, *call);
+  if (callee == "fallback") return ReadFallback(place, *call);
+  ReportForm(place, expr);
   return {};
 }
 
@@ -134,14 +141,27 @@ bool Reaches(const DeviceSpec& spec, const Entity* device,
 
 }  // namespace
 
-void CheckDevice(ModuleState& module, const syntax::DeviceItem& item, Entity& entity) {
+void CheckDevice(ModuleState& module, const FileState& file, const syntax::DeviceItem& item,
+                 Entity& entity) {
+  entity.prefix = file.prefix;
   if (item.value == nullptr) return;
-  entity.device = ReadSpec(module, item.value);
+  Place place{module, file};
+  entity.device = ReadSpec(place, item.value);
   std::unordered_set<const Entity*> visited;
   if (Reaches(entity.device, &entity, visited)) {
     module.diagnostics.Report(diag::DeviceCycle, item.span, entity.name.text());
     entity.device = {};
   }
+}
+
+const Entity* OnlyDevice(const FileState& file) {
+  const Entity* only = nullptr;
+  for (const auto& [name, item] : file.items) {
+    if (item->kind != EntityKind::Device) continue;
+    if (only != nullptr) return nullptr;
+    only = item;
+  }
+  return only;
 }
 
 }  // namespace kdl::sema

@@ -130,6 +130,7 @@ struct Entity {
   bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
+  std::string_view prefix;                         ///< Device: its file's, as that of a function
   const FileState* file = nullptr;                 ///< Import: what it names
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sema/devices.h"
 #include "sema/generics.h"
 #include "sema/resolve.h"
 #include "sema/signature.h"
@@ -21,6 +22,7 @@ void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
     fn->entity = group.entity;
     fn->imported = group.file != module.file;
     fn->prefix = group.file->prefix;
+    if (fn->imported) fn->device = OnlyDevice(*group.file);
     group.instances.push_back(fn);
     group.reports.push_back(module.arena.Make<DiagnosticEngine>());
     FunctionState state = Open(module, group, group.instances.size() - 1);

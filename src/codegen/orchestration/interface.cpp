@@ -172,7 +172,8 @@ ModuleFace MakeFace(const ir::Module& module) {
   for (FaceFunction& kernel : face.kernels) Complete(kernel, names, face.name_space);
   CppNames device_names;
   for (const ir::Device& device : module.devices) {
-    face.devices.push_back({device.name.str(), device_names.Pick(device.name.text()), device.spec});
+    face.devices.push_back(
+        {device.name.str(), device_names.Pick(CIdentifier(device.name.text())), device.spec});
   }
   return face;
 }

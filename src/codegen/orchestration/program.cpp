@@ -52,7 +52,7 @@ void ProgramPrinter::PrintDevices() {
     Name device = op->attr<AttrKey::Device>();
     if (op->HasAttr(AttrKey::Queue)) UseQueue(device, op->attr<AttrKey::Queue>());
     if (devices_.contains(device)) return;
-    devices_[device] = names_.Pick(device.text());
+    devices_[device] = names_.Pick(CIdentifier(device.text()));
     auto row = std::find_if(face_.devices.begin(), face_.devices.end(),
                             [&](const FaceDevice& d) { return d.source_name == device.text(); });
     KDL_CHECK(row != face_.devices.end(), "the device '{}' is not declared", device.text());
