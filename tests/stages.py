@@ -135,7 +135,7 @@ def texts_fuzzed():
 
 
 def kernels_fuzzed(folder):
-    return [["python3", "tests/fuzz/programs.py", "--kernels", "60", "--out", f"{folder}/found"]]
+    return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"]]
 
 
 def golden_files(kernelc):

@@ -9,8 +9,9 @@ MOST_DEPTH = 4
 
 
 class Expressions(Reductions):
-    """Of a file: `random`, `shows` (what was drawn), `names`, `sizes`, `fns` and `tile_fns` are there; `choices` counts
-    the branches around, where no fn of tiles is called, and `indices` the brackets."""
+    """Of a file: `random`, `shows` (what was drawn), `names`, `sizes`, `extents` (of names that a program computes),
+    `fns` and `tile_fns` are there; `choices` counts the branches around, where no fn of tiles is called, and `indices` the
+    brackets."""
 
     def chance(self, share):
         return self.random.random() < share
@@ -24,7 +25,8 @@ class Expressions(Reductions):
 
     def size(self, dim):
         """The value of a dimension, which may be made of names and numbers."""
-        return self.sizes[dim] if dim in self.sizes else eval(dim.replace("/", "//"), {}, dict(self.sizes))
+        known = self.sizes | self.extents
+        return known[dim] if dim in known else eval(dim.replace("/", "//"), {}, known)
 
     def expression(self, type_, allowed, scope, depth):
         if depth >= MOST_DEPTH:
@@ -114,6 +116,12 @@ class Expressions(Reductions):
         if fits and self.chance(0.6):
             name = self.pick(fits)
             return name, {name}, True
+        windows = [(n.name, m.name) for n in scope.ranges for m in scope.ranges if n.size == dim and n.room and
+                   m.size.isdigit() and int(m.size) <= n.room + 1 and (not n.blocked or n.name in allowed) and m.name in allowed]
+        if windows and self.chance(0.7):
+            self.shows["window"] += 1
+            window = self.pick(windows)
+            return " + ".join(window), set(window), True
         bound = sorted(allowed) + [r.name for r in scope.scalars()]
         if bound and self.chance(0.6):
             self.shows["affine index"] += 1

@@ -1,33 +1,15 @@
 """Kernels drawn at random, well typed by construction: parameters, and the loops that are dealt to the cores."""
 
-import collections
 import math
-import random
 
-from names import NUMBERS, Scope, Tensor, Value
+from names import NUMBERS, Range, Scope, Tensor, Value
 from stages import Stages
 from statements import MOST_POINTS
 from tree import statements, text
 
-SIZES = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17]
-LARGE = [31, 33, 63, 64, 65, 100]
 
-
-class Kernel(Stages):
-    """The kernel of a seed: `tree`, the values of its sizes, and what it shows (`shows` counts constructs)."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.shows = collections.Counter()
-        self.names = collections.Counter()
-        self.fns, self.tile_fns = [], []
-        self.indices = self.choices = 0
-        self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
-        if self.chance(0.4):
-            self.sizes["A"] = self.random.choice(LARGE)
-        functions = self.functions()
-        kernel = self.kernel("k")
-        self.tree = text(statements(functions), "export ", kernel)
+class Kernels(Stages):
+    """Of a file: `kernel` draws one."""
 
     def kernel(self, name):
         """Draws the kernel of the name; `tensors`, `scalars` and `sizes` are then its parameters'."""
@@ -38,20 +20,49 @@ class Kernel(Stages):
         self.done, self.rewritten, self.shared = [], [], False
         scope = Scope()
         scope.tensors = list(self.tensors)
-        scope.lets = list(self.scalars)
+        scope.lets = self.scalars + [Value(dim, "i64", frozenset()) for dim in self.sizes]
         scope.launch = ["core_num"]
-        body = self.pick([self.plain_body] * 4 + [self.phases] * 2 + [self.staged_body] * 2)(scope)
+        way = self.pick([self.plain_body] * 4 + [self.phases] * 2 + [self.staged_body] * 2)
+        first = [self.window(scope)] if self.chance(0.2) else []
+        if way != self.staged_body:
+            first += [self.view(scope) for _ in range(self.random.choice([0, 0, 0, 1, 2]))]
+        body = way(scope)
+        first += [f"static_assert({name.split(':')[0]} >= 1);\n" for name in self.generics if self.chance(0.5)]
         shared = [f"let {t.name}: {t.type}[{', '.join(t.dims)}];\n" for t in self.tensors if t.direction == "let"]
         params = ", ".join([f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors if t.direction in
                             ("in", "out", "inout")] + [f"{v.name}: {v.type}" for v in self.scalars])
         self.shows["tensor of the launch"] += len(shared)
         generics = f"<{', '.join(self.generics)}>" if self.generics else ""
-        return text(f"kernel {name}{generics}({params}) {{\n", statements(shared), body, "}\n")
+        return text(f"kernel {name}{generics}({params}) {{\n", statements(first + shared), body, "}\n")
 
     def tensor(self, name, direction):
         dims = tuple(self.pick(self.sizes) for _ in range(self.random.randint(1, 3)))
         self.shows[f"rank {len(dims)}"] += 1
         return Tensor(name, self.pick(NUMBERS), dims, direction)
+
+    def window(self, scope):
+        """A range that is constant."""
+        range_ = Range(self.fresh("m"), self.pick("1235"), True)
+        scope.ranges.append(range_)
+        self.shows["constant range"] += 1
+        return text(f"range {range_.name} in {range_.size};\n")
+
+    def view(self, scope):
+        """Of a parameter or view: a dimension split, or two merged."""
+        tensor = self.pick(scope.tensors)
+        dims = list(tensor.dims)
+        at = self.random.randrange(len(dims))
+        factors = [n for n in (1, 2, 3, 4, 5, 8) if self.size(dims[at]) % n == 0]
+        if at + 1 < len(dims) and self.chance(0.5):
+            dims[at:at + 2] = [" * ".join(dim if dim in self.sizes else f"({dim})" for dim in dims[at:at + 2])]
+        else:
+            factor = self.pick(factors)
+            whole = dims[at] if dims[at] in self.sizes else f"({dims[at]})"
+            dims[at:at + 1] = self.pick([[str(factor), f"{whole} / {factor}"], [f"{whole} / {factor}", str(factor)]])
+        view = Tensor(self.fresh("u"), tensor.type, tuple(dims), "view")
+        scope.tensors.append(view)
+        self.shows["view"] += 1
+        return text(f"view {view.name}: {view.type}[{', '.join(dims)}] = {tensor.name};\n")
 
     def block_size(self):
         """A number, or an integer parameter, which the compiler may choose."""
@@ -76,7 +87,7 @@ class Kernel(Stages):
         for number in range(self.random.randint(2, 4)):
             if number and self.chance(0.75):
                 parts.append(self.sync(scope))
-            parts.append(self.pick([self.dealt_loop] * 4 + [self.single_core, self.each_core])(scope))
+            parts.append(self.pick([self.dealt_loop] * 4 + [self.single_core, self.each_core, self.over_domain])(scope))
         return statements(parts)
 
     def sync(self, scope):
@@ -106,7 +117,38 @@ class Kernel(Stages):
         if self.chance(0.1):
             body.append(self.reduce_over_blocks(scope, dealt))
         body += [self.output(scope, dealt) for _ in range(self.random.choice([1, 1, 2]))]
-        return text(f"spmd for {', '.join(heads)} {{\n", statements(body), "}\n")
+        hint = self.hint("@dynamic", "@order(grouped = 2)")
+        return text(f"spmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n")
+
+    def over_domain(self, outer):
+        """Two loops over one domain: a core finds what it has written in the first in the second, without a `sync`."""
+        name = self.fresh("d")
+        dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 2]))]
+        places = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
+        self.shows["two loops over a domain"] += 1
+        loops, written = [], None
+        for _ in range(2):
+            scope = outer.read_only()
+            ranges = [Range(self.fresh("n" if extent else "r"), dim, bool(extent), extent=extent) for dim, extent in dims]
+            scope.ranges += ranges
+            first = []
+            if written:
+                access = f"{written.name}[{', '.join(r.name for r in ranges)}]"
+                allowed = frozenset(r.name for r in ranges if r.blocked)
+                loaded = Value(self.fresh("t"), written.type, allowed)
+                scope.lets.append(loaded)
+                first = [f"let {loaded.name} = {access};\n", self.store(access, written, "+=", allowed, scope)]
+            body = [self.statement(scope, 1) for _ in range(self.random.randint(0, 2))]
+            if not written:
+                written = Tensor(self.fresh("y"), self.pick(NUMBERS), tuple(r.size for r in ranges), self.pick(["out", "inout", "let"]))
+                self.tensors.append(written)
+                self.done.append(written)
+                access = f"{written.name}[{', '.join(r.name for r in ranges)}]"
+                body.append(self.store(access, written, "=", frozenset(r.name for r in ranges if r.blocked), scope))
+            else:
+                body.append(self.output(scope, ranges))
+            loops.append(text(f"spmd for {', '.join(r.name for r in ranges)} in {name} {{\n", statements(first + body), "}\n"))
+        return text(f"domain {name} = ({places});\n", *loops)
 
     def single_core(self, outer):
         """Stores of one core, of all elements."""

@@ -17,6 +17,7 @@ class Range:
     part_of: str = ""
     extent: str = ""  # of a block
     whole: bool = True  # walks all of the dimension
+    room: int = 0  # between its last index and the dimension's
 
 
 @dataclasses.dataclass(frozen=True)

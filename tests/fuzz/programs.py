@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random kernels: the interpreter against compiled code, bit for bit, at each -O level, on host and debug devices.
+"""Random kernels and programs: the interpreter against compiled code, bit for bit, at each -O level, on host and debug
+devices; programs also as C++.
 
     tests/fuzz/programs.py --kernels 2000             # as many as one has time for, or --seconds 3600
     tests/fuzz/programs.py --first 17 --kernels 1     # to see one again
@@ -11,10 +12,12 @@ ranks, and the KIR ops and edges of those that were compiled with a listing.
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
 import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +25,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from kernels import Kernel  # noqa: E402
+from files import File  # noqa: E402
 from reduce import smaller  # noqa: E402
 
 LIMIT_S = 60  # of processor time, so that a busy machine makes no failures; STUCK_S is for what waits
@@ -33,11 +36,17 @@ EDGE = re.compile(r"edge = (\w+)")
 
 
 def command(source, kernel, way):
-    named = {dim for tensor in kernel.tensors for dim in tensor.dims if tensor.direction in ("in", "out", "inout")}
+    params = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
+    named = {dim for tensor in params for dim in tensor.dims}
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
-    values = [word for tensor, seed in zip([t for t in kernel.tensors if t.direction in ("in", "inout")], range(99))
+    values = [word for seed, tensor in enumerate(t for t in params if t.direction != "out")
               for word in ("--arg", f"{tensor.name}=random:{seed}")]
-    return ["kernelc", "run", str(source), "--check", *sizes, *values, *way]
+    run_it = ["--check", *sizes, *values, *way.cores, *way.target]
+    if not way.is_exe:
+        return ["kernelc", "run", str(source), way.level, *way.pipes, *run_it]
+    folder = source.with_suffix("")
+    build = ["kernelc", "build", str(source), way.level, *way.pipes, "--emit", "exe", "-o", str(folder)]
+    return ["sh", "-c", " ".join(build) + " && " + " ".join([f"{folder}/{source.stem}", *run_it])]
 
 
 def run(arguments):
@@ -63,19 +72,32 @@ def outcome(arguments):
     return found.group(1) if found else f"exit code {code}", output
 
 
-def ways(seed):
+@dataclasses.dataclass
+class Way:
+    """How a file is compiled and run."""
+    level: str
+    cores: list
+    target: list
+    pipes: list
+    is_exe: bool  # the program is C++ that is compiled, else `kernelc run` walks through it
+
+
+def ways(seed, is_program):
+    """Two, of a program one as C++."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     target = draw.choice([[], [], [], ["--target", "debug"]])
-    return [[f"-O{level}", *cores, *target] for level in draw.sample([0, 1, 2, 3], 2)]
+    pipes = draw.choice([[], ["--pipes", "buffered"]])
+    exe = draw.randrange(2) if is_program else None
+    return [Way(f"-O{level}", cores, target, pipes, number == exe) for number, level in enumerate(draw.sample([0, 1, 2, 3], 2))]
 
 
 def check(folder, seed, out, whole):
-    kernel = Kernel(seed)
+    kernel = File(seed)
     source = folder / f"k{seed}.kdl"
     source.write_text(str(kernel.tree))
     ops, edges = collections.Counter(), collections.Counter()
-    for way in ways(seed):
+    for way in ways(seed, bool(kernel.callees)):
         what, output = outcome(command(source, kernel, way))
         if what:
             report(folder, out, kernel, seed, way, what, output, whole)
@@ -83,10 +105,12 @@ def check(folder, seed, out, whole):
             return what, kernel.shows, ops, edges
     if seed % LISTED == 0:
         _, listing = run(["kernelc", "build", str(source), "--emit", "obj", "-o", str(folder / f"o{seed}"),
+                          "--print-after=instantiate", "--print-after=order-launches",
                           "--print-after=check-bounds", "--print-after=form-nests", "--print-after=expand-tiles"])
         ops.update(OP.findall(listing))
         edges.update(EDGE.findall(listing))
     source.unlink()
+    shutil.rmtree(source.with_suffix(""), ignore_errors=True)
     return "", kernel.shows, ops, edges
 
 
@@ -103,7 +127,8 @@ def report(folder, out, kernel, seed, way, what, output, whole):
         smaller(kernel.tree, fails)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"kernel{seed}.kdl"
-    line = " ".join(command(path, kernel, way))
+    words = command(path, kernel, way)
+    line = words[-1] if way.is_exe else " ".join(words)
     path.write_text(f"// {what}\n// {line}\n{kernel.tree}")
     (out / f"kernel{seed}.whole.kdl").write_text(before)
     print(f"kernel {seed}: {what}\n  {line}\n{output[:1500]}", flush=True)

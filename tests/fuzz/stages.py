@@ -34,7 +34,7 @@ class Walk:
 
 
 class Stages(Stores):
-    """Of a kernel: `places` are (size, extent; '' for a scalar) of the binders of its plan."""
+    """Of a file: `helpers` are its functions. Of a kernel: `places` are (size, extent; '' for a scalar) of the binders of its plan."""
 
     def staged_body(self, scope):
         count = self.pick([2, 2, 2, 3])
@@ -140,7 +140,28 @@ class Stages(Stores):
         ranges = frozenset(names[place] for place in pipe.places)
         value = self.over(ranges, pipe.type, self.expression(pipe.type, ranges, scope, 0))
         self.shows["push"] += 1
+        if self.chance(0.15):
+            name, own = self.sender(pipe)
+            stands = ", ".join(f"{r} = {names[place]}" for r, place in zip(own, pipe.places))
+            return text(f"{name}{f'<{stands}>' if stands else ''}({pipe.name}, ", value, ");\n")
         return text(f"{pipe.name}.push(", value, f"{self.at(pipe, names)});\n")
+
+    def sender(self, pipe):
+        """(the name of a fn that takes the end of such a pipe, its own ranges)"""
+        name = self.fresh("send")
+        own = ["i", "j", "k"][:len(pipe.places)]
+        scope = Scope()
+        scope.ranges = [Range(r, "", True) for r in own]
+        scope.lets = [Value("t", pipe.type, frozenset(own))]
+        values = [self.over(own, pipe.type, self.expression(pipe.type, frozenset(own), scope, 1)) for _ in range(2)]
+        at = "".join(f", {r}" for r in own)
+        pushes = [text("q.push(", value, f"{at});\n") for value in values]
+        condition = self.expression("bool", frozenset(), scope, 2)
+        body = pushes[:1] if self.chance(0.5) else ["if ", condition, " {\n", pushes[0], "} else {\n", pushes[1], "}\n"]
+        extents = f"[{', '.join(f'E{n}' for n in range(len(own)))}]" if own else ""
+        self.shows["fn that pushes"] += 1
+        self.helpers.parts.append(text(f"fn {name}(q: push {pipe.type}{extents}, t: {tile_type(pipe.type, own)}) {{\n", *body, "}\n"))
+        return name, own
 
     def pop(self, pipe, scope, names):
         ranges = frozenset(names[place] for place in pipe.places)

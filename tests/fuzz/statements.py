@@ -156,12 +156,13 @@ class Statements(Expressions, Functions):
         range_ = Range(self.fresh("n" if blocked else "r"), dim, blocked, extent=self.block_size() if blocked else "")
         step = ""
         bounds = f"{dim}" if blocked else f"0..{dim}"
-        if parts and self.chance(0.25):
+        if parts and not dim.isdigit() and self.chance(0.25):
             inside = [r.name for r in scope.scalars() if r.size == dim]
             low = self.pick(["0", "1", f"{dim} / 2"] + inside)
-            high = self.pick([dim, f"{dim} - 1"] + [name for name in inside if low == "0"])
+            room = self.pick([0, 1, 2, 2, 4])
+            high = self.pick([f"{dim} - {room}"] * 3 + [name for name in inside if low == "0"])
             bounds = f"{low}..{high}"
-            range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False)
+            range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False, room=room * (high not in inside))
             self.shows["loop over a part"] += 1
         elif parts and not blocked and self.chance(0.3):
             step = f" step {self.pick([2, 3, 7])}"
@@ -171,16 +172,28 @@ class Statements(Expressions, Functions):
         self.shows["range" if blocked else "scalar binder"] += 1
         return f"{range_.name} in {bounds}" + (f" by {range_.extent}" if blocked else step)
 
+    def hint(self, *hints):
+        """Of speed alone."""
+        if self.chance(0.85):
+            return ""
+        hint = self.pick(hints)
+        self.shows[hint] += 1
+        return f" {hint}"
+
+    def extent_names(self, scope):
+        """What a loop may walk: sizes, and what dimensions of views are made of."""
+        return list(self.sizes) * 2 + [dim for t in scope.tensors if t.direction == "view" for dim in t.dims]
+
     def block_size(self):
         return str(self.pick(BLOCKS))
 
     def loop(self, scope, depth):
-        dim = self.pick(self.sizes)
+        dim = self.pick(self.extent_names(scope))
         if self.points(scope, dim) > MOST_POINTS:
             return self.let(scope)
         inner = Scope(scope)
         inner.in_loop = True
-        head = self.binder(inner, dim, self.chance(0.7), parts=True)
+        head = self.binder(inner, dim, self.chance(0.7), parts=True) + self.hint("@unroll", "@pipelined(2)")
         self.shows["for"] += 1
         return text(f"for {head} {{\n", self.block(inner, depth), "}\n")
 
@@ -213,7 +226,7 @@ class Statements(Expressions, Functions):
 
     def whole_range(self, scope):
         """The whole of a dimension, for the rest of the block."""
-        dim = self.pick(self.sizes)
+        dim = self.pick(self.extent_names(scope))
         if self.points(scope, dim) > MOST_POINTS:
             return self.let(scope)
         most = max(1, self.size(dim)) + self.pick([0, 0, 1, 13])

@@ -49,16 +49,23 @@ class Stores(Statements):
             scope.lets.append(Value(name, "bool", condition.has()))
             self.shows["stores where and where not"] += 1
             return [text(f"let {name} = ", condition, ";\n"),
-                    text(f"{access} = ", self.expression(tensor.type, allowed, scope, 1), f" where {name};\n"),
-                    text(f"{access} = ", self.expression(tensor.type, allowed, scope, 1), f" where !{name};\n")]
+                    text(f"{access} = ", self.chosen(tensor.type, allowed, scope), f" where {name};\n"),
+                    text(f"{access} = ", self.chosen(tensor.type, allowed, scope), f" where !{name};\n")]
         return [self.store(access, tensor, "=", allowed, scope)]
 
     def store(self, access, tensor, op, allowed, scope, where=False):
-        value = self.expression(tensor.type, allowed, scope, 0)
         if not where:
-            return text(f"{access} {op} ", value, ";\n")
+            return text(f"{access} {op} ", self.expression(tensor.type, allowed, scope, 0), ";\n")
         self.shows["store where"] += 1
+        value = self.chosen(tensor.type, allowed, scope)
         return text(f"{access} {op} ", value, " where ", self.expression("bool", allowed, scope, 2), ";\n")
+
+    def chosen(self, type_, allowed, scope):
+        """What a `where` chooses element by element."""
+        self.choices += 1
+        value = self.expression(type_, allowed, scope, 1)
+        self.choices -= 1
+        return value
 
     def written_again(self, ranges):
         """A tensor of an earlier loop, which none reads until the next `sync`."""
@@ -89,6 +96,7 @@ class Stores(Statements):
         tensor = Tensor(self.fresh("z"), type_, tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
         self.tensors.append(tensor)
         ranges = self.some_ranges(scope)
+        self.choices += 1  # there may be a `where`
         indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)") for dim in tensor.dims]
         op = self.pick(["max=", "min=", "max=", "min=", "+=", "="] if floats else ["+=", "max=", "min=", "&=", "|=", "^=", "="])
         if op != "=" and (not floats or op != "+="):
@@ -96,6 +104,7 @@ class Stores(Statements):
         self.shows[f"atomic {op} of {tensor.type}"] += 1
         where = [" where ", self.expression("bool", ranges, scope, 2)] if self.chance(0.2) else []
         value = self.expression(tensor.type, ranges if op == "=" else self.some_ranges(scope), scope, 1)
+        self.choices -= 1
         return text(f"atomic {tensor.name}[", *self.listed(indices), f"] {op} ", value, *where, ";\n")
 
     def reduce_over_blocks(self, scope, dealt):

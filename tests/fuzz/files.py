@@ -1,0 +1,55 @@
+"""The file of a seed: a kernel, or a program with the kernels and programs that it calls."""
+
+import collections
+import random
+
+from hosts import Callee, Programs
+from tree import statements, text
+
+SIZES = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17]
+LARGE = [31, 33, 63, 64, 65, 100]
+
+
+class File(Programs):
+    """`tree` is its text, `tensors` and `sizes` are those of what runs, `shows` counts constructs."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.shows = collections.Counter()
+        self.names = collections.Counter()
+        self.fns, self.tile_fns, self.callees = [], [], []
+        self.indices = self.choices = 0
+        self.extents = {}
+        self.device = ""
+        self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
+        self.helpers = statements([])
+        self.helpers.parts += self.functions()
+        if self.chance(0.2):
+            self.tree = text(self.devices(), self.helpers, *self.with_programs())
+            return
+        if self.chance(0.4):
+            self.sizes["A"] = self.random.choice(LARGE)
+        self.tree = text(self.helpers, "export ", self.kernel("k"))
+
+    def devices(self):
+        self.device = self.pick(["", "", "d"])
+        return f'device {self.device} = target("host");\n' if self.device else ""
+
+    def with_programs(self):
+        sizes = self.sizes
+        parts = []
+        for number in range(self.random.choice([1, 2, 2, 3])):
+            self.sizes, self.extents = dict(sizes), {}
+            parts.append(self.kernel(f"k{number}"))
+            self.add(f"k{number}", True)
+        for number in range(self.random.choice([0, 0, 1])):
+            self.sizes = dict(sizes)
+            parts.append(self.program(f"called{number}"))
+            self.add(f"called{number}", False)
+        self.sizes = dict(sizes)
+        main = self.program("main")
+        return statements(parts), "export ", main
+
+    def add(self, name, launched):
+        tensors = tuple(t for t in self.tensors if t.direction in ("in", "out", "inout"))
+        self.callees.append(Callee(name, tensors, tuple(self.scalars), launched))
