@@ -240,6 +240,15 @@ class Binder {
     bound.tensor = argument.file;
   }
 
+  static std::string HelpFor(const ir::Param& param) {
+    Scalar scalar = param.value->type()->scalar;
+    std::string number = scalar == Scalar::Bool ? "true or false"
+                         : IsFloat(scalar)      ? "a number"
+                                                : "a whole number that the type holds";
+    return number +
+           (IsTensor(param) ? ", @FILE.npy, random:SEED, zeros, ones or iota" : ", or random:SEED");
+  }
+
   void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
     HostTensor& tensor = bound.tensor;
     auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
@@ -248,8 +257,7 @@ class Binder {
     std::optional<uint64_t> bits = ParseElement(tensor.scalar, iota ? "0" : argument.number);
     if (!bits) {
       diagnostics_.Report(diag::BadArgument, {}, argument.text, argument.name, ParameterType(param))
-          .Help(IsTensor(param) ? "a number, @FILE.npy, random:SEED, zeros, ones or iota"
-                                : "a number, or random:SEED");
+          .Help(HelpFor(param));
       return;
     }
     for (int64_t n = 0; n < count; ++n) {

@@ -312,12 +312,12 @@ bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>&
 
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics) {
-  if (failure.kind != FailureKind::User) {
-    diagnostics.Report(diag::MachineFailed, {}, failure.message);
-    return;
-  }
   std::optional<PlacedMessage> placed = ReadPlace(failure.message);
   Span span = placed ? SpanOf(*placed, sources) : Span();
+  if (failure.kind != FailureKind::User) {
+    diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
+    return;
+  }
   if (span.valid()) {
     // The place of a launch, then that of what the kernel asks of it.
     std::optional<PlacedMessage> inner = ReadPlace(placed->text);

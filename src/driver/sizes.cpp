@@ -88,9 +88,37 @@ class SizeBinder {
     }
   }
 
+  /// An equation that gives nothing, since it divides by 0.
+  void CheckEquations() {
+    for (const ir::Op* op : ir::RequirementsOf(function_)) {
+      if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
+      Size left = op->attr<ir::AttrKey::Left>();
+      Size right = op->attr<ir::AttrKey::Right>();
+      std::string divisor = IsOpen(left) ? ZeroDivisor(right) : std::string();
+      if (divisor.empty() && IsOpen(right)) divisor = ZeroDivisor(left);
+      if (divisor.empty()) continue;
+      diagnostics_.Report(diag::WhereDivides, {}, op->attr<ir::AttrKey::Text>().text(), divisor);
+      return;
+    }
+  }
+
   SizeValues Take() { return std::move(values_); }
 
  private:
+  bool IsOpen(Size side) const {
+    return side->kind == SizeKind::Symbol && !values_.contains(side->symbol);
+  }
+
+  /// What a division in the size divides by where that is 0; empty: nothing.
+  std::string ZeroDivisor(Size size) const {
+    if (size->lhs == nullptr) return {};
+    std::string inner = ZeroDivisor(size->lhs);
+    if (inner.empty() && size->rhs != nullptr) inner = ZeroDivisor(size->rhs);
+    bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
+    if (!inner.empty() || !divides) return inner;
+    return ValueOf(size->rhs, values_) == 0 ? SourceText(size->rhs) : std::string();
+  }
+
   Name NameOf(std::string_view text) const {
     for (Name dim : function_.dims) {
       if (dim.text() == text) return dim;
@@ -181,6 +209,7 @@ std::optional<SizeValues> BindSizes(const ir::Function& function,
     binder.CheckShape(param, argument);
   });
   binder.BindEquations();
+  binder.CheckEquations();
   if (diagnostics.error_count() != errors_before) return std::nullopt;
   return binder.Take();
 }

@@ -126,6 +126,10 @@ class ReadValues {
     for (ContractId operand : node.operands) Visit(operand);
     if (node.kind == ContractKind::Size && node.size->kind != SizeKind::Constant)
       Add(ToString(node.size), TextOf(Scalar::I64, evaluator_.Eval(id)));
+    if (node.kind == ContractKind::Argument) {
+      Add(node.name.str(), TextOf(node.scalar, evaluator_.Eval(id)));
+      failure_.elements.push_back({node.id, {}});
+    }
     if (node.kind != ContractKind::Load) return;
     const ir::ContractTensor& tensor = contract.tensors[node.id];
     std::vector<int64_t> index = evaluator_.IndexOf(id);

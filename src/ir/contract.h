@@ -84,6 +84,7 @@ struct ContractNode {
   bool exclusive = false;                  ///< a scan that leaves the index itself out
   uint32_t part = 0;                       ///< Fold, Call: of the tuple that the fn gives
   Scalar pattern = Scalar::F64;            ///< Map of bits and from_bits: the operand's type
+  Name name;                               ///< Argument: the parameter's
   Span span;
 };
 

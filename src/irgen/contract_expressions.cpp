@@ -224,6 +224,7 @@ ContractId ContractGen::GenName(const Expr* expr, const sema::ExprInfo& info) {
   bool auxiliary = entity->kind == sema::EntityKind::Auxiliary;
   ContractNode node = Node(auxiliary ? ContractKind::Load : ContractKind::Argument, expr);
   node.id = auxiliary ? Tensor(entity, false) : argument_(entity);
+  node.name = entity->name;
   return contract_.Add(std::move(node));
 }
 

@@ -34,6 +34,19 @@ void CheckDeclared(PassContext& context, const ir::Op* op) {
           fmt::format("declare it in front of the functions: device @{} = \"host\"", name.text()));
 }
 
+/// A copy runs where its tensors are.
+std::string HelpFor(const ir::Module& module, const ir::Op* op) {
+  std::string_view device = module.devices[0].name.text();
+  switch (op->kind()) {
+    case ir::OpKind::Launch:
+      return fmt::format("write `spmd on {} …`", device);
+    case ir::OpKind::Copy:
+      return fmt::format("write `on {}` behind the type of one of its tensors", device);
+    default:
+      return fmt::format("write `on {}` behind it", device);
+  }
+}
+
 /// The device of what does not say where; empty, after an error, where several are declared.
 Name DefaultDevice(PassContext& context, const ir::Op* op) {
   ir::Module& module = context.module;
@@ -45,7 +58,7 @@ Name DefaultDevice(PassContext& context, const ir::Op* op) {
   if (own <= 1) return std::ranges::find_if(module.devices, is_own)->name;
   context.diagnostics
       .Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
-      .Help(fmt::format("write `on {}` behind it", module.devices[0].name.text()));
+      .Help(HelpFor(module, op));
   return {};
 }
 

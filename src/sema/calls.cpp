@@ -347,6 +347,11 @@ Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64);
 }
 
+/// The arguments of something unknown, which may take tensors.
+void CheckNamesIn(FunctionState& state, const CallExpr& call) {
+  for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
+}
+
 Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   std::string_view name = call.callee.name.text();
   if (FindReduction(name)) {
@@ -364,7 +369,7 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
     state.diagnostics.Report(diag::RandomForm, call.span)
         .Help("a test writes `let x = random(f32[100], seed = 1);`");
   } else {
-    CheckArgs(state, call);
+    CheckNamesIn(state, call);
     ReportUnknown(state, name, call.callee.span);
   }
   return Type{};
@@ -378,7 +383,7 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   const Entity* entity = import != nullptr ? ResolveMember(state, *import, call.callee)
                                            : state.scopes.Find(call.callee.name);
   if (import != nullptr && entity == nullptr) {
-    CheckArgs(state, call);
+    CheckNamesIn(state, call);
     return Type{};
   }
   if (entity != nullptr && entity->kind == EntityKind::Fn) {
@@ -393,15 +398,16 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (IsFaulty(*entity)) return Type{};
   Diagnostic& report = state.diagnostics.Report(diag::NotCallable, call.callee.span,
                                                 call.callee.name.text(), Describe(entity->kind));
+  std::string name = CalleeText(state, call);
   if (entity->kind == EntityKind::Kernel) {
-    report.Help(fmt::format("a program launches it: spmd {}(…);", call.callee.name.text()));
+    report.Help(fmt::format("a program launches it: spmd {}(…);", name));
   }
   if (entity->kind == EntityKind::Program) {
-    report.Help(fmt::format("it gives no value: write {}(…); as a statement of a program or test",
-                            call.callee.name.text()));
+    report.Help(
+        fmt::format("it gives no value: write {}(…); as a statement of a program or test", name));
   }
   if (entity->type.is_tensor()) {
-    report.Help(fmt::format("index it with brackets: {}[…]", call.callee.name.text()));
+    report.Help(fmt::format("index it with brackets: {}[…]", name));
   }
   return Type{};
 }

@@ -252,10 +252,9 @@ struct CheckedFunction {
   std::vector<const Entity*> entities;  ///< all that it declares, in source order
   /// Of a program: numbers that sizes of its tensors are made of. Each is its own size name.
   std::unordered_set<const Entity*> sizes;
-  bool imported = false;    ///< of another file: only where something uses it
-  std::string_view prefix;  ///< its file's: `std::nn::`; empty: the compiled file
-  const Entity* device =
-      nullptr;  ///< an imported file's only one, where what does not say where runs; may be null
+  bool imported = false;           ///< of another file: only where something uses it
+  std::string_view prefix;         ///< its file's: `std::nn::`; empty: the compiled file
+  const Entity* device = nullptr;  ///< an imported file's only one, else null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;

@@ -88,7 +88,9 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
               SizeText(entity->range.domain))
       .Note(contract.bound_at[entity],
             fmt::format("here it walks {}", SizeText(entity->range.domain)))
-      .Help("use another name for the other dimension");
+      .Help(fmt::format("use another name for the other dimension, or state that both are as long: "
+                        "`where {} == {}`",
+                        SizeText(entity->range.domain), SizeText(size)));
 }
 
 /// A name that indexes a dimension as r and as r + 1 stays one below its size.

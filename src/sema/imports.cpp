@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,12 @@ const Entity* ResolveMember(FunctionState& state, const Entity& import,
       .Note(found->second->span, "declared here")
       .Help("write `export` before it there");
   return nullptr;
+}
+
+std::string CalleeText(const FunctionState& state, const syntax::CallExpr& call) {
+  const Entity* import = ImportOf(state, call.receiver);
+  std::string_view name = call.callee.name.text();
+  return import == nullptr ? std::string(name) : fmt::format("{}.{}", import->name.text(), name);
 }
 
 const Entity* ResolveCallee(FunctionState& state, const syntax::CallExpr& call) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "sema/state.h"
 
 namespace kdl::sema {
@@ -13,5 +15,8 @@ const Entity* ResolveMember(FunctionState& state, const Entity& import,
 
 /// What a call or a launch names: an item of an imported file, or what is in scope; null, reported.
 const Entity* ResolveCallee(FunctionState& state, const syntax::CallExpr& call);
+
+/// What is called as it is written: `nn.relu`.
+std::string CalleeText(const FunctionState& state, const syntax::CallExpr& call);
 
 }  // namespace kdl::sema

@@ -283,8 +283,8 @@ void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunc
     std::string_view name = info.entity->name.text();
     state.diagnostics.Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
         .Note(info.entity->span, "declared here")
-        .Help(fmt::format("write {}<{} = …>(…), or give it with -D {}=…",
-                          kernel.entity->name.text(), name, name));
+        .Help(fmt::format("write {}<{} = …>(…), or give it with -D {}=…", CalleeText(state, call),
+                          name, name));
   }
 }
 
@@ -337,7 +337,7 @@ const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
   Diagnostic& report = state.diagnostics.Report(diag::NotAKernel, call.callee.span,
                                                 call.callee.name.text(), Describe(entity->kind));
   if (entity->kind == EntityKind::Program) {
-    report.Help(fmt::format("call it without `spmd`: {}(…);", call.callee.name.text()));
+    report.Help(fmt::format("call it without `spmd`: {}(…);", CalleeText(state, call)));
   }
   return nullptr;
 }

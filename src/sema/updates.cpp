@@ -118,8 +118,11 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
   if (type.is_error() || target.is_error() || assign.mode == AssignMode::Atomic) return;
   std::vector<const Entity*> missing = Missing(type.ranges, target.ranges);
   if (missing.empty()) return;
-  state.diagnostics.Report(diag::StoreLacksDimension, assign.condition->span, RangesText(missing),
-                           Quote(state, assign.target));
+  state.diagnostics
+      .Report(diag::StoreLacksDimension, assign.condition->span, RangesText(missing),
+              Quote(state, assign.target))
+      .Help(fmt::format("a condition for each element that is stored: any({} over {})",
+                        Quote(state, assign.condition), Joined(missing)));
 }
 
 void SettleGroups(FunctionState& state) {

@@ -14,6 +14,11 @@ KERNEL = b"""export kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {
     spmd for i in N by B { y[i] = 3.0 * x[i]; }
 }
 """
+PROGRAM = b"""export program grow(x: in f32[N], n: u64, y: out f32[N]) {
+    let t: f32[n];
+    copy(x, y);
+}
+"""
 RUN = "run scale.kdl --arg x=@x.npy --out y=@y.npy"
 
 
@@ -43,6 +48,8 @@ CASES = [
     (".npy of 2^63 bytes", RUN, npy(shape="(2305843009213693952,)"), 1, "[E0948]"),
     ("a .npy that is text", RUN, KERNEL, 1, "[E0940]"),
     ("sizes above the memory", "run scale.kdl --set N=4000000000000", KERNEL, 3, "no memory for 'x'"),
+    ("a tensor of a program above the memory", "run f.kdl --set N=1 --arg n=1000000000000000", PROGRAM, 3,
+     "f.kdl:2:5: error: allocation of 4000000000000000 bytes"),
     ("a sane .npy", RUN, npy(), 0, ""),
 ]
 
