@@ -30,7 +30,9 @@ from reduce import smaller  # noqa: E402
 
 LIMIT_S = 60  # of processor time, so that a busy machine makes no failures; STUCK_S is for what waits
 STUCK_S = 600
-LISTED = 8  # every so many kernels also print their KIR
+LISTED = 8  # every so many kernels also print their KIR, after these passes
+LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "share-windows", "form-nests",
+                "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
 EDGE = re.compile(r"edge = (\w+)")
 
@@ -104,9 +106,8 @@ def check(folder, seed, out, whole):
             source.unlink()
             return what, kernel.shows, ops, edges
     if seed % LISTED == 0:
-        _, listing = run(["kernelc", "build", str(source), "--emit", "obj", "-o", str(folder / f"o{seed}"),
-                          "--print-after=instantiate", "--print-after=order-launches",
-                          "--print-after=check-bounds", "--print-after=form-nests", "--print-after=expand-tiles"])
+        _, listing = run(["kernelc", "build", str(source), *way.pipes, "--emit", "obj", "-o", str(folder / f"o{seed}"),
+                          *(f"--print-after={name}" for name in LISTED_AFTER)])
         ops.update(OP.findall(listing))
         edges.update(EDGE.findall(listing))
     source.unlink()

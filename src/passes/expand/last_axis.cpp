@@ -131,7 +131,8 @@ void LastAxis::StudyAccess(const Op* op) {
   }
 }
 
-/// Whether the load's last dimension is the index of another axis, by itself, and no element can be outside.
+/// Whether the load's last dimension is the index of another axis, by itself, no element can be outside, and its index is
+/// known before the body begins: rows are loaded in front of it.
 bool LastAxis::WalksRows(const Op* load) {
   auto edge = load->attr<AttrKey::Edge>();
   if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;
@@ -145,7 +146,9 @@ bool LastAxis::WalksRows(const Op* load) {
   if (found == points.end()) return false;
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
-      if (&dim != &last && index[term.operand] == side) return false;
+      const Value* operand = index[term.operand];
+      bool computed = operand->def() && operand->def()->block() == nest_->region();
+      if (computed || (&dim != &last && operand == side)) return false;
     }
   }
   auto axis = static_cast<size_t>(found - points.begin());
