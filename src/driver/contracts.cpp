@@ -19,12 +19,20 @@ void Report(const interp::ContractFailure& failure, bool requirement,
   }
 }
 
+/// Whether it is the function's, or that of which it is a variant, `scale.f32.D64` of `scale.f32`.
+bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
+  std::string_view name = function.name.text();
+  if (!name.starts_with(contract.function)) return false;
+  name.remove_prefix(contract.function.size());
+  return name.empty() || name.starts_with('.');
+}
+
 }  // namespace
 
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function) {
   for (const ir::Contract& contract : contracts) {
-    if (contract.function != function.name.text()) continue;
+    if (!IsContractOf(contract, function)) continue;
     BoundContract bound{&contract, &module, function.dims, {}};
     for (const ir::Generic& generic : function.generics) {
       if (generic.values.size() == 1) bound.constants[generic.name] = generic.values[0];

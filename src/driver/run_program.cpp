@@ -343,11 +343,9 @@ namespace {
 
 bool LaunchesHaveContracts(const RunPlace& place) {
   return place.contracts &&
-         std::ranges::any_of(*place.contracts, [&](const ir::Contract& contract) {
-           return std::ranges::any_of(place.module.functions(), [&](const ir::Function* function) {
-             return function->kind == ir::FunctionKind::Kernel &&
-                    contract.function == function->name.text();
-           });
+         std::ranges::any_of(place.module.functions(), [&](const ir::Function* function) {
+           return function->kind == ir::FunctionKind::Kernel &&
+                  FindContract(*place.contracts, place.module, *function);
          });
 }
 
