@@ -324,7 +324,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     Span inner_span = inner ? SpanOf(*inner, sources) : Span();
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
-    if (inner_span.valid()) report.Note(inner_span, "the kernel says so");
+    if (inner_span.valid()) report.Note(inner_span, "it stands here");
   } else if (placed) {
     diagnostics.Report(
         diag::Trapped, {},

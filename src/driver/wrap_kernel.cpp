@@ -34,7 +34,8 @@ ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) 
 /// What the kernel asks of its sizes is asked of the program's, too: its equations give sizes to the run.
 void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::TypeTable& types) {
   for (const ir::Op* op : *kernel.body) {
-    if (op->kind() != ir::OpKind::Require) continue;
+    bool asks = op->kind() == ir::OpKind::Require && !op->HasAttr(ir::AttrKey::Dimension);
+    if (!asks) continue;  // what accesses need is no wish of the caller's: the launch says it
     builder.set_loc(op->loc());
     builder.Create(
         ir::OpKind::Require, {}, {},

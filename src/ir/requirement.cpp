@@ -62,6 +62,10 @@ std::string SideText(const Function& function, Size side, std::string_view value
 std::string RequirementMessage(const Function& function, const Op* require, std::string_view left,
                                std::string_view right) {
   std::string_view text = require->attr<AttrKey::Text>().text();
+  if (const Attr* dimension = require->FindAttr(AttrKey::Dimension)) {
+    return fmt::format("'{}' reaches index {} of dimension {}, whose size is {}", text, left,
+                       std::get<int64_t>(dimension->value), right);
+  }
   std::string sides;
   auto add = [&](Size side, std::string_view value) {
     if (IsConstant(side) && text.find(ToString(side)) != text.npos) return;

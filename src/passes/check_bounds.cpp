@@ -2,13 +2,15 @@
 
 #include "ir/views.h"
 #include "passes/analysis/prover.h"
+#include "passes/analysis/reach.h"
 #include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
+#include "passes/launch_bounds.h"
 #include "passes/passes.h"
 
 // check-bounds: the edge of every access.
 //   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
-//   proven  inside for all sizes
+//   proven  inside for all sizes, or for those that the launch lets pass (launch_bounds.h)
 //   guard   unknown: checked at run time; with --unchecked the user's word stands for the proof
 // An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay.
 
@@ -27,22 +29,27 @@ constexpr const char* kOutsideHelp =
 
 class BoundsChecker {
  public:
-  BoundsChecker(PassContext& context, const ir::Function& function)
-      : context_(context), function_(function), terms_(function, context.module.types()) {}
+  BoundsChecker(PassContext& context, ir::Function& function)
+      : context_(context),
+        function_(function),
+        terms_(function, context.module.types()),
+        reach_(terms_),
+        launch_bounds_(context.module, function, terms_) {}
 
   void Check(const AccessView& view) {
     if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
     Prover prover(terms_, terms_.FactsAt(view.op, {}));
     bool clip = false;
-    bool proven = true;
+    std::vector<size_t> open;
     for (size_t d = 0; d < view.rank(); ++d) {
       if (IsWholeRange(view, d)) {
         clip = true;
       } else if (!IsInside(view, d, prover)) {
-        proven = false;
+        open.push_back(d);
         ReportOutside(view, d, prover);
       }
     }
+    bool proven = std::ranges::all_of(open, [&](size_t d) { return launch_bounds_.Add(view, d); });
     if (!proven && !context_.unchecked) return;
     view.op->SetAttr(ir::MakeAttr<AttrKey::Edge>(clip ? EdgeKind::Clip : EdgeKind::Proven));
     if (proven) DropMask(view);
@@ -67,7 +74,7 @@ class BoundsChecker {
 
   /// Only where the access runs, at each of its points, whenever its loops do.
   void ReportOutside(const AccessView& view, size_t d, Prover& prover) {
-    if (!IsAlwaysReached(view)) return;
+    if (!reach_.IsAlways(view)) return;
     Poly index = terms_.OfIndex(view, d, {});
     Poly size = terms_.OfDim(view, d);
     std::string_view text = view.op->attr<AttrKey::Text>().text();
@@ -79,7 +86,7 @@ class BoundsChecker {
       return;
     }
     for (bool greatest : {false, true}) {
-      std::optional<Poly> extreme = Reached(index, greatest);
+      std::optional<Poly> extreme = reach_.Extreme(index, greatest);
       if (!extreme) continue;
       bool outside = greatest ? prover.NonNegative(*extreme - size) : prover.Negative(*extreme);
       if (!outside) continue;
@@ -89,66 +96,6 @@ class BoundsChecker {
           .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
       return;
     }
-  }
-
-  /// Around it are loops alone whose bounds the launch gives, so that each of their turns is made.
-  bool IsAlwaysReached(const AccessView& view) {
-    if (view.mask) return false;
-    for (const ir::Block* block = view.op->block(); block->parent();
-         block = block->parent()->block()) {
-      OpKind kind = block->parent()->kind();
-      if (kind == OpKind::Stage) continue;
-      bool walks = kind == OpKind::For || kind == OpKind::Loop || kind == OpKind::Spmd;
-      bool ends_early = block->parent()->HasAttr(AttrKey::Breaks);
-      if (!walks || ends_early || !HasLaunchBounds(*block)) return false;
-    }
-    return true;
-  }
-
-  bool HasLaunchBounds(const ir::Block& block) {
-    for (const Value* param : block.params()) {
-      std::optional<LoopBounds> bounds = LoopBoundsOf(param);
-      if (bounds && !(IsOfLaunch(terms_.OfValue(bounds->lo, {})) &&
-                      IsOfLaunch(terms_.OfValue(bounds->hi, {}))))
-        return false;
-    }
-    const Op* loop = block.parent();
-    return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2), {}) == Poly(1);
-  }
-
-  bool IsOfLaunch(const Poly& poly) const {
-    for (const auto& [monomial, coefficient] : poly.terms()) {
-      for (AtomId atom : monomial) {
-        if (terms_.Facts(atom).kind != AtomKind::Size) return false;
-      }
-    }
-    return poly.exact();
-  }
-
-  /// The greatest, or least, index that the loops around it take; nothing where that is not plain.
-  std::optional<Poly> Reached(Poly index, bool greatest) {
-    while (std::optional<AtomId> atom = GreatestOfLoops(index)) {
-      const AtomFacts& facts = terms_.Facts(*atom);
-      bool is_bound = facts.kind == AtomKind::Element ||
-                      (facts.kind == AtomKind::Scalar && facts.value && LoopBoundsOf(facts.value));
-      std::optional<Poly::Split> split = index.SplitBy(*atom);
-      std::optional<int64_t> factor = split ? split->coefficient.AsConstant() : std::nullopt;
-      if (!is_bound || !factor || facts.lower.empty() || facts.upper.empty()) return std::nullopt;
-      const auto& bounds = (*factor > 0) == greatest ? facts.upper : facts.lower;
-      index = split->coefficient * bounds[0].bound + split->rest;
-    }
-    return index;
-  }
-
-  std::optional<AtomId> GreatestOfLoops(const Poly& poly) const {
-    std::optional<AtomId> greatest;
-    for (const auto& [monomial, coefficient] : poly.terms()) {
-      for (AtomId atom : monomial) {
-        bool is_size = terms_.Facts(atom).kind == AtomKind::Size;
-        if (!is_size && (!greatest || atom > *greatest)) greatest = atom;
-      }
-    }
-    return greatest;
   }
 
   /// A proven access is safe everywhere; the mask only kept it from trapping.
@@ -176,6 +123,8 @@ class BoundsChecker {
   PassContext& context_;
   const ir::Function& function_;
   Terms terms_;
+  Reach reach_;
+  LaunchBounds launch_bounds_;
 };
 
 }  // namespace

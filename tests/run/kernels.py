@@ -32,12 +32,12 @@ def run(folder, sample, arguments, outputs, options):
             value = f"@{folder / name}.npy"
         command += ["--arg", f"{name}={value}"]
     for name in outputs:
-        command += ["--out", f"{name}=@{folder / name}.npy"]
+        command += ["--out", f"{name}=@{folder / name}.out.npy"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         failures.append(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
         return None
-    return [np.load(folder / f"{name}.npy") for name in outputs], command
+    return [np.load(folder / f"{name}.out.npy") for name in outputs], command
 
 
 def compare(result, reference, magnitude, terms):

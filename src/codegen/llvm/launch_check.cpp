@@ -70,6 +70,8 @@ llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place)
     return size->kind == SizeKind::Mod ? EmitFloorModulo(emitter, lhs, rhs, true)
                                        : EmitFloorDivide(emitter, lhs, rhs, true);
   }
+  if (size->kind == SizeKind::Min)
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
   auto id = size->kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
             : size->kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
                                           : llvm::Intrinsic::smul_with_overflow;

@@ -14,6 +14,7 @@ using ir::Op;
 
 constexpr size_t kMostTried = 24;
 constexpr int kMostDrawn = 400;
+constexpr int64_t kSpacious = 15;
 constexpr int64_t kRoomy = 500;
 
 /// What the launch requires holds; a size that an equation gives is set to that.
@@ -52,7 +53,7 @@ class Drawer {
       Take(sizes);
     }
     Take(PastOneBlock(1));
-    Take(PastOneBlock(kRoomy));
+    for (int64_t other : {kSpacious, kRoomy}) Take(PastOneBlock(other));
     for (int64_t all : {0, 7}) {
       Sizes sizes = Constants();
       for (Name dim : function_.dims) sizes[dim] = all;

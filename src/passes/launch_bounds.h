@@ -1,0 +1,32 @@
+#pragma once
+
+#include "passes/analysis/reach.h"
+
+namespace kdl::passes {
+
+/// Lets the launch check what its sizes decide: an access that is always reached, whose indices go from one sum of sizes to
+/// another, is inside where these are.
+///
+///   spmd (%i: blk<i> in 0 .. N) { load %x[%i + 3] }   ->   require min(1, N) * (N + 3) - 1 < M   behind the kernel's `where`s
+///
+/// Loops without turns reach nothing: then the index counts as -1, or 0.
+class LaunchBounds {
+ public:
+  LaunchBounds(ir::Module& module, ir::Function& function, Terms& terms)
+      : module_(module), function_(function), terms_(terms), reach_(terms) {}
+
+  /// Whether launches check from now on that dimension `dim` is inside; else nothing has changed.
+  bool Add(const AccessView& view, size_t dim);
+
+ private:
+  std::optional<Size> SizeOf(const Poly& poly);
+  std::optional<Size> AnyTurn(const AccessView& view);
+  void Require(const AccessView& view, size_t dim, Size index, ir::CompareKind compare, Size bound);
+
+  ir::Module& module_;
+  ir::Function& function_;
+  Terms& terms_;
+  Reach reach_;
+};
+
+}  // namespace kdl::passes
