@@ -13,6 +13,7 @@ RUNS = [
     ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --check"),
     ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
 ]
+CONTRACTS = "check: the contracts of its launches hold\n"  # which a program of its own does not have
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
 COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime, isa was for kernelc
 WRONG = [
@@ -38,6 +39,7 @@ def main():
         for name, options in RUNS:
             made = output([f"./{name}", *options.split()], folder)
             walked = output(["kernelc", "run", str(SAMPLES / name / f"{name}.kdl"), *options.split()], folder)
+            walked = (walked[0], walked[1].replace(CONTRACTS, ""), walked[2])
             if made != walked or made[0] != 0:
                 problems.append(f"{name} {options}:\n{made}\nkernelc run:\n{walked}")
         subprocess.run(["kernelc", "build", str(DEVICES), "--emit", "exe", "--device", f"cpu={COMPILED_FOR}",
