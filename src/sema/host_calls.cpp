@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sema/devices.h"
 #include "sema/expr.h"
 #include "sema/groups.h"
 #include "sema/imports.h"
@@ -60,7 +61,10 @@ bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const ten
                         tensors[i]->name.text()));
     return false;
   }
-  if (tensors[0]->on == tensors[1]->on) return true;
+  auto place = [&](const Entity* tensor) {
+    return tensor->on ? tensor->on : OnlyDevice(*state.group.file);
+  };
+  if (place(tensors[0]) == place(tensors[1])) return true;
   state.diagnostics
       .Report(diag::SwapDevices, call.span, tensors[0]->name.text(), tensors[1]->name.text())
       .Help("copy(a, b) moves the elements");

@@ -149,7 +149,7 @@ class Stages(Stores):
     def sender(self, pipe):
         """(the name of a fn that takes the end of such a pipe, its own ranges)"""
         name = self.fresh("send")
-        own = ["i", "j", "k"][:len(pipe.places)]
+        own = ["i", "j", "h"][:len(pipe.places)]
         scope = Scope()
         scope.ranges = [Range(r, "", True) for r in own]
         scope.lets = [Value("t", pipe.type, frozenset(own))]
