@@ -36,6 +36,7 @@ struct Site {
   std::set<int> open;            ///< phases from which some way leads here without a barrier
   std::vector<int> turns;        ///< of the loops outside of walks: each is gone through twice
   std::vector<const Op*> loops;  ///< these, outermost first
+  size_t kind = 0;               ///< the same for accesses with the same indices in the same walk
 };
 
 /// The accesses of a kernel in order.
@@ -49,10 +50,20 @@ class SiteFinder {
   }
 
  private:
+  void Add(const AccessView& view, const Op* walk) {
+    Kind kind{
+        view.tensor, view.access(), {view.index.begin(), view.index.end()}, view.is_partial(), walk,
+        loops_,      turns_};
+    auto known = std::find(kinds_.begin(), kinds_.end(), kind);
+    if (known == kinds_.end()) known = kinds_.insert(known, std::move(kind));
+    sites_.push_back(
+        {view, walk, phase_, open_, turns_, loops_, static_cast<size_t>(known - kinds_.begin())});
+  }
+
   void Visit(const ir::Block* block, const Op* walk) {
     for (Op* op : *block) {
       if (op->info().has(ir::kSyncs)) Pass();
-      if (auto view = AccessOf(op)) sites_.push_back({*view, walk, phase_, open_, turns_, loops_});
+      if (auto view = AccessOf(op)) Add(*view, walk);
       if (op->kind() == OpKind::Stage) Pass();  // joined by pipes alone, checked before
       const Op* inner = op->kind() == OpKind::Spmd ? op : walk;
       if (!inner && IsLoop(op)) {
@@ -134,8 +145,20 @@ class SiteFinder {
     return prover.NonNegative(terms_.OfValue(bounds->hi, {}) - terms_.OfValue(bounds->lo, {}) - 1);
   }
 
+  struct Kind {
+    const Value* tensor;
+    ir::Access access;
+    std::vector<Value*> index;
+    bool is_partial;
+    const Op* walk;
+    std::vector<const Op*> loops;
+    std::vector<int> turns;
+    bool operator==(const Kind&) const = default;
+  };
+
   Terms& terms_;
   std::vector<Site> sites_;
+  std::vector<Kind> kinds_;
   std::vector<int> turns_;
   std::vector<const Op*> loops_;
   int phase_ = 0;
@@ -175,7 +198,7 @@ class DisjointChecker {
   }
 
   void CheckPair(const Site& a, const Site& b) {
-    if (!MayConflict(a, b)) return;
+    if (!MayConflict(a, b) || AreDisjointAnywhere(a, b)) return;
     if (!checked_.insert({a.view.op, b.view.op, a.turns == b.turns}).second) return;
     if (IsDisjoint(a, b)) return;
     const Site& writes = b.view.effect == Effect::Read ? a : b;
@@ -199,10 +222,17 @@ class DisjointChecker {
     return kStoreHelp;
   }
 
-  bool IsDisjoint(const Site& a, const Site& b) {
+  /// Asked once for all accesses with these indices.
+  bool AreDisjointAnywhere(const Site& a, const Site& b) {
+    auto [known, is_new] = anywhere_.try_emplace({a.kind, b.kind});
+    if (is_new) known->second = IsDisjoint(a, b, true);
+    return known->second;
+  }
+
+  bool IsDisjoint(const Site& a, const Site& b, bool anywhere = false) {
     bool same_turn = a.turns == b.turns;
-    Touch first{a.view, {1, same_turn ? a.walk : OutermostLoop(a)}};
-    Touch second{b.view, {2, same_turn ? b.walk : OutermostLoop(b)}};
+    Touch first{a.view, {1, same_turn ? a.walk : OutermostLoop(a)}, anywhere};
+    Touch second{b.view, {2, same_turn ? b.walk : OutermostLoop(b)}, anywhere};
     if (!same_turn && MeetInOneTurn(a, b, Collision(terms_, first, second))) return true;
     Collision collision(terms_, first, second);
     if (a.view.is_partial() || b.view.is_partial()) return collision.Never();
@@ -274,10 +304,11 @@ class DisjointChecker {
 
   /// Small launches in which two blocks meet, or a store names an element twice.
   void FindConflicts() {
+    int64_t steps_left = kMostStepsOfSearch;
     for (const Sizes& sizes : SmallSizes(kernel_)) {
       seen_.clear();
       points_.clear();
-      Enumerate(terms_, sizes, [&](const Touched& touched) { Meet(touched, sizes); });
+      Enumerate(terms_, sizes, steps_left, [&](const Touched& touched) { Meet(touched, sizes); });
     }
   }
 
@@ -336,6 +367,7 @@ class DisjointChecker {
   PassContext& context_;
   const ir::Function& kernel_;
   Terms terms_;
+  std::map<std::pair<size_t, size_t>, bool> anywhere_;  ///< by kinds
   std::set<std::tuple<const Op*, const Op*, bool>> checked_;
   std::set<const Value*> reported_;
   std::set<const Op*> once_;

@@ -114,11 +114,12 @@ class OutputChecker {
   void FindExamples() {
     if (searched_) return;
     searched_ = true;
+    int64_t steps_left = kMostStepsOfSearch;
     for (const Sizes& sizes : SmallSizes(kernel_)) {
       std::map<const Value*, std::set<std::vector<int64_t>>> written;
       std::set<const Value*> unknown;
       std::map<const Op*, std::string> too_soon;
-      bool complete = Enumerate(terms_, sizes, [&](const Touched& touched) {
+      bool complete = Enumerate(terms_, sizes, steps_left, [&](const Touched& touched) {
         const AccessView& view = *touched.view;
         const Value* memory = touched.memory;
         if (!outs_.contains(memory)) return;

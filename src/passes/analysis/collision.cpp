@@ -15,9 +15,14 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
+std::vector<Poly> FactsOf(Terms& terms, const Touch& touch) {
+  return touch.anywhere ? terms.FactsOfIndex(touch.view, touch.run)
+                        : terms.FactsAt(touch.view.op, touch.run);
+}
+
 std::vector<Poly> BothFacts(Terms& terms, const Touch& a, const Touch& b) {
-  std::vector<Poly> facts = terms.FactsAt(a.view.op, a.run);
-  for (Poly& fact : terms.FactsAt(b.view.op, b.run)) {
+  std::vector<Poly> facts = FactsOf(terms, a);
+  for (Poly& fact : FactsOf(terms, b)) {
     if (std::find(facts.begin(), facts.end(), fact) == facts.end())
       facts.push_back(std::move(fact));
   }

@@ -10,6 +10,8 @@ namespace kdl::passes {
 struct Touch {
   AccessView view;
   Run run;
+  bool anywhere =
+      false;  ///< nothing is known of where it stands: true for all accesses with these indices
 };
 
 /// What numbers the runs of two touches: a blk or a scalar binder of each, or, both null, the cores.

@@ -18,7 +18,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kMostSteps = 200'000;
+constexpr int64_t kMostSteps = 200'000;  // of one launch
 
 /// The facts of a blk in this turn of its loop, or a scalar's value in `start`.
 struct Bound {
@@ -30,8 +30,9 @@ struct Bound {
 
 class Walker {
  public:
-  Walker(Terms& terms, const Sizes& sizes, const std::function<void(const Touched&)>& visit)
-      : terms_(terms), sizes_(sizes), visit_(visit) {}
+  Walker(Terms& terms, const Sizes& sizes, const std::function<void(const Touched&)>& visit,
+         int64_t& steps_left)
+      : terms_(terms), sizes_(sizes), visit_(visit), steps_left_(steps_left) {}
 
   bool Run() {
     for (core_ = 0; core_ < 2; ++core_) {
@@ -39,14 +40,17 @@ class Walker {
       block_ = {nullptr, 0, {core_}, {}};
       Visit(terms_.function().body, true);
     }
-    return steps_ <= kMostSteps;
+    return !has_stopped_;
   }
 
  private:
-  bool TooLong() { return ++steps_ > kMostSteps; }
+  bool TooLong() {
+    has_stopped_ = ++steps_ > kMostSteps || --steps_left_ < 0;
+    return has_stopped_;
+  }
 
   std::optional<int64_t> Of(AtomId atom) {
-    const AtomFacts facts = terms_.Facts(atom);
+    const AtomFacts& facts = terms_.Facts(atom);
     if (facts.kind == AtomKind::Size) {
       auto found = sizes_.find(facts.symbol);
       return found == sizes_.end() ? std::nullopt : std::optional(found->second);
@@ -253,11 +257,28 @@ class Walker {
     if (bound == bound_.end()) return VisitUnknown(view);
     std::string_view name = terms_.function().axis(axes[number]).name.text();
     Bound& of_blk = bound->second;
-    for (int64_t i = 0; i < of_blk.count; ++i) {
+    for (int64_t i = 0; i < of_blk.count && !has_stopped_; ++i) {
       of_blk.element = of_blk.start + i;
       VisitPoints(view, axes, number + 1, certain,
                   fmt::format("{}{}{} = {}", text, text.empty() ? "" : ", ", name, of_blk.element));
     }
+  }
+
+  /// What an access names at every point.
+  struct Place {
+    std::optional<std::vector<int64_t>> shape;
+    std::vector<Poly> index;
+    std::vector<Poly> element;
+  };
+
+  const Place& PlaceOf(const AccessView& view) {
+    auto [known, is_new] = places_.try_emplace(view.op);
+    Place& place = known->second;
+    if (!is_new) return place;
+    place.shape = ShapeOf(view.tensor, sizes_);
+    for (size_t d = 0; d < view.rank(); ++d) place.index.push_back(terms_.OfIndex(view, d, {}));
+    place.element = terms_.OfElement(view, {});
+    return place;
   }
 
   void VisitPoint(const AccessView& view, bool certain, const std::string& text) {
@@ -266,14 +287,14 @@ class Walker {
       if (holds == false) return;
       certain = certain && holds == true;
     }
-    std::optional<std::vector<int64_t>> shape = ShapeOf(view.tensor, sizes_);
+    const Place& place = PlaceOf(view);
     for (size_t d = 0; d < view.rank(); ++d) {
-      std::optional<int64_t> index = Of(terms_.OfIndex(view, d, {}));
-      if (!index || !shape) return VisitUnknown(view);
-      if (*index < 0 || *index >= (*shape)[d]) return;  // `else`, or a trap
+      std::optional<int64_t> index = Of(place.index[d]);
+      if (!index || !place.shape) return VisitUnknown(view);
+      if (*index < 0 || *index >= (*place.shape)[d]) return;  // `else`, or a trap
     }
     std::vector<int64_t> element;
-    for (const Poly& poly : terms_.OfElement(view, {})) {
+    for (const Poly& poly : place.element) {
       std::optional<int64_t> index = Of(poly);
       if (!index) return VisitUnknown(view);
       element.push_back(*index);
@@ -285,6 +306,7 @@ class Walker {
   Terms& terms_;
   const Sizes& sizes_;
   const std::function<void(const Touched&)>& visit_;
+  std::map<const Op*, Place> places_;
   std::map<const Value*, Bound> bound_;
   BlockId block_;
   int64_t core_ = 0;
@@ -292,12 +314,15 @@ class Walker {
   int64_t turn_ = 0;
   int64_t op_run_ = 0;
   int64_t steps_ = 0;
+  int64_t& steps_left_;
+  bool has_stopped_ = false;
 };
 
 }  // namespace
 
-bool Enumerate(Terms& terms, const Sizes& sizes, const std::function<void(const Touched&)>& visit) {
-  return Walker(terms, sizes, visit).Run();
+bool Enumerate(Terms& terms, const Sizes& sizes, int64_t& steps_left,
+               const std::function<void(const Touched&)>& visit) {
+  return Walker(terms, sizes, visit, steps_left).Run();
 }
 
 std::optional<std::vector<int64_t>> ShapeOf(const Value* tensor, const Sizes& sizes) {

@@ -36,8 +36,12 @@ struct Touched {
 };
 
 /// Runs the control flow of a kernel for concrete sizes, without data, and visits what it touches in the order of each
-/// block. The cores' common code is visited for core 0 and core 1 of 2. False where that is too much to look at.
-bool Enumerate(Terms& terms, const Sizes& sizes, const std::function<void(const Touched&)>& visit);
+/// block. The cores' common code is visited for core 0 and core 1 of 2. False where that is too much to look at, in one
+/// launch or in what is left to all.
+bool Enumerate(Terms& terms, const Sizes& sizes, int64_t& steps_left,
+               const std::function<void(const Touched&)>& visit);
+/// For the launches that a search looks at.
+inline constexpr int64_t kMostStepsOfSearch = 600'000;
 
 /// The value of a size; nothing where it has none.
 std::optional<int64_t> ValueOf(Size size, const Sizes& sizes);

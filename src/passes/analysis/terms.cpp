@@ -1,6 +1,7 @@
 #include "passes/analysis/terms.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "ir/views.h"
@@ -474,14 +475,32 @@ std::vector<Poly> Terms::LaunchFacts() {
   return facts;
 }
 
+/// Of blks that no loop binds: an element exists.
+void Terms::AddElementFacts(const AccessView& view, Run run, std::vector<Poly>& facts) {
+  for (const Value* blk : view.index) {
+    if (blk->type()->kind == ir::TypeKind::Blk && blk->def())
+      facts.push_back(OfValue(blk->def()->operand(1), run) - 1);
+  }
+}
+
+std::vector<Poly> Terms::FactsOfIndex(const AccessView& view, Run run) {
+  std::vector<Poly> facts = LaunchFacts();
+  AddElementFacts(view, run, facts);
+  std::set<const ir::Block*> blocks;
+  for (const Value* operand : view.index) {
+    if (operand->def()) continue;
+    for (const ir::Block* block = operand->block(); block && block->parent();
+         block = block->parent()->block()) {
+      if (blocks.insert(block).second) AddLoopFacts(block, run, facts);
+    }
+  }
+  return facts;
+}
+
 std::vector<Poly> Terms::FactsAt(const Op* op, Run run) {
   std::vector<Poly> facts = LaunchFacts();
   if (auto view = AccessOf(const_cast<Op*>(op))) {
-    for (const Value* operand : view->index) {
-      const Value* blk = operand;
-      if (blk->type()->kind != ir::TypeKind::Blk || !blk->def()) continue;
-      facts.push_back(OfValue(blk->def()->operand(1), run) - 1);  // an element of it exists
-    }
+    AddElementFacts(*view, run, facts);
     if (view->mask) AddCondition(view->mask, true, run, facts);
   }
   AddAssertFacts(op, run, facts);

@@ -109,6 +109,8 @@ class Terms {
   /// Polynomials that are at least 0 where `op` runs and, with a mask, where that holds: of the launch, the loops around it,
   /// the branches of `if` that it is in.
   std::vector<Poly> FactsAt(const ir::Op* op, Run run);
+  /// Of those the ones that hold for every access with these indices, wherever it stands: no branches, no mask.
+  std::vector<Poly> FactsOfIndex(const AccessView& view, Run run);
   /// What follows from a bool being `holds`; nothing where it is no comparison of integers.
   void AddCondition(const ir::Value* condition, bool holds, Run run, std::vector<Poly>& facts);
   void AddComparison(ir::CompareKind kind, const Poly& a, const Poly& b, std::vector<Poly>& facts);
@@ -122,6 +124,7 @@ class Terms {
   bool IsInside(const ir::Value* value, Run run) const;
   Run RunOf(const ir::Value* value, Run run) const;
   bool IsNonNegative(const Poly& poly) const;
+  void AddElementFacts(const AccessView& view, Run run, std::vector<Poly>& facts);
   void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
   void AddAssertFacts(const ir::Op* op, Run run, std::vector<Poly>& facts);
 
