@@ -209,6 +209,14 @@ Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
   return AddEvent(done);
 }
 
+/// A launch waits for what it needs partly by standing behind it in its queue; who looks at its data waits for all.
+Status Executor::WaitForStarted() {
+  for (; waited_ < events_.size(); ++waited_) {
+    if (Status done = StatusOf(kdl_event_wait(events_[waited_], -1)); !done.ok()) return done;
+  }
+  return {};
+}
+
 Status Executor::WaitFor(const std::vector<EventId>& after) {
   for (kdl_event* event : Events(after)) {
     if (Status done = StatusOf(kdl_event_wait(event, -1)); !done.ok()) return done;
@@ -411,7 +419,8 @@ Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequ
   if (!contract || (contract->contract->requirements.empty() && !ensures)) return CheckedLaunch();
   CheckedLaunch launch;
   interp::ContractData data;
-  Status read = ReadAll(request.arguments, request.after, launch.before, data);
+  if (Status settled = WaitForStarted(); !settled.ok()) return settled.failure();
+  Status read = ReadAll(request.arguments, {}, launch.before, data);
   if (!read.ok()) return read.failure();
   auto sizes = SizesAtLaunch(*kernel, launch.before, request.constants.text());
   if (!sizes) return CheckedLaunch();  // the launch itself says which do not agree

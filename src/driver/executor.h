@@ -87,6 +87,7 @@ class Executor final : public interp::ProgramHost {
   /// An event behind all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
+  Status WaitForStarted();
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
@@ -126,6 +127,7 @@ class Executor final : public interp::ProgramHost {
   std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed
   std::vector<kdl_event*> events_;     ///< by id, in the order of the program
   std::vector<Workspace> workspaces_;  ///< by id
+  size_t waited_ = 0;                  ///< events that WaitForStarted has seen
 };
 
 }  // namespace kdl::driver

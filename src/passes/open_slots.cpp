@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/passes.h"
@@ -9,6 +11,9 @@
 //   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ; commit %s to %q sizes(size of %i)
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
 //                                 … ; release %s to %q, behind the last use of %u in the block
+//
+// A core holds at most one slot of a pipe at a time: where the next pop comes before the last use, the slot is released in
+// front of that, and the tile lives on without it.
 
 namespace kdl::passes {
 
@@ -92,6 +97,26 @@ Op* BehindLastUse(const Value* value) {
   return last->info().has(ir::kTerminator) ? last : last->next();
 }
 
+bool Pops(const Op* op, const Value* pipe) {
+  if ((op->kind() == OpKind::Pop || op->kind() == OpKind::Wait) && op->operand(0) == pipe)
+    return true;
+  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
+    for (const Op* inner : *region) {
+      if (Pops(inner, pipe)) return true;
+    }
+    return false;
+  });
+}
+
+/// Where the slot of a tile is free again.
+Op* ReleasePlace(const Value* tile, const Value* pipe) {
+  Op* behind = BehindLastUse(tile);
+  for (Op* op = tile->def()->next(); op != behind; op = op->next()) {
+    if (Pops(op, pipe)) return op;
+  }
+  return behind;
+}
+
 void OpenPop(ir::Module& module, ir::PopOp pop) {
   ir::Builder builder(module);
   builder.SetInsertionPoint(pop.op);
@@ -111,7 +136,7 @@ void OpenPop(ir::Module& module, ir::PopOp pop) {
                     ->result();
   tile->set_name(pop.result()->name());
   pop.result()->ReplaceAllUsesWith(tile);
-  builder.SetInsertionPoint(BehindLastUse(tile));
+  builder.SetInsertionPoint(ReleasePlace(tile, pop.pipe()));
   builder.Create(OpKind::Release, {{slot}, {pop.pipe()}}, {});
   ir::Erase(pop.op);
 }
