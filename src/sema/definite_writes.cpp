@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "sema/local_memory.h"
 #include "sema/sizes.h"
 
-// What a program has written for certain, statement by statement: a forward analysis over the tree. What is written stays
-// written, so the first turn of a loop says what each turn leaves.
+// What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
+// statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
 
 namespace kdl::sema {
 
@@ -27,18 +29,25 @@ using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
-/// What is written at a place of the program; nothing stands for a place that is not reached.
-using Written = std::map<const Entity*, Elements>;
-using Flow = std::optional<Written>;
+/// What is known at a place of the program; nothing stands for a place that is not reached.
+struct Known {
+  std::map<const Entity*, Elements> written;  ///< for certain
+  LocalMemory memory;
 
-/// What is written whichever of both ways was taken.
+  bool operator==(const Known&) const = default;
+};
+using Flow = std::optional<Known>;
+
+/// What is known whichever of both ways was taken.
 Flow Meet(const Flow& a, const Flow& b) {
   if (!a) return b;
   if (!b) return a;
-  Written both;
-  for (const auto& [tensor, elements] : *a) {
-    if (auto other = b->find(tensor); other != b->end()) both[tensor] = elements & other->second;
+  Known both{{}, a->memory};
+  for (const auto& [tensor, elements] : a->written) {
+    auto other = b->written.find(tensor);
+    if (other != b->written.end()) both.written[tensor] = elements & other->second;
   }
+  both.memory.Join(b->memory);
   return both;
 }
 
@@ -83,7 +92,9 @@ struct FirstWrite {
 
 class Walk {
  public:
-  explicit Walk(FunctionState& state) : state_(state) {}
+  explicit Walk(FunctionState& state) : state_(state) {
+    for (const TensorRead& read : state.tensor_reads) reads_.emplace(read.span.begin, &read);
+  }
 
   void Block(const syntax::BlockStmt& block) {
     for (const Stmt* stmt : block.stmts) Statement(stmt);
@@ -120,17 +131,33 @@ class Walk {
   };
 
   Elements ElementsOf(const Entity* tensor) const {
-    auto found = now_->find(tensor);
-    return found == now_->end() ? 0 : found->second;
+    auto found = now_->written.find(tensor);
+    return found == now_->written.end() ? 0 : found->second;
   }
 
   void Write(const Entity* tensor, Elements elements, Span span) {
-    if (now_) (*now_)[tensor] |= elements;
+    if (now_) now_->written[tensor] |= elements;
+    if (now_) now_->memory.Write(tensor);
     bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
     first_.emplace(tensor, FirstWrite{span, !is_whole});
   }
 
+  /// What is read from `begin` to `end` has memory that something has written.
+  void Reads(uint32_t begin, uint32_t end) {
+    if (!now_) return;
+    for (auto at = reads_.lower_bound(begin); at != reads_.end() && at->first < end; ++at) {
+      const TensorRead& read = *at->second;
+      const Span* swap = now_->memory.UnwrittenBy(read.tensor);
+      if (swap == nullptr || !reported_.insert(&read).second) continue;
+      std::string_view name = read.tensor->name.text();
+      state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
+          .Note(*swap, "exchanged here, where nothing has written the other one")
+          .Help(fmt::format("write '{}' after the swap, or both tensors before it", name));
+    }
+  }
+
   void Statement(const Stmt* stmt) {
+    Reads(stmt->span.begin, HeadEnd(stmt));
     switch (stmt->kind) {
       case StmtKind::Block:
         return Block(As<syntax::BlockStmt>(stmt));
@@ -153,6 +180,22 @@ class Walk {
     }
   }
 
+  /// Where the blocks of a statement begin, or else its end.
+  static uint32_t HeadEnd(const Stmt* stmt) {
+    switch (stmt->kind) {
+      case StmtKind::Block:
+        return stmt->span.begin;
+      case StmtKind::If:
+        return As<syntax::IfStmt>(stmt).then_block->span.begin;
+      case StmtKind::For:
+        return As<syntax::ForStmt>(stmt).body->span.begin;
+      case StmtKind::While:  // its loop reads what it asks
+        return stmt->span.begin;
+      default:
+        return stmt->span.end;
+    }
+  }
+
   void If(const syntax::IfStmt& choice) {
     Flow before = now_;
     Block(*choice.then_block);
@@ -164,19 +207,27 @@ class Walk {
   void While(const syntax::WhileStmt& loop) {
     const std::optional<Constant>& condition = state_.fn.Info(loop.condition).constant;
     bool is_true = condition && condition->bits != 0;
-    Loop(*loop.body, is_true, !is_true);
+    Loop(*loop.body, is_true, !is_true, &loop);
   }
 
-  /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends.
-  void Loop(const syntax::BlockStmt& body, bool has_turn, bool ends) {
+  /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
+  /// before each turn.
+  void Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
+            const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
-    jumps_.emplace_back();
-    Block(body);
-    Flow after_turn = Meet(now_, jumps_.back().continues);
-    now_ = jumps_.back().breaks;
-    if (ends) now_ = Meet(now_, after_turn);
-    if (!has_turn) now_ = Meet(now_, before);
-    jumps_.pop_back();
+    Flow left;
+    for (Flow head; head = now_, true;) {
+      if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
+      jumps_.emplace_back();
+      Block(body);
+      Flow after_turn = Meet(now_, jumps_.back().continues);
+      left = Meet(left, jumps_.back().breaks);
+      if (ends) left = Meet(left, after_turn);
+      jumps_.pop_back();
+      now_ = Meet(head, after_turn);
+      if (now_ == head) break;
+    }
+    now_ = has_turn ? left : Meet(left, before);
   }
 
   bool HasTurn(const StmtInfo& loop) const {
@@ -200,20 +251,34 @@ class Walk {
   void Calls(const Stmt* stmt) {
     auto info = state_.fn.stmts.find(stmt);
     if (info == state_.fn.stmts.end()) return;
-    if (const TensorCallInfo* call = info->second.tensors; call != nullptr && !call->swaps) {
+    if (stmt->kind == StmtKind::Let) Declare(info->second);
+    if (const TensorCallInfo* call = info->second.tensors; call != nullptr && call->swaps) {
+      if (now_) now_->memory.Swap(call->from, call->to, stmt->span);
+    } else if (call != nullptr) {
       Write(call->to, kAll, stmt->span);
     }
     const LaunchInfo* launch = info->second.launch;
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
-      if (launch->kernel->params[i].direction != Direction::Out) continue;
-      Write(state_.fn.Info(launch->args[i]).entity, kAll, stmt->span);
+      Direction direction = launch->kernel->params[i].direction;
+      const Entity* tensor = state_.fn.Info(launch->args[i]).entity;
+      if (direction == Direction::Out) Write(tensor, kAll, stmt->span);
+      if (direction == Direction::InOut && now_) now_->memory.Write(tensor);
     }
   }
 
+  void Declare(const StmtInfo& let) {
+    const Entity* tensor = let.entities.empty() ? nullptr : let.entities[0];
+    if (!now_ || tensor == nullptr || tensor->kind != EntityKind::LocalTensor) return;
+    now_->memory.Declare(tensor);
+    if (let.seed != nullptr) now_->memory.Write(tensor);
+  }
+
   FunctionState& state_;
-  Flow now_ = Written{};
+  Flow now_ = Known{};
   std::vector<Jumps> jumps_;  ///< of the loops around
   std::map<const Entity*, FirstWrite> first_;
+  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
+  std::set<const TensorRead*> reported_;
 };
 
 }  // namespace

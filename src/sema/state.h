@@ -109,6 +109,12 @@ struct ContractState {
   size_t errors_before = 0;                          ///< those reported before the equation
 };
 
+/// A read of a program's tensor.
+struct TensorRead {
+  const Entity* tensor = nullptr;
+  Span span;
+};
+
 /// A read, in a loop, of a tensor from outside that nothing has written so far.
 struct UndefinedRead {
   const Entity* tensor = nullptr;
@@ -165,6 +171,7 @@ struct FunctionState {
   std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
   std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
   std::vector<UndefinedRead> undefined_reads;
+  std::vector<TensorRead> tensor_reads;                  ///< of local tensors
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
   std::vector<LoopState> loops;                          ///< around, innermost last

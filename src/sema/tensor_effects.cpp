@@ -57,6 +57,7 @@ bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string
 }  // namespace
 
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader) {
+  if (tensor->kind == EntityKind::LocalTensor) state.tensor_reads.push_back({tensor, span});
   bool starts_undefined =
       tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
   if (!starts_undefined || state.written.contains(tensor)) return;
