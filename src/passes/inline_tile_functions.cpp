@@ -3,6 +3,7 @@
 
 #include "ir/views.h"
 #include "passes/analysis/mapped_axes.h"
+#include "passes/call_growth.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
@@ -288,6 +289,8 @@ void InlineCalls(ir::Module& module, ir::Function& function) {
 }  // namespace
 
 void RunInlineTileFunctions(PassContext& context) {
+  CheckCallGrowth(context);
+  if (context.diagnostics.has_errors()) return;
   for (ir::Function* function : context.module.functions()) {
     if (function->kind == ir::FunctionKind::Kernel) InlineCalls(context.module, *function);
   }
