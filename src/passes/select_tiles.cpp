@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,78 @@ void CheckTiles(PassContext& context, const ir::Function& kernel) {
   });
 }
 
+std::string ConstantsText(const ir::Function& kernel) {
+  std::string text;
+  for (const ir::Generic& generic : kernel.generics) {
+    if (generic.values.size() == 1)
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", generic.name.text(),
+                          generic.values[0]);
+  }
+  return text;
+}
+
+/// `0`, or `(256 / 0)`, where that is no number of elements; else empty.
+std::string BadExtent(Size extent, int64_t least) {
+  bool is_good = IsConstant(extent) && extent->value >= least;
+  return is_good ? "" : ToString(extent);
+}
+
+/// What may have no elements at all: a whole dimension.
+int64_t LeastExtent(const ir::Axis& axis) { return axis.domain == axis.extent ? 0 : 1; }
+
+bool DividesByZero(Size size) {
+  if (!size->lhs) return false;
+  bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
+  return (divides && IsConstant(size->rhs, 0)) || DividesByZero(size->lhs) ||
+         DividesByZero(size->rhs);
+}
+
+/// Extents that are expressions of constants: the chosen ones must make them numbers of elements. False after a report.
+class ExtentChecker {
+ public:
+  ExtentChecker(PassContext& context, const ir::Function& kernel)
+      : context_(context), kernel_(kernel) {}
+
+  bool Check() {
+    ir::Walk(kernel_.body, [&](ir::Op* op) {
+      for (const ir::Value* result : op->results()) CheckType(op, result->type());
+      for (const ir::Block* region : op->regions()) {
+        for (const ir::Value* param : region->params()) CheckType(op, param->type());
+      }
+    });
+    return reported_.empty();
+  }
+
+ private:
+  void CheckType(const ir::Op* op, ir::Type type) {
+    if (type->kind == ir::TypeKind::Blk) {
+      const ir::Axis& axis = kernel_.axis(type->axes[0]);
+      Report(op, fmt::format("range '{}'", axis.name.text()),
+             BadExtent(axis.extent, LeastExtent(axis)));
+    } else if (type->kind == ir::TypeKind::Pipe || op->kind() == ir::OpKind::LaunchTensor) {
+      bool is_pipe = type->kind == ir::TypeKind::Pipe;
+      for (Size dim : type->dims) {
+        std::string bad = is_pipe ? BadExtent(dim, 1) : DividesByZero(dim) ? ToString(dim) : "";
+        Report(op,
+               fmt::format("{} '{}'", is_pipe ? "pipe" : "tensor",
+                           op->attr<ir::AttrKey::Name>().text()),
+               bad);
+      }
+    }
+  }
+
+  void Report(const ir::Op* op, const std::string& what, const std::string& extent) {
+    if (extent.empty() || !reported_.insert(what).second) return;
+    Span span = context_.SpanOf(op->loc());
+    context_.diagnostics.Report(diag::BadExtent, span.valid() ? span : context_.SpanOf(kernel_.loc),
+                                what, extent, ConstantsText(kernel_));
+  }
+
+  PassContext& context_;
+  const ir::Function& kernel_;
+  std::set<std::string> reported_;
+};
+
 }  // namespace
 
 void RunSelectTiles(PassContext& context, ir::Function& kernel) {
@@ -57,7 +130,7 @@ void RunSelectTiles(PassContext& context, ir::Function& kernel) {
     if (generic.is_auto && generic.values.empty()) generic.values = {chosen.at(next++)};
   }
   BindConstants(kernel, context.module);
-  CheckTiles(context, kernel);
+  if (ExtentChecker(context, kernel).Check()) CheckTiles(context, kernel);
 }
 
 }  // namespace kdl::passes

@@ -25,7 +25,7 @@ NestBody::NestBody(Expander& e, const Op* nest)
 Home NestBody::KeptHome(size_t i) {
   Home home = ResultHome(e_, nest_, i);
   ir::AxisId last = nest_->operands().back()->type()->axes[0];
-  if (!last_.Vectorizes() || home.axes.back() == last) return home;
+  if (RunsByElements() || home.axes.back() == last) return home;
   moves_.push_back({NewHome(e_, nest_->result(i)->type(), last), home, nest_->result(i)});
   return moves_.back().from;
 }
@@ -42,8 +42,7 @@ void NestBody::TakeOver() {
 }
 
 void NestBody::TakeOver(Value* tile) {
-  bool by_elements = !last_.Vectorizes() && !last_.Transposes();
-  if (by_elements || !IsTileValue(tile)) return;
+  if (RunsByElements() || !IsTileValue(tile)) return;
   const auto& axes = tile->type()->axes;
   if (std::find(axes.begin(), axes.end(), axes_.back()) == axes.end()) return;
   if (e_.homes.at(tile).axes.back() != axes_.back() && !taken_.contains(tile))

@@ -74,6 +74,7 @@ class NestBody {
     const ir::Value* result;
   };
   Home KeptHome(size_t i);
+  bool RunsByElements() const { return !last_.Vectorizes() && !last_.Transposes(); }
   bool IsKept(const ir::Value* result) const;
   ir::Value* At(ir::Value* old);
   ir::Value* Lane(ir::Value* old);
