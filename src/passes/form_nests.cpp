@@ -36,18 +36,6 @@ bool IsUpdate(const Op* op) { return op->kind() == OpKind::Update; }
 
 bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
 
-bool MayTrap(const Op* op) {
-  if (IsMemory(op) || IsUpdate(op)) return op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard;
-  if (op->kind() == OpKind::Assert) return true;
-  if (op->kind() == OpKind::While) {
-    bool traps = false;
-    ir::Walk(op->region(), [&](const Op* inner) { traps = traps || MayTrap(inner); });
-    return traps;
-  }
-  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-  return divides && !IsFloat(op->result()->type()->scalar);
-}
-
 Value* TensorOf(const Op* op) {
   return op->kind() == OpKind::Load ? ir::LoadOp(const_cast<Op*>(op)).tensor()
                                     : ir::StoreOp(const_cast<Op*>(op)).tensor();

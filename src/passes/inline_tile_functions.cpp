@@ -45,13 +45,7 @@ AxisList Without(const AxisList& axes, const AxisList& others) {
   return left;
 }
 
-bool MayTrap(const Op* op) {
-  if (op->kind() == OpKind::Call || op->kind() == OpKind::Assert) return true;
-  if (op->kind() == OpKind::Take) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
-  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-  return divides && IsInteger(op->result()->type()->scalar) &&
-         ConstantOf(op->operand(1)).value_or(0) == 0;
-}
+bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
 /// The copy of one fn's body in place of one call.
 class Inliner {
@@ -132,7 +126,7 @@ class Inliner {
       into = builder_.Broadcast(into, types[0]->axes);
     }
     if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);
-    if (mask_ && MayTrap(op)) Mask(op, segments, types);
+    if (mask_ && NeedsMask(op)) Mask(op, segments, types);
     Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
     for (size_t i = 0; i < op->results().size(); ++i) {
       copy->result(i)->set_name(op->result(i)->name());

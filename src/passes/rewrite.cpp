@@ -75,4 +75,17 @@ std::optional<int64_t> ConstantOf(const ir::Value* value) {
   return ir::Extended(value->type()->scalar, static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>()));
 }
 
+bool MayTrap(const ir::Op* op) {
+  if (op->kind() == ir::OpKind::Assert) return true;
+  if (op->kind() == ir::OpKind::While) {
+    bool traps = false;
+    ir::Walk(op->region(), [&](const ir::Op* inner) { traps = traps || MayTrap(inner); });
+    return traps;
+  }
+  if (op->HasAttr(ir::AttrKey::Edge)) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
+  bool divides = op->kind() == ir::OpKind::Div || op->kind() == ir::OpKind::Rem;
+  return divides && IsInteger(op->result()->type()->scalar) &&
+         ConstantOf(op->operand(1)).value_or(0) == 0;
+}
+
 }  // namespace kdl::passes

@@ -29,4 +29,7 @@ void MoveOps(ir::Block* from, ir::Block* to);
 /// The number, where the value is a constant (integers extended by their signedness).
 std::optional<int64_t> ConstantOf(const ir::Value* value);
 
+/// Whether an elementwise op, or an access, may end the core's run.
+bool MayTrap(const ir::Op* op);
+
 }  // namespace kdl::passes

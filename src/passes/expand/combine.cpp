@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/expand/last_axis.h"
+#include "passes/rewrite.h"
 
 // Folds and scans by a region.
 //

@@ -4,6 +4,7 @@
 #include "passes/expand/expander.h"
 #include "passes/expand/last_axis.h"
 #include "passes/expand/register_block.h"
+#include "passes/rewrite.h"
 
 // A nest that stores what a loop of contractions has made follows each register block in the loop's last turn: its
 // elements come from registers, or from a part of the tile that was written just before.

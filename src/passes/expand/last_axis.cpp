@@ -21,19 +21,6 @@ enum class Walk { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
 
-bool MayTrap(const Op* op) {
-  if (op->kind() == OpKind::Assert) return true;
-  if (op->kind() == OpKind::While) {
-    bool traps = false;
-    ir::Walk(op->region(), [&](const Op* inner) { traps = traps || MayTrap(inner); });
-    return traps;
-  }
-  if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
-  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
-  return divides && IsInteger(op->result()->type()->scalar) &&
-         ConstantOf(op->operand(1)).value_or(0) == 0;
-}
-
 LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
   axis_ = nest->operands().back()->type()->axes[0];
   for (const Op* op : *nest->region()) Study(op);

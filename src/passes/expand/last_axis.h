@@ -8,9 +8,6 @@
 
 namespace kdl::passes {
 
-/// Whether an op of a nest may end the core's run.
-bool MayTrap(const ir::Op* op);
-
 /// How a nest's body behaves along its last axis.
 class LastAxis {
  public:
