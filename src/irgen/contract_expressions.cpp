@@ -145,7 +145,7 @@ ContractGen::Ids ContractGen::GenParts(const Expr* expr) {
     case syntax::ExprKind::If:
       return GenIf(syntax::As<syntax::IfExpr>(expr));
     case syntax::ExprKind::Cast:
-      return {Map(expr, ContractMap::Cast, {Gen(syntax::As<syntax::CastExpr>(expr).operand)})};
+      return {GenCast(syntax::As<syntax::CastExpr>(expr), info)};
     case syntax::ExprKind::Tuple:
       return GenEach(syntax::As<syntax::TupleExpr>(expr).elements);
     case syntax::ExprKind::Field: {
@@ -209,6 +209,18 @@ ContractId ContractGen::GenSize(const Expr* expr, Size size, Scalar scalar) {
   ContractId made = Map(expr, ContractMap::Cast, {value});
   contract_.nodes[made].scalar = scalar;
   return made;
+}
+
+/// An integer type saturates or wraps before the contract goes on in 64 bits.
+ContractId ContractGen::GenCast(const syntax::CastExpr& cast, const sema::ExprInfo& info) {
+  ContractId operand = Gen(cast.operand);
+  bool narrows = frame_ == nullptr && info.type.scalar == Scalar::I64 && IsInteger(info.pattern) &&
+                 info.pattern != Scalar::I64;
+  if (narrows) {
+    operand = Map(&cast, ContractMap::Cast, {operand});
+    contract_.nodes[operand].scalar = info.pattern;
+  }
+  return Map(&cast, ContractMap::Cast, {operand});
 }
 
 ContractId ContractGen::GenName(const Expr* expr, const sema::ExprInfo& info) {

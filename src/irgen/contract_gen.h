@@ -36,6 +36,7 @@ class ContractGen {
   Ids GenEach(const std::vector<const syntax::Expr*>& exprs);
   Ids GenArguments(const syntax::CallExpr& call);
   ir::ContractId GenSize(const syntax::Expr* expr, Size size, Scalar scalar);
+  ir::ContractId GenCast(const syntax::CastExpr& cast, const sema::ExprInfo& info);
   ir::ContractId GenName(const syntax::Expr* expr, const sema::ExprInfo& info);
   ir::ContractId GenBinary(const syntax::BinaryExpr& binary);
   Ids GenIf(const syntax::IfExpr& choice);

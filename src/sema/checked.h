@@ -137,7 +137,7 @@ struct ExprInfo {
   const PipeInfo* pipe = nullptr;
   const CallInfo* call = nullptr;  ///< of a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
-  Scalar pattern = Scalar::F64;  ///< of bits and from_bits in a contract: whose pattern it is
+  Scalar pattern = Scalar::F64;  ///< in a contract of bits, from_bits and `as`: the type outside it
 };
 
 /// A dimension of a kernel's argument that has to be equal at launch, unless both are one Size.

@@ -382,6 +382,7 @@ KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast,
   std::optional<Scalar> target = ResolveScalar(state, cast.type);
   if (type.is_error() || !target) return Type{};
   if (state.contract != nullptr && *target != Scalar::Bool) {
+    info.pattern = *target;
     target = IsFloat(*target) ? Scalar::F64 : Scalar::I64;
   }
   type = CheckCastOperand(state, cast.operand, *target);
