@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/orchestration/macro_names.h"
+
 namespace kdl::codegen {
 
 namespace {
@@ -63,6 +65,7 @@ constexpr std::string_view kWords[] = {"INFINITY",     "NAN",
                                        "throw",        "true",
                                        "try",          "typedef",
                                        "typeid",       "typename",
+                                       "typeof",       "typeof_unqual",
                                        "uint16_t",     "uint32_t",
                                        "uint64_t",     "uint8_t",
                                        "union",        "unix",
@@ -109,7 +112,13 @@ static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions)));
 
 std::string CppNames::Pick(std::string_view wanted) {
   std::string name(wanted.empty() ? "value" : wanted);
-  if (std::binary_search(std::begin(kWords), std::end(kWords), std::string_view(name))) name += '_';
+  if (IsReserved(name)) {  // its first `_` go behind it
+    size_t first = name.find_first_not_of('_');
+    name = fmt::format("{}{}", name.substr(first), name.substr(0, first));
+  }
+  if (MayBeMacro(name) ||
+      std::binary_search(std::begin(kWords), std::end(kWords), std::string_view(name)))
+    name += '_';
   std::string picked = name;
   for (int number = 2; taken_.contains(picked); ++number)
     picked = fmt::format("{}{}", name, number);
