@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "driver/diagnostics.h"
@@ -238,6 +239,12 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
+  std::filesystem::file_status status = std::filesystem::status(path);
+  if (std::filesystem::is_other(status) || std::filesystem::is_character_file(status) ||
+      std::filesystem::is_block_file(status) || std::filesystem::is_fifo(status)) {
+    diagnostics.Report(diag::CannotRead, {}, path, "a tensor is read from a regular file");
+    return std::nullopt;
+  }
   std::optional<std::string> bytes = ReadInputFile(path, 0, diagnostics);
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "sema/index.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "support/float_bits.h"
 
 namespace kdl::sema {
 
@@ -253,7 +254,13 @@ void CheckTolerance(FunctionState& state, const Expr* expr) {
   Type type = CheckValue(state, expr);
   if (!type.is_error() && !Fits(state, expr, Scalar::F64)) {
     state.diagnostics.Report(diag::Tolerance, expr->span, Spelling(type.scalar));
+    return;
   }
+  const std::optional<Constant>& constant = state.fn.exprs[expr].constant;
+  if (type.is_error() || !constant || !IsFloat(constant->scalar)) return;
+  if (FloatValue(constant->scalar, constant->bits) >= 0) return;
+  state.diagnostics.Report(diag::ToleranceValue, expr->span, state.Text(expr->span))
+      .Help("write a number from 0 up; `inf` accepts every difference");
 }
 
 EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
