@@ -58,6 +58,8 @@ class Advisor {
       return "two values are compared with ==";
     }
     if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
+    bool contract = Text(error_.token) == "requires" || Text(error_.token) == "ensures";
+    if (contract && Wants(KdlLexer::LBRACE)) return "contracts stand behind the body of a kernel";
     if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {
       return fmt::format("the type of a fn's result follows ->: -> {}", Text(error_.token));
     }
