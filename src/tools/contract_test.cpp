@@ -20,6 +20,7 @@
 #include "tools/loaded_kernel.h"
 #include "tools/mutants.h"
 #include "tools/test_items.h"
+#include "tools/test_names.h"
 #include "tools/test_targets.h"
 
 namespace kdl::tools {
@@ -79,12 +80,14 @@ class KernelTest {
   /// Reports the first fault, at the smallest shape that was found for it. Where inputs were found for fewer than half of
   /// the shapes, that is one.
   void Run() {
-    std::vector<Shape> shapes = Shapes();
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      bool special = i == 0 || i + 1 == shapes.size();
-      if (!TryAll(shapes[i], special)) return;
-    }
     Row& row = rows_[0];
+    std::optional<std::vector<Shape>> shapes = Shapes();
+    row.ok = shapes.has_value();
+    if (!shapes) return;
+    for (size_t i = 0; i < shapes->size(); ++i) {
+      bool special = i == 0 || i + 1 == shapes->size();
+      if (!TryAll((*shapes)[i], special)) return;
+    }
     row.accepted = mutants_.Accepted();
     if (row.shapes > 0 && row.shapes >= undrawn_) return;
     row.ok = false;
@@ -101,16 +104,23 @@ class KernelTest {
   const std::optional<Fault>& fault() const { return fault_; }
 
  private:
-  std::vector<Shape> Shapes() const {
+  /// Those to try; nothing, with a report, where what --set gives does not do.
+  std::optional<std::vector<Shape>> Shapes() {
     if (options_.set.empty()) return DrawShapes(kernel_);
-    Shape shape;
-    for (Name dim : kernel_.program().dims) {
-      for (const std::string& text : options_.set) {
-        size_t equals = text.find('=');
-        if (text.substr(0, equals) == dim.text() && equals != std::string::npos)
-          shape[dim] = std::atoll(text.c_str() + equals + 1);
+    driver::Options given;  // what this kernel has of them
+    std::vector<size_t> set;
+    const std::vector<Name>& dims = kernel_.program().dims;
+    for (const std::string& text : options_.set) {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        if (text.substr(0, text.find('=')) != dims[i].text()) continue;
+        given.set.push_back(text);
+        set.push_back(i);
       }
     }
+    auto bound = driver::BindProgram(kernel_.program(), {}, given, report_);
+    if (!bound) return std::nullopt;
+    Shape shape;
+    for (size_t i : set) shape[dims[i]] = bound->dims[i];
     return Complete(kernel_.program(), shape) ? std::vector<Shape>{shape} : std::vector<Shape>{};
   }
 
@@ -239,6 +249,14 @@ class FileTest {
   TestCounts Run() {
     driver::Compilation compilation(options_);
     if (driver::CompileToIr(compilation) != driver::PipelineEnd::Done) {
+      driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options_.diag_format);
+      return {0, 1};
+    }
+    std::vector<const ir::Function*> kernels;
+    for (const ir::Function* function : compilation.module->functions()) {
+      if (IsTested(compilation, *function)) kernels.push_back(function);
+    }
+    if (!KnowSizes(kernels, options_, compilation.diagnostics)) {
       driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options_.diag_format);
       return {0, 1};
     }
@@ -373,6 +391,8 @@ class FileTest {
       for (const auto& [name, value] : fault->shape)
         rerun += fmt::format(" --set {}={}", name.text(), value);
       if (fault->core_num) rerun += fmt::format(" --core-num {}", *fault->core_num);
+    } else {
+      for (const std::string& size : options_.set) rerun += fmt::format(" --set {}", size);
     }
     if (target != "host") rerun += fmt::format(" --target '{}'", target);
     if (options_.seed) rerun += fmt::format(" --seed {}", *options_.seed);

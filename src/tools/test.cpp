@@ -25,6 +25,7 @@
 #include "tools/contract_test.h"
 #include "tools/coverage.h"
 #include "tools/golden_run.h"
+#include "tools/test_names.h"
 
 namespace kdl::tools {
 
@@ -230,7 +231,10 @@ int RunTest(const driver::Options& options) {
     std::error_code error;
     GoldenSettings settings{fs::read_symlink("/proc/self/exe", error).string(), options.update};
     counts = RunAll(files, options, settings, JobsOf(options));
-    if (counts.passed + counts.failed == 0) {
+    bool found = counts.passed + counts.failed != 0;
+    bool asks = !found && !options.kernel.empty() && files.size() == 1 &&
+                fs::path(files[0]).extension() == ".kdl";
+    if (!found && (!asks || KnowsKernel(files[0], options, diagnostics))) {
       std::vector<std::string_view> names(options.files.begin(), options.files.end());
       diagnostics.Report(driver::diag::NoTestFiles, {}, QuotedList(names))
           .Help(files.empty() && !options.filter.empty()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 
+KERNEL = "export kernel scale(x: in f32[N], y: out f32[N]) { spmd for i in N by 4 { y[i] = x[i]; } }\n"
 PASSING = "//! args: build --emit ir --stop-after=irgen\nconst N = 4;\n//=== stdout\n//| module \"t\"\n"
 problems = []
 
@@ -47,6 +48,9 @@ def main():
         expect("a directive that does not exist", folder, PASSING.replace("args", "arg"), 1, "'//! arg:")
         expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")
         expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "no such name"])
+        expect("a kernel that is not there", folder, KERNEL, 1, "has no kernel 'scal' [E0922]", "did you mean 'scale'?",
+               options=["--kernel", "scal"])
+        expect("a kernel without a contract", folder, KERNEL, 1, "[E0962]", options=["--kernel", "scale"])
 
         wrong = PASSING.replace("//| module", "//| modul")
         mended = expect("an update", folder, wrong, 0, "updated: ", options=["--update"])
