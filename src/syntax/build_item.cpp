@@ -110,8 +110,7 @@ void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& co
     if (!fault.empty()) {
       Span span = builder.SpanOf(contract);
       span.end = span.begin + static_cast<uint32_t>(word.size());
-      Diagnostic& report =
-          builder.diagnostics.Report(diag::MisplacedContract, span, word, fault);
+      Diagnostic& report = builder.diagnostics.Report(diag::MisplacedContract, span, word, fault);
       if (item.function_kind == FunctionKind::Program)
         report.Help("a `test` runs programs and says what comes out: expect y[i] ~ 2 * x[i];");
     }
