@@ -29,6 +29,7 @@ class OutputChecker {
         covers_(terms_) {}
 
   void Run() {
+    CheckLaunchTensors();
     for (const ir::Param& param : kernel_.params) {
       bool is_out = param.direction == ir::Direction::Out &&
                     param.value->type()->kind == ir::TypeKind::Tensor;
@@ -49,6 +50,30 @@ class OutputChecker {
   }
 
  private:
+  /// What nothing writes holds nothing to read.
+  void CheckLaunchTensors() {
+    std::set<const Value*> written;
+    std::map<const Value*, const Op*> read;
+    ir::Walk(kernel_.body, [&](Op* op) {
+      std::optional<AccessView> view = AccessOf(op);
+      if (!view) return;
+      const Value* memory = ir::MemoryOf(view->tensor);
+      if (view->effect == Effect::Read) {
+        read.try_emplace(memory, op);
+      } else {
+        written.insert(memory);
+      }
+    });
+    for (const auto& [memory, op] : read) {
+      bool is_own = memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
+      if (!is_own || written.contains(memory)) continue;
+      context_.diagnostics
+          .Report(diag::NeverWritten, context_.SpanOf(op->loc()), memory->name().text(),
+                  kernel_.base_name())
+          .Help("write it first, and put a `sync;` between");
+    }
+  }
+
   static std::vector<Cover> OfTensor(const std::vector<Cover>& covers, const Value* tensor) {
     std::vector<Cover> found;
     for (const Cover& cover : covers) {

@@ -218,7 +218,7 @@ class KernelTest {
     driver::BoundProgram after = before;
     Status ran = kernel_.Run(targets_[target].spec, core_num, after);
     if (!ran.ok()) {
-      report.Report(driver::diag::TestRunFailed, {}, ran.failure().message);
+      driver::ReportFailure(ran.failure(), kernel_.sources(), report);
       return false;
     }
     if (good && SameOutputs(*good, after)) return true;
