@@ -40,6 +40,7 @@ class Stages(Stores):
         count = self.pick([2, 2, 2, 3])
         dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 1, 2]))]
         self.places = list(dims)
+        self.pipes = []
         plan = self.plan(tuple(range(len(dims))), count, 0)
         for number in range(1, count):  # each stage has an end of some pipe
             if number not in set().union(*(item.ends() for item in plan)):
@@ -47,7 +48,7 @@ class Stages(Stores):
         if 0 not in set().union(*(item.ends() for item in plan)):
             plan.append(self.pipe(tuple(range(len(dims))), 0, 1))
         domain = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
-        pipes = [self.declared(pipe) for pipe in self.pipes_of(plan)]
+        pipes = [self.declared(pipe) for pipe in self.pipes]
         self.shows[f"{count} stages"] += 1
         stages = [self.stage(number, dims, plan, scope) for number in range(count)]
         return text(f"domain blocks = ({domain});\n", *pipes, *stages)
@@ -68,7 +69,12 @@ class Stages(Stores):
                 condition = f"{self.pick(named)} > {self.random.randint(0, 9)}"
                 items.append(Walk("if", -1, tuple(self.plan(places, count, depth + 1)), condition))
                 continue
-            items.append(self.pipe(places, *self.random.sample(range(count), 2)))
+            known = [pipe for pipe in self.pipes if set(pipe.places) <= set(places)]
+            if known and self.chance(0.4):
+                self.shows["pipe used again"] += 1
+                items.append(self.pick(known))
+            else:
+                items.append(self.pipe(places, *self.random.sample(range(count), 2)))
         return items
 
     def product(self, dims):
@@ -81,10 +87,8 @@ class Stages(Stores):
         ranges = [place for place in places if self.places[place][1]]
         chosen = tuple(self.random.sample(ranges, self.random.randint(0, min(3, len(ranges)))))
         self.shows[f"pipe of rank {len(chosen)}"] += 1
-        return Pipe(self.fresh("q"), self.pick(NUMBERS), chosen, source, target)
-
-    def pipes_of(self, items):
-        return [pipe for item in items for pipe in (self.pipes_of(item.items) if isinstance(item, Walk) else [item])]
+        self.pipes.append(Pipe(self.fresh("q"), self.pick(NUMBERS), chosen, source, target))
+        return self.pipes[-1]
 
     def declared(self, pipe):
         extents = ", ".join(self.places[place][1] for place in pipe.places)
