@@ -156,7 +156,8 @@ class Statements(Expressions, Functions):
         range_ = Range(self.fresh("n" if blocked else "r"), dim, blocked, extent=self.block_size() if blocked else "")
         step = ""
         bounds = f"{dim}" if blocked else f"0..{dim}"
-        if parts and not dim.isdigit() and self.chance(0.25):
+        constant = not any(letter.isalpha() for letter in dim)  # 0..1 - 2 is an error
+        if parts and not constant and self.chance(0.25):
             inside = [r.name for r in scope.scalars() if r.size == dim]
             low = self.pick(["0", "1", f"{dim} / 2"] + inside)
             room = self.pick([0, 1, 2, 2, 4])
