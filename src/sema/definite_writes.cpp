@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,9 +32,18 @@ using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
+/// A part of a tensor: for each dimension the binder of a loop around, whose index it is; null: all indices.
+struct Part {
+  const Entity* tensor = nullptr;
+  std::vector<const Entity*> at;
+
+  auto operator<=>(const Part&) const = default;
+};
+
 /// What is known at a place of the program; nothing stands for a place that is not reached.
 struct Known {
   std::map<const Entity*, Elements> written;  ///< for certain
+  std::set<Part> parts;                       ///< for certain, by the turns of the loops around
   LocalMemory memory;
 
   bool operator==(const Known&) const = default;
@@ -42,7 +54,8 @@ using Flow = std::optional<Known>;
 Flow Meet(const Flow& a, const Flow& b) {
   if (!a) return b;
   if (!b) return a;
-  Known both{{}, a->memory};
+  Known both{{}, {}, a->memory};
+  std::ranges::set_intersection(a->parts, b->parts, std::inserter(both.parts, both.parts.end()));
   for (const auto& [tensor, elements] : a->written) {
     auto other = b->written.find(tensor);
     if (other != b->written.end()) both.written[tensor] = elements & other->second;
@@ -84,6 +97,20 @@ Elements ElementAt(const IndexInfo& index) {
   return Elements{1} << position;
 }
 
+/// The part that an assignment writes whose indices are binders, each alone.
+std::optional<Part> PartAt(const FunctionState& state, const IndexInfo& index) {
+  Part part{index.base, {}};
+  for (const IndexDim& dim : index.dims) {
+    if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return std::nullopt;
+    const IndexTerm& term = dim.terms[0];
+    if (term.value == nullptr || !IsConstant(term.coefficient, 1)) return std::nullopt;
+    const Entity* binder = state.fn.Info(term.value).entity;
+    if (binder == nullptr || binder->kind != EntityKind::ScalarBinder) return std::nullopt;
+    part.at.push_back(binder);
+  }
+  return part;
+}
+
 /// The first statement that writes some of a tensor.
 struct FirstWrite {
   Span span;
@@ -117,10 +144,10 @@ class Walk {
     state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
         .Note(first->second.span, first->second.one_element ? "this writes one element"
                                                             : "this is not reached on every path")
-        .Help(
-            fmt::format("write all of it on each path, with a launch or `copy(…, {});`, or declare "
-                        "it `inout`",
-                        name));
+        .Help(fmt::format("write all of it on each path, with a launch, `copy(…, {});` or a loop "
+                          "over its indices, or declare "
+                          "it `inout`",
+                          name));
   }
 
  private:
@@ -164,7 +191,7 @@ class Walk {
       case StmtKind::If:
         return If(As<syntax::IfStmt>(stmt));
       case StmtKind::For:
-        return Loop(*As<syntax::ForStmt>(stmt).body, HasTurn(state_.fn.Info(stmt)), true);
+        return For(*As<syntax::ForStmt>(stmt).body, state_.fn.Info(stmt));
       case StmtKind::While:
         return While(As<syntax::WhileStmt>(stmt));
       case StmtKind::Break:
@@ -210,24 +237,65 @@ class Walk {
     Loop(*loop.body, is_true, !is_true, &loop);
   }
 
+  /// All turns together write the parts that each of them writes.
+  void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
+    Flow turn = Loop(body, HasTurn(loop), true);
+    for (const Part& part : turn ? turn->parts : std::set<Part>{}) {
+      std::optional<Part> whole = OverAllTurns(part, loop);
+      if (whole && now_) WritePart(*whole);
+    }
+  }
+
+  /// Nothing, unless each of the loop's binders walks a dimension of the part: then a loop of no turns leaves no element out.
+  std::optional<Part> OverAllTurns(Part part, const StmtInfo& loop) const {
+    for (const Entity* binder : loop.entities) {
+      auto place = std::ranges::find(part.at, binder);
+      if (place == part.at.end() || std::find(place + 1, part.at.end(), binder) != part.at.end())
+        return std::nullopt;
+      Size dim = part.tensor->type.dims[static_cast<size_t>(place - part.at.begin())];
+      if (!Walks(*binder, dim)) return std::nullopt;
+      *place = nullptr;
+    }
+    return part;
+  }
+
+  /// Whether the binder's values are all the indices of the dimension.
+  bool Walks(const Entity& binder, Size dim) const {
+    Size lo = binder.lo == nullptr ? nullptr : state_.fn.Info(binder.lo).size;
+    Size hi = binder.hi == nullptr ? nullptr : state_.fn.Info(binder.hi).size;
+    return binder.step == nullptr && lo != nullptr && IsConstant(lo, 0) && hi != nullptr &&
+           ConstantDifference(state_.module.sizes, hi, dim) == 0;
+  }
+
+  void WritePart(const Part& part) {
+    bool is_whole = std::ranges::all_of(part.at, [](const Entity* at) { return at == nullptr; });
+    if (is_whole) {
+      now_->written[part.tensor] = kAll;
+    } else {
+      now_->parts.insert(part);
+    }
+  }
+
   /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
-  /// before each turn.
-  void Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
+  /// before each turn. Returns what is known behind each turn; nothing where a turn may leave the loop.
+  Flow Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
             const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
-    Flow left;
+    Flow left, turn;
     for (Flow head; head = now_, true;) {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
       jumps_.emplace_back();
       Block(body);
       Flow after_turn = Meet(now_, jumps_.back().continues);
       left = Meet(left, jumps_.back().breaks);
+      turn = jumps_.back().breaks ? std::nullopt : after_turn;
       if (ends) left = Meet(left, after_turn);
       jumps_.pop_back();
       now_ = Meet(head, after_turn);
       if (now_ == head) break;
     }
     now_ = has_turn ? left : Meet(left, before);
+    return turn;
   }
 
   bool HasTurn(const StmtInfo& loop) const {
@@ -244,8 +312,10 @@ class Walk {
   void Assign(const syntax::AssignStmt& stmt) {
     const IndexInfo* index = state_.fn.Info(stmt.target).index;
     if (index == nullptr) return;
-    Elements elements = stmt.op == syntax::AssignOp::Set ? ElementAt(*index) : 0;
-    Write(index->base, elements, stmt.span);
+    bool writes = stmt.op == syntax::AssignOp::Set && stmt.condition == nullptr;
+    Write(index->base, writes ? ElementAt(*index) : 0, stmt.span);
+    std::optional<Part> part = writes ? PartAt(state_, *index) : std::nullopt;
+    if (part && now_) now_->parts.insert(*part);
   }
 
   void Calls(const Stmt* stmt) {

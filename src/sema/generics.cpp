@@ -61,11 +61,13 @@ void RestrictKinds(ModuleState& module, const FunctionGroup& group, const Generi
                    std::vector<Scalar>& kinds) {
   const Define* define = FindDefine(module, generic.name.name);
   if (define == nullptr || group.item->function_kind == FunctionKind::Fn || kinds.empty()) return;
+  bool all_are_types = std::ranges::all_of(
+      define->values, [](const std::string& text) { return ScalarFromSpelling(text).has_value(); });
   std::erase_if(kinds, [&](Scalar kind) {
     return std::find(define->values.begin(), define->values.end(), Spelling(kind)) ==
            define->values.end();
   });
-  if (!kinds.empty()) return;
+  if (all_are_types && !kinds.empty()) return;
   module.diagnostics.Report(diag::DefineKind, generic.name.span, generic.name.name.text(),
                             fmt::format("{}", fmt::join(define->values, ",")),
                             KindList(*group.item, generic.name.name));

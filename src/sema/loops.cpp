@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sema/ast_walk.h"
+#include "sema/attributes.h"
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/extents.h"
@@ -184,14 +185,6 @@ std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
   return bounds;
 }
 
-/// The loop's `@dynamic`; null: it has none.
-const syntax::Attribute* DynamicOf(const ForStmt& loop) {
-  for (const syntax::Attribute& attribute : loop.attributes) {
-    if (attribute.name.name.text() == "dynamic") return &attribute;
-  }
-  return nullptr;
-}
-
 /// The first binder of another `spmd for` over the domain that the binder walks; null: there is none.
 const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   if (binder.of == nullptr) return nullptr;
@@ -229,7 +222,9 @@ void SettleDynamic(FunctionState& state) {
     const Entity* other = info.entities.empty() ? nullptr : WalkedToo(state, *info.entities[0]);
     info.is_dynamic = other == nullptr;
     if (other == nullptr) continue;
-    state.diagnostics.Report(diag::DynamicIgnored, DynamicOf(*loop)->span, other->of->name.text())
+    state.diagnostics
+        .Report(diag::DynamicIgnored, FindAttribute(loop->attributes, "dynamic")->span,
+                other->of->name.text())
         .Note(other->span, "it is walked here too")
         .Help("leave it out, or give the loop extents of its own: `spmd for i in N by 64`");
   }
@@ -247,7 +242,8 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   std::vector<const Expr*> bounds = BoundsOfLoop(loop, state.fn.stmts[&loop].entities);
   int divergent = 0;
   for (const Expr* bound : bounds) divergent |= MayVary(state, bound) ? 1 : 0;
-  if (is_spmd && DynamicOf(loop) != nullptr) state.dynamic.push_back(&loop);
+  if (is_spmd && FindAttribute(loop.attributes, "dynamic") != nullptr)
+    state.dynamic.push_back(&loop);
   size_t around = state.spmd_depth;
   size_t conditions = state.conditions.size();
   state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sema/attributes.h"
 #include "sema/coerce.h"
 #include "sema/constants.h"
 #include "sema/expr.h"
@@ -22,26 +23,6 @@ using syntax::Arg;
 using syntax::CallExpr;
 using syntax::Expr;
 using Ranges = std::vector<const Entity*>;
-
-constexpr int64_t kMostDepth = 1024;
-
-/// What `@depth(n)` asks for; 1, reported, where n is no such number.
-int64_t DepthOf(FunctionState& state, const syntax::PipeStmt& stmt) {
-  for (const syntax::Attribute& attribute : stmt.attributes) {
-    if (attribute.name.name.text() != "depth") continue;
-    std::optional<int64_t> depth;
-    if (attribute.args.size() == 1) {
-      std::optional<Literal> value =
-          EvaluateLiteral(state, attribute.args[0].value, "the depth of a pipe");
-      if (!value) return 1;
-      depth = ToInt64(*value);
-    }
-    if (depth && *depth >= 1 && *depth <= kMostDepth) return *depth;
-    state.diagnostics.Report(diag::PipeDepth, attribute.span)
-        .Help("write `@depth(2)`, or leave it out: the least depth that cannot block is found");
-  }
-  return 1;
-}
 
 bool Same(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, a, b) == 0;
@@ -322,10 +303,11 @@ void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
     type.dims.push_back(CheckBlockSize(state, dim, "the extent of a pipe"));
     ok = ok && type.dims.back() != nullptr;
   }
-  int64_t depth = DepthOf(state, stmt);
+  const syntax::Attribute* asked = FindAttribute(stmt.attributes, "depth");
   Entity* entity = Declare(state, EntityKind::Pipe, stmt.name);
   state.fn.stmts[&stmt].entities = {entity};
-  entity->depth = depth;
+  // Without it the least depth that cannot block is found.
+  entity->depth = asked == nullptr ? 1 : NumberOf(state, *asked).value_or(1);
   if (ok && scalar) entity->type = std::move(type);
 }
 

@@ -16,9 +16,6 @@ namespace {
 /// Of more names none is looked for that may have been meant.
 constexpr size_t kMostCandidates = 5000;
 
-constexpr std::array<std::string_view, 6> kAttributes = {"depth",  "pipelined", "order",
-                                                         "unroll", "dynamic",   "team"};
-
 /// `core_id` and `core_num` are names of the language; the builtin functions are only functions.
 const Builtin* BuiltinName(std::string_view name) {
   const Builtin* builtin = FindBuiltin(name);
@@ -177,18 +174,6 @@ std::string Joined(const std::vector<const Entity*>& entities) {
     text += fmt::format("{}{}", text.empty() ? "" : ", ", entity->name.text());
   }
   return text;
-}
-
-void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
-  for (const syntax::Attribute& attribute : attributes) {
-    std::string_view name = attribute.name.name.text();
-    if (std::find(kAttributes.begin(), kAttributes.end(), name) != kAttributes.end()) continue;
-    Diagnostic& report = state.diagnostics.Report(diag::UnknownAttribute, attribute.span, name);
-    std::string_view nearest = NearestName(name, kAttributes);
-    report.Help(nearest.empty()
-                    ? "the attributes are @depth, @pipelined, @order, @unroll, @dynamic and @team"
-                    : fmt::format("did you mean '@{}'?", nearest));
-  }
 }
 
 }  // namespace kdl::sema

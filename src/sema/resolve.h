@@ -48,6 +48,4 @@ std::string Counted(size_t count, std::string_view what);
 /// A size, without the parentheses around the whole of it.
 std::string SizeText(Size size);
 
-void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes);
-
 }  // namespace kdl::sema

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sema/ast_walk.h"
+#include "sema/attributes.h"
 #include "sema/coerce.h"
 #include "sema/contract.h"
 #include "sema/definite_writes.h"
