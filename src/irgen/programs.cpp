@@ -22,8 +22,10 @@ std::string WithConstant(const std::string& before, std::string_view name, int64
 
 /// A constant of the kernel whose value only the run knows: a launch of its own for each of the candidates.
 struct Selection {
+  std::string_view kernel;
   std::string_view name;
   const std::vector<int64_t>& candidates;
+  Size size;
   Value* value;
 };
 
@@ -37,18 +39,16 @@ bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generi
   });
 }
 
-/// What the run gives is a candidate.
-void AssertCandidate(FunctionGen& gen, const Selection& selection, std::string_view kernel) {
+/// What the run gives is a candidate; where it is none of the others, the last one.
+void RequireLast(FunctionGen& gen, const Selection& selection) {
   ir::Builder& b = gen.builder;
-  Value* found = nullptr;
-  for (int64_t candidate : selection.candidates) {
-    Value* is_this = b.Binary(ir::OpKind::Eq, selection.value, b.I64(candidate));
-    found = found ? b.Binary(ir::OpKind::Or, found, is_this) : is_this;
-  }
-  std::string text = fmt::format("'{}' of '{}' is {}", selection.name, kernel,
+  std::string text = fmt::format("{} of {} is {}", selection.name, selection.kernel,
                                  fmt::join(selection.candidates, " or "));
-  b.Create(ir::OpKind::Assert, {{found}, {}}, {},
-           {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
+  Size last = b.types().sizes().Constant(selection.candidates.back());
+  b.Create(ir::OpKind::Require, {}, {},
+           {ir::MakeAttr<AttrKey::Left>(selection.size),
+            ir::MakeAttr<AttrKey::Compare>(ir::CompareKind::Eq), ir::MakeAttr<AttrKey::Right>(last),
+            ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
 /// The constants of a launch: those that are known, and what the run selects.
@@ -71,9 +71,8 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     const std::vector<int64_t>& candidates = generic.Candidates();
     bool is_checked = candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (candidates.empty() || is_checked) continue;  // without any the kernel has no variant
-    Selection selection{name, candidates, GenSize(gen, value)};
-    AssertCandidate(gen, selection, launch.kernel->entity->name.text());
-    constants.selections.push_back(selection);
+    constants.selections.push_back(
+        {launch.kernel->entity->name.text(), name, candidates, value, GenSize(gen, value)});
   }
   return constants;
 }
@@ -89,7 +88,10 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
     GenSelected(gen, selections.subspan(1), 0,
                 WithConstant(constants, selection.name, selection.candidates[first]), gen_launch);
   };
-  if (first + 1 == selection.candidates.size()) return gen_this();
+  if (first + 1 == selection.candidates.size()) {
+    RequireLast(gen, selection);
+    return gen_this();
+  }
   ir::Builder& b = gen.builder;
   Value* is_this = b.Binary(ir::OpKind::Eq, selection.value, b.I64(selection.candidates[first]));
   ir::Op* choice = b.Create(ir::OpKind::If, {{is_this}}, {});
