@@ -270,20 +270,24 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
 
 namespace {
 
-/// Whether it is made of subtractions, and of what a launch knows before it has a number of cores.
-bool MayBeNegative(Size size) {
-  return size->lhs &&
-         (size->kind == SizeKind::Sub || MayBeNegative(size->lhs) || MayBeNegative(size->rhs));
+/// Whether it may be negative, or divide by 0.
+bool MayBeNoSize(Size size) {
+  if (!size->lhs) return false;
+  bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
+  return size->kind == SizeKind::Sub || (divides && !IsConstant(size->rhs)) ||
+         MayBeNoSize(size->lhs) || MayBeNoSize(size->rhs);
 }
+
+/// Whether it is made of what a launch knows only once it has a number of cores.
 bool MentionsCores(Size size) {
   if (size->kind == SizeKind::Symbol) return size->symbol.text() == ir::kCoreNum;
   return size->lhs && (MentionsCores(size->lhs) || MentionsCores(size->rhs));
 }
 
-/// A launch is refused whose sizes make a size of a tensor of its own negative.
+/// A launch is refused whose sizes make a size of a tensor of its own none.
 void RequireNatural(FunctionGen& gen, ir::Type tensor) {
   for (Size dim : tensor->dims) {
-    if (!MayBeNegative(dim) || MentionsCores(dim)) continue;
+    if (!MayBeNoSize(dim) || MentionsCores(dim)) continue;
     RequireSizes(gen, dim, ir::CompareKind::Ge, gen.builder.types().sizes().Constant(0),
                  fmt::format("{} >= 0", ToString(dim)));
   }
