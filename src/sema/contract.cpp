@@ -96,9 +96,11 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 
 /// A name that indexes a dimension as r and as r + 1 stays one below its size.
 void BindExtents(FunctionState& state) {
-  const std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
+  std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
+  std::stable_partition(uses.begin(), uses.end(),
+                        [](const BareUse& use) { return !use.may_leave; });
   for (const BareUse& use : uses) {
-    if (use.offset != 0) continue;
+    if (use.offset != 0 || (use.may_leave && use.range->range.domain != nullptr)) continue;
     int64_t furthest = 0;
     for (const BareUse& other : uses) {
       if (other.range == use.range && other.base == use.base && other.dim == use.dim)

@@ -252,7 +252,7 @@ void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& acces
   if (!IsConstant(dim.terms[0].coefficient, 1) || !IsConstant(dim.offset)) return;
   int64_t offset = dim.offset->value;
   if (offset == 0 || (offset > 0 && !may_leave))
-    state.contract->uses.push_back({dim.terms[0].range, base, number, offset, dim.span});
+    state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
 }
 
 std::string Indices(size_t count) {

@@ -97,6 +97,7 @@ struct BareUse {
   const Entity* base = nullptr;
   size_t dim = 0;
   int64_t offset = 0;
+  bool may_leave = false;  ///< has an `else`: says how far the name runs where nothing else does
   Span span;
 };
 /// What the index names of one equation or requirement are.

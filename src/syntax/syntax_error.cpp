@@ -58,6 +58,9 @@ class Advisor {
       return "two values are compared with ==";
     }
     if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
+    if (Is(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
+      return "`else` and its value stand behind the last index: x[i, j else v]";
+    }
     bool contract = Text(error_.token) == "requires" || Text(error_.token) == "ensures";
     if (contract && Wants(KdlLexer::LBRACE)) return "contracts stand behind the body of a kernel";
     if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {

@@ -259,8 +259,8 @@ std::vector<Cover> WithBothBranches(std::vector<Cover> covers) {
 namespace {
 
 constexpr int kMostSplits = 2;
-constexpr size_t kMostSplit = 8;  ///< covers
-constexpr int64_t kMostValues = 8;
+constexpr size_t kMostSplit = 8;     ///< covers whose ends split
+constexpr int64_t kMostValues = 64;  ///< of an index that constants name
 
 /// One question: an element, and the covers one of which has to have it.
 class Solver {
@@ -272,10 +272,11 @@ class Solver {
     for (const Cover& cover : covers_) {
       if (Writes(cover, target, facts)) return true;
     }
-    if (splits == 0 || covers_.size() > kMostSplit) return false;
+    if (splits == 0) return false;
     if (splits < kMostSplits && prover.Impossible()) return true;
-    return ByValue(target, facts, splits) || BySplit(target, facts, splits) ||
-           ByRemainder(target, facts, splits);
+    if (ByValue(target, facts, splits)) return true;
+    return covers_.size() <= kMostSplit &&
+           (BySplit(target, facts, splits) || ByRemainder(target, facts, splits));
   }
 
  private:
