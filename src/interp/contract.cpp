@@ -108,6 +108,7 @@ std::string ElementName(const ir::ContractTensor& tensor, const std::vector<int6
 
 std::string TextOf(Scalar scalar, const ContractValue& value) {
   if (scalar == Scalar::Bool) return value.integer != 0 ? "true" : "false";
+  if (scalar == Scalar::U64) return fmt::format("{}", static_cast<uint64_t>(value.integer));
   if (!IsFloat(scalar)) return fmt::format("{}", value.integer);
   if (std::isnan(value.real)) return "nan";
   return scalar == Scalar::F64 ? fmt::format("{}", value.real)
@@ -226,6 +227,7 @@ class Comparison {
   /// As the output's type holds it: wrapped. The identity of an empty max or min, that of 64 bits, is the type's own.
   int64_t Fitted(int64_t value) const {
     Scalar scalar = tensor_.scalar;
+    if (scalar == Scalar::U64) return value;
     int64_t wrapped = Wrapped(scalar, value);
     bool least = value == INT64_MIN;
     if ((!least && value != INT64_MAX) || !IsInteger(scalar) || found_.integer == wrapped)

@@ -10,7 +10,9 @@ namespace kdl::interp {
 
 using ir::ContractReduce;
 
-ContractValue IdentityOf(ContractReduce reduce, bool is_float) {
+ContractValue IdentityOf(ContractReduce reduce, Scalar scalar) {
+  const bool is_float = IsFloat(scalar);
+  const bool is_u64 = scalar == Scalar::U64;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (reduce) {
     case ContractReduce::Sum:
@@ -23,10 +25,10 @@ ContractValue IdentityOf(ContractReduce reduce, bool is_float) {
       return IntegerValue(1);
     case ContractReduce::Max:
     case ContractReduce::ArgMax:
-      return is_float ? RealValue(-kInfinity, 0) : IntegerValue(INT64_MIN);
+      return is_float ? RealValue(-kInfinity, 0) : IntegerValue(is_u64 ? 0 : INT64_MIN);
     case ContractReduce::Min:
     case ContractReduce::ArgMin:
-      return is_float ? RealValue(kInfinity, 0) : IntegerValue(INT64_MAX);
+      return is_float ? RealValue(kInfinity, 0) : IntegerValue(is_u64 ? -1 : INT64_MAX);
   }
   KDL_UNREACHABLE();
 }
@@ -69,7 +71,7 @@ ContractValue ContractFold::Result() const {
   if (reduce_ == ContractReduce::ArgMax || reduce_ == ContractReduce::ArgMin)
     return IntegerValue(best_);
   if (reduce_ != ContractReduce::Mean) return value_;
-  if (!is_float_) return IntegerMean();
+  if (!IsFloat(scalar_)) return IntegerMean();
   double mean = value_.real / static_cast<double>(count_);
   double carried = value_.error / static_cast<double>(count_);
   return RealValue(mean, std::isfinite(mean) ? std::fabs(mean) + carried : 0);
@@ -78,21 +80,24 @@ ContractValue ContractFold::Result() const {
 /// Rounded down; of nothing, which a kernel does not survive, 0.
 ContractValue ContractFold::IntegerMean() const {
   if (count_ == 0) return IntegerValue(0);
-  int64_t quotient = value_.integer / count_;
-  bool rounded_up = value_.integer % count_ < 0;
-  return IntegerValue(rounded_up ? quotient - 1 : quotient);
+  ContractValue operands[] = {value_, IntegerValue(count_), {}};
+  return EvaluateMap(ir::ContractMap::Div, scalar_, scalar_, operands);
 }
 
 ContractValue ContractFold::With(ir::ContractMap map, const ContractValue& term) const {
-  Scalar scalar = is_float_ ? Scalar::F64 : Scalar::I64;
   ContractValue operands[] = {value_, term, {}};
-  return EvaluateMap(map, scalar, scalar, operands);
+  return EvaluateMap(map, scalar_, scalar_, operands);
 }
+
 /// The first NaN wins, else the first of the largest.
 bool ContractFold::IsBetter(const ContractValue& term) const {
   if (best_ < 0) return true;
   bool largest = reduce_ == ContractReduce::ArgMax;
-  if (!is_float_) return largest ? term.integer > value_.integer : term.integer < value_.integer;
+  if (!IsFloat(scalar_)) {
+    ir::ContractMap better = largest ? ir::ContractMap::Gt : ir::ContractMap::Lt;
+    ContractValue operands[] = {term, value_, {}};
+    return EvaluateMap(better, scalar_, Scalar::Bool, operands).integer != 0;
+  }
   if (std::isnan(value_.real)) return false;
   if (std::isnan(term.real)) return true;
   return largest ? term.real > value_.real : term.real < value_.real;

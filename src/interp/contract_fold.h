@@ -5,13 +5,13 @@
 namespace kdl::interp {
 
 /// What a reduction of nothing gives.
-ContractValue IdentityOf(ir::ContractReduce reduce, bool is_float);
+ContractValue IdentityOf(ir::ContractReduce reduce, Scalar scalar);
 
 /// A reduction on its way: terms are added in order.
 class ContractFold {
  public:
-  ContractFold(ir::ContractReduce reduce, bool is_float)
-      : reduce_(reduce), is_float_(is_float), value_(IdentityOf(reduce, is_float)) {}
+  ContractFold(ir::ContractReduce reduce, Scalar scalar)
+      : reduce_(reduce), scalar_(scalar), value_(IdentityOf(reduce, scalar)) {}
 
   /// `index`: that of the reduced name, for argmax and argmin.
   void Add(const ContractValue& term, int64_t index);
@@ -23,7 +23,7 @@ class ContractFold {
   bool IsBetter(const ContractValue& term) const;
 
   ir::ContractReduce reduce_;
-  bool is_float_;
+  Scalar scalar_;  ///< of the terms
   ContractValue value_;
   int64_t count_ = 0;
   int64_t best_ = -1;  ///< of argmax and argmin: the first index of `value_`

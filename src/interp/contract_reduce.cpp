@@ -11,7 +11,7 @@ class ContractRunning {
   ContractRunning(ContractEvaluator& evaluator, const ContractPlan& plan)
       : evaluator_(evaluator),
         node_(*plan.node),
-        fold_(node_.reduce, IsFloat(plan.operand)),
+        fold_(node_.reduce, plan.operand),
         own_(node_.kind == ir::ContractKind::Fold) {
     if (!own_) return;
     auto middle = node_.operands.begin() + static_cast<ptrdiff_t>(node_.operands.size() / 2);

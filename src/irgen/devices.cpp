@@ -55,7 +55,13 @@ Name NameOfDevice(ir::Module& module, const sema::Entity& device) {
 
 Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device) {
   if (device == nullptr) device = gen.checked.device;
-  return device == nullptr ? Name() : NameOfDevice(gen.module, *device);
+  if (device != nullptr) return NameOfDevice(gen.module, *device);
+  if (gen.checked.item->test == nullptr) return {};
+  // Each device of the file is the target under test.
+  auto own = std::ranges::find_if(gen.module.devices, [](const ir::Device& declared) {
+    return declared.name.text().find("::") == std::string_view::npos;
+  });
+  return own == gen.module.devices.end() ? Name() : own->name;
 }
 
 }  // namespace kdl::irgen

@@ -154,11 +154,14 @@ bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
   return true;
 }
 
+Scalar Seen(const FunctionState& state, Scalar scalar) {
+  if (state.contract == nullptr || scalar == Scalar::Bool || scalar == Scalar::U64) return scalar;
+  return IsFloat(scalar) ? Scalar::F64 : Scalar::I64;
+}
+
 Type Seen(const FunctionState& state, Type type) {
-  if (state.contract == nullptr) return type;
   for (Type& part : type.parts) part = Seen(state, std::move(part));
-  if (type.is_value() && type.scalar != Scalar::Bool)
-    type.scalar = IsFloat(type.scalar) ? Scalar::F64 : Scalar::I64;
+  if (type.is_value()) type.scalar = Seen(state, type.scalar);
   return type;
 }
 

@@ -287,9 +287,14 @@ KDL_OWN_FRAME Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& b
   CheckValue(state, binary.lhs);
   CheckValue(state, binary.rhs);
   std::array<const Expr*, 2> operands = {binary.lhs, binary.rhs};
+  OperatorGroup group = GroupOf(binary.op);
+  for (const Expr* operand : operands) {
+    const Type& one = state.fn.exprs[operand].type;
+    if (group == OperatorGroup::Logic && one.is_value() && one.scalar != Scalar::Bool)
+      return ReportOperand(state, binary, "bools", one.scalar);
+  }
   Type type = Unify(state, operands, binary.op_span, Spelling(binary.op));
   if (type.is_error()) return type;
-  OperatorGroup group = GroupOf(binary.op);
   bool float_like = type.kind == TypeKind::FloatLiteral;
   Scalar scalar = type.is_value() ? type.scalar : float_like ? Scalar::F32 : Scalar::I32;
   std::string_view wanted = Wanted(group, scalar);
@@ -383,7 +388,7 @@ KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast,
   if (type.is_error() || !target) return Type{};
   if (state.contract != nullptr && *target != Scalar::Bool) {
     info.pattern = *target;
-    target = IsFloat(*target) ? Scalar::F64 : Scalar::I64;
+    target = Seen(state, *target);
   }
   type = CheckCastOperand(state, cast.operand, *target);
   return type.is_error() ? type : ValueType(*target, type.ranges);

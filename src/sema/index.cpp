@@ -327,10 +327,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
       if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
     }
     type.kind = TypeKind::Value;
-    type.scalar = base.entity->type.scalar;
-    if (state.contract != nullptr && type.scalar != Scalar::Bool) {
-      type.scalar = IsFloat(type.scalar) ? Scalar::F64 : Scalar::I64;
-    }
+    type.scalar = Seen(state, base.entity->type.scalar);
     info.index = access;
     info.entity = base.entity;
     RecordTensorUse(state, base.entity, index.span, stored);

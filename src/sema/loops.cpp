@@ -77,8 +77,10 @@ Span Head(const ForStmt& loop) {
 bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
   Span head = Head(loop);
   if (state.kind() != FunctionKind::Kernel) {
-    state.diagnostics.Report(diag::Misplaced, head, "`spmd for`", "a program")
-        .Help("a kernel deals blocks to cores; a program launches it with `spmd`");
+    bool in_fn = state.kind() == FunctionKind::Fn;
+    state.diagnostics.Report(diag::Misplaced, head, "`spmd for`", in_fn ? "a fn" : "a program")
+        .Help(in_fn ? "a kernel deals blocks to cores; a fn works on the tiles of one block"
+                    : "a kernel deals blocks to cores; a program launches it with `spmd`");
     return false;
   }
   if (state.spmd_depth != 0) {
