@@ -50,11 +50,28 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   builder.SetInsertionPoint(here, before);
 }
 
+/// A tensor of the launch is filled where it is made: all of its readers come later.
+void FillOwnTensors(FunctionGen& gen) {
+  std::vector<Op*> made;
+  ir::Walk(gen.function.body, [&](Op* op) {
+    if (op->kind() == OpKind::LaunchTensor) made.push_back(op);
+  });
+  for (Op* op : made) {
+    const Op* update = FirstGroupUpdate(op->result());
+    if (!update) continue;
+    gen.builder.SetInsertionPoint(op->block(), op->next());
+    Fill(gen, op->result(), update);
+    gen.builder.Create(OpKind::Sync, {}, {});
+  }
+}
+
 }  // namespace
 
-/// An `out` tensor that a `reduce` folds into starts from the identity: cores fill it first. Where the kernel also touches
-/// it otherwise, all wait until that is done; else the barrier before the groups fold is enough.
+/// An `out` tensor that a `reduce` folds into, and a tensor of the launch, starts from the identity: cores fill it first.
+/// Where the kernel also touches an `out` otherwise, all wait until that is done; else the barrier before the groups fold is
+/// enough.
 void FillReducedOutputs(FunctionGen& gen) {
+  FillOwnTensors(gen);
   bool waits = false;
   InsertAtRequirements(gen);
   for (const ir::Param& param : gen.function.params) {

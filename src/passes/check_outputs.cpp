@@ -35,22 +35,25 @@ class OutputChecker {
                     param.value->type()->kind == ir::TypeKind::Tensor;
       if (is_out) outs_.insert(param.value);
     }
-    if (outs_.empty()) return;
+    undefined_.insert(outs_.begin(), outs_.end());
+    if (undefined_.empty()) return;
     ir::Walk(kernel_.body, [&](Op* op) {
       std::optional<AccessView> view = AccessOf(op);
       bool reads = view && view->effect != Effect::Write && !view->is_partial() &&
-                   outs_.contains(ir::MemoryOf(view->tensor));
+                   undefined_.contains(ir::MemoryOf(view->tensor));
       if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
     });
+    if (outs_.empty()) return;
     std::vector<Cover> all = covers_.OfBlock(kernel_.body);
     for (const ir::Param& param : kernel_.params) {
       bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value);
-      if (is_checked && !IsWhole(param.value, all)) ReportPartial(param.value);
+      bool is_whole = is_checked && IsWhole(param.value, ByOneCore(OfTensor(all, param.value)));
+      if (is_checked && !is_whole) ReportPartial(param.value);
     }
   }
 
  private:
-  /// What nothing writes holds nothing to read.
+  /// What nothing writes holds nothing to read; what something writes is undefined until then.
   void CheckLaunchTensors() {
     std::set<const Value*> written;
     std::map<const Value*, const Op*> read;
@@ -58,20 +61,26 @@ class OutputChecker {
       std::optional<AccessView> view = AccessOf(op);
       if (!view) return;
       const Value* memory = ir::MemoryOf(view->tensor);
+      if (!IsOwn(memory)) return;
       if (view->effect == Effect::Read) {
         read.try_emplace(memory, op);
       } else {
         written.insert(memory);
       }
     });
+    undefined_.insert(written.begin(), written.end());
     for (const auto& [memory, op] : read) {
-      bool is_own = memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
-      if (!is_own || written.contains(memory)) continue;
+      if (written.contains(memory)) continue;
       context_.diagnostics
           .Report(diag::NeverWritten, context_.SpanOf(op->loc()), memory->name().text(),
                   kernel_.base_name())
           .Help("write it first, and put a `sync;` between");
     }
+  }
+
+  /// Whether the launch allocates it.
+  static bool IsOwn(const Value* memory) {
+    return memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
   }
 
   static std::vector<Cover> OfTensor(const std::vector<Cover>& covers, const Value* tensor) {
@@ -82,7 +91,7 @@ class OutputChecker {
     return found;
   }
 
-  /// Any element of it: an index of each dimension about which nothing else is known.
+  /// Whether its covers have any element of it: an index of each dimension about which nothing else is known.
   bool IsWhole(const Value* tensor, const std::vector<Cover>& covers) {
     std::vector<Poly> target;
     std::vector<Poly> facts = terms_.LaunchFacts();
@@ -96,7 +105,7 @@ class OutputChecker {
         facts.push_back(Poly::Atom(factor) - 1);
       target.push_back(index);
     }
-    return IsCovered(terms_, target, facts, ByOneCore(OfTensor(covers, tensor)));
+    return IsCovered(terms_, target, facts, covers);
   }
 
   /// What stands outside of `spmd for` is done by each core, from 0 to the last.
@@ -124,15 +133,15 @@ class OutputChecker {
   }
 
   bool IsWrittenBefore(const AccessView& view) {
-    std::vector<Cover> before = WrittenBefore(view.op);
+    const Value* memory = ir::MemoryOf(view.tensor);
+    std::vector<Cover> before = WithBothBranches(OfTensor(WrittenBefore(view.op), memory));
     std::vector<Poly> facts = terms_.FactsAt(view.op, {});
     for (size_t d = 0; d < view.rank(); ++d) {
       Poly index = terms_.OfIndex(view, d, {});
       facts.push_back(terms_.OfDim(view, d) - index - 1);
       facts.push_back(std::move(index));
     }
-    return IsCovered(terms_, terms_.OfElement(view, {}), facts,
-                     WithBothBranches(OfTensor(before, ir::MemoryOf(view.tensor))));
+    return IsCovered(terms_, terms_.OfElement(view, {}), facts, before) || IsWhole(memory, before);
   }
 
   /// For each tensor an element that some small launch does not write, and for each op one that it reads too soon.
@@ -147,7 +156,7 @@ class OutputChecker {
       bool complete = Enumerate(terms_, sizes, steps_left, [&](const Touched& touched) {
         const AccessView& view = *touched.view;
         const Value* memory = touched.memory;
-        if (!outs_.contains(memory)) return;
+        if (!undefined_.contains(memory)) return;
         if (view.effect == Effect::Read) {
           bool unwritten = touched.certain && touched.element && !unknown.contains(memory) &&
                            !written[memory].contains(*touched.element);
@@ -203,15 +212,19 @@ class OutputChecker {
     if (!reported_.insert(memory).second) return;
     FindExamples();
     std::string name = memory->name().str();
+    std::string_view what = IsOwn(memory) ? "a tensor of the launch" : "`out`";
     Span span = context_.SpanOf(view.op->loc());
     auto found = reads_.find(view.op);
     Diagnostic& report =
         found == reads_.end()
-            ? context_.diagnostics.Report(diag::ReadUnproven, span, name)
+            ? context_.diagnostics.Report(diag::ReadUnproven, span, name, what)
             : context_.diagnostics.Report(diag::ReadUnwritten, span, found->second.element, name,
-                                          found->second.sizes);
+                                          what, found->second.sizes);
     report.Help(
-        fmt::format("declare '{}' `inout` where its old values count, or write it first", name));
+        IsOwn(memory)
+            ? "write all of it first, on every path, and put a `sync;` between"
+            : fmt::format("declare '{}' `inout` where its old values count, or write it first",
+                          name));
   }
 
   void ReportPartial(const Value* tensor) {
@@ -239,6 +252,8 @@ class OutputChecker {
   Terms terms_;
   Covers covers_;
   std::set<const Value*> outs_;
+  std::set<const Value*>
+      undefined_;  ///< when the kernel begins: outs_, and what the launch allocates
   std::set<const Value*> reported_;
   bool searched_ = false;
   std::map<const Value*, Example> holes_;

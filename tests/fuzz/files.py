@@ -24,7 +24,8 @@ class File(Programs):
         self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
         self.helpers = statements([])
         self.helpers.parts += self.functions()
-        if self.chance(0.2):
+        self.alone = not self.chance(0.2)  # a program's tensors have sizes as dimensions
+        if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
             return
         if self.chance(0.4):

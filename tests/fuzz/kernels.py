@@ -1,5 +1,6 @@
 """Kernels drawn at random, well typed by construction: parameters, and the loops that are dealt to the cores."""
 
+import dataclasses
 import math
 
 from names import NUMBERS, Range, Scope, Tensor, Value
@@ -87,8 +88,30 @@ class Kernels(Stages):
         for number in range(self.random.randint(2, 4)):
             if number and self.chance(0.75):
                 parts.append(self.sync(scope))
-            parts.append(self.pick([self.dealt_loop] * 4 + [self.single_core, self.each_core, self.over_domain])(scope))
+            parts.append(self.phase(scope, self.rounds))
         return statements(parts)
+
+    def phase(self, scope, *others):
+        ways = [self.dealt_loop] * 4 + [self.single_core, self.each_core, self.over_domain, *others]
+        return self.pick(ways)(scope)
+
+    def rounds(self, scope):
+        """A loop of the cores together, each turn of which has phases."""
+        before = len(self.tensors)
+        inner = Scope(scope)
+        turn = self.fresh("r")
+        inner.lets.append(Value(turn, "i64", frozenset()))
+        parts = [self.sync(inner)]
+        for _ in range(self.random.randint(1, 2)):
+            parts += [self.phase(inner), self.sync(inner)]
+        scope.tensors = inner.tensors
+        turns = self.random.randint(1, 3)
+        if self.chance(0.5):
+            self.shows["for around sync"] += 1
+            return text(f"for {turn} in 0..{turns} {{\n", statements(parts), "}\n")
+        self.shows["while around sync"] += 1
+        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # perhaps no turn
+        return text(f"var {turn}: i64 = 0;\nwhile {turn} < {turns} {{\n{turn} += 1;\n", statements(parts), "}\nsync;\n")
 
     def sync(self, scope):
         self.shows["sync"] += 1
@@ -117,6 +140,8 @@ class Kernels(Stages):
         if self.chance(0.1):
             body.append(self.reduce_over_blocks(scope, dealt))
         body += [self.output(scope, dealt) for _ in range(self.random.choice([1, 1, 2]))]
+        if self.alone and self.chance(0.2):
+            body.append(self.spread(scope, dealt))
         hint = self.hint("@dynamic", "@order(grouped = 2)")
         return text(f"spmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n")
 

@@ -40,6 +40,35 @@ class Stores(Statements):
         self.shows[f"store of {tensor.type}"] += 1
         return text(*heads, statements(stores), "}\n" * len(heads))
 
+    def spread(self, scope, dealt):
+        """Stores whose indices are sums: shifted, turned round, or one of every few, of which there are as many as fill all."""
+        dims, forms, steps = [], [""], 1
+        complete = all(r.whole for r in dealt)
+        for r in self.random.sample(dealt, len(dealt)):
+            way = self.pick(["plain", "shifted", "strided", "turned"])
+            if way == "strided" and steps == 1:
+                steps = self.pick([2, 3])
+                dims.append(f"{steps} * {r.size}")
+                forms = [f"{form}, {steps} * {r.name} + {at}" for form in forms for at in range(steps)]
+                continue
+            by = self.random.randint(1, 3)
+            complete = complete and way != "shifted"
+            dims.append(f"{r.size} + {by}" if way == "shifted" else r.size)
+            index = {"shifted": f"{r.name} + {self.random.randint(0, by)}", "turned": f"{r.size} - 1 - {r.name}"}.get(way, r.name)
+            forms = [f"{form}, {index}" for form in forms]
+            self.shows[f"store {way}"] += 1
+        self.shows["store strided"] += steps > 1
+        self.random.shuffle(forms)
+        whole = complete and self.chance(0.7)
+        tensor = Tensor(self.fresh("y"), self.pick(NUMBERS), tuple(dims), "out" if whole else "inout")
+        self.tensors.append(tensor)
+        self.done.append(tensor)
+        allowed = frozenset(r.name for r in dealt if r.blocked)
+        stores = []
+        for form in forms if whole else forms[:self.random.randint(1, steps)]:
+            stores += self.first_stores(f"{tensor.name}[{form[2:]}]", tensor, allowed, scope, not whole)
+        return statements(stores)
+
     def first_stores(self, access, tensor, allowed, scope, defined):
         if defined:
             return [self.store(access, tensor, self.pick(["+=", "="]), allowed, scope, self.chance(0.3))]
