@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -184,6 +186,22 @@ Value* GenSize(FunctionGen& gen, Size source) {
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});
 }
 
+namespace {
+
+/// Integer parameters are literals: where their values are known, they fit the type of their place.
+Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
+  Value* size = GenSize(gen, source);
+  if (scalar == Scalar::I64) return size;
+  Value* value = gen.builder.Cast(size, scalar);
+  Value* same = gen.builder.Binary(OpKind::Eq, gen.builder.Cast(value, Scalar::I64), size);
+  std::string text = fmt::format("'{}' fits {}", gen.TextOf(span).text(), Spelling(scalar));
+  gen.builder.Create(OpKind::StaticAssert, {{same}}, {},
+                     {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
+  return value;
+}
+
+}  // namespace
+
 std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                               const sema::ExprInfo& info) {
   static const sema::CallInfo kNothing;
@@ -228,7 +246,7 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
   const sema::ExprInfo& info = gen.Info(expr);
   LocScope loc(gen, expr->span);
   if (info.constant) return GenConstant(gen, *info.constant);
-  if (info.size) return gen.builder.Cast(GenSize(gen, info.size), info.type.scalar);
+  if (info.size) return GenSizeAs(gen, expr->span, info.size, info.type.scalar);
   switch (expr->kind) {
     case syntax::ExprKind::Name:
       return GenName(gen, info);
