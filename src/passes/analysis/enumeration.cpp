@@ -60,6 +60,7 @@ class Walker {
     if (facts.kind == AtomKind::Quotient || facts.kind == AtomKind::Min ||
         facts.kind == AtomKind::Max)
       return OfTwo(facts);
+    if (facts.kind == AtomKind::Wrapped) return Of(facts.a);
     auto bound = bound_.find(facts.value);
     if (bound == bound_.end()) return std::nullopt;
     switch (facts.kind) {

@@ -26,6 +26,8 @@ std::string AtomText(AtomId atom, const Terms& terms) {
       return fmt::format("min({}, {})", ToText(facts.a, terms), ToText(facts.b, terms));
     case AtomKind::Max:
       return fmt::format("max({}, {})", ToText(facts.a, terms), ToText(facts.b, terms));
+    case AtomKind::Wrapped:
+      return fmt::format("({})", ToText(facts.a, terms));
     default:
       return name;
   }

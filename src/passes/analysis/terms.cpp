@@ -343,6 +343,14 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run) {
 }
 
 Poly Terms::OfValue(const Value* value, Run run) {
+  Poly poly = Modulo(value, run);
+  if (!wraps_.MayWrap(value)) return poly;
+  AtomFacts facts{AtomKind::Wrapped, {}, nullptr, RunOf(value, run).number, std::move(poly)};
+  return Poly::Atom(Intern(std::move(facts)));
+}
+
+/// As if sums and products were those of numbers.
+Poly Terms::Modulo(const Value* value, Run run) {
   if (value->block() == function_.body && value->index() < function_.dims.size())
     return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
   return value->def() ? OfResult(value, run) : Poly::Atom(ScalarOf(value, run));
@@ -351,6 +359,7 @@ Poly Terms::OfValue(const Value* value, Run run) {
 Poly Terms::OfResult(const Value* value, Run run) {
   const Op* def = value->def();
   auto of = [&](size_t i) { return OfValue(def->operand(i), run); };
+  auto modulo = [&](size_t i) { return Modulo(def->operand(i), run); };
   auto blk = [&] { return def->operand(0); };
   if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return ConstantOf(def);
   if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value, run));
@@ -363,13 +372,13 @@ Poly Terms::OfResult(const Value* value, Run run) {
     case OpKind::CoreNum:
       return Poly::Atom(Facts(CoreIdAtom(run)).upper[0].bound.Greatest().value());
     case OpKind::Add:
-      return of(0) + of(1);
+      return modulo(0) + modulo(1);
     case OpKind::Sub:
-      return of(0) - of(1);
+      return modulo(0) - modulo(1);
     case OpKind::Mul:
-      return of(0) * of(1);
+      return modulo(0) * modulo(1);
     case OpKind::Neg:
-      return Poly(-1) * of(0);
+      return Poly(-1) * modulo(0);
     case OpKind::Div:
       return OfQuotient(of(0), of(1), number);
     case OpKind::Rem: {
@@ -383,11 +392,11 @@ Poly Terms::OfResult(const Value* value, Run run) {
       return OfExtreme(AtomKind::Max, of(0), of(1), number);
     case OpKind::Broadcast:
     case OpKind::Snapshot:
-      return of(0);
+      return modulo(0);
     case OpKind::Cast: {
       Scalar from = def->operand(0)->type()->scalar;
       bool same = IsInteger(from) && (from == Scalar::I64 || TypeRange(from));
-      return same ? of(0) : Poly::Atom(ScalarOf(value, run));
+      return same ? modulo(0) : Poly::Atom(ScalarOf(value, run));
     }
     case OpKind::Iota:
       return Poly::Atom(ElementOf(blk(), run));
@@ -411,7 +420,7 @@ Poly Terms::OfIndex(const AccessView& view, size_t dim, Run run) {
   for (const ir::AccessTerm& term : access.dims[dim].terms) {
     const Value* operand = view.index[term.operand];
     bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
-    Poly value = is_blk ? Poly::Atom(ElementOf(operand, run)) : OfValue(operand, run);
+    Poly value = is_blk ? Poly::Atom(ElementOf(operand, run)) : Modulo(operand, run);
     sum += OfSize(term.coefficient) * value;
   }
   return sum;

@@ -7,6 +7,7 @@
 
 #include "ir/module.h"
 #include "passes/analysis/poly.h"
+#include "passes/analysis/wraps.h"
 
 namespace kdl::passes {
 
@@ -50,7 +51,8 @@ enum class AtomKind : uint8_t {
   Quotient,  ///< floor(a / b)
   Min,
   Max,
-  Slack,  ///< any number from 0 on
+  Wrapped,  ///< what 64 bits hold of a, which may leave them
+  Slack,    ///< any number from 0 on
 };
 
 /// scale * atom >= bound (or <=); scale is at least 1.
@@ -71,8 +73,7 @@ struct AtomFacts {
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
 /// sizes and blks mean. Bounds name
-/// atoms of less depth only. Index arithmetic is taken not to
-/// leave 64 bits: a result that is bounded by sizes of tensors is right modulo 2^64 either way.
+/// atoms of less depth only.
 class Terms {
  public:
   Terms(const ir::Function& function, ir::TypeTable& types);
@@ -86,6 +87,7 @@ class Terms {
   Poly OfSize(Size size);
   /// An integer scalar, or a tile of integers at the point that is looked at.
   Poly OfValue(const ir::Value* value, Run run);
+  /// Right modulo 2^64, where sums and products of the index wrap: so an index that is inside, as a number, is so as 64 bits.
   Poly OfIndex(const AccessView& view, size_t dim, Run run);
   /// floor(a / b); b is at least 1.
   Poly OfQuotient(const Poly& a, const Poly& b, int run);
@@ -119,6 +121,7 @@ class Terms {
   using Key = std::tuple<AtomKind, const void*, int, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
   int DepthOf(const AtomFacts& facts) const;
+  Poly Modulo(const ir::Value* value, Run run);
   Poly OfResult(const ir::Value* value, Run run);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run);
   bool IsInside(const ir::Value* value, Run run) const;
@@ -130,6 +133,7 @@ class Terms {
 
   const ir::Function& function_;
   ir::TypeTable& types_;
+  Wraps wraps_;
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
   std::map<const ir::Value*, const ir::Value*> twins_;        ///< binders of walks over one domain

@@ -1,0 +1,108 @@
+#include "passes/analysis/wraps.h"
+
+#include <cstdint>
+
+#include "ir/views.h"
+#include "passes/analysis/terms.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kSmall = int64_t{1} << 32;
+
+const Op* WithoutBroadcasts(const Value* value) {
+  const Op* def = value->def();
+  while (def && (def->kind() == OpKind::Broadcast || def->kind() == OpKind::Snapshot))
+    def = def->operand(0)->def();
+  return def;
+}
+
+}  // namespace
+
+bool Wraps::MayWrap(const Value* value) {
+  const Op* def = WithoutBroadcasts(value);
+  bool computes = def && (def->kind() == OpKind::Add || def->kind() == OpKind::Sub ||
+                          def->kind() == OpKind::Mul || def->kind() == OpKind::Neg);
+  return computes && value->type()->scalar == Scalar::I64 && !Of(value).both();
+}
+
+Wraps::Bounded Wraps::Of(const Value* value) {
+  Scalar scalar = value->type()->scalar;
+  if (scalar != Scalar::I64 && scalar != Scalar::U64) return {true, true};
+  auto known = known_.find(value);
+  if (known != known_.end()) return known->second;
+  Bounded bounded = value->def() ? OfResult(value) : OfParam(value);
+  known_.emplace(value, bounded);
+  return bounded;
+}
+
+Wraps::Bounded Wraps::OfParam(const Value* param) {
+  std::optional<LoopBounds> bounds = LoopBoundsOf(param);
+  if (bounds) return {Of(bounds->lo).below, Of(bounds->hi).above};
+  const ir::Function* function = param->block()->function();
+  bool is_size =
+      function && param->block() == function->body && param->index() < function->dims.size();
+  return {is_size, is_size};
+}
+
+/// The indices of its elements.
+Wraps::Bounded Wraps::OfElements(const Value* blk) {
+  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def()))
+    return {Of(made->start()).below, Of(made->start()).above && Of(made->size()).above};
+  LoopBounds bounds = *LoopBoundsOf(blk);
+  return {Of(bounds.lo).below, Of(bounds.hi).above};
+}
+
+Wraps::Bounded Wraps::OfResult(const Value* value) {
+  const Op* def = value->def();
+  auto of = [&](size_t i) { return Of(def->operand(i)); };
+  auto all = [&] {
+    for (const Value* operand : def->operands()) {
+      if (!Of(operand).both()) return Bounded{};
+    }
+    return Bounded{true, true};
+  };
+  switch (def->kind()) {
+    case OpKind::Const: {
+      auto number = static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
+      return {number >= -kSmall, number <= kSmall};
+    }
+    case OpKind::SizeOf:
+    case OpKind::CoreId:
+    case OpKind::CoreNum:
+      return {true, true};
+    case OpKind::Iota:
+    case OpKind::BlkStart:
+      return OfElements(def->operand(0));
+    case OpKind::BlkSize:
+    case OpKind::BlkIndex:
+      return {true, OfElements(def->operand(0)).both()};
+    case OpKind::Min:
+      return {of(0).below && of(1).below, of(0).above || of(1).above};
+    case OpKind::Max:
+      return {of(0).below || of(1).below, of(0).above && of(1).above};
+    case OpKind::Rem:
+      return of(1);
+    case OpKind::Broadcast:
+    case OpKind::Snapshot:
+    case OpKind::Cast:
+      return of(0);
+    case OpKind::Select:
+      return {of(1).below && of(2).below, of(1).above && of(2).above};
+    case OpKind::Add:
+    case OpKind::Sub:
+    case OpKind::Mul:
+    case OpKind::Neg:
+    case OpKind::Div:
+      return all();
+    default:
+      return {};
+  }
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+
+#include "ir/module.h"
+
+namespace kdl::passes {
+
+/// Which 64-bit sums and products may leave 64 bits: those of values that no size bounds, as elements of tensors and
+/// parameters are. What is made of sizes, small numbers and loops over them is taken to stay inside.
+class Wraps {
+ public:
+  bool MayWrap(const ir::Value* value);
+
+ private:
+  /// By numbers like sizes of tensors.
+  struct Bounded {
+    bool below = false;
+    bool above = false;
+
+    bool both() const { return below && above; }
+  };
+  Bounded Of(const ir::Value* value);
+  Bounded OfParam(const ir::Value* param);
+  Bounded OfResult(const ir::Value* value);
+  Bounded OfElements(const ir::Value* blk);
+
+  std::map<const ir::Value*, Bounded> known_;
+};
+
+}  // namespace kdl::passes
