@@ -175,12 +175,23 @@ class Walk {
     for (auto at = reads_.lower_bound(begin); at != reads_.end() && at->first < end; ++at) {
       const TensorRead& read = *at->second;
       const Span* swap = now_->memory.UnwrittenBy(read.tensor);
-      if (swap == nullptr || !reported_.insert(&read).second) continue;
-      std::string_view name = read.tensor->name.text();
+      bool is_undefined = swap != nullptr || !now_->memory.IsWritten(read.tensor);
+      if (is_undefined && reported_.insert(&read).second) ReportRead(read, swap);
+    }
+  }
+
+  void ReportRead(const TensorRead& read, const Span* swap) {
+    std::string_view name = read.tensor->name.text();
+    if (swap != nullptr) {
       state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
           .Note(*swap, "exchanged here, where nothing has written the other one")
           .Help(fmt::format("write '{}' after the swap, or both tensors before it", name));
+      return;
     }
+    Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, read.span, name);
+    auto first = first_.find(read.tensor);
+    if (first != first_.end()) report.Note(first->second.span, "this is not reached on every path");
+    report.Help(fmt::format("write '{}' on every path to here, before the loop or `if`", name));
   }
 
   void Statement(const Stmt* stmt) {
@@ -262,15 +273,22 @@ class Walk {
   /// Whether the binder's values are all the indices of the dimension.
   bool Walks(const Entity& binder, Size dim) const {
     Size lo = binder.lo == nullptr ? nullptr : state_.fn.Info(binder.lo).size;
-    Size hi = binder.hi == nullptr ? nullptr : state_.fn.Info(binder.hi).size;
+    Size hi = binder.hi == nullptr ? nullptr : SizeOf(state_.fn.Info(binder.hi));
     return binder.step == nullptr && lo != nullptr && IsConstant(lo, 0) && hi != nullptr &&
            ConstantDifference(state_.module.sizes, hi, dim) == 0;
+  }
+
+  /// A number of the program that is the size of one of its tensors stands in their dimensions by its name.
+  Size SizeOf(const ExprInfo& bound) const {
+    bool is_number = bound.entity != nullptr && state_.fn.sizes.contains(bound.entity);
+    return is_number ? state_.module.sizes.Symbol(bound.entity->name) : bound.size;
   }
 
   void WritePart(const Part& part) {
     bool is_whole = std::ranges::all_of(part.at, [](const Entity* at) { return at == nullptr; });
     if (is_whole) {
       now_->written[part.tensor] = kAll;
+      now_->memory.Write(part.tensor);
     } else {
       now_->parts.insert(part);
     }

@@ -30,7 +30,7 @@ void LocalMemory::Swap(const Entity* a, const Entity* b, Span span) {
 }
 
 void LocalMemory::Join(const LocalMemory& other) {
-  written_.insert(other.written_.begin(), other.written_.end());
+  std::erase_if(written_, [&](const Entity* tensor) { return !other.IsWritten(tensor); });
   unwritten_by_.insert(other.unwritten_by_.begin(), other.unwritten_by_.end());
 }
 

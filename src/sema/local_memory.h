@@ -7,7 +7,7 @@
 
 namespace kdl::sema {
 
-/// What may have been written of the tensors that a program allocates, at a place of it.
+/// Which of the tensors that a program allocates something has written, at a place of it.
 class LocalMemory {
  public:
   /// A new tensor: nothing has written it.
@@ -17,13 +17,15 @@ class LocalMemory {
   void Swap(const Entity* a, const Entity* b, Span span);
   /// Another way leads to this place, too.
   void Join(const LocalMemory& other);
+  /// On every way to this place.
+  bool IsWritten(const Entity* tensor) const { return written_.contains(tensor); }
   /// The swap that gave a tensor memory that nothing has written, on some way to this place; null: none.
   const Span* UnwrittenBy(const Entity* tensor) const;
 
   bool operator==(const LocalMemory&) const = default;
 
  private:
-  std::set<const Entity*> written_;             ///< on some way
+  std::set<const Entity*> written_;             ///< on every way
   std::map<const Entity*, Span> unwritten_by_;  ///< with a swap, on some way
 };
 
