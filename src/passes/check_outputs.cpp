@@ -97,7 +97,7 @@ class OutputChecker {
     std::vector<Poly> facts = terms_.LaunchFacts();
     for (Size dim : terms_.Coordinates(tensor)->type()->dims) {
       Poly index = Poly::Atom(terms_.Slack(300 + static_cast<int>(target.size())));
-      Poly size = terms_.OfSize(dim);
+      Poly size = terms_.OfSize(ByEquation(dim));
       facts.push_back(size - index - 1);
       // a product that is not 0 has no factor that is
       bool is_product = size.terms().size() == 1 && size.terms().begin()->second > 0;
@@ -106,6 +106,21 @@ class OutputChecker {
       target.push_back(index);
     }
     return IsCovered(terms_, target, facts, covers);
+  }
+
+  /// Of a name what `where` says that it is: the product in L == N * M.
+  Size ByEquation(Size dim) const {
+    if (dim->kind != SizeKind::Symbol) return dim;
+    for (const Op* op : *kernel_.body) {
+      if (op->kind() != ir::OpKind::Require ||
+          op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq)
+        continue;
+      Size left = op->attr<ir::AttrKey::Left>();
+      Size right = op->attr<ir::AttrKey::Right>();
+      if (left == dim) return right;
+      if (right == dim) return left;
+    }
+    return dim;
   }
 
   /// What stands outside of `spmd for` is done by each core, from 0 to the last.

@@ -473,7 +473,7 @@ class Solver {
   bool BySplit(const std::vector<Poly>& target, const std::vector<Poly>& facts, int splits) {
     for (const Cover& cover : covers_) {
       for (size_t d = 0; d < target.size(); ++d) {
-        for (const Poly& border : Borders(cover, d)) {
+        for (const Poly& border : Borders(cover, target, d)) {
           if (!split_at_.insert({target[d], border}).second) continue;
           std::vector<Poly> below = facts;
           below.push_back(border - target[d] - 1);
@@ -487,16 +487,28 @@ class Solver {
     return false;
   }
 
-  std::vector<Poly> Borders(const Cover& cover, size_t d) const {
+  /// Where the elements of a cover begin and end in dimension `d`, in a row of the others that has the target.
+  std::vector<Poly> Borders(const Cover& cover, const std::vector<Poly>& target, size_t d) const {
     const Poly& index = cover.index[d];
     if (!AnyVar(cover, index)) return {index, index + 1};
     for (const CoverVar& var : cover.vars) {
       std::optional<Poly::Split> split = index.SplitBy(var.atom);
-      if (!split || split->coefficient != Poly(1) || AnyVar(cover, split->rest)) continue;
-      if (AnyVar(cover, var.lo) || AnyVar(cover, var.hi)) continue;
-      return {split->rest + var.lo, split->rest + var.hi};
+      if (!split || split->coefficient != Poly(1)) continue;
+      Poly lo = AtTarget(cover, target, split->rest + var.lo);
+      Poly hi = AtTarget(cover, target, split->rest + var.hi);
+      if (!AnyVar(cover, lo) && !AnyVar(cover, hi)) return {lo, hi};
     }
     return {};
+  }
+
+  /// A variable that is an index of its own has the target's.
+  static Poly AtTarget(const Cover& cover, const std::vector<Poly>& target, Poly poly) {
+    for (size_t d = 0; d < target.size(); ++d) {
+      for (const CoverVar& var : cover.vars) {
+        if (cover.index[d] == Poly::Atom(var.atom)) poly = poly.With(var.atom, target[d]);
+      }
+    }
+    return poly;
   }
 
   /// Elements by what is left when their index is divided by a coefficient: y[2 * i] and y[2 * i + 1].
