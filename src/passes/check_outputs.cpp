@@ -108,7 +108,7 @@ class OutputChecker {
     return IsCovered(terms_, target, facts, covers);
   }
 
-  /// Of a name what `where` says that it is: the product in L == N * M.
+  /// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.
   Size ByEquation(Size dim) const {
     if (dim->kind != SizeKind::Symbol) return dim;
     for (const Op* op : *kernel_.body) {
@@ -117,8 +117,8 @@ class OutputChecker {
         continue;
       Size left = op->attr<ir::AttrKey::Left>();
       Size right = op->attr<ir::AttrKey::Right>();
-      if (left == dim) return right;
-      if (right == dim) return left;
+      if (left == dim && right->kind == SizeKind::Mul) return right;
+      if (right == dim && left->kind == SizeKind::Mul) return left;
     }
     return dim;
   }
