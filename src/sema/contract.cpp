@@ -95,21 +95,27 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 }
 
 /// A name that indexes a dimension as r and as r + 1 stays one below its size.
+void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses) {
+  int64_t furthest = 0;
+  for (const BareUse& other : uses) {
+    if (other.range == use.range && other.base == use.base && other.dim == use.dim)
+      furthest = std::max(furthest, other.offset);
+  }
+  SizeTable& sizes = state.module.sizes;
+  Size size = use.base->type.dims[use.dim];
+  BindExtent(state, use.range, sizes.Binary(SizeKind::Sub, size, sizes.Constant(furthest)),
+             use.span);
+}
+
+/// An index with `else` binds a name that no other index has bound.
 void BindExtents(FunctionState& state) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
-  std::stable_partition(uses.begin(), uses.end(),
-                        [](const BareUse& use) { return !use.may_leave; });
   for (const BareUse& use : uses) {
-    if (use.offset != 0 || (use.may_leave && use.range->range.domain != nullptr)) continue;
-    int64_t furthest = 0;
-    for (const BareUse& other : uses) {
-      if (other.range == use.range && other.base == use.base && other.dim == use.dim)
-        furthest = std::max(furthest, other.offset);
-    }
-    SizeTable& sizes = state.module.sizes;
-    Size size = use.base->type.dims[use.dim];
-    BindExtent(state, use.range, sizes.Binary(SizeKind::Sub, size, sizes.Constant(furthest)),
-               use.span);
+    if (use.offset == 0 && !use.may_leave) BindByUse(state, use, uses);
+  }
+  for (const BareUse& use : uses) {
+    bool is_free = use.range->range.domain == nullptr;
+    if (use.offset == 0 && use.may_leave && is_free) BindByUse(state, use, uses);
   }
 }
 
