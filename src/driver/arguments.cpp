@@ -15,6 +15,7 @@
 #include "driver/draw.h"
 #include "driver/npy.h"
 #include "driver/sizes.h"
+#include "ir/requirement.h"
 #include "support/near_names.h"
 
 namespace kdl::driver {
@@ -164,10 +165,24 @@ class Binder {
     }
   }
 
+  static bool Mentions(Size size, Name name) {
+    if (size->lhs == nullptr) return size->kind == SizeKind::Symbol && size->symbol == name;
+    return Mentions(size->lhs, name) || Mentions(size->rhs, name);
+  }
+
   void ReportUnbound(Name dim) {
     Diagnostic& report =
         diagnostics_.Report(diag::SizeUnbound, {}, dim.text(), program_.base_name());
     std::string help = fmt::format("give it with --set {}=64", dim.text());
+    for (const ir::Op* op : ir::RequirementsOf(program_)) {
+      bool relates = op->attr<ir::AttrKey::Compare>() == ir::CompareKind::Eq &&
+                     (Mentions(op->attr<ir::AttrKey::Left>(), dim) ||
+                      Mentions(op->attr<ir::AttrKey::Right>(), dim));
+      if (relates)
+        help += fmt::format(", or write `where {}` with {} alone on a side",
+                            op->attr<ir::AttrKey::Text>().text(), dim.text());
+      if (relates) break;
+    }
     for (const ir::Param& param : program_.params) {
       bool bare = false;
       for (Size size : param.value->type()->dims)
@@ -218,7 +233,7 @@ class Binder {
   static std::string Where(const SizeValues& values) {
     std::string text;
     for (const auto& [name, size] : values) {
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name.text(), size.value);
+      text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name.text(), size.value);
     }
     return text;
   }

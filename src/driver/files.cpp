@@ -82,7 +82,11 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
     diagnostics.Report(diag::IsFolder, {}, path);
     return std::nullopt;
   }
-  if (max_bytes != 0 && S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) > max_bytes) {
+  if (!S_ISREG(info.st_mode)) {
+    diagnostics.Report(diag::CannotRead, {}, path, "input is read from regular files");
+    return std::nullopt;
+  }
+  if (max_bytes != 0 && static_cast<uint64_t>(info.st_size) > max_bytes) {
     diagnostics.Report(diag::FileTooLong, {}, path, static_cast<int64_t>(max_bytes >> 20));
     return std::nullopt;
   }

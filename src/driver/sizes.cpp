@@ -116,7 +116,8 @@ class SizeBinder {
     if (inner.empty() && size->rhs != nullptr) inner = ZeroDivisor(size->rhs);
     bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
     if (!inner.empty() || !divides) return inner;
-    return ValueOf(size->rhs, values_) == 0 ? SourceText(size->rhs) : std::string();
+    if (ValueOf(size->rhs, values_) != 0) return {};
+    return IsConstant(size->rhs) ? "0" : fmt::format("{}, which is 0", SourceText(size->rhs));
   }
 
   Name NameOf(std::string_view text) const {

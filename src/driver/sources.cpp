@@ -75,8 +75,9 @@ class Loader {
       return nullptr;
     }
     std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
-    std::optional<FileId> id =
-        from_library ? AddFromLibrary(path.substr(4), import) : AddFromDisk(path, from, import);
+    std::optional<FileId> id = from_library
+                                   ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
+                                   : AddFromDisk(path, from, import);
     const syntax::Module* module = id ? Parse(c_, *id) : nullptr;
     return loaded_[name] = module ? Load(*module, name) : nullptr;
   }
@@ -106,7 +107,7 @@ class Loader {
                                     const syntax::ImportItem& import) {
     std::string full = (fs::path(c_.sources.path(from)).parent_path() / path).string();
     std::error_code error;
-    if (!fs::exists(full, error)) {
+    if (!fs::is_regular_file(full, error)) {
       c_.diagnostics.Report(diag::NoSuchImport, import.span, full)
           .Help(
               "a path is taken from the folder of the file that imports; the library's begin with "

@@ -25,9 +25,10 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr const char* kStoreHelp =
-    "index it by the ranges that `spmd for` deals, add up with `atomic` or `reduce`, or let what "
-    "one loop writes and "
-    "another one touches lie on both sides of a `sync;`";
+    "index it by the ranges that `spmd for` deals, write `atomic {0} = …;`, where one of the "
+    "values "
+    "stays, or add up with `atomic {0} += …;` or `reduce`, or let what one loop writes and another "
+    "one touches lie on both sides of a `sync;`";
 /// An access with where it stands among walks and barriers.
 struct Site {
   AccessView view;
@@ -213,13 +214,13 @@ class DisjointChecker {
         diag::NotDisjoint, SpanOf(writes.view.op), TextOf(writes.view.op),
         a.walk || b.walk ? "blocks" : "cores", writes.view.tensor->name().text());
     if (other.view.op != writes.view.op) report.Note(SpanOf(other.view.op), "the other access");
-    report.Help(HelpFor(a, b));
+    report.Help(HelpFor(a, b, TextOf(writes.view.op)));
   }
 
-  std::string HelpFor(const Site& a, const Site& b) const {
+  std::string HelpFor(const Site& a, const Site& b, std::string_view written) const {
     if (!a.walk && !b.walk)
       return "put it inside `spmd for`, under `if core_id == 0`, or index it by `core_id`";
-    return kStoreHelp;
+    return fmt::format(kStoreHelp, written);
   }
 
   /// Asked once for all accesses with these indices.
@@ -356,7 +357,7 @@ class DisjointChecker {
             : context_.diagnostics.Report(diag::BlocksOverlap, SpanOf(conflict.op), conflict.second,
                                           conflict.first, conflict.element, where);
     if (conflict.other != conflict.op) report.Note(SpanOf(conflict.other), "the other access");
-    report.Help(kStoreHelp);
+    report.Help(fmt::format(kStoreHelp, TextOf(conflict.op)));
   }
 
   Span SpanOf(const Op* op) const { return context_.SpanOf(op->loc()); }

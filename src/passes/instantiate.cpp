@@ -168,7 +168,7 @@ class Instantiation {
       bool is_extent = axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == generic.name;
       bool may_be_empty = axis.domain == axis.extent;  // `range d in D`
       int64_t least = may_be_empty ? 0 : 1;
-      if (!is_extent || value >= least) continue;
+      if (!is_extent || (value >= least && value <= INT32_MAX)) continue;
       context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(),
                                   value, axis.name.text(), least);
       return;

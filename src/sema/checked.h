@@ -208,13 +208,13 @@ struct IntGenericInfo {
   std::vector<int64_t> values;   ///< from -D (each a variant), else the default; empty: none
   bool is_auto = false;          ///< the default is `auto` and -D gives nothing
   std::vector<int64_t> choices;  ///< of `in {…}`; empty: any
+  bool is_faulty = false;        ///< what -D gives is no value, as reported
   bool in_type = false;          ///< stands in a tensor type: taken from the data where not given
   /// The values among which a launch selects whose own is known when it runs; empty: there are none.
   const std::vector<int64_t>& Candidates() const;
 };
 struct ParamInfo {
-  /// A TensorParam, ScalarParam, TileParam or Pipe; its type is the parameter's.
-  const Entity* entity = nullptr;
+  const Entity* entity = nullptr;  ///< a TensorParam, ScalarParam, TileParam or Pipe, with its type
   syntax::Direction direction = syntax::Direction::In;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sema/resolve.h"
+#include "sema/sizes.h"
 
 namespace kdl::sema {
 
@@ -71,6 +72,16 @@ bool NeedsParentheses(const Expr* expr, std::string_view text) {
   return loose && !IsParenthesized(text);
 }
 
+/// Whether the operation is done in a narrower integer type, where it wraps what `scalar` holds.
+bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
+  bool may_wrap = binary != nullptr && SizeKindOf(binary->op).has_value();  // + - * / %
+  auto known = state.fn.exprs.find(expr);
+  if (!may_wrap || known == state.fn.exprs.end() || !known->second.type.is_value()) return false;
+  Scalar narrow = known->second.type.scalar;
+  return IsInteger(narrow) && IsInteger(scalar) && Info(narrow).bits < Info(scalar).bits;
+}
+
 /// Of two types that mix, the one to convert to.
 bool IsWider(Scalar a, Scalar b) {
   if (IsFloat(a) != IsFloat(b)) return IsFloat(a);
@@ -102,6 +113,18 @@ std::string Quote(const FunctionState& state, const Expr* expr) {
 std::string AsHint(const FunctionState& state, const Expr* expr, Scalar scalar) {
   std::string_view text = state.Text(expr->span);
   bool wrap = NeedsParentheses(expr, text);
+  if (WrapsFirst(state, expr, scalar)) {
+    const auto& binary = As<syntax::BinaryExpr>(expr);
+    auto side = [&](const Expr* operand) {
+      bool takes_its_type = operand->kind == ExprKind::IntLit;
+      if (takes_its_type) return Quote(state, operand);
+      std::string hint = AsHint(state, operand, scalar);
+      return WrapsFirst(state, operand, scalar) ? fmt::format("({})", hint) : hint;
+    };
+    std::string wide =
+        fmt::format("{} {} {}", side(binary.lhs), Spelling(binary.op), side(binary.rhs));
+    return wide;
+  }
   return fmt::format("{}{}{} as {}", wrap ? "(" : "", text, wrap ? ")" : "", Spelling(scalar));
 }
 

@@ -35,7 +35,8 @@ Type Seen(const FunctionState& state, Type type);
 /// The source of an expression, cut where it is long.
 std::string Quote(const FunctionState& state, const syntax::Expr* expr);
 
-/// `(x + y) as f32`, with parentheses where they are needed.
+/// `(x + y) as f32`, with parentheses where they are needed. Where x + y would wrap before it is
+/// converted to a wider integer: `x as i64 + y as i64`.
 std::string AsHint(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
 }  // namespace kdl::sema

@@ -27,7 +27,9 @@ using syntax::NameExpr;
 /// Opens the scope of the index names of one equation or requirement.
 class ContractGuard {
  public:
-  explicit ContractGuard(FunctionState& state) : state_(state), scope_(state.scopes) {
+  explicit ContractGuard(FunctionState& state, bool is_requirement = false)
+      : state_(state), scope_(state.scopes) {
+    contract_.is_requirement = is_requirement;
     contract_.errors_before = state.diagnostics.error_count();
     contract_.depth = state.scopes.depth() - 1;
     state_.contract = &contract_;
@@ -293,8 +295,9 @@ EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   return info;
 }
 
-RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::string_view what) {
-  ContractGuard guard(state);
+RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::string_view what,
+                           bool is_requirement) {
+  ContractGuard guard(state, is_requirement);
   CheckCondition(state, condition, what, false);
   CheckExtents(state, guard.contract().free);
   CheckExtents(state, guard.contract().over);
@@ -327,7 +330,7 @@ void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {
   const Equation& equation = expect.equation;
   auto* info = state.module.arena.Make<ExpectInfo>(ExpectInfo{});
   if (equation.rhs == nullptr) {
-    info->condition = CheckHolds(state, equation.lhs, "what is expected");
+    info->condition = CheckHolds(state, equation.lhs, "what is expected", false);
   } else if (equation.compared) {
     info->equation = CheckComparing(state, equation);
   } else {
@@ -342,7 +345,7 @@ void CheckContracts(FunctionState& state) {
   if (item.requirements.empty() && item.ensures.empty()) return;
   ScopeGuard scope(state.scopes);
   for (const Expr* requirement : item.requirements)
-    state.fn.requirements.push_back(CheckHolds(state, requirement, "a requirement"));
+    state.fn.requirements.push_back(CheckHolds(state, requirement, "a requirement", true));
   for (const Equation& equation : item.ensures) {
     if (equation.compared) {
       state.fn.ensures.push_back(CheckComparing(state, equation));

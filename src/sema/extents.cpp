@@ -15,6 +15,9 @@ namespace {
 using syntax::Expr;
 using syntax::Extent;
 
+/// Whether a block, or a step, may be of so many.
+bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
+
 /// What stands in the place of both bounds has no meaning: a faulty name, a list.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
@@ -96,9 +99,8 @@ std::optional<WalkFacts> CheckIndices(FunctionState& state, const Extent& extent
   if (extent.step != nullptr) {
     ok = !CheckInteger(state, extent.step, "a step").is_error() && ok;
     Size step = state.fn.exprs[extent.step].size;
-    if (ok && step != nullptr && IsConstant(step) && step->value <= 0) {
-      state.diagnostics.Report(diag::BlockSizeNotPositive, extent.step->span, "a step",
-                               step->value);
+    if (ok && step != nullptr && IsConstant(step) && !IsBlockSize(step->value)) {
+      state.diagnostics.Report(diag::NoBlockSize, extent.step->span, "a step", step->value);
       ok = false;
     }
   }
@@ -129,8 +131,8 @@ Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view wha
   if (size == nullptr) return nullptr;
   SizeTable& sizes = state.module.sizes;
   std::optional<int64_t> value = ConstantDifference(sizes, size, sizes.Constant(0));
-  if (value && *value <= 0) {
-    state.diagnostics.Report(diag::BlockSizeNotPositive, expr->span, what, *value);
+  if (value && !IsBlockSize(*value)) {
+    state.diagnostics.Report(diag::NoBlockSize, expr->span, what, *value);
     return nullptr;
   }
   return size;

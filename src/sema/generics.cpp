@@ -111,10 +111,11 @@ void TakeDefines(FunctionState& state, const GenericParam& generic, const Define
     } else if (!IsChoice(info, *value)) {
       state.diagnostics.Report(diag::DefineChoice, generic.name.span, define.name, *value,
                                fmt::format("{}", fmt::join(info.choices, ", ")));
-    } else {
+    } else if (std::find(info.values.begin(), info.values.end(), *value) == info.values.end()) {
       info.values.push_back(*value);
     }
   }
+  info.is_faulty = info.values.empty();
 }
 
 void DeclareInt(FunctionState& state, const GenericParam& generic) {

@@ -210,8 +210,14 @@ Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
       call.args.size() != 1) {
     return ReportBase(state, &call);
   }
-  const auto* name = syntax::DynAs<syntax::NameExpr>(call.args[0].value);
-  const Entity* entity = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
+  const Expr* argument = call.args[0].value;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(argument);
+  if (name == nullptr) {
+    state.diagnostics.Report(diag::OldOfOther, argument->span, Quote(state, argument))
+        .Help("write the parameter's name alone: old(y)[i]");
+    return {};
+  }
+  const Entity* entity = Resolve(state, name->name, name->span);
   if (entity == nullptr) return {};
   bool is_inout = entity->kind == EntityKind::TensorParam &&
                   state.fn.params[entity->param].direction == syntax::Direction::InOut;
@@ -234,14 +240,26 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
     state.diagnostics
         .Report(diag::TileIndexed, index.span, entity->name.text(), RangesText(entity->type.ranges))
         .Help(fmt::format(
-            "write '{0}' alone: its elements are matched by the names of its ranges; or "
+            "{2}write '{0}' alone: its elements are matched by the names of its ranges; or "
             "index it by name: {0}[{1} = …]",
-            entity->name.text(), entity->type.ranges[0]->name.text()));
+            entity->name.text(), entity->type.ranges[0]->name.text(),
+            entity->kind == EntityKind::TileParam ? "a fn takes tiles, not tensors: " : ""));
   } else {
     state.diagnostics.Report(diag::NotATensor, name->span, entity->name.text(),
                              Describe(entity->kind));
   }
   return {};
+}
+
+/// Before the launch an `out` parameter holds nothing.
+void CheckRequired(FunctionState& state, const Entity* base, Span span) {
+  bool undefined = state.contract != nullptr && state.contract->is_requirement &&
+                   base->kind == EntityKind::TensorParam &&
+                   state.fn.params[base->param].direction == syntax::Direction::Out;
+  if (!undefined) return;
+  state.diagnostics.Report(diag::RequiresOfOut, span, base->name.text())
+      .Help(
+          "require it of an `in` or `inout` parameter; what the launch writes stands in `ensures`");
 }
 
 /// Of a contract: what gives free names their extents. What has an `else` may go outside.
@@ -331,6 +349,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     info.index = access;
     info.entity = base.entity;
     RecordTensorUse(state, base.entity, index.span, stored);
+    CheckRequired(state, base.entity, index.span);
     bool expects = state.contract != nullptr && state.fn.item->test != nullptr;
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
     bool is_tensor = base.entity->kind == EntityKind::LocalTensor ||

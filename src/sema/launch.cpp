@@ -279,7 +279,7 @@ void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunc
   bool is_program = kernel.entity->kind == EntityKind::Program;
   for (const IntGenericInfo& info : kernel.generics) {
     bool known = is_program ? info.values.size() == 1 : info.is_auto || !info.values.empty();
-    if (known || binding.contains(info.entity->name)) continue;
+    if (known || info.is_faulty || binding.contains(info.entity->name)) continue;
     std::string_view name = info.entity->name.text();
     state.diagnostics.Report(diag::GenericWithoutValue, call.span, name, kernel.entity->name.text())
         .Note(info.entity->span, "declared here")

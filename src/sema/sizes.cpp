@@ -34,6 +34,8 @@ Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
   if (entity == nullptr) return nullptr;
   if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
   if (entity->size != nullptr) return entity->size;
+  bool is_number = entity->kind != EntityKind::TensorParam && entity->kind != EntityKind::Pipe;
+  if (!is_number) return ReportNoSize(state, expr, what);
   if (IsFaulty(*entity)) return nullptr;
   bool is_integer = entity->type.is_scalar() && IsInteger(entity->type.scalar);
   bool in_program = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
@@ -79,7 +81,10 @@ Size SizeOfBinary(FunctionState& state, const BinaryExpr& binary, std::string_vi
     state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
     return nullptr;
   }
-  return state.module.sizes.Binary(*kind, lhs, rhs);
+  Size size = state.module.sizes.Binary(*kind, lhs, rhs);
+  if (!IsConstant(lhs) || !IsConstant(rhs) || IsConstant(size)) return size;
+  state.diagnostics.Report(diag::LiteralTooLarge, binary.span, Quote(state, &binary));
+  return nullptr;
 }
 
 Size SizeOfCeilDiv(FunctionState& state, const syntax::CallExpr& call, std::string_view what) {

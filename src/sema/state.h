@@ -108,6 +108,7 @@ struct ContractState {
   std::unordered_map<const Entity*, Span> bound_at;  ///< what gave them their extents
   size_t depth = 0;                                  ///< scopes around the equation's own
   size_t errors_before = 0;                          ///< those reported before the equation
+  bool is_requirement = false;                       ///< speaks of what is before the launch
 };
 
 /// A read of a program's tensor.

@@ -33,6 +33,24 @@ int64_t Fold(SizeKind kind, int64_t a, int64_t b) {
   }
 }
 
+/// Nothing where the operation leaves 64 bits or divides by 0.
+std::optional<int64_t> FoldChecked(SizeKind kind, int64_t a, int64_t b) {
+  int64_t value = 0;
+  switch (kind) {
+    case SizeKind::Add:
+      return __builtin_add_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Sub:
+      return __builtin_sub_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Mul:
+      return __builtin_mul_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+    case SizeKind::Min:
+      return std::min(a, b);
+    default:
+      if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
+      return Fold(kind, a, b);
+  }
+}
+
 std::string_view OperatorText(SizeKind kind) {
   switch (kind) {
     case SizeKind::Add:
@@ -91,9 +109,9 @@ Size SizeTable::Constant(int64_t value) {
 Size SizeTable::Symbol(Name name) { return Intern({SizeKind::Symbol, 0, name, nullptr, nullptr}); }
 
 Size SizeTable::Binary(SizeKind kind, Size lhs, Size rhs) {
-  bool divides = kind == SizeKind::FloorDiv || kind == SizeKind::Mod;
-  if (IsConstant(lhs) && IsConstant(rhs) && !(divides && rhs->value == 0)) {
-    return Constant(Fold(kind, lhs->value, rhs->value));
+  if (IsConstant(lhs) && IsConstant(rhs)) {
+    std::optional<int64_t> value = FoldChecked(kind, lhs->value, rhs->value);
+    return value ? Constant(*value) : Intern({kind, 0, {}, lhs, rhs});
   }
   bool rhs_neutral =
       (kind == SizeKind::Add || kind == SizeKind::Sub)
@@ -133,20 +151,7 @@ std::optional<int64_t> EvaluateChecked(Size size,
   std::optional<int64_t> lhs = EvaluateChecked(size->lhs, symbol);
   std::optional<int64_t> rhs = EvaluateChecked(size->rhs, symbol);
   if (!lhs || !rhs) return std::nullopt;
-  int64_t value = 0;
-  switch (size->kind) {
-    case SizeKind::Add:
-      return __builtin_add_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
-    case SizeKind::Sub:
-      return __builtin_sub_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
-    case SizeKind::Mul:
-      return __builtin_mul_overflow(*lhs, *rhs, &value) ? std::nullopt : std::optional(value);
-    case SizeKind::Min:
-      return std::min(*lhs, *rhs);
-    default:
-      if (*rhs == 0 || (*rhs == -1 && *lhs == INT64_MIN)) return std::nullopt;
-      return Fold(size->kind, *lhs, *rhs);
-  }
+  return FoldChecked(size->kind, *lhs, *rhs);
 }
 
 std::string NoValueText(Size size) {

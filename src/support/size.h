@@ -40,7 +40,7 @@ class SizeTable {
 
   Size Constant(int64_t value);
   Size Symbol(Name name);
-  /// Folds constants and the neutral elements 0 and 1.
+  /// Folds constants and the neutral elements 0 and 1; what has no value in 64 bits stays as it is written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
   /// `size` with every symbol replaced for which `replace` gives a size.
   Size Substitute(Size size, const std::function<Size(Name)>& replace);

@@ -57,6 +57,13 @@ class Advisor {
     if (Is(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
       return "two values are compared with ==";
     }
+    if (Is(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
+      return "a power is a call: pow(x, 2.0)";
+    if (Is(KdlLexer::PLUS) &&
+        (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
+      return "count with `+= 1`";
+    if (Is(KdlLexer::COLON) && expression)
+      return "a whole dimension has a range with a name: `for j in M by 16 { … x[i, j] … }`";
     if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
     if (Is(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
       return "`else` and its value stand behind the last index: x[i, j else v]";

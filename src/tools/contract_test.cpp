@@ -106,7 +106,7 @@ class KernelTest {
  private:
   /// Those to try; nothing, with a report, where what --set gives does not do.
   std::optional<std::vector<Shape>> Shapes() {
-    if (options_.set.empty()) return DrawShapes(kernel_);
+    if (options_.set.empty()) return DrawShapes(kernel_, {});
     driver::Options given;  // what this kernel has of them
     std::vector<size_t> set;
     const std::vector<Name>& dims = kernel_.program().dims;
@@ -117,10 +117,12 @@ class KernelTest {
         set.push_back(i);
       }
     }
-    auto bound = driver::BindProgram(kernel_.program(), {}, given, report_);
-    if (!bound) return std::nullopt;
+    auto known = driver::BindSizes(kernel_.program(), {}, given, report_);
+    if (!known) return std::nullopt;
     Shape shape;
-    for (size_t i : set) shape[dims[i]] = bound->dims[i];
+    for (size_t i : set) shape[dims[i]] = known->at(dims[i]).value;
+    if (known->size() < dims.size()) return DrawShapes(kernel_, shape);
+    if (!driver::BindProgram(kernel_.program(), {}, given, report_)) return std::nullopt;
     return Complete(kernel_.program(), shape) ? std::vector<Shape>{shape} : std::vector<Shape>{};
   }
 

@@ -41,12 +41,12 @@ std::set<Name> MaybeGiven(const ir::Function& program) {
 }
 
 /// The sizes to draw: those that nothing gives once the others are known.
-std::vector<Name> FreeSizes(const ir::Function& program) {
+std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   std::set<Name> given = MaybeGiven(program);
   std::vector<Name> free;
-  Shape shape;
+  Shape shape = set;
   for (Name dim : program.dims) {
-    if (given.contains(dim)) continue;
+    if (given.contains(dim) || set.contains(dim)) continue;
     free.push_back(dim);
     shape[dim] = 5040;  // many numbers divide it, and little of it is negative
   }
@@ -62,13 +62,15 @@ std::vector<Name> FreeSizes(const ir::Function& program) {
 /// Collects shapes, each once and such that `where` holds.
 class Collector {
  public:
-  explicit Collector(const LoadedKernel& kernel) : kernel_(kernel) {}
+  Collector(const LoadedKernel& kernel, const Shape& set) : kernel_(kernel), set_(set) {}
 
-  void Add(const Shape& shape) {
+  void Add(Shape shape) {
+    shape.insert(set_.begin(), set_.end());
     std::optional<Shape> fitting = Repaired(shape);
     if (!fitting || !seen_.insert(*fitting).second) return;
     double terms = TermsAt(kernel_, *fitting);
-    if (terms > kMostTerms || terms_ + terms > kMostTermsInAll) return;
+    bool asked = !set_.empty() && shapes_.empty();  // with sizes that are as large as they are
+    if (!asked && (terms > kMostTerms || terms_ + terms > kMostTermsInAll)) return;
     terms_ += terms;
     shapes_.push_back(*std::move(fitting));
   }
@@ -83,6 +85,7 @@ class Collector {
       if (Complete(kernel_.program(), tried)) return tried;
       uint64_t n = 0;
       for (auto& [name, value] : tried) {
+        if (set_.contains(name)) continue;
         uint64_t change = driver::DrawElement(Scalar::U64, static_cast<uint64_t>(i), n++) % 9;
         value =
             std::max<int64_t>(0, shape.at(name) + static_cast<int64_t>(change) * (1 + i / 20) - 2);
@@ -92,6 +95,7 @@ class Collector {
   }
 
   const LoadedKernel& kernel_;
+  const Shape& set_;  ///< what the others are drawn for
   std::set<Shape> seen_;
   std::vector<Shape> shapes_;
   double terms_ = 0;
@@ -142,8 +146,8 @@ double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
   });
 }
 
-std::vector<Shape> DrawShapes(const LoadedKernel& kernel) {
-  std::vector<Name> free = FreeSizes(kernel.program());
+std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set) {
+  std::vector<Name> free = FreeSizes(kernel.program(), set);
   Shape primes;
   Shape
       backwards;  // what was more is less: a table may have to be shorter than what it points into
@@ -153,7 +157,7 @@ std::vector<Shape> DrawShapes(const LoadedKernel& kernel) {
     backwards[free[free.size() - 1 - i]] = kPrimes[i % kPrimes.size()];
     ones[free[i]] = 1;
   }
-  Collector collector(kernel);
+  Collector collector(kernel, set);
   collector.Add(primes);
   collector.Add(backwards);
   collector.Add(ones);

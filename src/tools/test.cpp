@@ -44,12 +44,14 @@ std::vector<std::string> FilesOf(const driver::Options& options, DiagnosticEngin
     std::error_code error;
     if (!fs::exists(path, error)) {
       diagnostics.Report(driver::diag::NoSuchFile, {}, path);
-    } else if (!fs::is_directory(path, error)) {
+    } else if (fs::is_regular_file(path, error)) {
       files.push_back(path);
+    } else if (!fs::is_directory(path, error)) {
+      diagnostics.Report(driver::diag::CannotRead, {}, path, "input is read from regular files");
     } else {
       for (auto entry = fs::recursive_directory_iterator(path, error);
            entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-        if (MayBeGolden(entry->path()) && !entry->is_directory(error))
+        if (MayBeGolden(entry->path()) && entry->is_regular_file(error))
           files.push_back(entry->path().string());
       }
     }
@@ -240,9 +242,8 @@ int RunTest(const driver::Options& options) {
           .Help(files.empty() && !options.filter.empty()
                     ? fmt::format("no path there contains '{}': --filter takes a part of a path",
                                   options.filter)
-                    : "a golden file has a line `//! args: build --emit ir`; other .kdl files are "
-                      "tested where a kernel "
-                      "has `ensures`");
+                    : "give a kernel an `ensures`, write a `test \"…\" { … }`, or make it a golden "
+                      "file with a line `//! args: build --emit ir`");
     }
   }
   if (diagnostics.has_errors()) {

@@ -36,7 +36,10 @@ CASES = [
     ("invalid UTF-8", "build f.kdl -o out", b"const N = 4; // \xff\n", 1, "f.kdl:1:17: error: "),
     ("CRLF", "build f.kdl --emit obj -o out", KERNEL.replace(b"\n", b"\r\n"), 0, ""),
     ("no permission", "build f.kdl -o out", None, 1, "cannot read 'f.kdl'"),
-    ("a device file", "build /dev/null -o out", b"", 1, "[E0915]"),
+    ("a device file", "build /dev/null -o out", b"", 1, "[E0913]"),
+    ("a named pipe", "build f.kdl -o out", "fifo", 1, "cannot read 'f.kdl': input is read from regular files"),
+    ("a test of a named pipe", "test f.kdl", "fifo", 1, "cannot read 'f.kdl': input is read from regular files"),
+    ("an imported folder", "build f.kdl -o out", b"import folder;\n", 1, "f.kdl:1:1: error: there is no file 'folder.kdl'"),
     ("an output folder that is a file", "build f.kdl -o f.kdl", KERNEL, 1, "[E0916]"),
     ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, the file has 11"),
     ("an empty .npy", RUN, b"", 1, "'x.npy' is not a .npy file: it is empty"),
@@ -59,7 +62,11 @@ def run(case, folder):
     name, line, data, code, message = case
     (folder / "scale.kdl").write_bytes(KERNEL)
     file = folder / ("x.npy" if "x.npy" in line else "f.kdl")
-    file.write_bytes(KERNEL if data is None else data)
+    (folder / "folder.kdl").mkdir()
+    if data == "fifo":
+        os.mkfifo(file)
+    else:
+        file.write_bytes(KERNEL if data is None else data)
     if data is None:
         if os.geteuid() == 0:
             return None  # root may read everything

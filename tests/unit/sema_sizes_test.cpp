@@ -36,5 +36,13 @@ TEST_CASE_FIXTURE(Fixture, "sizes of which nothing is known") {
   CHECK(Difference(Mul(m, n), Mul(m, n)) == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "what leaves 64 bits is no constant") {
+  CHECK(IsConstant(Mul(Int(INT64_MAX / 2), Int(2)), INT64_MAX - 1));
+  CHECK(ToString(Mul(Int(INT64_MAX), Int(2))) == "(9223372036854775807*2)");
+  CHECK(ToString(Add(Int(INT64_MAX), Int(1))) == "(9223372036854775807 + 1)");
+  CHECK_FALSE(IsConstant(Sub(Int(INT64_MIN), Int(1))));
+  CHECK_FALSE(IsConstant(sizes.Binary(SizeKind::FloorDiv, Int(INT64_MIN), Int(-1))));
+}
+
 }  // namespace
 }  // namespace kdl::sema
