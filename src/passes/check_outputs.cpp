@@ -131,6 +131,19 @@ class OutputChecker {
     return covers;
   }
 
+  /// Whether all cores wait in it: a `sync`, or a loop that has a turn and one in each.
+  bool IsBarrier(const Op* op) {
+    if (op->kind() == ir::OpKind::Sync) return true;
+    if (op->kind() != ir::OpKind::For && op->kind() != ir::OpKind::Loop) return false;
+    LoopBounds bounds = *LoopBoundsOf(op->region()->param(0));
+    Poly turns = terms_.OfValue(bounds.hi, {}) - terms_.OfValue(bounds.lo, {});
+    if (turns.AsConstant().value_or(0) <= 0) return false;
+    for (const Op* inner : *op->region()) {
+      if (IsBarrier(inner)) return true;
+    }
+    return false;
+  }
+
   /// What is written when the op begins: by the core that runs it, and in front of a `sync` by each.
   std::vector<Cover> WrittenBefore(const Op* op) {
     std::vector<Cover> before;
@@ -138,7 +151,7 @@ class OutputChecker {
     for (const ir::Block* block = op->block(); block;
          op = block->parent(), block = op ? op->block() : nullptr) {
       for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
-        synced = synced || sibling->kind() == ir::OpKind::Sync;
+        synced = synced || IsBarrier(sibling);
         std::vector<Cover> of = covers_.Of(sibling);
         if (synced) of = ByOneCore(std::move(of));
         before.insert(before.end(), of.begin(), of.end());
