@@ -233,6 +233,11 @@ void Normalize(CoverCondition& condition) {
   }
 }
 
+bool Same(const Cover& a, const Cover& b) {
+  const CoverCondition* opposite = nullptr;
+  return SameElements(a, b) && SameConditions(a, b, &opposite) && !opposite;
+}
+
 constexpr size_t kMostCovers = 64;
 
 }  // namespace
@@ -250,7 +255,8 @@ std::vector<Cover> WithBothBranches(std::vector<Cover> covers) {
       Cover both = covers[i];
       std::erase_if(both.conditions,
                     [&](const CoverCondition& c) { return c.value == opposite->value; });
-      covers.push_back(std::move(both));
+      bool is_known = std::ranges::any_of(covers, [&](const Cover& c) { return Same(c, both); });
+      if (!is_known) covers.push_back(std::move(both));
     }
   }
   return covers;
