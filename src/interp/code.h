@@ -65,9 +65,9 @@ struct AccessPlan {
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Chain;
   uint64_t identity = 0;       ///< what lanes start from
-  ir::EvalFn fold = nullptr;   ///< reduce: (acc, term); contract: how lanes add up
-  ir::EvalFn term = nullptr;   ///< contract: (a, b, acc)
-  ir::EvalFn widen = nullptr;  ///< contract: an element of a or b as acc; null where it is
+  ir::EvalFn fold = nullptr;   ///< reduce: (acc, term); contraction: how lanes add up
+  ir::EvalFn term = nullptr;   ///< contraction: (a, b, acc)
+  ir::EvalFn widen = nullptr;  ///< contraction: an element of a or b as acc; null where it is
 };
 
 /// A tensor that groups of blocks update, and how.

@@ -115,7 +115,7 @@ void RunReduce(Core& core, Activation& here, const Instruction& instruction) {
   });
 }
 
-void RunContract(Core& core, Activation& here, const Instruction& instruction) {
+void RunContraction(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
   const FoldPlan& plan = *instruction.fold;

@@ -22,7 +22,7 @@ void RunCoreNum(Core& core, Activation& here, const Instruction& instruction);
 
 // folds.cpp
 void RunReduce(Core& core, Activation& here, const Instruction& instruction);
-void RunContract(Core& core, Activation& here, const Instruction& instruction);
+void RunContraction(Core& core, Activation& here, const Instruction& instruction);
 
 // combine.cpp: folds and scans by a region
 void StartCombine(Core& core, Activation& here, const Instruction& instruction);

@@ -244,8 +244,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunSync;
     case OpKind::Reduce:
       return &RunReduce;
-    case OpKind::Contract:
-      return &RunContract;
+    case OpKind::Contraction:
+      return &RunContraction;
     case OpKind::Fold:
     case OpKind::Scan:
       return &StartCombine;

@@ -142,8 +142,8 @@ class FunctionPreparer {
       case OpKind::Reduce:
         AddReduce(made);
         break;
-      case OpKind::Contract:
-        AddContract(made);
+      case OpKind::Contraction:
+        AddContraction(made);
         break;
       case OpKind::Fold:
       case OpKind::Scan:
@@ -335,7 +335,7 @@ class FunctionPreparer {
     made.fold->fold = ir::FindFold(kind, acc);
   }
 
-  void AddContract(Instruction& made) {
+  void AddContraction(Instruction& made) {
     AddFold(made);
     auto acc = made.op->attr<AttrKey::Acc>();
     Scalar element = made.op->operand(0)->type()->scalar;

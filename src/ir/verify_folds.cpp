@@ -36,7 +36,7 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result is not the value without the reduced axes, of the accumulator's type";
 }
 
-std::string ContractFault(const Op& op, const Module&) {
+std::string ContractionFault(const Op& op, const Module&) {
   for (const Value* operand : op.operands()) {
     if (!IsTile(operand->type())) return "an operand is no tile";
   }
@@ -160,7 +160,7 @@ std::string SlideFault(const Op& op, const Module&) {
 }
 
 constexpr TypeRule kRules[] = {
-    {OpKind::Reduce, &ReduceFault}, {OpKind::Contract, &ContractFault},
+    {OpKind::Reduce, &ReduceFault}, {OpKind::Contraction, &ContractionFault},
     {OpKind::Fold, &FoldFault},     {OpKind::Scan, &ScanFault},
     {OpKind::Take, &TakeFault},     {OpKind::Slide, &SlideFault},
 };

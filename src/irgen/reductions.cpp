@@ -111,7 +111,7 @@ Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar acc
   return {gen.builder.Cast(a, accumulator), gen.builder.Cast(b, accumulator)};
 }
 
-Value* GenContract(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
+Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
   const sema::ReduceInfo& info = *gen.Info(&dot).reduce;
   ir::AxisList over = gen.AxesOf(info.ranges);
   Operands operands = GenOperands(gen, dot, info.accumulator);
@@ -133,7 +133,7 @@ Value* GenContract(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into)
   into = gen.builder.Broadcast(into, axes);
   ir::Type type = gen.builder.types().Tile(info.accumulator, std::move(axes));
   return gen.builder.Make(
-      OpKind::Contract, {operands.a, operands.b, into}, type,
+      OpKind::Contraction, {operands.a, operands.b, into}, type,
       {ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Acc>(info.accumulator),
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
@@ -254,7 +254,7 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
 
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
-  if (info.kind == sema::ReduceKind::Dot) return GenContract(gen, reduce, nullptr);
+  if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
   if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
   ir::AxisList over = gen.AxesOf(info.ranges);
   // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
@@ -300,7 +300,7 @@ std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& redu
 }
 
 Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
-  return GenContract(gen, dot, into);
+  return GenContraction(gen, dot, into);
 }
 
 }  // namespace kdl::irgen

@@ -18,8 +18,8 @@
 // popped at the same place of the other walk. So a pipe never holds more than one tile in the order of the source, and no
 // depth can block.
 //
-//   spmd (%i, %j) { %s = contract %a, %b … ; %e = exp %s ; store %e to %y }
-//   -> stage {matrix} { spmd (%i, %j) { %s = contract %a, %b … ; push %s to %q over i, j } }
+//   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
+//   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
 //      stage {vector} { spmd (%i, %j) { %t = pop %q over i, j ; %e = exp %t ; store %e to %y } }
 
 namespace kdl::passes {
@@ -70,7 +70,7 @@ class Assignment {
   Unit Of(const Op* op) const {
     if (IsWalked(op)) return Unit::Either;
     switch (op->kind()) {
-      case OpKind::Contract:
+      case OpKind::Contraction:
         return Unit::Matrix;
       case OpKind::Store:
         return StoreUnit(op);

@@ -103,10 +103,10 @@ ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
 void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, op->operands())));
-  } else if (auto contract = ir::DynAs<ir::ContractOp>(op)) {
+  } else if (auto contraction = ir::DynAs<ir::ContractionOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
-        wide ? ir::OrderKind::Chain : OrderOf(op, std::array{contract->a(), contract->b()})));
+        wide ? ir::OrderKind::Chain : OrderOf(op, std::array{contraction->a(), contraction->b()})));
   }
 }
 

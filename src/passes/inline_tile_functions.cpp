@@ -121,8 +121,8 @@ class Inliner {
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) types.push_back(Bound(result->type(), mapped));
     builder_.set_loc(op->loc());
-    if (op->kind() == OpKind::Contract) {
-      Value*& into = segments[ir::ContractOp::at_into][0];
+    if (op->kind() == OpKind::Contraction) {
+      Value*& into = segments[ir::ContractionOp::at_into][0];
       into = builder_.Broadcast(into, types[0]->axes);
     }
     if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);

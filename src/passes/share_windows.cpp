@@ -69,7 +69,7 @@ class Sharing {
     const Op* user = value->uses()[0].user;
     if (user->kind() == OpKind::Cast && user->result()->uses().size() == 1)
       user = user->result()->uses()[0].user;
-    bool folds = user->kind() == OpKind::Contract || user->kind() == OpKind::Reduce;
+    bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
     return folds && user->block() == load->block() &&
            user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
   }

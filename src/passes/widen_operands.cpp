@@ -5,17 +5,17 @@
 // widen-operands: a contraction of narrow floats multiplies in its accumulator's type; the operands are widened once,
 // where they are made, not at every multiplication.
 //
-//   contract %a, %b into %c {acc = f32}   ->   %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contract %x, %y into %c
+//   contraction %a, %b into %c {acc = f32}   ->   %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
 
 namespace kdl::passes {
 
 void RunWidenOperands(PassContext& context, ir::Function& kernel) {
   ir::Builder builder(context.module);
-  for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contract)) {
+  for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
     auto acc = op->attr<ir::AttrKey::Acc>();
     builder.SetInsertionPoint(op);
     builder.set_loc(op->loc());
-    for (size_t i : {size_t{ir::ContractOp::at_a}, size_t{ir::ContractOp::at_b}})
+    for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}})
       op->SetOperand(i, builder.Cast(op->operand(i), acc));
   }
 }

@@ -24,7 +24,7 @@ kernel @matmul.f32 dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K
     %acc = for %k: blk<k> in %0 .. %K carry(%acc.1 = %1) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
-      %3 = contract %x, %y into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
+      %3 = contraction %x, %y into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {edge = clip}
@@ -138,8 +138,8 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   %1 = reduce sum %t over i {acc = f32, order = lanes64} : f32
   %2 = reduce sum %t over i {acc = f32, order = chain} : f32
   %start = const 0.5 : f32
-  %3 = contract %t, %ones into %start over i {acc = f32, order = lanes64} : f32
-  %4 = contract %t, %ones into %start over i {acc = f32, order = chain} : f32
+  %3 = contraction %t, %ones into %start over i {acc = f32, order = lanes64} : f32
+  %4 = contraction %t, %ones into %start over i {acc = f32, order = chain} : f32
   store %1 to %y[0] {edge = proven}
   store %2 to %y[1] {edge = proven}
   store %3 to %y[2] {edge = proven}
@@ -318,7 +318,7 @@ kernel @dot dims(%N) (%x: tensor<bf16,[N]> in, %y: tensor<f32,[1]> out) {
   %z = const 0.0 : f32
   %i = make_blk %0, %N, %0 : blk<i>
   %t = load %x[%i] {edge = clip} : tile<bf16; i>
-  %1 = contract %t, %t into %z over i {acc = f32, order = lanes64} : f32
+  %1 = contraction %t, %t into %z over i {acc = f32, order = lanes64} : f32
   store %1 to %y[0] {edge = proven}
   return
 }

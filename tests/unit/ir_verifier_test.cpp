@@ -47,7 +47,7 @@ TEST_CASE("sound ops pass") {
   CheckSound("%r = cast %t : tile<i8; i>");
   CheckSound("%c = lt %t, %f : tile<bool; i>\n%r = select %c, %f, %u : tile<f32; i j>");
   CheckSound("%r = reduce sum %u over j, i {acc = f32, order = chain} : f32");
-  CheckSound("%r = contract %u, %t into %t over j {acc = f32, order = chain} : tile<f32; i>");
+  CheckSound("%r = contraction %u, %t into %t over j {acc = f32, order = chain} : tile<f32; i>");
   CheckSound("%r = call @twice(%u) : tile<f32; i j>");
   CheckSound("%r = load %x[%n, %i + %j] else %f {edge = else} : tile<f32; i j>");
 }
@@ -141,11 +141,11 @@ TEST_CASE("reductions") {
              "not defined on f32");
   CheckFault("%r = reduce sum %u over j {acc = f32, order = chain} : f32",
              "without the reduced axes");
-  CheckFault("%r = contract %u, %u into %f over j {acc = f32, order = chain} : f32",
+  CheckFault("%r = contraction %u, %u into %f over j {acc = f32, order = chain} : f32",
              "those that are left");
-  CheckFault("%r = contract %u, %t into %u over j {acc = f32, order = chain} : tile<f32; i j>",
+  CheckFault("%r = contraction %u, %t into %u over j {acc = f32, order = chain} : tile<f32; i j>",
              "those that are left");
-  CheckFault("%r = contract %u, %t into %t over j {acc = f64, order = chain} : tile<f32; i>",
+  CheckFault("%r = contraction %u, %t into %t over j {acc = f64, order = chain} : tile<f32; i>",
              "multiplies f32 in f64");
 }
 

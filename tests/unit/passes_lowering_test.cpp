@@ -50,7 +50,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %acc = for %k: blk<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
-      %u = contract %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {edge = clip}
@@ -83,7 +83,7 @@ TEST_CASE("narrow floats and integers contract in their accumulator") {
                       element + R"(; i k>
       %y = load %b[%j, %k] {edge = clip} : tile<)" +
                       element + R"(; j k>
-      %u = contract %x, %y into %t over k {acc = )" +
+      %u = contraction %x, %y into %t over k {acc = )" +
                       acc + ", order = chain} : tile<" + acc + R"(; i j>
       yield %u
     } : tile<)" + acc +
@@ -443,7 +443,7 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
       %c = reduce sum %d over h {acc = f64, order = ORDER} : tile<f64; k>
       store %c to %w[%k, 0] {edge = clip}
       %e = load %w[%k, 1] {edge = clip} : tile<f64; k>
-      %g = contract %d, %d into %e over h {acc = f64, order = ORDER} : tile<f64; k>
+      %g = contraction %d, %d into %e over h {acc = f64, order = ORDER} : tile<f64; k>
       store %g to %w[%k, 1] {edge = clip}
       yield
     }
@@ -476,13 +476,13 @@ kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y:
     %acc = for %j: blk<j> in %0 .. %N carry(%a = %z) {
       %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %u = load %v[%j] {edge = clip} : tile<f32; j>
-      %d = contract %t, %u into %a over j {acc = f32, order = ORDER} : tile<f32; i>
+      %d = contraction %t, %u into %a over j {acc = f32, order = ORDER} : tile<f32; i>
       %one = const 1.0 : f32
-      %e = contract %t, %u into %one over i, j {acc = f32, order = ORDER} : f32
+      %e = contraction %t, %u into %one over i, j {acc = f32, order = ORDER} : f32
       %n = iota %q : tile<i64; q>
       %f = cast %n : tile<f32; q>
       %p = mul %f, %e : tile<f32; q>
-      %g = contract %t, %p into %d over q, j {acc = f32, order = ORDER} : tile<f32; i>
+      %g = contraction %t, %p into %d over q, j {acc = f32, order = ORDER} : tile<f32; i>
       yield %g
     } : tile<f32; i>
     store %acc to %s[%i, 0] {edge = clip}
@@ -608,7 +608,7 @@ kernel @live dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout
       %s2 = fma %s, %half, %sum : tile<f32; i>
       %inner = for %k: blk<k> in %0 .. %N carry(%w = %s) {
         %v = load %x[%i, %k] {edge = clip} : tile<f32; i k>
-        %u = contract %v, %t into %w over k, j {acc = f32, order = chain} : tile<f32; i>
+        %u = contraction %v, %t into %w over k, j {acc = f32, order = chain} : tile<f32; i>
         %u2 = add %u, %s2 : tile<f32; i>
         yield %u2
       } : tile<f32; i>

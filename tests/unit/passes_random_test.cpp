@@ -107,7 +107,7 @@ class RandomKernel {
         Reduce();
         break;
       case 4:
-        Contract();
+        Contraction();
         break;
       case 5:
         if (depth < 2) Loop(depth);
@@ -270,7 +270,7 @@ class RandomKernel {
          ir::MakeAttr<ir::AttrKey::Acc>(Scalar::F32), ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }
 
-  void Contract() {
+  void Contraction() {
     ir::Builder& b = *builder_;
     ir::Value* x = Any();
     ir::Value* y = Any();
@@ -284,7 +284,7 @@ class RandomKernel {
     }
     into = b.Broadcast(into, ir::UnionAxes(left, into->type()->axes));
     values_.push_back(
-        b.Make(ir::OpKind::Contract, {x, y, into}, into->type(),
+        b.Make(ir::OpKind::Contraction, {x, y, into}, into->type(),
                {ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Acc>(Scalar::F32),
                 ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }

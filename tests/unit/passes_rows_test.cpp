@@ -116,9 +116,9 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
       %a = load %x[%i, %j] {edge = clip} : tile<bf16; i j>
       %w = cast %a : tile<f32; i j>
       %q = load %v[%j] {edge = clip} : tile<f32; j>
-      %d = contract %w, %q into %r over j {acc = f32, order = lanes64} : tile<f32; i>
+      %d = contraction %w, %q into %r over j {acc = f32, order = lanes64} : tile<f32; i>
       store %d to %y[%i, 1] {edge = clip}
-      %e = contract %w, %w into %one over i, j {acc = f32, order = lanes64} : f32
+      %e = contraction %w, %w into %one over i, j {acc = f32, order = lanes64} : f32
       %f = add %d, %e : tile<f32; i>
       store %f to %y[%i, 2] {edge = clip}
       %k = load %b[%i, %j] {edge = clip} : tile<i8; i j>

@@ -70,7 +70,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
     %s = for %k: blk<k> in %0 .. %K carry(%acc = %t) {
       %x = load %a[%k, %i] {edge = clip} : tile<f32; i k>
       %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
-      %u = contract %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {edge = clip}
@@ -95,7 +95,7 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %t = broadcast %z : tile<f32; i j>
     %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
     %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
-    %u = contract %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+    %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
     %v = add %y, %y : tile<f32; j k>
     store %u to %c[%i, %j] {edge = clip}
     store %v to %d[%k, %j] {edge = clip}

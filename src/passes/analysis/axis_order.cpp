@@ -28,7 +28,7 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
 }
 
 bool Folds(OpKind kind) {
-  return kind == OpKind::Reduce || kind == OpKind::Contract || kind == OpKind::Fold ||
+  return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::Fold ||
          kind == OpKind::Scan;
 }
 

@@ -65,7 +65,7 @@ std::string NameOf(const Value* value) {
   // Equal operands give equal results, or the stop of both.
   bool function = def->info().has(ir::kPure) || def->info().has(ir::kElementwise);
   bool known = function && def->regions().empty() && ir::IsScalar(value->type()) &&
-               def->kind() != OpKind::Reduce && def->kind() != OpKind::Contract &&
+               def->kind() != OpKind::Reduce && def->kind() != OpKind::Contraction &&
                def->kind() != OpKind::CoreId && def->kind() != OpKind::Call;
   if (!known)
     return outside ? fmt::format("%{}", static_cast<const void*>(value)) : PrivateName(value);

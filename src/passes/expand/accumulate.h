@@ -23,7 +23,7 @@ struct Accumulation {
   std::function<ir::Value*(ir::Value* acc, const Values& terms)> step;
 };
 
-// reduce.cpp, contract.cpp
+// reduce.cpp, contraction.cpp
 Accumulation ReduceAccumulation(Expander& e, const ir::Op* op);
 Accumulation ContractAccumulation(Expander& e, const ir::Op* op);
 

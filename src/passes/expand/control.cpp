@@ -288,7 +288,7 @@ void ExpandOp(Expander& e, Op* op) {
       ExpandNestInPlace(e, op);
       break;
     case OpKind::Reduce:
-    case OpKind::Contract:
+    case OpKind::Contraction:
       ExpandFold(e, op);
       break;
     case OpKind::Fold:

@@ -9,7 +9,7 @@
 // A nest that stores what a loop of contractions has made follows each register block in the loop's last turn: its
 // elements come from registers, or from a part of the tile that was written just before.
 //
-//   %s = loop … carry(%t = %z) { %u = contract %a, %b into %t ; yield %u }
+//   %s = loop … carry(%t = %z) { %u = contraction %a, %b into %t ; yield %u }
 //   nest { %e = element %s ; store %e to %c[%i, %j] }
 //   ->  loop … { for each register block { … ; if the last turn { the nest, for this block } else { keep it } } }
 
@@ -78,15 +78,15 @@ bool TakesVectors(const Expander& e, const Op* nest, const RegisterBlock& block)
 }  // namespace
 
 const Op* EpilogueOf(const Expander& e, const Op* loop, size_t carried) {
-  const Op* contract = AccumulatorOf(loop, carried);
-  const Op* nest = contract ? OnlyReader(loop->result(carried), loop) : nullptr;
+  const Op* contraction = AccumulatorOf(loop, carried);
+  const Op* nest = contraction ? OnlyReader(loop->result(carried), loop) : nullptr;
   if (!nest || !nest->results().empty() || !DependsOnNothingLater(loop, nest)) return nullptr;
   // Of several carried tiles each would store alone.
   if (loop->results().size() != 1 || !LeavesMemoryTo(loop, nest)) return nullptr;
   for (const Op* op : *nest->region()) {
     if (MayTrap(op)) return nullptr;
   }
-  return TakesVectors(e, nest, RegisterBlock::Of(e, *contract)) ? nest : nullptr;
+  return TakesVectors(e, nest, RegisterBlock::Of(e, *contraction)) ? nest : nullptr;
 }
 
 const Op* LoopOfEpilogue(const Expander& e, const Op* nest) {

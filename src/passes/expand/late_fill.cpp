@@ -2,7 +2,7 @@
 
 //   %z = nest { yield %value }                          %z: where the loop does not run, filled after all
 //   %s = loop %n in %lo .. %hi carry(%t = %z) {    ->   loop … { where %n == %lo the registers start from %value,
-//     %u = contract %a, %b into %t                              else from the scratch of %t }
+//     %u = contraction %a, %b into %t                              else from the scratch of %t }
 //     yield %u }
 
 namespace kdl::passes {
@@ -22,14 +22,14 @@ const ir::Use* OnlyUse(const Value* value) {
 
 const Op* AccumulatorOf(const Op* loop, size_t carried) {
   const ir::Use* into = OnlyUse(loop->region()->param(carried + 1));
-  if (!into || into->user->kind() != OpKind::Contract || into->user->block() != loop->region())
+  if (!into || into->user->kind() != OpKind::Contraction || into->user->block() != loop->region())
     return nullptr;
-  const Op* contract = into->user;
-  const ir::Use* next = OnlyUse(contract->result());
-  bool accumulates = into->operand == contract->SegmentBegin(ir::ContractOp::at_into) &&
-                     contract->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
+  const Op* contraction = into->user;
+  const ir::Use* next = OnlyUse(contraction->result());
+  bool accumulates = into->operand == contraction->SegmentBegin(ir::ContractionOp::at_into) &&
+                     contraction->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
                      next->user == loop->region()->terminator() && next->operand == carried;
-  return accumulates ? contract : nullptr;
+  return accumulates ? contraction : nullptr;
 }
 
 bool FillsAccumulators(const Op* nest) {

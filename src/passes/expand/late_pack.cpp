@@ -7,7 +7,7 @@
 // over it: the panel is in the nearest cache then, and its scratch is small enough to stay there.
 //
 //   %y = nest { %e = load %b[%k, %j] ; yield %e }       loop over the panels of columns {
-//   %u = contract %x, %y into %t                    ->    the nest, for this panel alone
+//   %u = contraction %x, %y into %t                    ->    the nest, for this panel alone
 //                                                         register blocks down the rows }
 
 namespace kdl::passes {
@@ -48,9 +48,9 @@ const Op* LatePackOf(const Expander& e, const Value* tile) {
   const Op* nest = tile->def();
   if (!nest || nest->kind() != OpKind::Nest || nest->results().size() != 1) return nullptr;
   if (tile->uses().size() != 1 || PanelOf(e, tile) == 0 || !CanWait(nest)) return nullptr;
-  const Op* contract = tile->uses()[0].user;
-  if (contract->block() != nest->block() || ChangesMemoryBetween(nest, contract)) return nullptr;
-  return RegisterBlock::Of(e, *contract).outer.empty() ? nest : nullptr;
+  const Op* contraction = tile->uses()[0].user;
+  if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction)) return nullptr;
+  return RegisterBlock::Of(e, *contraction).outer.empty() ? nest : nullptr;
 }
 
 bool IsLatePack(const Expander& e, const Op* nest) {

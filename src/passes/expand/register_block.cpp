@@ -16,7 +16,7 @@ using ir::Value;
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
   return std::any_of(fold.operands().begin(), fold.operands().end(), [&](const Value* operand) {
     bool is_start =
-        fold.kind() == OpKind::Contract && operand == ir::ContractOp(const_cast<Op*>(&fold)).into();
+        fold.kind() == OpKind::Contraction && operand == ir::ContractionOp(const_cast<Op*>(&fold)).into();
     return !is_start && HasAxis(operand, column) && !HasAxis(operand, row);
   });
 }
@@ -55,7 +55,7 @@ int64_t PanelOf(const Expander& e, const Value* tile) {
   int64_t panel = 0;
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
-    bool is_factor = fold.kind() == OpKind::Contract && use.operand < ir::ContractOp::at_into;
+    bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
     if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain) return 0;
     RegisterBlock block = RegisterBlock::Of(e, fold);
     if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return 0;

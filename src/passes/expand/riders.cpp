@@ -38,8 +38,8 @@ bool IsThere(const Expander& e, const Value* value, ir::AxisId last) {
 }
 
 const Value* StartOf(const Op* fold) {
-  if (fold->kind() != ir::OpKind::Contract) return nullptr;
-  return ir::ContractOp(const_cast<Op*>(fold)).into();
+  if (fold->kind() != ir::OpKind::Contraction) return nullptr;
+  return ir::ContractionOp(const_cast<Op*>(fold)).into();
 }
 
 bool MayRide(const Expander& e, const Op* fold, const Op* nest) {

@@ -81,10 +81,10 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
 const Op* SlideInPlace(const Expander& e, const Value* tile, const Op* fold) {
   const Op* slide = tile->def();
   if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
-  bool is_chain = (fold->kind() == OpKind::Contract || fold->kind() == OpKind::Reduce) &&
+  bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
                   fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
   bool is_start =
-      fold->kind() == OpKind::Contract && tile == ir::ContractOp(const_cast<Op*>(fold)).into();
+      fold->kind() == OpKind::Contraction && tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
   if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
   auto window = e.homes.find(slide->operand(0));
   if (window == e.homes.end()) return nullptr;

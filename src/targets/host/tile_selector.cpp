@@ -153,7 +153,7 @@ class Selection {
   }
 
   void Study(const ir::Op* op) {
-    if (op->kind() == ir::OpKind::Contract) {
+    if (op->kind() == ir::OpKind::Contraction) {
       contracts_ = true;
       for (AxisId axis : op->attr<ir::AttrKey::Axes>()) Mark(axis, &Role::contracted);
       for (AxisId axis : op->result()->type()->axes) Mark(axis, &Role::kept);

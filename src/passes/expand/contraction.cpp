@@ -1,6 +1,6 @@
 #include "passes/expand/accumulate.h"
 
-// contract: `into` plus the products of a and b over the folded axes, one fma a term.
+// contraction: `into` plus the products of a and b over the folded axes, one fma a term.
 //   chain    ascending from `into`
 //   lanes64  lane 0 starts from `into`, the others from +0
 
@@ -20,14 +20,14 @@ Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
 }  // namespace
 
 Accumulation ContractAccumulation(Expander& e, const ir::Op* op) {
-  ir::ContractOp contract(const_cast<ir::Op*>(op));
+  ir::ContractionOp contraction(const_cast<ir::Op*>(op));
   auto acc = op->attr<AttrKey::Acc>();
   return {
       op,
       op->attr<AttrKey::Axes>(),
-      {contract.a(), contract.b()},
+      {contraction.a(), contraction.b()},
       acc,
-      contract.into(),
+      contraction.into(),
       e.b.Bits(acc, 0),
       [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
       [&e](Value* sum, const Values& terms) { return MultiplyAdd(e, terms[0], terms[1], sum); }};
