@@ -6,9 +6,6 @@
 
 namespace kdl::ir {
 
-namespace {
-
-/// The value as a size over the kernel's dims; null where it is none.
 Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
   const Op* op = value->def();
   if (!op) {
@@ -39,6 +36,8 @@ Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
       return nullptr;
   }
 }
+
+namespace {
 
 /// Ops that may stand outside of blocks: each core does the same, and nobody sees whether it did.
 bool IsRepeatable(const Op* op) {
@@ -108,9 +107,10 @@ bool IsNatural(Size size) {
 
 }  // namespace
 
-Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd) {
+Size BlocksOfBinders(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t from,
+                     size_t to) {
   Size blocks = sizes.Constant(1);
-  for (size_t b = 0; b < spmd->region()->params().size(); ++b) {
+  for (size_t b = from; b < to; ++b) {
     Type binder = spmd->region()->param(b)->type();
     Size length = binder->kind == TypeKind::Blk ? kernel.axis(binder->axes[0]).extent : nullptr;
     Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
@@ -119,6 +119,10 @@ Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd) {
     blocks = sizes.Binary(SizeKind::Mul, blocks, BlocksOfBinder(kernel, sizes, spmd, b, length));
   }
   return blocks;
+}
+
+Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd) {
+  return BlocksOfBinders(kernel, sizes, spmd, 0, spmd->region()->params().size());
 }
 
 std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& sizes,

@@ -1,7 +1,6 @@
 #include "ir/element_walk.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "support/check.h"
 
@@ -17,12 +16,10 @@ AxisId AddAxis(Builder& builder, Function& kernel, Size size) {
   return kernel.AddAxis({name, builder.types().sizes().Constant(extent), size, {}});
 }
 
-/// A binder for each dimension: scalars, and a blk for the last.
-std::vector<Type> BinderTypes(Builder& builder, Function& kernel, Type tensor) {
-  std::vector<Type> types(tensor->dims.size(), builder.types().ScalarOf(Scalar::I64));
-  KDL_CHECK(!types.empty(), "a tensor without dimensions is walked");
-  types.back() = builder.types().Blk(AddAxis(builder, kernel, tensor->dims.back()));
-  return types;
+/// What walks a dimension: scalars, and a blk the last.
+Type BinderType(Builder& builder, Function& kernel, Type tensor, size_t dim) {
+  if (dim + 1 < tensor->dims.size()) return builder.types().ScalarOf(Scalar::I64);
+  return builder.types().Blk(AddAxis(builder, kernel, tensor->dims[dim]));
 }
 
 void Bind(ElementWalk& walk, Builder& builder, Value* binder) {
@@ -30,40 +27,55 @@ void Bind(ElementWalk& walk, Builder& builder, Value* binder) {
   Size zero = builder.types().sizes().Constant(0);
   walk.access.dims.push_back({{{one, static_cast<uint32_t>(walk.index.size())}}, zero});
   walk.index.push_back(binder);
-  if (binder->type()->kind == TypeKind::Blk) walk.axes = binder->type()->axes;
+  walk.axes = UnionAxes(walk.axes, binder->type()->axes);
 }
 
 }  // namespace
 
-ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor) {
+ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
+                            const GivenBinders& given) {
+  KDL_CHECK(!tensor->dims.empty(), "a tensor without dimensions is walked");
   ElementWalk walk;
-  std::vector<Value*> bounds;
-  for (Size dim : tensor->dims) {
+  std::vector<Value*> bounds = given.bounds;
+  std::vector<Type> types = given.types;
+  std::vector<size_t> binder_of(tensor->dims.size());
+  for (size_t d = 0; d < tensor->dims.size(); ++d) {
+    bool is_given = !given.of_dim.empty() && given.of_dim[d];
+    binder_of[d] = is_given ? *given.of_dim[d] : types.size();
+    if (is_given) continue;
     bounds.push_back(builder.I64(0));
-    bounds.push_back(builder.SizeValue(dim));
+    bounds.push_back(builder.SizeValue(tensor->dims[d]));
+    types.push_back(BinderType(builder, kernel, tensor, d));
   }
   walk.op = builder.Create(OpKind::Spmd, {bounds}, {}, {MakeAttr<AttrKey::Deal>(DealKind::Static)});
-  for (Type type : BinderTypes(builder, kernel, tensor))
-    Bind(walk, builder, builder.AddParam(walk.op->region(), type, {}));
+  for (Type type : types) builder.AddParam(walk.op->region(), type, {});
+  for (size_t b : binder_of) Bind(walk, builder, walk.op->region()->param(b));
   builder.SetInsertionPoint(walk.op->region());
   return walk;
 }
 
-ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor) {
+ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
+                             const std::vector<Value*>& given) {
+  KDL_CHECK(!tensor->dims.empty(), "a tensor without dimensions is walked");
   ElementWalk walk;
-  std::vector<Type> types = BinderTypes(builder, kernel, tensor);
-  for (size_t d = 0; d < types.size(); ++d) {
+  for (size_t d = 0; d < tensor->dims.size(); ++d) {
+    if (!given.empty() && given[d]) {
+      Bind(walk, builder, given[d]);
+      continue;
+    }
+    if (walk.op) {
+      Op* end = builder.Create(OpKind::Yield, {{}}, {});
+      builder.SetInsertionPoint(end);
+    }
+    Type type = BinderType(builder, kernel, tensor, d);
     Value* lo = builder.I64(0);
     Value* hi = builder.SizeValue(tensor->dims[d]);
-    bool blocks = types[d]->kind == TypeKind::Blk;
+    bool blocks = type->kind == TypeKind::Blk;
     Op* loop = blocks ? builder.Create(OpKind::For, {{lo}, {hi}, {}}, {})
                       : builder.Create(OpKind::Loop, {{lo}, {hi}, {builder.I64(1)}, {}}, {});
-    Bind(walk, builder, builder.AddParam(loop->region(), types[d], {}));
+    Bind(walk, builder, builder.AddParam(loop->region(), type, {}));
     if (!walk.op) walk.op = loop;
     builder.SetInsertionPoint(loop->region());
-    if (blocks) continue;
-    Op* end = builder.Create(OpKind::Yield, {{}}, {});
-    builder.SetInsertionPoint(end);
   }
   return walk;
 }

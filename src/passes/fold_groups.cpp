@@ -3,31 +3,40 @@
 #include <optional>
 #include <vector>
 
-#include "ir/busy_cores.h"
 #include "ir/element_walk.h"
-#include "ir/eval.h"
-#include "ir/groups.h"
-#include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
-#include "passes/block_range.h"
+#include "passes/group_blocks.h"
+#include "passes/group_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
 
 // fold-groups: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
-// the blocks update for their group goes to a row of a tensor of the launch; behind a barrier the rows are folded.
+// the blocks update for their group goes to parts, which lie in a tensor of the launch; behind a barrier these are folded.
 //
-//   spmd (%i: blk<i> in %lo .. %hi) {deal = grouped} { … update %v into %t[%e] {how = add, scope = group} … }
-//   -> %rows = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
+//   spmd (%i: blk<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
+//   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
 //      spmd (%g in 0 .. min(%blocks, 256)) {
-//        fill %rows[%g, …] with the identity
-//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) { … update %v into %rows[%g, %e] … }
+//        fill %parts[%g, …] with the identity
+//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) { … update %v into %parts[%g, %e] … }
 //      }
 //      sync
-//      spmd (over the elements of t) { %t = %t + %rows[0] + %rows[1] + … }
+//      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
 //
-// Where the spmd may run again another barrier follows: rows are not filled again before all have been folded. Of a stage the
-// rows are folded when all stages have ended.
+// Where binders cut t into tiles (GroupParts says how), a part is one tile of one group, filled when the group comes to the
+// tile. Where each tile is met once, a group folds onto t what it alone has met, and behind the barrier only the rest is
+// folded:
+//
+//   update %v into %t[%i] {scope = group}   ->   loop %n in … {
+//                                                  if (%n is the group's first block of the tile) { fill %parts[%slot, …] }
+//                                                  … update %v into %parts[%slot, %i - start of %i] …
+//                                                  if (it has been the tile's last, and its first one, too) { %t[%i] += … }
+//                                                }
+//                                                sync
+//                                                spmd (%i) { if (%i is of several groups) { loop over these … } }
+//
+// Where the spmd may run again another barrier follows: parts are not filled again before all have been folded. Of a stage
+// they are folded when all stages have ended.
 
 namespace kdl::passes {
 
@@ -41,36 +50,9 @@ using ir::OpKind;
 using ir::UpdateKind;
 using ir::Value;
 
-/// The rows of one tensor that an spmd's groups update.
-struct Rows {
-  Value* tensor;
-  UpdateKind how;
-  Value* memory = nullptr;
-
-  /// What values are folded in.
-  Scalar acc() const {
-    Scalar scalar = tensor->type()->scalar;
-    return IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  }
-};
-
-/// An access, as attributes and index operands.
-struct Place {
-  ir::Access access;
-  std::vector<Value*> index;
-};
-
 OpKind OpOf(UpdateKind how) {
   if (how == UpdateKind::Add) return OpKind::Add;
   return how == UpdateKind::Max ? OpKind::Max : OpKind::Min;
-}
-
-uint64_t IdentityOf(UpdateKind how, Scalar acc) {
-  using ir::FoldKind;
-  FoldKind fold = how == UpdateKind::Add   ? FoldKind::Sum
-                  : how == UpdateKind::Max ? FoldKind::Max
-                                           : FoldKind::Min;
-  return ir::FoldIdentity(fold, acc);
 }
 
 /// The axis that stands alone in a dimension of an update's index; null: there is none.
@@ -115,15 +97,22 @@ bool MayRunAgain(const Op* op) {
   return false;
 }
 
-std::vector<Rows> RowsOf(const Op* spmd) {
-  std::vector<Rows> rows;
+bool IsOneFold(ir::UpdateOp a, ir::UpdateOp b) {
+  return a.tensor() == b.tensor() && a->attr<AttrKey::How>() == b->attr<AttrKey::How>();
+}
+
+/// The updates of groups in an spmd, those of one tensor with one operator together.
+std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
+  std::vector<std::vector<ir::UpdateOp>> updates;
   ir::Walk(spmd->region(), [&](Op* op) {
     if (!IsGroupUpdate(op)) return;
-    Rows found{ir::UpdateOp(op).tensor(), op->attr<AttrKey::How>()};
-    auto same = [&](const Rows& r) { return r.tensor == found.tensor && r.how == found.how; };
-    if (std::none_of(rows.begin(), rows.end(), same)) rows.push_back(found);
+    ir::UpdateOp update(op);
+    auto same = [&](const auto& of) { return IsOneFold(of[0], update); };
+    auto known = std::find_if(updates.begin(), updates.end(), same);
+    if (known == updates.end()) known = updates.insert(known, std::vector<ir::UpdateOp>());
+    known->push_back(update);
   });
-  return rows;
+  return updates;
 }
 
 class GroupFolder {
@@ -138,22 +127,37 @@ class GroupFolder {
 
   void Run() {
     bool again = MayRunAgain(spmd_);
-    rows_ = RowsOf(spmd_);
     builder_.set_loc(spmd_->loc());
     builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
     if (stage_) TakeBoundsOut();
-    CountBlocks();
-    for (Rows& rows : rows_) MakeMemory(rows);
+    blocks_.emplace(builder_, kernel_, spmd_);
+    for (const std::vector<ir::UpdateOp>& updates : UpdatesOf(spmd_)) {
+      parts_.emplace_back(kernel_, spmd_, updates, types_.sizes(), stage_ == nullptr);
+      parts_.back().Make(builder_, *blocks_);
+    }
+    auto waits = [&](const GroupParts& parts) {
+      return parts.has_tiles() && parts.at_once() && IsOpenBefore(kernel_, spmd_, parts.tensor());
+    };
+    if (std::any_of(parts_.begin(), parts_.end(), waits)) builder_.Create(OpKind::Sync, {}, {});
     builder_.SetInsertionPoint(spmd_);
     WalkGroups();
     builder_.SetInsertionPoint(behind_);
-    if (!rows_.empty() && !IsBehindSync(behind_)) builder_.Create(OpKind::Sync, {}, {});
-    for (const Rows& rows : rows_) Fold(rows);
-    if (!rows_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
+    if (!parts_.empty() && !IsBehindSync(behind_)) builder_.Create(OpKind::Sync, {}, {});
+    for (const GroupParts& parts : parts_) Fold(parts);
+    if (!parts_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
     ir::Erase(spmd_);
   }
 
  private:
+  /// What a group has while it walks, of one tensor.
+  struct Visit {
+    const GroupParts* parts;
+    Value* first_step = nullptr;     ///< of the group
+    Value* step = nullptr;           ///< of the block
+    Value* first_of_step = nullptr;  ///< its first block
+    Value* slot = nullptr;
+  };
+
   /// The folds behind the stages need to know how many groups there are.
   void TakeBoundsOut() {
     for (Value* bound : spmd_->operands()) TakeOut(bound->def());
@@ -176,102 +180,111 @@ class GroupFolder {
     return false;
   }
 
-  Value* ExtentOf(const Value* binder) {
-    if (binder->type()->kind != ir::TypeKind::Blk) return builder_.I64(1);
-    return builder_.SizeValue(kernel_.axis(binder->type()->axes[0]).extent);
-  }
-
-  /// The number of blocks and of groups, as sizes where the domain is made of them, else as numbers.
-  void CountBlocks() {
-    SizeTable& sizes = types_.sizes();
-    Size most = sizes.Constant(ir::kMostGroups);
-    Value* product = nullptr;
-    for (size_t b = 0; b < spmd_->region()->params().size(); ++b) {
-      const Value* binder = spmd_->region()->param(b);
-      ranges_.emplace_back(builder_, spmd_->operand(2 * b), spmd_->operand(2 * b + 1),
-                           ExtentOf(binder));
-      counts_.push_back(ranges_.back().Count());
-      product = product ? builder_.Binary(OpKind::Mul, product, counts_[b]) : counts_[b];
-    }
-    blocks_ = product;
-    if (Size known = ir::BlocksOfDomain(kernel_, sizes, spmd_)) {
-      most_groups_ = sizes.Binary(SizeKind::Min, known, most);
-      groups_ = builder_.SizeValue(most_groups_);
-    } else {
-      most_groups_ = most;
-      groups_ = builder_.Binary(OpKind::Min, blocks_, builder_.I64(ir::kMostGroups));
-    }
-  }
-
-  void MakeMemory(Rows& rows) {
-    std::vector<Size> dims = {most_groups_};
-    const auto& own = rows.tensor->type()->dims;
-    dims.insert(dims.end(), own.begin(), own.end());
-    rows.memory = builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(rows.acc(), dims),
-                                {MakeAttr<AttrKey::Name>(rows.tensor->name())});
-  }
-
   void WalkGroups() {
-    Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), groups_}}, {},
+    Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), blocks_->groups()}}, {},
                                {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
     Value* group = builder_.AddParam(walk->region(), types_.ScalarOf(Scalar::I64),
                                      builder_.module().context().names.Intern("group"));
     builder_.SetInsertionPoint(walk->region());
-    for (const Rows& rows : rows_) Fill(rows, group);
+    std::vector<Visit> visits;
+    for (const GroupParts& parts : parts_) {
+      visits.push_back({&parts});
+      if (!parts.has_tiles()) Fill(parts, visits.back().slot = group, {});
+    }
     Value* next = builder_.Binary(OpKind::Add, group, builder_.I64(1));
-    Value* begin = FirstBlock(group);
-    Op* loop =
-        builder_.Create(OpKind::Loop, {{begin}, {FirstBlock(next)}, {builder_.I64(1)}, {}}, {});
+    Value* begin = blocks_->FirstOf(group);
+    Value* end = blocks_->FirstOf(next);
+    for (Visit& visit : visits) {
+      if (visit.parts->has_tiles())
+        visit.first_step = builder_.Binary(OpKind::Div, begin, visit.parts->depth());
+    }
+    Op* loop = builder_.Create(OpKind::Loop, {{begin}, {end}, {builder_.I64(1)}, {}}, {});
     builder_.Create(OpKind::Yield, {{}}, {});
     Value* number = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
     builder_.SetInsertionPoint(loop->region());
-    BindBlocks(number);
+    std::vector<Value*> binders = blocks_->BindersOf(number);
+    for (size_t b = 0; b < binders.size(); ++b)
+      spmd_->region()->param(b)->ReplaceAllUsesWith(binders[b]);
+    for (Visit& visit : visits) Enter(visit, group, begin, number, binders);
     MoveOps(spmd_->region(), loop->region());
     std::vector<Op*> updates;
     ir::Walk(loop->region(), [&](Op* op) {
       if (IsGroupUpdate(op)) updates.push_back(op);
     });
-    for (Op* update : updates) Redirect(ir::UpdateOp(update), group);
-  }
-
-  /// floor(group * blocks / groups), without an overflow.
-  Value* FirstBlock(Value* group) {
-    Value* share = builder_.Binary(OpKind::Div, blocks_, groups_);
-    Value* more = builder_.Binary(OpKind::Rem, blocks_, groups_);
-    Value* whole = builder_.Binary(OpKind::Mul, group, share);
-    Value* part = builder_.Binary(OpKind::Div, builder_.Binary(OpKind::Mul, group, more), groups_);
-    return builder_.Binary(OpKind::Add, whole, part);
-  }
-
-  /// The binders of block `number`, the leftmost one counting slowest.
-  void BindBlocks(Value* number) {
-    const std::vector<Value*> binders = spmd_->region()->params();
-    std::vector<Value*> numbers(binders.size());
-    Value* rest = number;
-    for (size_t b = binders.size(); b-- > 0;) {
-      numbers[b] = b == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts_[b]);
-      if (b > 0) rest = builder_.Binary(OpKind::Div, rest, counts_[b]);
+    for (Op* update : updates) {
+      auto of_tensor = [&](const Visit& visit) {
+        return visit.parts->tensor() == ir::UpdateOp(update).tensor() &&
+               visit.parts->how() == update->attr<AttrKey::How>();
+      };
+      Redirect(ir::UpdateOp(update), *std::find_if(visits.begin(), visits.end(), of_tensor),
+               binders);
     }
-    for (size_t b = 0; b < binders.size(); ++b) {
-      Value* value = ranges_[b].Start(numbers[b]);
-      if (binders[b]->type()->kind == ir::TypeKind::Blk) {
-        value = builder_.Make(OpKind::MakeBlk, {value, ranges_[b].SizeAt(value), numbers[b]},
-                              binders[b]->type());
-      }
-      value->set_name(binders[b]->name());
-      binders[b]->ReplaceAllUsesWith(value);
-    }
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(loop->region()->terminator());
+    for (const Visit& visit : visits) Leave(visit, begin, number, binders);
   }
 
-  /// `place` in the row of a group.
-  Place InRow(const Place& place, Value* group) {
-    SizeTable& sizes = types_.sizes();
-    Place in_row = place;
-    auto operand = static_cast<uint32_t>(place.index.size());
-    ir::AccessDim first{{{sizes.Constant(1), operand}}, sizes.Constant(0)};
-    in_row.access.dims.insert(in_row.access.dims.begin(), first);
-    in_row.index.push_back(group);
-    return in_row;
+  /// The slot of the block's tile, which the group fills where it is new to it.
+  void Enter(Visit& visit, Value* group, Value* begin, Value* number,
+             const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
+    if (!parts.has_tiles()) return;
+    visit.step = builder_.Binary(OpKind::Div, number, parts.depth());
+    visit.first_of_step = builder_.Binary(OpKind::Mul, visit.step, parts.depth());
+    visit.slot = parts.Slot(builder_, *blocks_, group, visit.first_step, visit.step);
+    Value* first_here = builder_.Binary(OpKind::Max, begin, visit.first_of_step);
+    Value* is_new = builder_.Binary(OpKind::Eq, number, first_here);
+    if (!parts.at_once()) {
+      Value* steps = builder_.Binary(OpKind::Sub, visit.step, visit.first_step);
+      Value* first_time = builder_.Binary(OpKind::Lt, steps, parts.tiles());
+      is_new = builder_.Binary(OpKind::And, is_new, first_time);
+    }
+    If(is_new, [&] { Fill(parts, visit.slot, binders); });
+  }
+
+  /// Folds the tile that the group alone has met, behind its last block.
+  void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
+    if (!parts.has_tiles() || !parts.at_once()) return;
+    Value* next = builder_.Binary(OpKind::Add, number, builder_.I64(1));
+    Value* behind = builder_.Binary(OpKind::Add, visit.first_of_step, parts.depth());
+    Value* is_last = builder_.Binary(OpKind::Eq, next, behind);
+    Value* has_first = builder_.Binary(OpKind::Ge, visit.first_of_step, begin);
+    If(builder_.Binary(OpKind::And, is_last, has_first), [&] {
+      ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
+        Value* before = builder_.Cast(Load(parts.tensor(), place, axes), parts.acc());
+        Value* part =
+            Load(parts.memory(), parts.InPart(builder_, place, visit.slot, binders), axes);
+        StoreFolded(parts, builder_.Binary(OpOf(parts.how()), before, part), place);
+      });
+    });
+  }
+
+  template <typename Body>
+  void If(Value* condition, Body body) {
+    ir::Block* here = builder_.block();
+    Op* before = builder_.before();
+    Op* branch = builder_.Create(OpKind::If, {{condition}}, {});
+    builder_.SetInsertionPoint(branch->region(0));
+    body();
+    builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(branch->region(1));
+    builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(here, before);
+  }
+
+  /// What `body` makes, for the elements of the tile that the binders are in.
+  template <typename Body>
+  void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
+    ir::Block* here = builder_.block();
+    Op* before = builder_.before();
+    std::vector<Value*> given;
+    for (std::optional<size_t> binder : parts.tiled())
+      given.push_back(binder ? binders[*binder] : nullptr);
+    ir::ElementWalk walk = ir::MakeElementLoops(builder_, kernel_, parts.tensor()->type(), given);
+    body(Place{walk.access, walk.index}, walk.axes);
+    if (walk.op) builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(here, before);
   }
 
   Value* Load(Value* tensor, const Place& place, const ir::AxisList& axes) {
@@ -289,65 +302,171 @@ class GroupFolder {
         {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven)});
   }
 
-  void Fill(const Rows& rows, Value* group) {
-    ir::Block* here = builder_.block();
-    ir::ElementWalk walk = ir::MakeElementLoops(builder_, kernel_, rows.tensor->type());
-    Value* identity = builder_.Bits(rows.acc(), IdentityOf(rows.how, rows.acc()));
-    Store(identity, rows.memory, InRow({walk.access, walk.index}, group));
-    builder_.Create(OpKind::Yield, {{}}, {});
-    builder_.SetInsertionPoint(here);
+  void StoreFolded(const GroupParts& parts, Value* folded, const Place& place) {
+    Store(builder_.Cast(folded, parts.tensor()->type()->scalar), parts.tensor(), place);
   }
 
-  /// The update, on the row of the group: element by element where points may find the same one, else as a whole.
-  void Redirect(ir::UpdateOp update, Value* group) {
-    auto how = update->attr<AttrKey::How>();
-    const Rows& rows = *std::find_if(rows_.begin(), rows_.end(), [&](const Rows& r) {
-      return r.tensor == update.tensor() && r.how == how;
+  void Fill(const GroupParts& parts, Value* slot, const std::vector<Value*>& binders) {
+    ForElements(parts, binders, [&](const Place& place, const ir::AxisList&) {
+      Value* identity = builder_.Bits(parts.acc(), parts.identity());
+      Store(identity, parts.memory(), parts.InPart(builder_, place, slot, binders));
     });
+  }
+
+  /// The update, on the group's part: element by element where points may find the same one, else as a whole.
+  void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
     builder_.SetInsertionPoint(update.op);
     builder_.set_loc(update->loc());
     std::vector<Value*> mask;
     if (update.mask()) mask.push_back(update.mask());
-    Place place = InRow(
-        {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, group);
+    Place place = parts.InPart(
+        builder_, {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}},
+        visit.slot, binders);
     std::vector<ir::Attr> attrs = {MakeAttr<AttrKey::Access>(place.access),
                                    MakeAttr<AttrKey::Leading>(1),
                                    MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>())};
     if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
-    Value* value = builder_.Cast(update.value(), rows.acc());
+    Value* value = builder_.Cast(update.value(), parts.acc());
     if (TellsApart(update)) {
       ir::AxisList axes;
       for (const Value* index : place.index) axes = ir::UnionAxes(axes, index->type()->axes);
       Value* old = builder_
-                       .Create(OpKind::Load, {{rows.memory}, place.index, {}, mask},
-                               {types_.Tile(rows.acc(), axes)}, attrs)
+                       .Create(OpKind::Load, {{parts.memory()}, place.index, {}, mask},
+                               {types_.Tile(parts.acc(), axes)}, attrs)
                        ->result();
-      Value* updated = builder_.Binary(OpOf(how), old, value);
-      builder_.Create(OpKind::Store, {{updated}, {rows.memory}, place.index, mask}, {}, attrs);
+      Value* updated = builder_.Binary(OpOf(parts.how()), old, value);
+      builder_.Create(OpKind::Store, {{updated}, {parts.memory()}, place.index, mask}, {}, attrs);
     } else {
-      attrs.push_back(MakeAttr<AttrKey::How>(how));
+      attrs.push_back(MakeAttr<AttrKey::How>(parts.how()));
       attrs.push_back(MakeAttr<AttrKey::Scope>(ir::ScopeKind::Core));
-      builder_.Create(OpKind::Update, {{value}, {rows.memory}, place.index, mask}, {}, attrs);
+      builder_.Create(OpKind::Update, {{value}, {parts.memory()}, place.index, mask}, {}, attrs);
     }
     ir::Erase(update.op);
   }
 
-  void Fold(const Rows& rows) {
-    ir::ElementWalk walk = ir::MakeElementSpmd(builder_, kernel_, rows.tensor->type());
-    Place place{walk.access, walk.index};
-    Value* start = builder_.Cast(Load(rows.tensor, place, walk.axes), rows.acc());
-    Op* loop = builder_.Create(
-        OpKind::Loop, {{builder_.I64(0)}, {groups_}, {builder_.I64(1)}, {start}}, {start->type()});
-    ir::Block* outside = builder_.block();
-    Value* group = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
-    Value* folded = builder_.AddParam(loop->region(), start->type(), {});
-    builder_.SetInsertionPoint(loop->region());
-    Value* term = Load(rows.memory, InRow(place, group), walk.axes);
-    builder_.Create(OpKind::Yield, {{builder_.Binary(OpOf(rows.how), folded, term)}}, {});
-    builder_.SetInsertionPoint(outside);
-    Store(builder_.Cast(loop->result(), rows.tensor->type()->scalar), rows.tensor, place);
+  void Fold(const GroupParts& parts) {
+    ir::GivenBinders given;
+    for (size_t b = parts.first(); b < parts.last(); ++b) {
+      given.bounds.insert(given.bounds.end(), {spmd_->operand(2 * b), spmd_->operand(2 * b + 1)});
+      given.types.push_back(spmd_->region()->param(b)->type());
+    }
+    for (std::optional<size_t> binder : parts.tiled())
+      given.of_dim.push_back(binder ? std::optional(*binder - parts.first()) : std::nullopt);
+    ir::ElementWalk walk = ir::MakeElementSpmd(builder_, kernel_, parts.tensor()->type(), given);
+    std::vector<Value*> binders(parts.last());
+    for (size_t b = parts.first(); b < parts.last(); ++b)
+      binders[b] = walk.op->region()->param(b - parts.first());
+    Folded folded{parts, {walk.access, walk.index}, walk.axes, binders, nullptr};
+    if (!parts.has_tiles()) {
+      Value* all = FoldGroupsOf(folded, builder_.I64(0), blocks_->groups(), Start(folded));
+      StoreFolded(parts, all, folded.place);
+    } else if (parts.at_once()) {
+      folded.tile = TileOf(parts, binders);
+      FoldShared(folded);
+    } else {
+      folded.tile = TileOf(parts, binders);
+      StoreFolded(parts, FoldRounds(folded), folded.place);
+    }
     builder_.Create(OpKind::Yield, {{}}, {});
     builder_.SetInsertionPoint(behind_);
+  }
+
+  /// Elements of a tensor onto which the parts of groups are folded.
+  struct Folded {
+    const GroupParts& parts;
+    Place place;
+    ir::AxisList axes;
+    std::vector<Value*> binders;
+    Value* tile;
+  };
+
+  /// The number of the tile that the binders are in.
+  Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
+    Value* tile = nullptr;
+    for (size_t b = parts.first(); b < parts.last(); ++b) {
+      bool is_blk = binders[b]->type()->kind == ir::TypeKind::Blk;
+      Value* number =
+          is_blk ? builder_.Make(OpKind::BlkIndex, {binders[b]}, types_.ScalarOf(Scalar::I64))
+                 : binders[b];
+      if (tile) tile = builder_.Binary(OpKind::Mul, tile, blocks_->Count(b, b + 1));
+      tile = tile ? builder_.Binary(OpKind::Add, tile, number) : number;
+    }
+    return tile;
+  }
+
+  Value* Start(const Folded& folded) {
+    return builder_.Cast(Load(folded.parts.tensor(), folded.place, folded.axes),
+                         folded.parts.acc());
+  }
+
+  /// `start` with the parts of groups `from` up to `to`.
+  Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
+    const GroupParts& parts = folded.parts;
+    Op* loop =
+        builder_.Create(OpKind::Loop, {{from}, {to}, {builder_.I64(1)}, {start}}, {start->type()});
+    ir::Block* here = builder_.block();
+    Op* before = builder_.before();
+    Value* group = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
+    Value* so_far = builder_.AddParam(loop->region(), start->type(), {});
+    builder_.SetInsertionPoint(loop->region());
+    Value* first_step = parts.has_tiles()
+                            ? builder_.Binary(OpKind::Div, blocks_->FirstOf(group), parts.depth())
+                            : nullptr;
+    Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
+    Value* part = Load(parts.memory(), parts.InPart(builder_, folded.place, slot, folded.binders),
+                       folded.axes);
+    builder_.Create(OpKind::Yield, {{builder_.Binary(OpOf(parts.how()), so_far, part)}}, {});
+    builder_.SetInsertionPoint(here, before);
+    return loop->result();
+  }
+
+  /// The groups that have a block of those from `first` on that make one step.
+  std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
+    Value* one = builder_.I64(1);
+    Value* behind = builder_.Binary(OpKind::Add, first, parts.depth());
+    Value* last = builder_.Binary(OpKind::Sub, behind, one);
+    Value* to = builder_.Binary(OpKind::Add, blocks_->GroupOf(last), one);
+    return {blocks_->GroupOf(first), to};
+  }
+
+  /// The tile was met in one step: where by one group, it has been folded.
+  void FoldShared(const Folded& folded) {
+    Value* first = builder_.Binary(OpKind::Mul, folded.tile, folded.parts.depth());
+    auto [from, to] = GroupsOfStep(folded.parts, first);
+    Value* behind = builder_.Binary(OpKind::Add, from, builder_.I64(1));
+    If(builder_.Binary(OpKind::Lt, behind, to), [&] {
+      StoreFolded(folded.parts, FoldGroupsOf(folded, from, to, Start(folded)), folded.place);
+    });
+  }
+
+  /// The tile was met in a step of each round; a group that came to it again has one part of it. Of no more groups than
+  /// rounds each has met all tiles.
+  Value* FoldRounds(const Folded& folded) {
+    const GroupParts& parts = folded.parts;
+    Value* start = Start(folded);
+    ir::Type number = types_.ScalarOf(Scalar::I64);
+    Value* zero = builder_.I64(0);
+    Value* one = builder_.I64(1);
+    Value* all = builder_.Binary(OpKind::Ge, parts.rounds(), blocks_->groups());
+    Value* rounds = builder_.Select(all, one, parts.rounds());
+    Op* loop = builder_.Create(OpKind::Loop, {{zero}, {rounds}, {one}, {zero, start}},
+                               {number, start->type()});
+    ir::Block* here = builder_.block();
+    Value* round = builder_.AddParam(loop->region(), number, {});
+    Value* next = builder_.AddParam(loop->region(), number, {});
+    Value* so_far = builder_.AddParam(loop->region(), start->type(), {});
+    builder_.SetInsertionPoint(loop->region());
+    Value* steps = builder_.Binary(OpKind::Mul, round, parts.tiles());
+    Value* step = builder_.Binary(OpKind::Add, steps, folded.tile);
+    auto [from, behind] = GroupsOfStep(parts, builder_.Binary(OpKind::Mul, step, parts.depth()));
+    Value* to = builder_.Select(all, blocks_->groups(), behind);
+    Value* rest = builder_.Select(all, zero, builder_.Binary(OpKind::Max, next, from));
+    Value* with_round = FoldGroupsOf(folded, rest, to, so_far);
+    Value* after = builder_.Binary(OpKind::Max, next, to);
+    builder_.Create(OpKind::Yield, {{after, with_round}}, {});
+    builder_.SetInsertionPoint(here);
+    return loop->result(1);
   }
 
   ir::Function& kernel_;
@@ -356,12 +475,8 @@ class GroupFolder {
   Op* spmd_;
   Op* stage_;   ///< the one around; null: none
   Op* behind_;  ///< before it the groups are folded
-  std::vector<Rows> rows_;
-  std::vector<BlockRange> ranges_;
-  std::vector<Value*> counts_;
-  Value* blocks_ = nullptr;
-  Value* groups_ = nullptr;
-  Size most_groups_ = nullptr;  ///< how many rows there are
+  std::optional<GroupBlocks> blocks_;
+  std::vector<GroupParts> parts_;
 };
 
 }  // namespace

@@ -54,5 +54,6 @@ std::vector<Case> FusedCases();
 std::vector<Case> PipeCases();
 std::vector<Case> RowCases();
 std::vector<Case> ElementCases();
+std::vector<Case> ReducedCases();
 
 }  // namespace bench

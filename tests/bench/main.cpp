@@ -19,6 +19,7 @@
 #include "matmul_types.h"
 #include "piped_residual.h"
 #include "processors.h"
+#include "reduced.h"
 #include "report.h"
 #include "rows.h"
 #include "trials.h"
@@ -78,8 +79,8 @@ bool ReadOptions(int count, char** arguments, Options* options) {
 
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
-  for (const auto& cases :
-       {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(), ElementCases()}) {
+  for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(),
+                            ElementCases(), ReducedCases()}) {
     for (const Case& c : cases) {
       const std::string text = c.name + " " + c.dtype + " " + c.size;
       if (text.find(filter) != std::string::npos) chosen.push_back(c);
@@ -92,8 +93,8 @@ Host MakeHost(int threads) {
   kdl::Context context;
   for (const kdl_image* const* images :
        {kdl_images_matmul, kdl_images_matmul_operands, kdl_images_matmul_types, kdl_images_fused,
-        kdl_images_rows, kdl_images_elements, kdl_images_piped_residual,
-        kdl_images_fused_residual}) {
+        kdl_images_rows, kdl_images_elements, kdl_images_piped_residual, kdl_images_fused_residual,
+        kdl_images_reduced}) {
     context.Register(images);
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());

@@ -1,0 +1,76 @@
+#include "passes/group_blocks.h"
+
+#include "ir/busy_cores.h"
+#include "ir/groups.h"
+
+namespace kdl::passes {
+
+using ir::OpKind;
+using ir::Value;
+
+/// Numbers of groups and blocks are sizes where the domain is made of them.
+GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
+    : builder_(builder), binders_(spmd->region()->params()) {
+  for (size_t b = 0; b < binders_.size(); ++b) {
+    bool is_blk = binders_[b]->type()->kind == ir::TypeKind::Blk;
+    Value* extent = is_blk ? builder.SizeValue(kernel.axis(binders_[b]->type()->axes[0]).extent)
+                           : builder.I64(1);
+    ranges_.emplace_back(builder, spmd->operand(2 * b), spmd->operand(2 * b + 1), extent);
+    counts_.push_back(ranges_.back().Count());
+  }
+  blocks_ = Count(0, binders_.size());
+  SizeTable& sizes = builder.types().sizes();
+  most_groups_ = sizes.Constant(ir::kMostGroups);
+  if (Size known = ir::BlocksOfDomain(kernel, sizes, spmd)) {
+    most_groups_ = sizes.Binary(SizeKind::Min, known, most_groups_);
+    groups_ = builder.SizeValue(most_groups_);
+  } else {
+    groups_ = builder.Binary(OpKind::Min, blocks_, builder.I64(ir::kMostGroups));
+  }
+  divisor_ = builder.Binary(OpKind::Max, groups_, builder.I64(1));
+  share_ = builder.Binary(OpKind::Div, blocks_, divisor_);
+  more_ = builder.Binary(OpKind::Rem, blocks_, divisor_);
+}
+
+Value* GroupBlocks::Count(size_t from, size_t to) {
+  Value* product = nullptr;
+  for (size_t b = from; b < to; ++b)
+    product = product ? builder_.Binary(OpKind::Mul, product, counts_[b]) : counts_[b];
+  return product ? product : builder_.I64(1);
+}
+
+Value* GroupBlocks::FirstOf(Value* group) {
+  Value* whole = builder_.Binary(OpKind::Mul, group, share_);
+  Value* rest = builder_.Binary(OpKind::Mul, group, more_);
+  return builder_.Binary(OpKind::Add, whole, builder_.Binary(OpKind::Div, rest, divisor_));
+}
+
+Value* GroupBlocks::GroupOf(Value* block) {
+  Value* one = builder_.I64(1);
+  Value* behind = builder_.Binary(OpKind::Add, block, one);
+  Value* scaled = builder_.Binary(OpKind::Mul, behind, groups_);
+  Value* before = builder_.Binary(OpKind::Sub, scaled, one);
+  return builder_.Binary(OpKind::Div, before, builder_.Binary(OpKind::Max, blocks_, one));
+}
+
+std::vector<Value*> GroupBlocks::BindersOf(Value* number) {
+  std::vector<Value*> numbers(binders_.size());
+  Value* rest = number;
+  for (size_t b = binders_.size(); b-- > 0;) {
+    numbers[b] = b == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts_[b]);
+    if (b > 0) rest = builder_.Binary(OpKind::Div, rest, counts_[b]);
+  }
+  std::vector<Value*> values;
+  for (size_t b = 0; b < binders_.size(); ++b) {
+    Value* value = ranges_[b].Start(numbers[b]);
+    if (binders_[b]->type()->kind == ir::TypeKind::Blk) {
+      value = builder_.Make(OpKind::MakeBlk, {value, ranges_[b].SizeAt(value), numbers[b]},
+                            binders_[b]->type());
+    }
+    value->set_name(binders_[b]->name());
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace kdl::passes

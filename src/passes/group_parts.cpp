@@ -1,0 +1,191 @@
+#include "passes/group_parts.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ir/busy_cores.h"
+#include "ir/eval.h"
+#include "ir/groups.h"
+#include "ir/tensor_view.h"
+
+namespace kdl::passes {
+
+using ir::AttrKey;
+using ir::MakeAttr;
+using ir::Op;
+using ir::OpKind;
+using ir::UpdateKind;
+using ir::Value;
+
+namespace {
+
+/// The binder that alone is the index of a dimension.
+std::optional<size_t> BinderAt(const Op* spmd, ir::UpdateOp update, size_t dim) {
+  ir::Access access = update->attr<AttrKey::Access>();
+  const ir::AccessDim& index = access.dims[dim];
+  if (index.terms.size() != 1 || !IsConstant(index.offset, 0)) return std::nullopt;
+  if (!IsConstant(index.terms[0].coefficient, 1)) return std::nullopt;
+  const std::vector<Value*>& binders = spmd->region()->params();
+  auto found = std::find(binders.begin(), binders.end(), update.index()[index.terms[0].operand]);
+  if (found == binders.end()) return std::nullopt;
+  return found - binders.begin();
+}
+
+/// The binder that cuts a dimension into tiles: each element is in the block of one of its numbers.
+std::optional<size_t> BinderThatTiles(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
+                                      const std::vector<ir::UpdateOp>& updates, size_t dim) {
+  std::optional<size_t> binder = BinderAt(spmd, updates[0], dim);
+  if (!binder) return std::nullopt;
+  auto same = [&](ir::UpdateOp update) { return BinderAt(spmd, update, dim) == binder; };
+  if (!std::all_of(updates.begin(), updates.end(), same)) return std::nullopt;
+  Size lo = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * *binder));
+  Size hi = ir::SizeOfValue(kernel, sizes, spmd->operand(2 * *binder + 1));
+  bool whole = lo && IsConstant(lo, 0) && hi == updates[0].tensor()->type()->dims[dim];
+  return whole ? binder : std::nullopt;
+}
+
+bool Touches(const Op* op, const Value* tensor) {
+  bool touches = false;
+  auto look = [&](const Op* at) {
+    for (const Value* operand : at->operands()) {
+      bool is_tensor = operand->type()->kind == ir::TypeKind::Tensor;
+      touches = touches || (is_tensor && ir::MemoryOf(operand) == ir::MemoryOf(tensor));
+    }
+  };
+  look(op);
+  for (const ir::Block* region : op->regions()) ir::Walk(region, look);
+  return touches;
+}
+
+}  // namespace
+
+GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
+                       const std::vector<ir::UpdateOp>& updates, SizeTable& sizes, bool at_once)
+    : kernel_(kernel),
+      spmd_(spmd),
+      tensor_(updates[0].tensor()),
+      how_(updates[0]->attr<AttrKey::How>()),
+      at_once_(at_once),
+      tiled_(tensor_->type()->dims.size()) {
+  std::vector<size_t> cutting;
+  for (size_t d = 0; d < tiled_.size(); ++d) {
+    tiled_[d] = BinderThatTiles(kernel, sizes, spmd, updates, d);
+    // A diagonal leaves elements that no block has: its second dimension stays whole.
+    auto before = tiled_.begin() + static_cast<std::ptrdiff_t>(d);
+    if (tiled_[d] && std::find(tiled_.begin(), before, tiled_[d]) != before) tiled_[d].reset();
+    if (tiled_[d]) cutting.push_back(*tiled_[d]);
+  }
+  std::sort(cutting.begin(), cutting.end());
+  if (!cutting.empty()) first_ = last_ = cutting[0];
+  for (size_t b : cutting)
+    if (b == last_) ++last_;
+  at_once_ = at_once && first_ == 0;
+  Size rounds = ir::BlocksOfBinders(kernel, sizes, spmd, 0, first_);
+  tiles_size_ = ir::BlocksOfBinders(kernel, sizes, spmd, first_, last_);
+  if (!tiles_size_ || !rounds) last_ = first_;
+  for (std::optional<size_t>& binder : tiled_)
+    if (binder && (*binder < first_ || *binder >= last_)) binder.reset();
+  if (!has_tiles()) return;
+  // Of n blocks a group has at most n / 256 + 1, and one step more at its begin.
+  Size steps = sizes.Binary(SizeKind::Mul, rounds, tiles_size_);
+  Size inner = sizes.Binary(SizeKind::FloorDiv, steps, sizes.Constant(ir::kMostGroups));
+  Size met = sizes.Binary(SizeKind::Add, inner, sizes.Constant(2));
+  most_steps_ = sizes.Binary(SizeKind::Min, met, tiles_size_);
+}
+
+Scalar GroupParts::acc() const {
+  Scalar scalar = tensor_->type()->scalar;
+  return IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+}
+
+uint64_t GroupParts::identity() const {
+  using ir::FoldKind;
+  FoldKind fold = how_ == UpdateKind::Add   ? FoldKind::Sum
+                  : how_ == UpdateKind::Max ? FoldKind::Max
+                                            : FoldKind::Min;
+  return ir::FoldIdentity(fold, acc());
+}
+
+std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
+  std::vector<Size> dims = tensor_->type()->dims;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (!tiled_[d]) continue;
+    ir::Type binder = spmd_->region()->param(*tiled_[d])->type();
+    bool is_blk = binder->kind == ir::TypeKind::Blk;
+    Size extent = is_blk ? kernel_.axis(binder->axes[0]).extent : sizes.Constant(1);
+    dims[d] = sizes.Binary(SizeKind::Min, dims[d], extent);
+  }
+  return dims;
+}
+
+/// Where a group folds what it alone meets, its steps and those of the groups before it, which share a tile at each border,
+/// are either few or two a group.
+Size GroupParts::Slots(SizeTable& sizes, Size groups) const {
+  if (!has_tiles()) return groups;
+  if (!at_once_) return sizes.Binary(SizeKind::Mul, groups, most_steps_);
+  return sizes.Binary(SizeKind::Add, groups, sizes.Binary(SizeKind::Min, groups, tiles_size_));
+}
+
+void GroupParts::Make(ir::Builder& builder, GroupBlocks& blocks) {
+  SizeTable& sizes = builder.types().sizes();
+  std::vector<Size> dims = PartDims(sizes);
+  dims.insert(dims.begin(), Slots(sizes, blocks.most_groups()));
+  memory_ = builder.Make(OpKind::LaunchTensor, {}, builder.types().Tensor(acc(), dims),
+                         {MakeAttr<AttrKey::Name>(tensor_->name())});
+  if (!has_tiles()) return;
+  rounds_ = blocks.Count(0, first_);
+  tiles_ = blocks.Count(first_, last_);
+  if (!at_once_) steps_ = builder.SizeValue(most_steps_);
+  depth_ = blocks.Count(last_, spmd_->region()->params().size());
+}
+
+Value* GroupParts::Slot(ir::Builder& builder, const GroupBlocks& blocks, Value* group,
+                        Value* first_step, Value* tile) const {
+  if (!has_tiles()) return group;
+  if (at_once_) {
+    // Groups and their shared tiles ascend together: no two pairs have one sum.
+    Value* is_later = builder.Binary(OpKind::Lt, first_step, tile);
+    Value* two_each = builder.Binary(OpKind::Add, group, builder.Cast(is_later, Scalar::I64));
+    Value* few = builder.Binary(OpKind::Le, tiles_, blocks.groups());
+    return builder.Binary(OpKind::Add, group, builder.Select(few, tile, two_each));
+  }
+  Value* before = builder.Binary(OpKind::Mul, group, steps_);
+  Value* steps = builder.Binary(OpKind::Sub, tile, first_step);
+  return builder.Binary(OpKind::Add, before, builder.Binary(OpKind::Rem, steps, tiles_));
+}
+
+Place GroupParts::InPart(ir::Builder& builder, const Place& place, Value* slot,
+                         const std::vector<Value*>& binders) const {
+  SizeTable& sizes = builder.types().sizes();
+  Place in_part;
+  auto term = [&](int64_t coefficient, Value* operand) {
+    in_part.index.push_back(operand);
+    return ir::AccessTerm{sizes.Constant(coefficient),
+                          static_cast<uint32_t>(in_part.index.size() - 1)};
+  };
+  in_part.access.dims.push_back({{term(1, slot)}, sizes.Constant(0)});
+  for (size_t d = 0; d < tiled_.size(); ++d) {
+    ir::AccessDim dim{{}, sizes.Constant(0)};
+    if (!tiled_[d]) {
+      dim = place.access.dims[d];
+      for (ir::AccessTerm& of_dim : dim.terms)
+        of_dim.operand = term(1, place.index[of_dim.operand]).operand;
+    } else if (Value* binder = binders[*tiled_[d]]; binder->type()->kind == ir::TypeKind::Blk) {
+      Value* start =
+          builder.Make(OpKind::BlkStart, {binder}, builder.types().ScalarOf(Scalar::I64));
+      dim.terms = {term(1, binder), term(-1, start)};
+    }
+    in_part.access.dims.push_back(dim);
+  }
+  return in_part;
+}
+
+bool IsOpenBefore(const ir::Function& kernel, const Op* spmd, const Value* tensor) {
+  for (const Op* op = spmd->prev(); op; op = op->prev()) {
+    if (op->kind() == OpKind::Sync) return false;
+    if (Touches(op, tensor)) return true;
+  }
+  return spmd->block() != kernel.body;
+}
+
+}  // namespace kdl::passes
