@@ -110,12 +110,38 @@ PipelineEnd CompileText(Compilation& c, std::string text) {
   return path.ends_with(".kir") ? ReadIr(c, file) : CompileLanguage(c, file);
 }
 
+namespace {
+
+/// Refuses kernels that nothing is wrong with but what they do when they run.
+bool IsProof(passes::PassKind kind) {
+  return kind == passes::PassKind::CheckBounds || kind == passes::PassKind::CheckDisjoint ||
+         kind == passes::PassKind::CheckOutputs;
+}
+
+/// The module's passes where --unproven lets run what the proofs refuse: their errors become warnings.
+PipelineEnd RunWithoutProofs(Compilation& c, std::span<const passes::PassKind> pipeline) {
+  for (passes::PassKind kind : pipeline) {
+    DiagnosticEngine refused;
+    passes::PassContext context{*c.module, IsProof(kind) ? refused : c.diagnostics, c.sources};
+    PipelineEnd end = passes::RunPipeline({&kind, 1}, context, PassOptionsOf(c));
+    for (const auto& one : refused.all()) {
+      Diagnostic& report = c.diagnostics.Report(diag::Unproven, one->span, one->text, one->id);
+      report.notes = one->notes;
+    }
+    if (end != PipelineEnd::Done && refused.all().empty()) return end;
+  }
+  return PipelineEnd::Done;
+}
+
+}  // namespace
+
 PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
   context.unchecked = c.options.unchecked;
   bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
   std::span<const passes::PassKind> pipeline = passes::kModulePipeline;
   if (is_text) pipeline = passes::kTextPipeline;
+  if (c.options.unproven) return RunWithoutProofs(c, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(c));
 }
 

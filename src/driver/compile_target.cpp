@@ -15,6 +15,7 @@
 #include "ir/equal.h"
 #include "ir/printer.h"
 #include "support/check.h"
+#include "targets/spec.h"
 
 namespace kdl::driver {
 
@@ -162,6 +163,25 @@ std::vector<targets::Target> Ordered(std::vector<targets::Target> targets) {
 }
 
 }  // namespace
+
+bool MayBeUnproven(const Options& options, const DeviceSpecs& specs,
+                   DiagnosticEngine& diagnostics) {
+  if (!options.unproven) return true;
+  auto is_watched = [](std::string_view text) {
+    Result<targets::Spec> spec = targets::ParseSpec(text);
+    auto races = std::pair<std::string, std::string>("watch", "races");
+    return spec.ok() && spec->kind == "reference" &&
+           std::ranges::find(spec->options, races) != spec->options.end();
+  };
+  for (const auto& [name, list] : specs) {
+    if (std::ranges::all_of(SplitList(list), is_watched)) continue;
+    diagnostics
+        .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
+        .Help("only the interpreter, which checks each access, runs what is not proven");
+    return false;
+  }
+  return true;
+}
 
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
                                                          DiagnosticEngine& diagnostics) {

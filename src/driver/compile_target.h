@@ -14,6 +14,9 @@
 
 namespace kdl::driver {
 
+/// Whether no device runs what the proofs refuse without a watch: with --unproven all of them have one. Reported.
+bool MayBeUnproven(const Options& options, const DeviceSpecs& specs, DiagnosticEngine& diagnostics);
+
 /// The targets that the specs name, each processor once. Reports what is no target.
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
                                                          DiagnosticEngine& diagnostics);

@@ -40,13 +40,14 @@ struct PlacedMessage {
   uint32_t column = 0;
   std::string text;
 };
-std::optional<PlacedMessage> ReadPlace(std::string_view message) {
-  constexpr std::string_view kError = ": error: ";
-  size_t error = message.find(kError);
-  if (error == std::string_view::npos) return std::nullopt;
-  std::string_view place = message.substr(0, error);
+/// `kind`: `error` or `note`.
+std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_view kind = "error") {
+  std::string mark = fmt::format(": {}: ", kind);
+  size_t end_of_place = message.find(mark);
+  if (end_of_place == std::string_view::npos) return std::nullopt;
+  std::string_view place = message.substr(0, end_of_place);
   PlacedMessage placed;
-  placed.text = message.substr(error + kError.size());
+  placed.text = message.substr(end_of_place + mark.size());
   uint32_t* numbers[] = {&placed.column, &placed.line};
   for (uint32_t* number : numbers) {
     size_t colon = place.rfind(':');
@@ -58,6 +59,15 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message) {
   }
   placed.file = place;
   return placed;
+}
+
+/// The note of a second place, which stands behind the error on a line of its own. Takes it off the text.
+std::optional<PlacedMessage> TakeNote(std::string& text) {
+  size_t end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::optional<PlacedMessage> note = ReadPlace(std::string_view(text).substr(end + 1), "note");
+  if (note) text.resize(end);
+  return note;
 }
 
 /// The place in the sources: as much of them as the message quotes. Invalid where they do not hold it.
@@ -313,6 +323,7 @@ bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>&
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics) {
   std::optional<PlacedMessage> placed = ReadPlace(failure.message);
+  std::optional<PlacedMessage> note = placed ? TakeNote(placed->text) : std::nullopt;
   Span span = placed ? SpanOf(*placed, sources) : Span();
   if (failure.kind != FailureKind::User) {
     diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
@@ -325,6 +336,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
     if (inner_span.valid()) report.Note(inner_span, "it stands here");
+    if (note) report.Note(SpanOf(*note, sources), note->text);
   } else if (placed) {
     diagnostics.Report(
         diag::Trapped, {},

@@ -87,7 +87,8 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
 /// Sets the parameters for the block whose number is in the state; the leftmost binder is
 /// outermost.
 void BeginSpmdBlock(Frame& frame) {
-  const SpmdState& state = std::get<SpmdState>(frame.control);
+  auto& state = std::get<SpmdState>(frame.control);
+  state.agent = 0;
   const Instruction& spmd = *frame.owner;
   int64_t rest = state.block;
   frame.next = 0;
@@ -232,6 +233,7 @@ void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
 
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   SpmdState state;
+  if (core.facts.launch && core.facts.launch->watch) state.turn = core.turns[&instruction]++;
   int64_t total = 1;
   for (size_t b = 0; b < instruction.numbers.size(); ++b) {
     int64_t lo = ScalarAt(here, instruction, 2 * b);

@@ -70,6 +70,9 @@ struct SpmdState {
   int64_t end = 0;
   int64_t total = 0;  ///< where it is dealt in groups: all blocks
   int64_t run = 0;    ///< and which of the core's runs of such it is
+  // With a watch:
+  int64_t turn = 0;    ///< which of the core's runs of this `spmd` it is
+  uint32_t agent = 0;  ///< of the block, once it has touched something
 };
 
 /// `nest` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
@@ -138,6 +141,7 @@ class Core {
   std::unordered_map<const ir::Op*, ClaimState> claims;
   /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
+  std::unordered_map<const Instruction*, int64_t> turns;  ///< with a watch: the runs of each `spmd`
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

@@ -25,6 +25,14 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
     int before = leading ? static_cast<int>(instruction.op->attr<ir::AttrKey::Leading>()) : 0;
     return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside - before, place.index, bound});
   }
+  if (core.facts.launch && core.facts.launch->watch) {
+    Trap trap{KDL_TRAP_SIZES, instruction.op, place.outside, place.index, bound};
+    trap.text = fmt::format(
+        "index {} is outside dimension {} of size {} in '{}', which counted as proven to be inside",
+        place.index, place.outside, bound, QuotedText(*instruction.op));
+    trap.finding = FindingKind::Outside;
+    return core.Stop(trap);
+  }
   core.Break(
       instruction,
       fmt::format("touches index {} of dimension {}, which has size {}, though its edge says '{}': "

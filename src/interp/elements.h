@@ -1,6 +1,7 @@
 #pragma once
 
 #include "interp/core.h"
+#include "interp/launch_state.h"
 
 namespace kdl::interp {
 
@@ -20,6 +21,13 @@ struct Place {
 /// wrong proof.
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place);
+
+/// Tells the watch, where there is one, what is done to an element. False, with the core stopped, where that is a mistake.
+inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
+                  const std::byte* address, TouchKind kind) {
+  return !tensor.shadow ||
+         core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);
+}
 
 /// False, with the core broken, where there is no memory behind the tensor.
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);

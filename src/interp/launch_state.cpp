@@ -53,10 +53,16 @@ uint64_t UpdatePlan::Apply(uint64_t element_bits, Scalar value_scalar, uint64_t 
   return ir::EvaluateCast(acc, element, eval(operands, &division_by_zero));
 }
 
-std::byte* LaunchState::MemoryOf(const ir::Op* tensor, size_t bytes) {
+TensorValue LaunchState::MemoryOf(const ir::Op* tensor, const std::vector<int64_t>& sizes,
+                                  size_t bytes) {
   auto [known, is_new] = memories_.try_emplace(tensor);
-  if (is_new) known->second.assign(bytes, kUnspecified);
-  return known->second.data();
+  Memory& memory = known->second;
+  if (is_new) memory.bytes.assign(bytes, kUnspecified);
+  TensorValue value{memory.bytes.data(), tensor->result()->type()->scalar, sizes,
+                    RowMajorStrides(sizes), TensorId()};
+  if (is_new && watch) memory.shadow = watch->Add(tensor->result(), value, false);
+  value.shadow = memory.shadow;
+  return value;
 }
 
 void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run,
@@ -86,6 +92,7 @@ void LaunchState::FoldGroups() {
     }
   }
   parts_.clear();
+  if (watch) watch->NextPhase();
 }
 
 void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction) {
@@ -101,9 +108,8 @@ void RunLaunchTensor(Core& core, Activation& here, const Instruction& instructio
     Name name = instruction.op->attr<ir::AttrKey::Name>();
     return stop(fmt::format("tensor '{}' would have 2^63 bytes or more", name.text()));
   }
-  here.tensor(instruction.results[0]) = {
-      core.facts.launch->MemoryOf(instruction.op, static_cast<size_t>(bytes)), type->scalar,
-      instruction.numbers, RowMajorStrides(instruction.numbers), TensorId()};
+  here.tensor(instruction.results[0]) =
+      core.facts.launch->MemoryOf(instruction.op, instruction.numbers, static_cast<size_t>(bytes));
 }
 
 /// The launch goes on with the core when all are here, each once its stages have ended.

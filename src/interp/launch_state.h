@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "interp/machine.h"
+#include "interp/watch.h"
 #include "ir/attr.h"
 #include "ir/op.h"
 
@@ -30,12 +32,13 @@ UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
 class LaunchState {
  public:
   std::function<void(const std::string&)> print = {};  ///< none: prints are silent
+  std::unique_ptr<Watch> watch = {};                   ///< null: nothing looks at what blocks touch
 
   /// The next number of a loop whose numbers are claimed.
   int64_t Claim(const ir::Op* loop) { return claimed_[loop]++; }
 
   /// The memory of a launch_tensor, unspecified at first; each run of the op gives the same.
-  std::byte* MemoryOf(const ir::Op* tensor, size_t bytes);
+  TensorValue MemoryOf(const ir::Op* tensor, const std::vector<int64_t>& sizes, size_t bytes);
 
   /// Groups of the run may update the tensor: it is folded even where none does.
   void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
@@ -57,7 +60,13 @@ class LaunchState {
   };
 
   std::unordered_map<const ir::Op*, int64_t> claimed_;
-  std::unordered_map<const ir::Op*, std::vector<std::byte>> memories_;
+  /// A tensor of the launch.
+  struct Memory {
+    std::vector<std::byte> bytes;
+    Shadow* shadow = nullptr;
+  };
+
+  std::unordered_map<const ir::Op*, Memory> memories_;
   std::map<std::tuple<int64_t, const std::byte*, ir::UpdateKind>, Parts> parts_;
 };
 

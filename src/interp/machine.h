@@ -13,6 +13,8 @@
 
 namespace kdl::interp {
 
+struct Shadow;
+
 /// The run-time facts of one block of an axis.
 struct BlkFacts {
   int64_t start = 0;
@@ -27,6 +29,7 @@ struct TensorValue {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;  ///< in elements
   TensorId id;
+  Shadow* shadow = nullptr;  ///< where a watch looks at what is done to it
 };
 
 class LaunchState;

@@ -142,8 +142,9 @@ void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction)
     }
     offset += index * static_cast<uint64_t>(tensor.strides[d]);
   }
-  result = ReadElement(tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar)),
-                       tensor.scalar);
+  const std::byte* address = tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar));
+  if (!Notes(core, instruction, tensor, address, TouchKind::Read)) return;
+  result = ReadElement(address, tensor.scalar);
 }
 
 void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
@@ -167,6 +168,7 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
     }
     Place place = run.Locate();
     if (place.address) {
+      if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
       *out = ReadElement(place.address, tensor.scalar);
     } else if (plan.edge == ir::EdgeKind::Else) {
       *out = otherwise[run.extra_offset(extras.size() - 1)];
@@ -182,7 +184,7 @@ namespace {
 /// `write(address, bits)` for each element that a store or update touches and its value.
 template <class Write>
 void WriteEach(Core& core, Activation& here, const Instruction& instruction,
-               const TensorValue& tensor, const Write& write) {
+               const TensorValue& tensor, TouchKind kind, const Write& write) {
   const AccessPlan& plan = *instruction.access;
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!HasMemory(core, instruction, tensor) || !OperandsFit(core, here, instruction, ranges))
@@ -196,6 +198,7 @@ void WriteEach(Core& core, Activation& here, const Instruction& instruction,
     if (!MaskHolds(mask, run, 1)) continue;
     Place place = run.Locate();
     if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    if (!Notes(core, instruction, tensor, place.address, kind)) return;
     write(place.address, value[run.extra_offset(0)]);
   }
 }
@@ -204,9 +207,11 @@ void WriteEach(Core& core, Activation& here, const Instruction& instruction,
 
 void RunStore(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
-  WriteEach(core, here, instruction, tensor, [&](std::byte* address, uint64_t value) {
-    WriteElement(address, tensor.scalar, value);
-  });
+  bool is_fill = !instruction.op->HasAttr(ir::AttrKey::Text);
+  if (tensor.shadow) core.facts.launch->watch->BeginStore();
+  WriteEach(
+      core, here, instruction, tensor, is_fill ? TouchKind::Fill : TouchKind::Write,
+      [&](std::byte* address, uint64_t value) { WriteElement(address, tensor.scalar, value); });
 }
 
 namespace {
@@ -243,7 +248,9 @@ std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction&
 
 void RunUpdate(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::UpdateOp::at_tensor]);
-  WriteEach(core, here, instruction, tensor, Updater(core, instruction, tensor));
+  bool folds = instruction.op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
+  WriteEach(core, here, instruction, tensor, folds ? TouchKind::Fold : TouchKind::Atomic,
+            Updater(core, instruction, tensor));
 }
 
 /// A hint has no meaning here.

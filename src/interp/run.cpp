@@ -138,10 +138,11 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
 /// The cores of one launch, from barrier to barrier.
 class LaunchRun {
  public:
-  LaunchRun(const Image& image, const BoundParams& params, int64_t core_num, int64_t busy_cores,
+  LaunchRun(const Image& image, BoundParams& params, int64_t core_num, int64_t busy_cores,
             const RunOptions& options)
       : image_(image), params_(params), core_num_(core_num), busy_cores_(busy_cores) {
     state_.print = options.print;
+    if (options.watch) Watched();
   }
 
   std::optional<Trap> InOrder() {
@@ -195,7 +196,19 @@ class LaunchRun {
         return std::move(resumed[next++]);
       });
     }
+    if (!trap_ && state_.watch) trap_ = state_.watch->Unwritten();
     return trap_;
+  }
+
+  /// `in` tensors are only read: nothing can go wrong with them.
+  void Watched() {
+    const ir::Function& kernel = *image_.entry->function;
+    state_.watch = std::make_unique<Watch>(kernel);
+    for (auto& [param, tensor] : params_.tensors) {
+      const ir::Param& of = kernel.params[param - kernel.dims.size()];
+      if (of.direction == ir::Direction::In) continue;
+      tensor.shadow = state_.watch->Add(of.value, tensor, of.direction == ir::Direction::InOut);
+    }
   }
 
   /// The state that the machine comes to; one at a barrier is moved away.
@@ -217,7 +230,7 @@ class LaunchRun {
   }
 
   const Image& image_;
-  const BoundParams& params_;
+  BoundParams& params_;
   int64_t core_num_;
   int64_t busy_cores_;
   LaunchState state_;

@@ -38,6 +38,9 @@ struct RunOptions {
   uint64_t seed = 0;
   /// Takes the text of each print, one whole piece; none: prints are silent.
   std::function<void(const std::string&)> print = {};
+  /// Looks for races of blocks, elements that are read before they are written, outputs that are not written: the trap is
+  /// then what it has found first (watch.h). The kernel is at tile level.
+  bool watch = false;
 };
 
 /// Runs a kernel on `core_num` cores (1 or more). A Failure: the arguments do not fit. A Trap: the

@@ -34,11 +34,16 @@ std::string ToString(const ir::Loc& loc) {
 
 std::string ToString(const Trap& trap) {
   std::string text = trap.text.empty() ? QuotedText(*trap.op) : trap.text;
-  return fmt::format(
-      "{}: error: {}", ToString(trap.op->loc()),
-      fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
-                  fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
-                  fmt::arg("text", text), fmt::arg("message", text)));
+  std::string message =
+      fmt::format("{}: error: {}", ToString(trap.place ? *trap.place : trap.op->loc()),
+                  fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
+                              fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
+                              fmt::arg("text", text), fmt::arg("message", text)));
+  if (trap.other) {
+    message += fmt::format("\n{}: note: '{}' is the other access", ToString(trap.other->loc()),
+                           QuotedText(*trap.other));
+  }
+  return message;
 }
 
 }  // namespace kdl::interp

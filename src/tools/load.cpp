@@ -38,6 +38,7 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
 }
 
 std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs) {
+  if (!driver::MayBeUnproven(c.options, specs, c.diagnostics)) return std::nullopt;
   auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
   if (!targets || driver::RunModulePasses(c) != driver::PipelineEnd::Done) return std::nullopt;
   std::optional<driver::Code> code(std::in_place);

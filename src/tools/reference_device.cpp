@@ -32,10 +32,11 @@ namespace {
 constexpr int64_t kMostCores = 1 << 20;
 
 struct ReferenceDevice {
-  int64_t seed = 1;
+  int64_t seed = -1;  ///< not given
   int64_t cores = 4;
   int64_t features =
       0;  ///< of the processor whose code it stands for: tiles, and with them results, may depend on it
+  bool watch = false;
 };
 
 struct ReferenceOption {
@@ -80,12 +81,18 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
   made.features = *static_cast<const int64_t*>(kind_context);
   for (int32_t i = 0; i < count; ++i) {
     std::string_view key = options[i].key;
+    if (key == "watch") {
+      made.watch = std::string_view(options[i].value) == "races";
+      if (made.watch) continue;
+      return Fail(KDL_ERROR_INVALID_ARGUMENT,
+                  fmt::format("watch={} is unknown; there is watch=races", options[i].value));
+    }
     const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
                                      [&](const ReferenceOption& row) { return row.key == key; });
     if (known == std::end(kOptions)) {
       return Fail(
           KDL_ERROR_INVALID_ARGUMENT,
-          fmt::format("reference has no option '{}'; it has seed, cores and features", key));
+          fmt::format("reference has no option '{}'; it has watch, seed, cores and features", key));
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
@@ -93,6 +100,8 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
                               known->least, known->most));
     }
   }
+  // In order, what the watch shows is the first that the source's order has; it sees all orders at once.
+  if (made.seed < 0) made.seed = made.watch ? 0 : 1;
   *device = new ReferenceDevice(made);
   return nullptr;
 }
@@ -181,7 +190,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed), WriteText});
+                          {static_cast<uint64_t>(device.seed), WriteText, device.watch});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
     return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
   } catch (const std::bad_alloc&) {

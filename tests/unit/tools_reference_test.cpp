@@ -177,9 +177,9 @@ TEST_CASE("the device states what it is and refuses what it does not know") {
     return selected.ok() ? std::string() : selected.failure().message;
   };
   CHECK(refusal("reference[1]").find("there is 1 reference device") != std::string::npos);
-  CHECK(
-      refusal("reference?threads=2").find("no option 'threads'; it has seed, cores and features") !=
-      std::string::npos);
+  CHECK(refusal("reference?threads=2")
+            .find("no option 'threads'; it has watch, seed, cores and features") !=
+        std::string::npos);
   CHECK(refusal("reference?cores=0").find("cores=0 is no integer from 1 to") != std::string::npos);
   CHECK(refusal("reference?seed=x").find("seed=x is no integer") != std::string::npos);
 }
