@@ -1,0 +1,237 @@
+#include "judge_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "driver/compile.h"
+#include "interp/run.h"
+
+namespace kdl::fuzz {
+
+namespace {
+
+using Sizes = std::map<std::string, int64_t>;
+
+constexpr std::string_view kDefinite[] = {"E0410", "E0411", "E0412", "E0413",
+                                          "E0415", "E0417", "E0419"};
+constexpr std::string_view kUnproven[] = {"E0414", "E0416", "E0418", "E0422", "E0423"};
+
+bool Holds(auto& ids, const std::string& id) {
+  return std::find(std::begin(ids), std::end(ids), id) != std::end(ids);
+}
+
+/// A kernel compiled up to the end of the proofs.
+struct Compiled {
+  driver::Options options;
+  std::optional<driver::Compilation> compilation;
+  bool done = false;
+
+  Compiled(const std::string& text, bool unproven) {
+    options.files = {"drawn.kdl"};
+    options.unproven = unproven;
+    compilation.emplace(options);
+    done = driver::CompileText(*compilation, text) == driver::PipelineEnd::Done &&
+           driver::RunModulePasses(*compilation) == driver::PipelineEnd::Done;
+  }
+  const ir::Function* kernel() const {
+    for (const ir::Function* function : compilation->module->functions()) {
+      if (function->kind == ir::FunctionKind::Kernel) return function;
+    }
+    return nullptr;
+  }
+};
+
+/// One launch: its memory, and how it ends under the watch.
+class Launch {
+ public:
+  Launch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed) : random_(seed) {
+    for (const ir::Param& param : kernel.params) {
+      ir::Type type = param.value->type();
+      if (type->kind == ir::TypeKind::Tensor) {
+        if (!AddTensor(type, sizes)) return;
+      } else {
+        int64_t value = static_cast<int64_t>(random_() % 6) - 1;
+        arguments_.scalars.push_back(static_cast<uint64_t>(value));
+        said_ += fmt::format("{} = {}, ", param.value->name().text(), value);
+      }
+    }
+    fits_ = true;
+  }
+
+  bool fits() const { return fits_; }
+  const std::string& said() const { return said_; }
+
+  Result<std::optional<interp::Trap>> Run(const ir::Module& module, const ir::Function& kernel,
+                                          int64_t cores, uint64_t seed) const {
+    return interp::RunKernel(module, kernel, arguments_, cores, {seed, {}, true});
+  }
+
+ private:
+  bool AddTensor(ir::Type type, const Sizes& sizes) {
+    interp::TensorArgument tensor;
+    tensor.scalar = type->scalar;
+    size_t count = 1;
+    for (Size dim : type->dims) {
+      auto value = [&](Name symbol) {
+        auto found = sizes.find(symbol.str());
+        return found == sizes.end() ? std::nullopt : std::optional<int64_t>(found->second);
+      };
+      std::optional<int64_t> size = Evaluate(dim, value);
+      if (!size || *size < 0) return false;
+      tensor.sizes.push_back(*size);
+      count *= static_cast<size_t>(*size);
+    }
+    tensor.strides = interp::RowMajorStrides(tensor.sizes);
+    // Integers are indices, most of them inside.
+    int64_t first = tensor.sizes.empty() ? 1 : std::max<int64_t>(tensor.sizes[0], 1);
+    memory_.emplace_back((count + 1) * 4);
+    for (size_t n = 0; n < count; ++n) {
+      auto whole = static_cast<int32_t>(static_cast<int64_t>(random_() % 16) % first);
+      auto number = static_cast<float>(whole - 1);
+      if (IsInteger(type->scalar))
+        std::memcpy(memory_.back().data() + 4 * n, &whole, 4);
+      else
+        std::memcpy(memory_.back().data() + 4 * n, &number, 4);
+    }
+    tensor.data = memory_.back().data();
+    arguments_.tensors.push_back(std::move(tensor));
+    return true;
+  }
+
+  std::mt19937_64 random_;
+  interp::KernelArguments arguments_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::string said_;
+  bool fits_ = false;
+};
+
+std::string ToText(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+/// What the watch finds in one launch; nothing: it is clean, or ends otherwise.
+std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, int64_t cores,
+                                uint64_t seed, Judgement& judgement) {
+  const ir::Function& kernel = *compiled.kernel();
+  Launch launch(kernel, sizes, seed);
+  if (!launch.fits()) return std::nullopt;
+  auto run = launch.Run(*compiled.compilation->module, kernel, cores, seed % 3 == 0 ? 0 : seed);
+  if (!run.ok()) return std::nullopt;
+  ++judgement.runs;
+  if (!*run) return std::nullopt;
+  if ((*run)->finding == interp::FindingKind::None) {
+    ++judgement.stops;
+    return std::nullopt;
+  }
+  return fmt::format("{}\nfor {}, {}on {} cores, seed {}", interp::ToString(**run), ToText(sizes),
+                     launch.said(), cores, seed);
+}
+
+/// The sizes that the text of an error ends with: `…, for N = 5, M = 2`.
+std::optional<Sizes> SizesIn(std::string_view text) {
+  size_t at = text.rfind(", for ");
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + 6);
+  Sizes sizes;
+  while (!text.empty()) {
+    size_t equals = text.find(" = ");
+    if (equals == std::string_view::npos) return std::nullopt;
+    std::string name(text.substr(0, equals));
+    text.remove_prefix(equals + 3);
+    int64_t value = 0;
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc()) return std::nullopt;
+    sizes[name] = value;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    if (text.starts_with(", ")) text.remove_prefix(2);
+  }
+  return sizes;
+}
+
+void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement) {
+  static constexpr int64_t kSizes[] = {1, 2, 3, 4, 5, 6, 7, 9};
+  static constexpr int64_t kCores[] = {1, 2, 3, 5};
+  std::mt19937_64 random(seed);
+  for (int n = 0; n < 8; ++n) {
+    // Each size at least once small, where corners lie close together.
+    Sizes sizes = {{"N", kSizes[random() % std::size(kSizes)]}, {"M", kSizes[random() % 5]}};
+    if (n == 0) sizes["N"] = 5;
+    int64_t cores = kCores[random() % std::size(kCores)];
+    auto found = Find(compiled, sizes, cores, random(), judgement);
+    if (!found) continue;
+    judgement.verdict = Verdict::Unsound;
+    judgement.what = *found;
+    return;
+  }
+}
+
+/// Whatever the data are, something happens at these sizes.
+void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t seed,
+                   Judgement& judgement) {
+  judgement.verdict = Verdict::Definite;
+  std::optional<Sizes> sizes = SizesIn(error.text);
+  if (!sizes) return;
+  Compiled compiled(text, true);
+  if (!compiled.done) return;
+  for (int64_t cores : {2, 3}) {
+    int64_t stops = judgement.stops;
+    int64_t runs = judgement.runs;
+    if (Find(compiled, *sizes, cores, seed, judgement)) continue;
+    if (judgement.stops != stops || judgement.runs == runs) continue;
+    judgement.verdict = Verdict::Untrue;
+    judgement.what = fmt::format("{} [{}]\nand the watch finds nothing, on {} cores, seed {}",
+                                 error.text, error.id, cores, seed);
+    return;
+  }
+}
+
+}  // namespace
+
+bool IsRightlyRefused(const std::string& text, uint64_t seed) {
+  Compiled unproven(text, true);
+  Judgement judgement;
+  if (unproven.done) JudgeAccepted(unproven, seed, judgement);
+  return judgement.verdict == Verdict::Unsound && !Compiled(text, false).done;
+}
+
+bool IsAcceptedWith(const Fault& fault, const std::string& text) {
+  driver::Options options;
+  options.files = {"drawn.kdl"};
+  driver::Compilation compilation(options);
+  return driver::CompileText(compilation, text) == driver::PipelineEnd::Done &&
+         fault.plant(*compilation.module) &&
+         driver::RunModulePasses(compilation) == driver::PipelineEnd::Done;
+}
+
+Judgement JudgeKernel(const std::string& text, uint64_t seed) {
+  Judgement judgement;
+  Compiled compiled(text, false);
+  if (compiled.done) {
+    JudgeAccepted(compiled, seed, judgement);
+    return judgement;
+  }
+  const Diagnostic* first = nullptr;
+  for (const auto& one : compiled.compilation->diagnostics.all()) {
+    if (!first && one->severity == Severity::Error) first = one.get();
+  }
+  judgement.what = fmt::format("{} [{}]", first->text, first->id);
+  bool definite = Holds(kDefinite, first->id);
+  judgement.verdict = definite                      ? Verdict::Definite
+                      : Holds(kUnproven, first->id) ? Verdict::Unproven
+                                                    : Verdict::Malformed;
+  if (definite) JudgeDefinite(text, *first, seed, judgement);
+  return judgement;
+}
+
+}  // namespace kdl::fuzz

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw_kernel.h"
+#include "judge_kernel.h"
+#include "support/check.h"
+
+// Draws kernels that proofs find hard and holds the compiler to its word: what it accepts is clean under the watch, and
+// what it refuses with a counter-example does there what the error says.
+
+namespace kdl::fuzz {
+
+namespace {
+
+struct Options {
+  uint64_t kernels = 1000;
+  uint64_t seed = 1;
+  double seconds = 0;  ///< 0: as long as it takes
+  uint64_t most_found = 10;
+  bool faults = false;  ///< plants faults in the proofs, and looks for each
+  bool show = false;    ///< prints the kernels
+};
+
+std::optional<Options> Read(int count, char** words) {
+  Options options;
+  for (int n = 1; n < count; ++n) {
+    std::string_view word = words[n];
+    if (word == "--show" || word == "--faults") {
+      (word == "--show" ? options.show : options.faults) = true;
+      continue;
+    }
+    std::string_view value = n + 1 < count ? words[++n] : "";
+    uint64_t number = 0;
+    auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (failed != std::errc() || end != value.data() + value.size()) return std::nullopt;
+    if (word == "--kernels")
+      options.kernels = number;
+    else if (word == "--seed")
+      options.seed = number;
+    else if (word == "--seconds")
+      options.seconds = static_cast<double>(number);
+    else if (word == "--most")
+      options.most_found = number;
+    else
+      return std::nullopt;
+  }
+  return options;
+}
+
+using Time = std::chrono::steady_clock::time_point;
+
+double SecondsSince(Time start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Counts {
+  uint64_t accepted = 0;
+  uint64_t definite = 0;
+  uint64_t unproven = 0;
+  uint64_t drawn() const { return accepted + definite + unproven; }
+};
+
+void Count(Counts& counts, Verdict verdict) {
+  bool accepted = verdict == Verdict::Accepted || verdict == Verdict::Unsound;
+  ++(accepted ? counts.accepted : verdict == Verdict::Unproven ? counts.unproven : counts.definite);
+}
+
+void Print(std::string_view feature, const Counts& counts) {
+  auto share = [&](uint64_t n) {
+    return 100.0 * static_cast<double>(n) / static_cast<double>(counts.drawn());
+  };
+  fmt::print("{:<18}{:>8}{:>9.1f}%{:>9.1f}%{:>9.1f}%\n", feature, counts.drawn(),
+             share(counts.accepted), share(counts.definite), share(counts.unproven));
+}
+
+/// Each fault of the proofs lets some drawn kernel pass that the watch does not.
+int FindFaults(const Options& options) {
+  std::vector<const Fault*> open;
+  for (const Fault& fault : Faults()) open.push_back(&fault);
+  auto start = std::chrono::steady_clock::now();
+  for (uint64_t drawn = 0; drawn < options.kernels && !open.empty(); ++drawn) {
+    uint64_t seed = options.seed + drawn;
+    DoingScope doing(fmt::format("planting faults for drawn kernel {}", seed));
+    DrawnKernel kernel = DrawKernel(seed);
+    if (!IsRightlyRefused(kernel.text, seed)) continue;
+    std::erase_if(open, [&](const Fault* fault) {
+      if (!IsAcceptedWith(*fault, kernel.text)) return false;
+      fmt::print("{:<40} found by kernel {}, seed {}\n", fault->name, drawn + 1, seed);
+      if (options.show) fmt::print("{}\n", kernel.text);
+      return true;
+    });
+  }
+  for (const Fault* fault : open) fmt::print("FAILED: {}: not found\n", fault->name);
+  fmt::print("{:.0f} s\n", SecondsSince(start));
+  fmt::print("{} passed, {} failed\n", Faults().size() - open.size(), open.size());
+  return open.empty() ? 0 : 1;
+}
+
+int Main(const Options& options) {
+  std::map<std::string, Counts> by_feature;
+  Counts all;
+  uint64_t found = 0;
+  int64_t runs = 0;
+  int64_t stops = 0;
+  auto start = std::chrono::steady_clock::now();
+  uint64_t drawn = 0;
+  for (; drawn < options.kernels && found < options.most_found; ++drawn) {
+    if (options.seconds > 0 && SecondsSince(start) > options.seconds) break;
+    uint64_t seed = options.seed + drawn;
+    DoingScope doing(fmt::format("judging drawn kernel {}", seed));
+    DrawnKernel kernel = DrawKernel(seed);
+    Judgement judgement = JudgeKernel(kernel.text, seed);
+    runs += judgement.runs;
+    stops += judgement.stops;
+    if (options.show) fmt::print("// seed {}: {}\n{}\n", seed, judgement.what, kernel.text);
+    bool wrong = judgement.verdict >= Verdict::Malformed;
+    if (wrong) {
+      ++found;
+      std::string_view what = judgement.verdict == Verdict::Unsound  ? "accepted, but not clean"
+                              : judgement.verdict == Verdict::Untrue ? "refused for nothing"
+                                                                     : "malformed";
+      fmt::print("FAILED: seed {}: {}: {}\n{}\n", seed, what, judgement.what, kernel.text);
+      std::fflush(stdout);
+    }
+    if (judgement.verdict == Verdict::Malformed) continue;
+    Count(all, judgement.verdict);
+    for (const std::string& feature : kernel.features)
+      Count(by_feature[feature], judgement.verdict);
+  }
+  fmt::print("{:<18}{:>8}{:>10}{:>10}{:>10}\n", "feature", "drawn", "accepted", "definite",
+             "unproven");
+  for (const auto& [feature, counts] : by_feature) Print(feature, counts);
+  if (all.drawn() > 0) Print("all", all);
+  fmt::print(
+      "{} kernels from seed {}, {} launches watched, {} of them stopped by a check, {:.0f} s\n",
+      drawn, options.seed, runs, stops, SecondsSince(start));
+  fmt::print("{} passed, {} failed\n", drawn - found, found);
+  return found == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace kdl::fuzz
+
+int main(int count, char** words) {
+  std::optional<kdl::fuzz::Options> options = kdl::fuzz::Read(count, words);
+  if (!options) {
+    fmt::print(stderr,
+               "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--show] [--faults]\n",
+               words[0]);
+    return 2;
+  }
+  return options->faults ? kdl::fuzz::FindFaults(*options) : kdl::fuzz::Main(*options);
+}

@@ -1,0 +1,190 @@
+#include "plant_fault.h"
+
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+
+namespace kdl::fuzz {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The ops for which `matches` holds, inner before outer.
+template <class Matches>
+std::vector<Op*> OpsWhere(ir::Module& module, const Matches& matches) {
+  std::vector<Op*> found;
+  for (const ir::Function* function : module.functions()) {
+    if (function->kind != ir::FunctionKind::Kernel) continue;
+    ir::Walk(function->body, [&](Op* op) {
+      if (matches(*op)) found.push_back(op);
+    });
+  }
+  return found;
+}
+
+bool IsBelow(const Op* op, OpKind kind) {
+  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+    if (around->kind() == kind) return true;
+  }
+  return false;
+}
+
+bool HoldsWalk(const Op& op) {
+  bool holds = false;
+  for (const ir::Block* region : op.regions())
+    ir::Walk(region, [&](const Op* inner) { holds = holds || inner->kind() == OpKind::Spmd; });
+  return holds;
+}
+
+bool IsWalk(const Op& op) { return op.kind() == OpKind::Spmd; }
+bool IsStore(const Op& op) { return op.kind() == OpKind::Store; }
+bool IsMasked(const Op& op) { return IsStore(op) && !op.Segment(ir::StoreOp::at_mask).empty(); }
+bool IsLoopAround(const Op& op) { return op.kind() == OpKind::Loop && HoldsWalk(op); }
+
+ir::Builder Before(ir::Module& module, Op* op) {
+  ir::Builder builder(module, op->block());
+  builder.SetInsertionPoint(op->block(), op);
+  return builder;
+}
+
+/// Applies `edit` to each; false where there is none.
+template <class Matches, class Edit>
+bool Each(ir::Module& module, const Matches& matches, const Edit& edit) {
+  std::vector<Op*> ops = OpsWhere(module, matches);
+  for (Op* op : ops) edit(op);
+  return !ops.empty();
+}
+
+bool SyncBehindWalks(ir::Module& module) {
+  return Each(module, IsWalk,
+              [&](Op* op) { Before(module, op->next()).Create(OpKind::Sync, {}, {}); });
+}
+
+bool OneTurn(ir::Module& module) {
+  return Each(module, IsLoopAround, [&](Op* op) {
+    Value* end = Before(module, op).Binary(OpKind::Add, op->operand(0), op->operand(2));
+    op->SetOperand(1, end);
+  });
+}
+
+/// What stands beside the walks of a loop is computed with the loop's first number.
+bool BoundsOfFirstTurn(ir::Module& module) {
+  return Each(module, IsLoopAround, [](Op* op) {
+    Value* number = op->region()->param(0);
+    for (Op* inner : *op->region()) {
+      for (size_t i = 0; i < inner->operands().size(); ++i) {
+        if (inner->operand(i) == number) inner->SetOperand(i, op->operand(0));
+      }
+    }
+  });
+}
+
+bool OneDomain(ir::Module& module) {
+  Name name = module.context().names.Intern("every");
+  auto unnamed = [](const Op& op) { return IsWalk(op) && !op.HasAttr(AttrKey::Domain); };
+  return Each(module, unnamed, [&](Op* op) { op->SetAttr(ir::MakeAttr<AttrKey::Domain>(name)); });
+}
+
+bool NoMaskedStores(ir::Module& module) { return Each(module, IsMasked, ir::Erase); }
+
+bool NoMasks(ir::Module& module) {
+  return Each(module, IsMasked, [](Op* op) { op->SetSegment(ir::StoreOp::at_mask, {}); });
+}
+
+bool Branch(ir::Module& module, bool taken) {
+  auto is_branch = [](const Op& op) { return op.kind() == OpKind::If; };
+  return Each(module, is_branch, [&](Op* op) {
+    op->SetOperand(0, Before(module, op).Bits(Scalar::Bool, taken ? 1 : 0));
+  });
+}
+bool IfsHold(ir::Module& module) { return Branch(module, true); }
+bool IfsFail(ir::Module& module) { return Branch(module, false); }
+
+/// `edit(dimension)` for each dimension of each store's index.
+template <class Edit>
+bool EachIndex(ir::Module& module, const Edit& edit) {
+  return Each(module, IsStore, [&](Op* op) {
+    ir::Access access = op->attr<AttrKey::Access>();
+    for (ir::AccessDim& dim : access.dims) edit(dim);
+    op->SetAttr(ir::MakeAttr<AttrKey::Access>(access));
+  });
+}
+
+bool NoOffsets(ir::Module& module) {
+  Size zero = module.types().sizes().Constant(0);
+  return EachIndex(module, [&](ir::AccessDim& dim) { dim.offset = zero; });
+}
+
+bool Spread(ir::Module& module) {
+  Size two = module.types().sizes().Constant(2);
+  return EachIndex(module, [&](ir::AccessDim& dim) {
+    for (ir::AccessTerm& term : dim.terms) term.coefficient = two;
+  });
+}
+
+bool NoReads(ir::Module& module) {
+  auto reads = [](const Op& op) {
+    return op.kind() == OpKind::Load && op.result()->type()->scalar == Scalar::F32;
+  };
+  return Each(module, reads, [&](Op* op) {
+    ir::Builder builder = Before(module, op);
+    Value* one = builder.Bits(Scalar::F32, 0x3f800000);
+    op->result()->ReplaceAllUsesWith(builder.Broadcast(one, op->result()->type()->axes));
+    ir::Erase(op);
+  });
+}
+
+bool NoStoresOfCores(ir::Module& module) {
+  auto by_core = [](const Op& op) { return IsStore(op) && !IsBelow(&op, OpKind::Spmd); };
+  return Each(module, by_core, ir::Erase);
+}
+
+bool WalksFromZero(ir::Module& module) {
+  return Each(module, IsWalk, [&](Op* op) {
+    ir::Builder builder = Before(module, op);
+    for (size_t i = 0; i < op->operands().size(); i += 2) op->SetOperand(i, builder.I64(0));
+  });
+}
+
+bool NoViews(ir::Module& module) {
+  auto through_view = [](const Op& op) {
+    const Value* tensor = IsStore(op) ? op.operand(ir::StoreOp::at_tensor) : nullptr;
+    return tensor && ir::MemoryOf(tensor) != tensor;
+  };
+  return Each(module, through_view, ir::Erase);
+}
+
+bool NoUpdates(ir::Module& module) {
+  auto is_update = [](const Op& op) { return op.kind() == OpKind::Update; };
+  return Each(module, is_update, ir::Erase);
+}
+
+constexpr Fault kFaults[] = {
+    {"a walk ends with a barrier", SyncBehindWalks},
+    {"loops around walks have one turn", OneTurn},
+    {"bounds are those of the first turn", BoundsOfFirstTurn},
+    {"all walks are of one domain", OneDomain},
+    {"stores under `where` are overlooked", NoMaskedStores},
+    {"`where` always holds", NoMasks},
+    {"`if` always holds", IfsHold},
+    {"`if` never holds", IfsFail},
+    {"offsets do not count", NoOffsets},
+    {"indices are spread", Spread},
+    {"reads are overlooked", NoReads},
+    {"stores of cores are overlooked", NoStoresOfCores},
+    {"walks start at 0", WalksFromZero},
+    {"stores through views are overlooked", NoViews},
+    {"updates are overlooked", NoUpdates},
+};
+
+}  // namespace
+
+std::span<const Fault> Faults() { return kFaults; }
+
+}  // namespace kdl::fuzz
