@@ -86,13 +86,14 @@ struct Instruction {
   ir::EvalFn eval = nullptr;      ///< elementwise
   int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
-                                  ///< buffer, a pipe; a launch_tensor's sizes
+                                  ///< buffer, a pipe, a table; a launch_tensor's sizes
   Size faulty = nullptr;          ///< a size of a tensor that divides by zero or leaves 64 bits
   std::vector<GroupTarget> group_targets;  ///< of an spmd: what its groups update
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
-  std::vector<uint32_t> taken;  ///< take: the blks of the axes that it indexes
+  std::vector<uint32_t> taken;         ///< take: the blks of the axes that it indexes
+  std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;
 };
 

@@ -136,8 +136,7 @@ class ReadValues {
     std::vector<int64_t> index = evaluator_.IndexOf(id);
     Scalar scalar = tensor.kind == ir::ContractTensorKind::Auxiliary ? node.scalar : tensor.scalar;
     Add(ElementName(tensor, index), TextOf(scalar, evaluator_.Eval(id)));
-    if (tensor.kind != ir::ContractTensorKind::Auxiliary)
-      failure_.elements.push_back({tensor.argument, std::move(index)});
+    if (tensor.IsOfArgument()) failure_.elements.push_back({tensor.argument, std::move(index)});
   }
 
   const std::string& text() const { return text_; }

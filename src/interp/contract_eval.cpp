@@ -89,7 +89,13 @@ ContractArray ContractEvaluator::Read(const ir::ContractTensor& tensor) const {
     array.sizes.push_back(std::max<int64_t>(NumberOf(size, data_), 0));
     count *= array.sizes.back();
   }
-  if (tensor.kind == ir::ContractTensorKind::Auxiliary) return array;
+  auto add = [&](Scalar scalar, uint64_t bits) {
+    ContractValue value = ValueOfBits(scalar, bits);
+    if (IsFloat(scalar)) array.real.push_back(value.real);
+    if (!IsFloat(scalar)) array.integer.push_back(value.integer);
+  };
+  for (uint64_t bits : tensor.elements) add(tensor.scalar, bits);
+  if (!tensor.IsOfArgument()) return array;
   const TensorArgument& from = data_.now[tensor.argument];
   bool is_old = tensor.kind == ir::ContractTensorKind::Old;
   const void* memory = is_old ? data_.old[tensor.argument] : from.data;
@@ -97,9 +103,7 @@ ContractArray ContractEvaluator::Read(const ir::ContractTensor& tensor) const {
   for (int64_t n = 0; n < count; ++n) {
     int64_t place = 0;
     for (size_t d = 0; d < index.size(); ++d) place += index[d] * from.strides[d];
-    ContractValue value = ValueOfBits(from.scalar, ElementAt(memory, from.scalar, place));
-    if (IsFloat(from.scalar)) array.real.push_back(value.real);
-    if (!IsFloat(from.scalar)) array.integer.push_back(value.integer);
+    add(from.scalar, ElementAt(memory, from.scalar, place));
     for (size_t d = index.size(); d-- > 0;) {
       if (++index[d] < array.sizes[d]) break;
       index[d] = 0;

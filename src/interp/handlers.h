@@ -59,6 +59,7 @@ void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instru
 void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction);
 
 // launch_state.cpp
+void RunTable(Core& core, Activation& here, const Instruction& instruction);
 void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction);
 void RunView(Core& core, Activation& here, const Instruction& instruction);
 void RunSync(Core& core, Activation& here, const Instruction& instruction);

@@ -238,6 +238,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunUpdate;
     case OpKind::LaunchTensor:
       return &RunLaunchTensor;
+    case OpKind::Table:
+      return &RunTable;
     case OpKind::View:
       return &RunView;
     case OpKind::Sync:

@@ -3,6 +3,7 @@
 #include "interp/elements.h"
 #include "interp/handlers.h"
 #include "interp/launch_state.h"
+#include "interp/run.h"
 #include "ir/groups.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -251,6 +252,12 @@ void RunUpdate(Core& core, Activation& here, const Instruction& instruction) {
   bool folds = instruction.op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
   WriteEach(core, here, instruction, tensor, folds ? TouchKind::Fold : TouchKind::Atomic,
             Updater(core, instruction, tensor));
+}
+
+void RunTable(Core&, Activation& here, const Instruction& instruction) {
+  here.tensor(instruction.results[0]) = {
+      instruction.table.get(), instruction.op->result()->type()->scalar, instruction.numbers,
+      RowMajorStrides(instruction.numbers), TensorId()};
 }
 
 /// A hint has no meaning here.

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "interp/core.h"
+#include "interp/elements.h"
 #include "ir/format.h"
 #include "ir/ring.h"
 #include "ir/views.h"
@@ -174,6 +175,9 @@ class FunctionPreparer {
       case OpKind::BufferNew:
         AddSizes(made, op.result()->type());
         break;
+      case OpKind::Table:
+        AddTable(made);
+        break;
       case OpKind::LaunchTensor:
       case OpKind::View:
         AddCheckedSizes(made, op.result()->type());
@@ -216,6 +220,16 @@ class FunctionPreparer {
       if (!number && !made.faulty) made.faulty = dim;
       made.numbers.push_back(number.value_or(0));
     }
+  }
+
+  void AddTable(Instruction& made) {
+    Scalar scalar = made.op->result()->type()->scalar;
+    auto bytes = static_cast<size_t>(Bytes(scalar));
+    ir::ElementBits elements = made.op->attr<AttrKey::Elements>();
+    AddSizes(made, made.op->result()->type());
+    made.table = std::make_unique<std::byte[]>(elements.size() * bytes);
+    for (size_t i = 0; i < elements.size(); ++i)
+      WriteElement(&made.table[i * bytes], scalar, elements[i]);
   }
 
   void AddSpmd(Instruction& made) {

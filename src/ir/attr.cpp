@@ -47,7 +47,7 @@ AttrForm FormOf(AttrKey key) {
       {"int64_t", AttrForm::Integer}, {"BitPattern", AttrForm::BitPattern},
       {"Name", AttrForm::Text},       {"Symbol", AttrForm::Symbol},
       {"AxisList", AttrForm::Axes},   {"Access", AttrForm::Access},
-      {"Size", AttrForm::Size},
+      {"Size", AttrForm::Size},       {"ElementBits", AttrForm::Elements},
   };
   for (const auto& [type, form] : kForms) {
     if (type == kAttrs[static_cast<size_t>(key)].type) return form;

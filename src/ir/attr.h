@@ -53,7 +53,10 @@ enum class AttrKey : uint8_t {
 #include "ir/attrs.def"
 };
 
-using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access, kdl::Size>;
+/// The bits of each element of a table, zero-extended.
+using ElementBits = std::vector<uint64_t>;
+
+using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access, kdl::Size, ElementBits>;
 
 struct Attr {
   AttrKey key;
@@ -85,7 +88,17 @@ std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
 
 /// How an attribute's value is stored and how it reads in the text form.
-enum class AttrForm : uint8_t { Integer, BitPattern, Enumerator, Text, Symbol, Axes, Access, Size };
+enum class AttrForm : uint8_t {
+  Integer,
+  BitPattern,
+  Enumerator,
+  Text,
+  Symbol,
+  Axes,
+  Access,
+  Size,
+  Elements,
+};
 AttrForm FormOf(AttrKey key);
 
 /// The spelling of an enumerator, and back; `key` names an attribute of an enumerated type.

@@ -24,7 +24,7 @@ struct ContractIndex {
   Size extent = nullptr;
 };
 
-enum class ContractTensorKind : uint8_t { Argument, Old, Auxiliary };
+enum class ContractTensorKind : uint8_t { Argument, Old, Auxiliary, Table };
 struct ContractTensor {
   ContractTensorKind kind = ContractTensorKind::Argument;
   Name name;
@@ -32,6 +32,10 @@ struct ContractTensor {
   std::vector<Size> dims;
   uint32_t argument =
       0;  ///< Argument, Old: which of the function's parameters or of the op's operands
+  std::vector<uint64_t> elements;  ///< Table: their bits, the last dimension fastest
+  bool IsOfArgument() const {
+    return kind == ContractTensorKind::Argument || kind == ContractTensorKind::Old;
+  }
 };
 
 /// One dimension of a load: offset + the sum of coefficient * (index or node).

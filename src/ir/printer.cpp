@@ -217,6 +217,12 @@ void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
     case AttrForm::Size:
       text_ += kdl::ToString(std::get<Size>(value));
       break;
+    case AttrForm::Elements: {
+      Scalar scalar = op->result()->type()->scalar;
+      auto text = [&](uint64_t bits) { return ConstantText(scalar, bits); };
+      text_ += "[" + Joined(std::get<ElementBits>(value), ", ", text) + "]";
+      break;
+    }
   }
 }
 

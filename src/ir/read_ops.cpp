@@ -49,7 +49,9 @@ class OpReader {
   bool ReadTerm(bool negative, AccessDim& dim);
   uint32_t AccessOperand(Value* value);
   bool ReadTypes();
-  bool DecodeConstant();
+  bool ReadConstant();
+  bool ReadElements();
+  bool DecodeConstants();
   bool NextIsBraces();
   bool ReadRegionHeader();
   bool ReadBinder(bool typed);
@@ -70,8 +72,9 @@ class OpReader {
   std::vector<Attr> attrs_;
   std::vector<Type> types_;
   std::vector<Binder> binders_;
-  std::string_view constant_;  ///< of the BitPattern attribute, until the type is known
-  Span constant_span_;
+  /// Of the attribute that is one, or of Elements: until the type is known.
+  std::optional<AttrKey> constants_of_;
+  std::vector<std::pair<std::string_view, Span>> constants_;
   Loc loc_;
 };
 
@@ -223,12 +226,12 @@ bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
   switch (FormOf(key)) {
     case AttrForm::Integer:
       return Add(key, cursor_.Integer("an integer"));
-    case AttrForm::BitPattern: {
-      size_t begin = cursor_.Here();
-      constant_ = cursor_.Constant();
-      constant_span_ = cursor_.From(begin);
-      return !constant_.empty();
-    }
+    case AttrForm::BitPattern:
+      constants_of_ = key;
+      return ReadConstant();
+    case AttrForm::Elements:
+      constants_of_ = key;
+      return ReadElements();
     case AttrForm::Enumerator:
       return Add(key, ReadEnumerator(key));
     case AttrForm::Text: {
@@ -345,17 +348,40 @@ bool OpReader::ReadTypes() {
     types_.push_back(type);
   } while (types_.size() < names_.size() && cursor_.Sign(","));
   if (cursor_.failed()) return false;
-  return constant_.empty() || DecodeConstant();
+  return !constants_of_ || DecodeConstants();
 }
 
-bool OpReader::DecodeConstant() {
+bool OpReader::ReadConstant() {
+  size_t begin = cursor_.Here();
+  std::string_view text = cursor_.Constant();
+  constants_.emplace_back(text, cursor_.From(begin));
+  return !text.empty();
+}
+
+bool OpReader::ReadElements() {
+  if (!cursor_.Sign("[")) return false;
+  do {
+    if (!ReadConstant()) return false;
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign("]");
+}
+
+bool OpReader::DecodeConstants() {
   Scalar scalar = types_[0]->scalar;
-  std::optional<uint64_t> bits = ConstantBits(scalar, constant_);
-  if (!bits) {
-    cursor_.Fail(diag::IrBadConstant, constant_span_, constant_, Spelling(scalar));
-    return false;
+  ElementBits elements;
+  for (const auto& [text, span] : constants_) {
+    std::optional<uint64_t> bits = ConstantBits(scalar, text);
+    if (!bits) {
+      cursor_.Fail(diag::IrBadConstant, span, text, Spelling(scalar));
+      return false;
+    }
+    elements.push_back(*bits);
   }
-  attrs_.push_back(MakeAttr<AttrKey::Bits>(static_cast<int64_t>(*bits)));
+  if (FormOf(*constants_of_) == AttrForm::Elements) {
+    attrs_.push_back({*constants_of_, std::move(elements)});
+  } else {
+    attrs_.push_back({*constants_of_, static_cast<int64_t>(elements[0])});
+  }
   return true;
 }
 

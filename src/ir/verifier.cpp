@@ -30,6 +30,8 @@ size_t AlternativeOf(AttrForm form) {
       return 3;
     case AttrForm::Size:
       return 4;
+    case AttrForm::Elements:
+      return 5;
   }
   return std::variant_npos;
 }

@@ -82,13 +82,15 @@ std::string ElementwiseFault(const Op& op) {
   return fmt::format("the result is {}, not {}", Spelling(result->scalar), Spelling(expected));
 }
 
+bool FitInto(Scalar scalar, uint64_t bits) {
+  if (scalar == Scalar::Bool) return bits <= 1;
+  return Bytes(scalar) == 8 || bits >> (Bytes(scalar) * 8) == 0;
+}
+
 std::string ConstFault(const Op& op) {
   Type type = op.result()->type();
   if (!IsScalar(type)) return "the result is no scalar";
-  auto bits = static_cast<uint64_t>(op.attr<AttrKey::Bits>());
-  bool fits = type->scalar == Scalar::Bool
-                  ? bits <= 1
-                  : Bytes(type->scalar) == 8 || bits >> (Bytes(type->scalar) * 8) == 0;
+  bool fits = FitInto(type->scalar, static_cast<uint64_t>(op.attr<AttrKey::Bits>()));
   return fits ? "" : fmt::format("the bits do not fit into {}", Spelling(type->scalar));
 }
 
@@ -311,6 +313,29 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
   return op.block()->function()->kind == FunctionKind::Kernel ? "" : "it stands in no kernel";
 }
 
+bool IsWritten(const Use& use) {
+  OpKind kind = use.user->kind();
+  return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap;
+}
+
+std::string TableFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::Tensor || type->dims.empty()) return "the result is no tensor";
+  ElementBits elements = op.attr<AttrKey::Elements>();
+  uint64_t count = 1;
+  for (Size dim : type->dims) {
+    if (!IsConstant(dim) || dim->value < 1) return "a size of it is no positive constant";
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim->value), &count)) count = 0;
+  }
+  if (elements.size() != count) return fmt::format("{} elements, not {}", elements.size(), count);
+  for (uint64_t bits : elements) {
+    if (!FitInto(type->scalar, bits))
+      return fmt::format("the bits of an element do not fit into {}", Spelling(type->scalar));
+  }
+  bool written = std::ranges::any_of(op.result()->uses(), &IsWritten);
+  return written ? "it is used by what does not only read it" : "";
+}
+
 std::string ViewFault(const Op& op, const Module&) {
   Type before = op.operand(0)->type();
   Type after = op.result()->type();
@@ -520,6 +545,7 @@ constexpr TypeRule kRules[] = {
     {OpKind::Store, &StoreFault},
     {OpKind::Update, &UpdateFault},
     {OpKind::LaunchTensor, &LaunchTensorFault},
+    {OpKind::Table, &TableFault},
     {OpKind::View, &ViewFault},
     {OpKind::Sync, &SyncFault},
     {OpKind::CoreId, &CoreFault},

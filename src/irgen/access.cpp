@@ -49,12 +49,34 @@ std::vector<Value*> Optional(Value* value) {
   return value ? std::vector<Value*>{value} : std::vector<Value*>{};
 }
 
+/// A constant table is made once, where all of the function sees it.
+Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
+  Value*& value = gen.values[table];
+  if (value) return value;
+  ir::Block* block = gen.builder.block();
+  ir::Op* before = gen.builder.before();
+  InsertAtRequirements(gen);
+  LocScope loc(gen, table->span);
+  ir::Type type = gen.builder.types().Tensor(table->type.scalar, table->type.dims);
+  value = gen.builder.Make(ir::OpKind::Table, {}, type,
+                           {ir::MakeAttr<ir::AttrKey::Name>(table->name),
+                            ir::MakeAttr<ir::AttrKey::Elements>(table->elements)});
+  SetName(value, table->name);
+  gen.builder.SetInsertionPoint(block, before);
+  return value;
+}
+
+Value* GenTensor(FunctionGen& gen, const sema::IndexInfo& index) {
+  bool is_table = index.base->kind == sema::EntityKind::Const;
+  return is_table ? GenTable(gen, index.base) : gen.values.at(index.base);
+}
+
 }  // namespace
 
 Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   if (gen.function.kind == ir::FunctionKind::Program) return GenHostLoad(gen, expr);
   const sema::IndexInfo& index = *gen.Info(&expr).index;
-  Value* tensor = gen.values.at(index.base);
+  Value* tensor = GenTensor(gen, index);
   AccessGen access = GenAccess(gen, index);
   Value* otherwise = nullptr;
   if (index.otherwise)

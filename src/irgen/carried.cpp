@@ -34,12 +34,24 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
   }
 }
 
+/// Of each value that the variables are, in the order of Present.
+std::vector<Name> NamesOf(const FunctionGen& gen, const Vars& vars) {
+  std::vector<Name> names;
+  for (const sema::Entity* var : vars) {
+    size_t count = var->type.is_tuple() ? gen.tuples.at(var).size() : 1;
+    names.insert(names.end(), count, var->name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const> stmts) {
   Vars found;
   for (const syntax::Stmt* stmt : stmts) FindAssigned(gen, stmt, false, found);
-  std::erase_if(found, [&](const sema::Entity* var) { return !gen.values.contains(var); });
+  std::erase_if(found, [&](const sema::Entity* var) {
+    return !gen.values.contains(var) && !gen.tuples.contains(var);
+  });
   std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->number < b->number; });
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -47,8 +59,29 @@ Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const
 
 std::vector<Value*> Present(const FunctionGen& gen, const Vars& vars) {
   std::vector<Value*> values;
-  for (const sema::Entity* var : vars) values.push_back(gen.values.at(var));
+  for (const sema::Entity* var : vars) {
+    if (var->type.is_tuple()) {
+      const std::vector<Value*>& parts = gen.tuples.at(var);
+      values.insert(values.end(), parts.begin(), parts.end());
+    } else {
+      values.push_back(gen.values.at(var));
+    }
+  }
   return values;
+}
+
+void SetPresent(FunctionGen& gen, const Vars& vars, std::span<Value* const> values) {
+  for (const sema::Entity* var : vars) {
+    size_t count = 1;
+    if (var->type.is_tuple()) {
+      std::vector<Value*>& parts = gen.tuples.at(var);
+      count = parts.size();
+      std::copy_n(values.begin(), count, parts.begin());
+    } else {
+      gen.values[var] = values[0];
+    }
+    values = values.subspan(count);
+  }
 }
 
 std::vector<ir::Type> TypesOf(const std::vector<Value*>& values) {
@@ -62,17 +95,18 @@ void Yield(FunctionGen& gen, const Vars& vars) {
 }
 
 void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first) {
-  for (size_t i = 0; i < vars.size(); ++i) {
-    op->result(first + i)->set_name(vars[i]->name);
-    gen.values[vars[i]] = op->result(first + i);
-  }
+  std::vector<Name> names = NamesOf(gen, vars);
+  for (size_t i = 0; i < names.size(); ++i) op->result(first + i)->set_name(names[i]);
+  SetPresent(gen, vars, std::span<Value* const>(op->results()).subspan(first));
 }
 
 void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
                const std::vector<Value*>& inits) {
-  for (size_t i = 0; i < vars.size(); ++i) {
-    gen.values[vars[i]] = gen.builder.AddParam(region, inits[i]->type(), vars[i]->name);
-  }
+  std::vector<Name> names = NamesOf(gen, vars);
+  std::vector<Value*> params;
+  for (size_t i = 0; i < inits.size(); ++i)
+    params.push_back(gen.builder.AddParam(region, inits[i]->type(), names[i]));
+  SetPresent(gen, vars, params);
 }
 
 Vars CarriedBy(FunctionGen& gen, const syntax::BlockStmt& body) {

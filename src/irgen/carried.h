@@ -15,7 +15,10 @@ using Vars = std::vector<const sema::Entity*>;
 Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const> stmts);
 /// What the loop that has just been opened carries through `body`; that it goes on first, where a `break` may end it.
 Vars CarriedBy(FunctionGen& gen, const syntax::BlockStmt& body);
+/// What the vars are now; a tuple is a value for each part.
 std::vector<ir::Value*> Present(const FunctionGen& gen, const Vars& vars);
+/// The vars are these values, in the same order, from here on.
+void SetPresent(FunctionGen& gen, const Vars& vars, std::span<ir::Value* const> values);
 std::vector<ir::Type> TypesOf(const std::vector<ir::Value*>& values);
 void Yield(FunctionGen& gen, const Vars& vars);
 /// The vars are the results of `op` from here on.

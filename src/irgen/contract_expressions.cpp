@@ -77,13 +77,16 @@ ContractId ContractGen::Tensor(const Entity* entity, bool old) {
   if (!is_new) return known->second;
   ir::ContractTensor tensor;
   bool auxiliary = entity->kind == sema::EntityKind::Auxiliary;
+  bool table = entity->kind == sema::EntityKind::Const;
   tensor.kind = auxiliary ? ContractTensorKind::Auxiliary
+                : table   ? ContractTensorKind::Table
                 : old     ? ContractTensorKind::Old
                           : ContractTensorKind::Argument;
   tensor.name = entity->name;
   tensor.scalar = entity->type.scalar;
   tensor.dims = entity->type.dims;
-  if (!auxiliary) tensor.argument = argument_(entity);
+  if (table) tensor.elements = entity->elements;
+  if (tensor.IsOfArgument()) tensor.argument = argument_(entity);
   contract_.tensors.push_back(std::move(tensor));
   return known->second;
 }

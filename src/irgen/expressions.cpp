@@ -31,6 +31,12 @@ Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
   return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
 }
 
+/// What a name stands for now; of a var that is a tile apart from what it will be.
+Value* AtThisMoment(FunctionGen& gen, const sema::Entity* entity, Value* value) {
+  bool changes = entity->kind == sema::EntityKind::Var && !IsScalar(value->type());
+  return changes ? gen.builder.Unary(OpKind::Snapshot, value) : value;
+}
+
 Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
   ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   if (info.builtin) {
@@ -38,11 +44,7 @@ Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
     return gen.builder.Make(id ? OpKind::CoreId : OpKind::CoreNum, {}, i64);
   }
   if (info.entity->kind == sema::EntityKind::Range) return GenIota(gen, info.entity);
-  Value* value = gen.values.at(info.entity);
-  if (info.entity->kind == sema::EntityKind::Var && !IsScalar(value->type())) {
-    value = gen.builder.Unary(OpKind::Snapshot, value);
-  }
-  return Widen(gen, value);
+  return Widen(gen, AtThisMoment(gen, info.entity, gen.values.at(info.entity)));
 }
 
 Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
@@ -160,7 +162,8 @@ std::vector<Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
 bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   bool traps = false;
   ir::Walk(fn.body, [&](ir::Op* op) {
-    traps = traps || op->kind() == OpKind::While || op->kind() == OpKind::Assert;
+    traps = traps || op->kind() == OpKind::While || op->kind() == OpKind::Assert ||
+            op->kind() == OpKind::Load;
     bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
     traps = traps || (divides && !IsFloat(op->result()->type()->scalar));
     if (op->kind() == OpKind::Call) {
@@ -286,7 +289,8 @@ std::vector<Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr) {
         parts.push_back(GenExpr(gen, part));
       return parts;
     case syntax::ExprKind::Name:
-      for (Value* part : gen.tuples.at(info.entity)) parts.push_back(Widen(gen, part));
+      for (Value* part : gen.tuples.at(info.entity))
+        parts.push_back(Widen(gen, AtThisMoment(gen, info.entity, part)));
       return parts;
     case syntax::ExprKind::If:
       return GenIfExpr(gen, syntax::As<syntax::IfExpr>(expr));

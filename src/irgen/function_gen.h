@@ -34,7 +34,7 @@ struct FunctionGen {
 
   /// Lets, vars, parameters, scalar binders, tensors: the present value.
   std::unordered_map<const sema::Entity*, ir::Value*> values;
-  /// Lets and parameters that are tuples: the values of their parts.
+  /// Lets, vars and parameters that are tuples: the values of their parts.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
   std::unordered_map<const sema::Entity*, ir::Value*> blks;  ///< of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;

@@ -243,7 +243,7 @@ void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
   std::vector<Value*> before = Present(gen, vars);
   ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
   for (size_t r = 0; r < 2; ++r) {
-    for (size_t i = 0; i < vars.size(); ++i) gen.values[vars[i]] = before[i];
+    SetPresent(gen, vars, before);
     gen.builder.SetInsertionPoint(op->region(r));
     GenBranch(gen, r == 0 ? branch.then_block : branch.else_stmt);
     Yield(gen, vars);

@@ -29,6 +29,11 @@ void Bind(FunctionGen& gen, const sema::Entity* entity, Value* value) {
   GenSizeName(gen, entity);
 }
 
+void BindParts(FunctionGen& gen, const sema::Entity* entity, std::vector<Value*> parts) {
+  for (Value* part : parts) SetName(part, entity->name);
+  gen.tuples[entity] = std::move(parts);
+}
+
 void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
   const sema::Entity* entity = gen.checked.Info(&let).entities.at(0);
   if (entity->kind == sema::EntityKind::LocalTensor) {
@@ -37,14 +42,21 @@ void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
     return;
   }
   if (entity->type.is_tuple()) {
-    gen.tuples[entity] = AsDeclaredParts(gen, let.value, entity->type);
-    for (Value* part : gen.tuples[entity]) SetName(part, entity->name);
-    return;
+    return BindParts(gen, entity, AsDeclaredParts(gen, let.value, entity->type));
   }
   Bind(gen, entity, AsDeclared(gen, GenExpr(gen, let.value), entity->type));
 }
 
+void AssignTuple(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::Entity* var) {
+  std::vector<Value*> stored = AsDeclaredParts(gen, assign.value, var->type);
+  Value* mask = gen.AssignMask();
+  for (size_t i = 0; mask && i < stored.size(); ++i)
+    stored[i] = gen.builder.Select(mask, stored[i], gen.tuples.at(var)[i]);
+  BindParts(gen, var, std::move(stored));
+}
+
 void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::Entity* var) {
+  if (var->type.is_tuple()) return AssignTuple(gen, assign, var);
   Value* present = gen.values.at(var);
   const auto* reduce = syntax::DynAs<syntax::ReduceExpr>(assign.value);
   Value* value;

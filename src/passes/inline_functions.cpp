@@ -71,8 +71,11 @@ class Inliner {
 
   Op* CopyOp(const Op* op, Value* mask) {
     if (op->kind() == OpKind::While) return CopyWhile(op, mask);
+    if (op->kind() == OpKind::Table)
+      return CopyTable(op, *call_->block()->function(), builder_.module());
     KDL_CHECK(op->regions().empty(), "'{}' in a fn is not inlined", op->info().spelling);
-    if (op->kind() == OpKind::Assert && mask) return CopyAssert(op, mask);
+    bool has_mask = op->kind() == OpKind::Assert || op->kind() == OpKind::Load;
+    if (has_mask && mask && MayTrap(op)) return CopyMasked(op, mask);
     bool divides = (op->kind() == OpKind::Div || op->kind() == OpKind::Rem) &&
                    IsInteger(op->result()->type()->scalar) &&
                    ConstantOf(op->operand(1)).value_or(0) == 0;
@@ -84,13 +87,20 @@ class Inliner {
     return CloneRetyped(op, builder_, masked);
   }
 
-  Op* CopyAssert(const Op* op, Value* mask) {
+  /// Of an op whose last operand is a mask.
+  Op* CopyMasked(const Op* op, Value* mask) {
     Op* copy = CloneRetyped(op, builder_, map_);
-    Value* own = ir::AssertOp(copy).mask();
+    size_t at_mask = op->info().operands.size() - 1;
+    std::span<Value* const> own = copy->Segment(at_mask);
     builder_.SetInsertionPoint(copy->block(), copy);
-    Value* both = own ? builder_.Binary(OpKind::And, mask, own) : mask;
+    Value* both = own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0]);
     builder_.SetInsertionPoint(copy->block(), copy->next());
-    copy->SetSegment(ir::AssertOp::at_mask, {&both, 1});
+    copy->SetSegment(at_mask, {&both, 1});
+    for (Value* result : copy->results()) {
+      ir::Type type = result->type();
+      result->set_type(
+          builder_.types().Tile(type->scalar, ir::UnionAxes(type->axes, both->type()->axes)));
+    }
     return copy;
   }
 

@@ -112,6 +112,11 @@ class Inliner {
 
   void CopyOp(const Op* op, std::vector<Op*>& calls) {
     if (op->kind() == OpKind::While) return CopyWhile(op, calls);
+    if (op->kind() == OpKind::Table) {
+      Op* copy = CopyTable(op, *call_->block()->function(), builder_.module());
+      map_[op->result()] = copy->result();
+      return;
+    }
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
       segments.emplace_back();
@@ -247,7 +252,9 @@ class Inliner {
   /// Divisors are 1 where the call does not run; calls, and tiles that are indexed, have the mask as well.
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
     Value* mask = mask_;
-    if (op->kind() == OpKind::Call || op->kind() == OpKind::Assert || op->kind() == OpKind::Take) {
+    bool has_mask = op->kind() == OpKind::Call || op->kind() == OpKind::Assert ||
+                    op->kind() == OpKind::Take || op->kind() == OpKind::Load;
+    if (has_mask) {
       std::vector<Value*>& own = segments.back();
       own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
     } else {

@@ -60,6 +60,17 @@ ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap&
   return copy;
 }
 
+ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module) {
+  ir::Op* first = into.body->first();
+  while (first->kind() == ir::OpKind::Require) first = first->next();
+  ir::Builder builder(module);
+  builder.SetInsertionPoint(first);
+  builder.set_loc(table->loc());
+  ir::Op* copy = builder.Create(ir::OpKind::Table, {}, {table->result()->type()}, table->attrs());
+  copy->result()->set_name(table->result()->name());
+  return copy;
+}
+
 void MoveOps(ir::Block* from, ir::Block* to) {
   for (ir::Op* op : *from) {
     from->Remove(op);

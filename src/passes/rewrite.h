@@ -23,6 +23,9 @@ std::vector<ir::Value*> OutsideOperands(const ir::Op* op);
 /// The value that stands for `value`: itself where the map has nothing.
 ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
 
+/// A copy of a table, at the beginning of the function.
+ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
+
 /// Moves all ops of `from` behind those of `to`.
 void MoveOps(ir::Block* from, ir::Block* to);
 

@@ -10,6 +10,7 @@
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
 #include "sema/tile_parts.h"
+#include "sema/tuples.h"
 #include "sema/updates.h"
 
 namespace kdl::sema {
@@ -35,7 +36,7 @@ Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax:
   ExprInfo& info = state.fn.exprs[assign.target];
   info = ExprInfo{};
   if (entity == nullptr || IsFaulty(*entity)) return Type{};
-  if (entity->type.is_tensor()) {
+  if (entity->type.is_tensor() && entity->kind != EntityKind::Const) {
     state.diagnostics.Report(diag::TensorAssigned, name.span, entity->name.text())
         .Help(fmt::format("index it: {}[…] = …", entity->name.text()));
     return Type{};
@@ -75,6 +76,11 @@ Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::
   Type type = info.type;
   if (info.index != nullptr) {
     const Entity& tensor = *info.index->base;
+    if (tensor.kind == EntityKind::Const) {
+      state.diagnostics.Report(diag::NotAssignable, index.base->span, tensor.name.text(),
+                               Describe(tensor.kind));
+      return Type{};
+    }
     bool is_param = tensor.kind == EntityKind::TensorParam;
     if (is_param && state.fn.params[tensor.param].direction == Direction::In) {
       state.diagnostics.Report(diag::StoreToInput, index.base->span, tensor.name.text())
@@ -152,6 +158,40 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
 }
 
+/// `m = (a, b);`: each part takes a value of its type, which has no range that the part lacks.
+void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
+  if (assign.op != AssignOp::Set) {
+    state.diagnostics
+        .Report(diag::TupleUpdate, assign.target->span, TargetName(assign), ToString(target),
+                Spelling(assign.op))
+        .Help(fmt::format("write `{} = (…, …);`", TargetName(assign)));
+    return;
+  }
+  Type value = state.fn.exprs[assign.value].type;
+  if (value.is_error()) return;
+  if (!value.is_tuple() || !FitsType(state, assign.value, target)) {
+    state.diagnostics.Report(diag::TupleParts, assign.value->span, Quote(state, assign.value),
+                             ToString(value), ToString(target));
+    return;
+  }
+  value = state.fn.exprs[assign.value].type;
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  for (size_t i = 0; i < target.parts.size(); ++i) {
+    std::vector<const Entity*> missing = Missing(value.parts[i].ranges, target.parts[i].ranges);
+    if (missing.empty()) continue;
+    Type wanted = target;
+    wanted.parts[i].ranges = UnionOf(target.parts[i].ranges, missing);
+    state.diagnostics
+        .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing),
+                TargetName(assign), ToString(target))
+        .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
+        .Help(fmt::format("declare it with them: var {}: {} = …;", TargetName(assign),
+                          ToString(wanted)));
+    return;
+  }
+  RecordInfluence(state, variable, assign.value);
+}
+
 void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const auto* reduce = syntax::DynAs<syntax::ReduceExpr>(assign.value);
   if (reduce == nullptr || assign.op != AssignOp::Add ||
@@ -170,7 +210,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   bool is_plain = assign.mode == syntax::AssignMode::Plain;
   if (!is_plain && !CheckUpdate(state, assign)) return;
   Type target = CheckTarget(state, assign);
-  Type value = CheckValue(state, assign.value);
+  Type value = target.is_tuple() ? CheckAny(state, assign.value) : CheckValue(state, assign.value);
   const IndexInfo* element = state.fn.exprs[assign.target].index;
   if (state.kind() == syntax::FunctionKind::Program && element != nullptr) {
     const Entity* tensor = element->base;
@@ -179,6 +219,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   }
   CheckStoreCondition(state, assign, target);
   if (target.is_error()) return;
+  if (target.is_tuple()) return CheckTupleAssign(state, assign, target);
   if (!Fits(state, assign.value, target.scalar)) {
     state.diagnostics
         .Report(diag::ValueType, assign.value->span, TargetName(assign), Spelling(target.scalar),

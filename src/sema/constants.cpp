@@ -5,6 +5,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/resolve.h"
+#include "sema/tables.h"
 
 namespace kdl::sema {
 
@@ -12,17 +13,19 @@ namespace {
 
 /// Of the type that is written, or nothing where there is none or it is faulty.
 std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef& type) {
-  if (!type.dims.empty() || !type.elements.empty()) {
+  if (!type.elements.empty()) {
     state.diagnostics.Report(diag::ConstType, type.span);
     return std::nullopt;
   }
   return ResolveScalar(state, type.name);
 }
 
-std::optional<Literal> BoolValue(FunctionState& state, const syntax::Expr* expr) {
+/// Of a bool, or an element of a table.
+std::optional<Literal> ConstantValue(FunctionState& state, const syntax::Expr* expr) {
   const std::optional<Constant>& constant = state.fn.exprs[expr].constant;
-  return constant ? std::optional(Literal::Int(static_cast<__int128>(constant->bits)))
-                  : std::nullopt;
+  if (!constant) return std::nullopt;
+  return constant->scalar == Scalar::Bool ? Literal::Int(static_cast<__int128>(constant->bits))
+                                          : FromConstant(*constant);
 }
 
 /// The value of the item, its entity's type set.
@@ -32,6 +35,13 @@ std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& i
   if (item.type != nullptr) {
     scalar = DeclaredScalar(state, *item.type);
     if (!scalar) return std::nullopt;
+  }
+  if (item.value->kind == syntax::ExprKind::List) {
+    state.diagnostics.Report(diag::ConstList, item.value->span, entity.name.text())
+        .Help(fmt::format("write its type, with its size: const {}: {}[{}] = …;",
+                          entity.name.text(), scalar ? Spelling(*scalar) : "f32",
+                          syntax::As<syntax::ListExpr>(item.value).elements.size()));
+    return std::nullopt;
   }
   std::optional<Literal> value = EvaluateLiteral(state, item.value, "the value of a const");
   if (!value) return std::nullopt;
@@ -44,7 +54,9 @@ std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& i
   if (scalar && state.fn.exprs[item.value].type.is_error()) return std::nullopt;
   entity.type = scalar ? ValueType(*scalar) : type;
   std::optional<int64_t> integer = ToInt64(*value);
-  bool is_integer = type.kind == TypeKind::IntLiteral && (!scalar || !IsFloat(*scalar));
+  bool is_number =
+      type.kind == TypeKind::IntLiteral || (type.is_scalar() && IsInteger(type.scalar));
+  bool is_integer = is_number && (!scalar || !IsFloat(*scalar));
   if (integer && is_integer) entity.size = state.module.sizes.Constant(*integer);
   return value;
 }
@@ -58,7 +70,7 @@ std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr*
   auto literal = state.literals.find(expr);
   if (literal != state.literals.end()) return literal->second;
   std::optional<Literal> value;
-  if (type.is_scalar() && type.scalar == Scalar::Bool) value = BoolValue(state, expr);
+  if (type.is_scalar()) value = ConstantValue(state, expr);
   if (!value) {
     state.diagnostics.Report(diag::NotConstant, expr->span, what)
         .Help("it is made of numbers, consts and arithmetic");
@@ -80,7 +92,12 @@ std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity) 
   CheckedFunction scratch;
   FunctionState state(module, group, scratch, module.diagnostics, file->items);
   state.in_const = true;
-  std::optional<Literal> value = Evaluate(state, *item, const_cast<Entity&>(*entity));
+  auto& evaluated = const_cast<Entity&>(*entity);
+  if (item->type != nullptr && !item->type->dims.empty()) {
+    if (!EvaluateTable(state, *item, evaluated)) module.const_failed.insert(entity);
+    return std::nullopt;
+  }
+  std::optional<Literal> value = Evaluate(state, *item, evaluated);
   if (value) {
     module.const_values.emplace(entity, *value);
   } else {

@@ -7,7 +7,7 @@
 namespace kdl::sema {
 
 /// The value of a `const` item; evaluates it at the first call, which also gives the entity its
-/// type and size. Nothing where it is faulty, which is reported once.
+/// type and size. Nothing where it is faulty, which is reported once, and where it is a table.
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
 
 /// The same for the check of the items themselves.

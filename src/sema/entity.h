@@ -112,6 +112,8 @@ struct Entity {
   /// The value as a size: of a SizeName and IntGeneric its symbol, of an integer Const its value, of
   /// a Let whose value is a size that size.
   Size size = nullptr;
+  /// Const that is a table, whose type is a Tensor: the bits of its elements, the last dimension fastest.
+  std::vector<uint64_t> elements;
   RangeFacts range;                  ///< Range
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
   const syntax::Expr* hi = nullptr;

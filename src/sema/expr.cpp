@@ -45,6 +45,11 @@ KDL_OWN_FRAME Type RecordLiteral(FunctionState& state, const Expr* expr, ExprInf
 
 Type CheckConstName(FunctionState& state, const Expr* expr, ExprInfo& info, const Entity* entity) {
   std::optional<Literal> value = ConstValue(state, entity);
+  if (entity->type.is_tensor()) {
+    state.diagnostics
+        .Report(diag::TableAsValue, expr->span, entity->name.text(), ToString(entity->type))
+        .Help(fmt::format("index it: {}[…]", entity->name.text()));
+  }
   if (!value) return Type{};
   if (entity->type.is_value() && entity->type.scalar == Scalar::Bool) {
     info.constant = Constant{Scalar::Bool, static_cast<uint64_t>(value->integer)};

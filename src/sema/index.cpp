@@ -7,12 +7,15 @@
 
 #include "sema/ast_walk.h"
 #include "sema/coerce.h"
+#include "sema/constants.h"
 #include "sema/contract.h"
 #include "sema/expr.h"
+#include "sema/imports.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 #include "sema/stages.h"
 #include "sema/stmt.h"
+#include "sema/tables.h"
 #include "sema/tensor_effects.h"
 #include "sema/tile_parts.h"
 
@@ -228,29 +231,37 @@ Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
   return {entity, true};
 }
 
-Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
-  if (const auto* call = syntax::DynAs<syntax::CallExpr>(index.base)) return CheckOld(state, *call);
-  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
-  if (name == nullptr) return ReportBase(state, index.base);
-  const Entity* entity = Resolve(state, name->name, name->span);
-  if (entity == nullptr) return {};
-  if (entity->type.is_tensor()) return {entity, false};
-  if (IsFaulty(*entity)) return {};
-  if (entity->type.is_value() && !entity->type.ranges.empty()) {
+/// What is indexed, which `span` names.
+Base BaseOf(FunctionState& state, const Entity& entity, const syntax::IndexExpr& index, Span span) {
+  if (entity.kind == EntityKind::Const) ConstValue(state, &entity);
+  if (entity.type.is_tensor()) return {&entity, false};
+  if (IsFaulty(entity)) return {};
+  if (entity.type.is_value() && !entity.type.ranges.empty()) {
     state.diagnostics
-        .Report(diag::TileIndexed, index.span, entity->name.text(), RangesText(entity->type.ranges))
+        .Report(diag::TileIndexed, index.span, entity.name.text(), RangesText(entity.type.ranges))
         .Help(fmt::format(
             "{2}write '{0}' alone: its elements are matched by the names of its ranges; or "
             "index it by name: {0}[{1} = …]",
-            entity->name.text(), entity->type.ranges[0]->name.text(),
-            entity->kind == EntityKind::TileParam ? "a fn takes tiles, not tensors: " : ""));
+            entity.name.text(), entity.type.ranges[0]->name.text(),
+            entity.kind == EntityKind::TileParam ? "a fn takes tiles, not tensors: " : ""));
   } else {
-    state.diagnostics.Report(diag::NotATensor, name->span, entity->name.text(),
-                             Describe(entity->kind));
+    state.diagnostics.Report(diag::NotATensor, span, entity.name.text(), Describe(entity.kind));
   }
   return {};
 }
 
+Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
+  if (const auto* call = syntax::DynAs<syntax::CallExpr>(index.base)) return CheckOld(state, *call);
+  const auto* field = syntax::DynAs<syntax::FieldExpr>(index.base);
+  if (const Entity* import = field != nullptr ? ImportOf(state, field->base) : nullptr) {
+    const Entity* member = ResolveMember(state, *import, field->name);
+    return member != nullptr ? BaseOf(state, *member, index, field->name.span) : Base{};
+  }
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  if (name == nullptr) return ReportBase(state, index.base);
+  const Entity* entity = Resolve(state, name->name, name->span);
+  return entity != nullptr ? BaseOf(state, *entity, index, name->span) : Base{};
+}
 /// Before the launch an `out` parameter holds nothing.
 void CheckRequired(FunctionState& state, const Entity* base, Span span) {
   bool undefined = state.contract != nullptr && state.contract->is_requirement &&
@@ -271,6 +282,14 @@ void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& acces
   int64_t offset = dim.offset->value;
   if (offset == 0 || (offset > 0 && !may_leave))
     state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
+}
+
+/// An element of a table at constant indices is a constant, an integer also a size. Programs have no other.
+void FoldElement(FunctionState& state, ExprInfo& info) {
+  info.constant = TableElement(*info.index);
+  if (!info.constant || !IsInteger(info.constant->scalar)) return;
+  std::optional<int64_t> value = ToInt64(FromConstant(*info.constant));
+  if (value) info.size = state.module.sizes.Constant(*value);
 }
 
 std::string Indices(size_t count) {
@@ -348,10 +367,16 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     type.scalar = Seen(state, base.entity->type.scalar);
     info.index = access;
     info.entity = base.entity;
+    if (state.contract == nullptr && !stored) FoldElement(state, info);
     RecordTensorUse(state, base.entity, index.span, stored);
     CheckRequired(state, base.entity, index.span);
     bool expects = state.contract != nullptr && state.fn.item->test != nullptr;
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
+    if (on_host && base.entity->kind == EntityKind::Const && !info.constant && !stored) {
+      state.diagnostics.Report(diag::TableOnHost, index.span, Quote(state, &index))
+          .Help("launch a kernel that looks it up");
+      return Type{};
+    }
     bool is_tensor = base.entity->kind == EntityKind::LocalTensor ||
                      base.entity->kind == EntityKind::TensorParam;
     if ((on_host || expects) && is_tensor && !stored) NoteRead(state, base.entity, index.span);

@@ -32,7 +32,8 @@ Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what)
 Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
                   std::string_view what) {
   if (entity == nullptr) return nullptr;
-  if (entity->kind == EntityKind::Const && !ConstValue(state, entity)) return nullptr;
+  if (entity->kind == EntityKind::Const && !ConstValue(state, entity))
+    return entity->type.is_tensor() ? ReportNoSize(state, expr, what) : nullptr;
   if (entity->size != nullptr) return entity->size;
   bool is_number = entity->kind != EntityKind::TensorParam && entity->kind != EntityKind::Pipe;
   if (!is_number) return ReportNoSize(state, expr, what);

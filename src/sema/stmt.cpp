@@ -230,23 +230,49 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   return false;
 }
 
-/// The type of a variable that is, or is declared, a tuple. A tuple of tiles has its ranges from its value.
-Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& value) {
-  if (let.is_var) {
-    state.diagnostics.Report(diag::TupleVar, let.span, let.name.name.text())
-        .Help("keep each part in a var of its own");
-    return Type{};
+/// The types of the parts of `(f32, i64[i])`; an error, reported, where one is none.
+Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
+  Type type;
+  type.kind = TypeKind::Tuple;
+  for (const syntax::TypeRef* element : ref.elements) {
+    if (!element->elements.empty()) {
+      state.diagnostics.Report(diag::TuplePart, element->span, state.Text(element->span))
+          .Help("a tuple has no tuples in it: list their parts");
+      return Type{};
+    }
+    std::optional<Type> part = TileType(state, *element);
+    if (!part) return Type{};
+    type.ranges = UnionOf(type.ranges, part->ranges);
+    type.parts.push_back(*std::move(part));
   }
+  return type;
+}
+
+/// The type of a variable that is, or is declared, a tuple. A part that is declared a scalar has its ranges from its value.
+Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& value) {
   if (let.type == nullptr || value.is_error()) return value;
   Type declared = let.type->elements.empty() ? TileType(state, *let.type).value_or(Type{})
-                                             : ResolveTuple(state, *let.type);
+                                             : DeclaredTuple(state, *let.type);
   if (declared.is_error()) return Type{};
   if (!FitsType(state, let.value, declared) || !declared.is_tuple() || !value.is_tuple()) {
     state.diagnostics.Report(diag::TupleParts, let.value->span, Quote(state, let.value),
                              ToString(value), ToString(declared));
     return Type{};
   }
-  return state.fn.exprs[let.value].type;
+  const Type fitted = state.fn.exprs[let.value].type;
+  for (size_t i = 0; i < declared.parts.size(); ++i) {
+    Type& part = declared.parts[i];
+    std::vector<const Entity*> missing = Missing(fitted.parts[i].ranges, part.ranges);
+    if (part.ranges.empty()) {
+      part.ranges = fitted.parts[i].ranges;
+      declared.ranges = UnionOf(declared.ranges, part.ranges);
+    } else if (!missing.empty()) {
+      state.diagnostics.Report(diag::RangeNotInVariable, let.value->span, RangesText(missing),
+                               let.name.name.text(), ToString(declared));
+      return Type{};
+    }
+  }
+  return declared;
 }
 
 void DeclareVariable(FunctionState& state, const LetStmt& let) {
@@ -565,7 +591,7 @@ bool MayVary(FunctionState& state, const Expr* expr) {
     if (index == nullptr || state.kind() != FunctionKind::Kernel) return false;
     bool is_input = index->base->kind == EntityKind::TensorParam &&
                     state.fn.params[index->base->param].direction == syntax::Direction::In;
-    return !is_input;
+    return !is_input && index->base->kind != EntityKind::Const;
   });
 }
 

@@ -121,7 +121,7 @@ class Reader {
   bool IsOfArgument(const ContractNode& node) const {
     if (node.kind == ContractKind::Argument) return true;
     return node.kind == ContractKind::Load && node.operands.empty() &&
-           contract_.tensors[node.id].kind != ir::ContractTensorKind::Auxiliary;
+           contract_.tensors[node.id].IsOfArgument();
   }
   InputRule& RuleOf(const ContractNode& node) {
     bool scalar = node.kind == ContractKind::Argument;

@@ -271,6 +271,7 @@ std::vector<EmitRow> MemoryRows() {
           {ir::OpKind::BusyCores, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::Require, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::LaunchTensor, [](Emitter&, ir::Op*) {}},  // made with all that does not move
+          {ir::OpKind::Table, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::View, [](Emitter&, ir::Op*) {}},
           {ir::OpKind::BufferNew, EmitBufferNew},
           {ir::OpKind::BufferLoad, EmitBufferLoad},

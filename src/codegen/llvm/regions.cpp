@@ -58,6 +58,39 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   return memory;
 }
 
+/// The constant in the object's own memory; those of equal elements are one.
+llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table) {
+  ir::ElementBits elements = table->attr<ir::AttrKey::Elements>();
+  Scalar scalar = table->result()->type()->scalar;
+  llvm::Type* unit = MemoryType(emitter.context(), scalar);
+  std::vector<llvm::Constant*> made;
+  for (uint64_t bits : elements) {
+    llvm::APInt pattern(unit->getScalarSizeInBits(), bits);
+    made.push_back(
+        unit->isIntegerTy()
+            ? llvm::ConstantInt::get(unit, pattern)
+            : llvm::ConstantFP::get(unit, llvm::APFloat(unit->getFltSemantics(), pattern)));
+  }
+  llvm::Constant* value = llvm::ConstantArray::get(llvm::ArrayType::get(unit, made.size()), made);
+  for (llvm::GlobalVariable& global : emitter.module.globals()) {
+    if (global.isConstant() && global.hasPrivateLinkage() && global.getInitializer() == value)
+      return &global;
+  }
+  auto* global = new llvm::GlobalVariable(emitter.module, value->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::PrivateLinkage, value,
+                                          table->attr<ir::AttrKey::Name>().text());
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
+  return global;
+}
+
+Memory TableMemory(Emitter& emitter, const ir::Op* table) {
+  Memory memory;
+  memory.base = TableGlobal(emitter, table);
+  memory.strides = ConstantStrides(emitter, table->result()->type());
+  return memory;
+}
+
 RingMemory RingOf(Emitter& emitter, const ir::Op* pipe) {
   RingMemory memory{ir::RingOf(pipe), nullptr, {}};
   memory.slots.strides = ConstantStrides(emitter, pipe->result()->type());
@@ -233,6 +266,9 @@ void PrepareMemories(Emitter& emitter) {
       regions.push_back({RegionKind::Buffer, &memory, false, &place});
   }
   SetAliasScopes(emitter, regions);
+  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
+    if (op->kind() == ir::OpKind::Table) emitter.memories[op->result()] = TableMemory(emitter, op);
+  });
   for (const ir::Op* op : *emitter.kernel.body) {
     if (op->kind() != ir::OpKind::View) continue;
     Memory memory = ViewMemory(emitter, op);

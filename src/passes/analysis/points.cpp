@@ -23,7 +23,14 @@ AxisList PointAxes(const Op* op) {
 
 namespace {
 
-/// Whether its turns are the same point by point: no element looks at another one, or at memory. What leaves it is a tile of
+/// A load from what never changes.
+bool LooksUp(const Op* op) {
+  if (op->kind() != OpKind::Load) return false;
+  const Op* tensor = op->operand(ir::LoadOp::at_tensor)->def();
+  return tensor && tensor->kind() == OpKind::Table;
+}
+
+/// Whether its turns are the same point by point: no element looks at another one, or at memory that changes. What leaves it is a tile of
 /// all its axes, as results of nests are.
 bool IsPointwiseWhile(const Op* op) {
   AxisList axes = PointAxes(op);
@@ -34,7 +41,8 @@ bool IsPointwiseWhile(const Op* op) {
   ir::Walk(op->region(), [&](const Op* inner) {
     bool flows = inner->kind() == OpKind::While || inner->kind() == OpKind::Yield;
     maps = maps && (flows || inner->kind() == OpKind::Const || inner->kind() == OpKind::Iota ||
-                    inner->kind() == OpKind::Assert || inner->info().has(ir::kElementwise));
+                    inner->kind() == OpKind::Assert || inner->info().has(ir::kElementwise) ||
+                    LooksUp(inner));
   });
   return maps;
 }

@@ -19,6 +19,7 @@ using ir::Value;
 
 /// `in` parameters: no other one of the kernel overlaps what it writes.
 bool IsConstantTensor(const ir::Function& kernel, const Value* tensor) {
+  if (tensor->def() && tensor->def()->kind() == OpKind::Table) return true;
   return std::any_of(kernel.params.begin(), kernel.params.end(), [&](const ir::Param& param) {
     return param.value == ir::MemoryOf(tensor) && param.direction == ir::Direction::In;
   });
