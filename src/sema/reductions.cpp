@@ -141,6 +141,16 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   return fits ? &row : nullptr;
 }
 
+/// Of a dot of two integer types of at most 16 bits: what holds each product, in which it adds up. Nothing for others.
+std::optional<Type> MixedProduct(const Type& a, const Type& b) {
+  auto is_narrow = [](const Type& type) {
+    return type.is_value() && IsInteger(type.scalar) && Bytes(type.scalar) <= 2;
+  };
+  if (!is_narrow(a) || !is_narrow(b) || a.scalar == b.scalar) return std::nullopt;
+  bool is_signed = IsSigned(a.scalar) || IsSigned(b.scalar);
+  return ValueType(is_signed ? Scalar::I32 : Scalar::U32, UnionOf(a.ranges, b.ranges));
+}
+
 /// The operands' type, literals given theirs; an error where the reduction does not take it.
 Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
                    ExprInfo& info) {
@@ -149,6 +159,10 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
   if (is_dot) state.dot_operands.insert(reduce.operands.begin(), reduce.operands.end());
   for (const Expr* operand : reduce.operands) CheckValue(state, operand);
   if (row == nullptr) return Type{};
+  if (is_dot) {
+    auto type_of = [&](size_t i) { return state.fn.exprs[reduce.operands[i]].type; };
+    if (std::optional<Type> mixed = MixedProduct(type_of(0), type_of(1))) return *mixed;
+  }
   Unify(state, reduce.operands, reduce.span, row->spelling);
   for (const Expr* operand : reduce.operands) Default(state, operand);
   Type type = Unify(state, reduce.operands, reduce.span, row->spelling);
