@@ -29,6 +29,13 @@ bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   });
 }
 
+/// Whether a core compares the range's length with its `max`; that of a size the launch does.
+bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range) {
+  auto info = state.fn.exprs.find(range.extent);
+  bool is_size = info == state.fn.exprs.end() || info->second.size != nullptr;
+  return range.max != nullptr && !is_size;
+}
+
 struct Beside {
   bool allowed = true;
   std::string_view what;
@@ -44,8 +51,9 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
     case StmtKind::View:
       return {};
     case StmtKind::Range:
-      if (syntax::As<syntax::RangeStmt>(stmt).max == nullptr) return {};
-      return {false, "a range with a `max`", "declare one in each stage that walks it"};
+      if (!IsCheckedWhenRun(state, syntax::As<syntax::RangeStmt>(stmt))) return {};
+      return {false, "a range with a `max` for a number that is no size",
+              "declare one in each stage that walks it"};
     case StmtKind::Let: {
       const auto& let = syntax::As<syntax::LetStmt>(stmt);
       if (IsStageless(state, let)) return {};
