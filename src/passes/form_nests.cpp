@@ -6,6 +6,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
+#include "passes/analysis/index_conditions.h"
 #include "passes/analysis/points.h"
 #include "passes/analysis/reloads.h"
 #include "passes/passes.h"
@@ -20,7 +21,7 @@
 // goes element by element; what it takes in stays as fast as it was.
 // A fold in lanes that reads what a group makes goes behind its nest, which goes on: expand-tiles lets the nest take
 // the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
-// (analysis/reloads.h).
+// (analysis/reloads.h), and conditions on indices are computed anew (analysis/index_conditions.h).
 
 namespace kdl::passes {
 
@@ -114,10 +115,12 @@ AxisList LoopOrder(const Group& group, const AxisOrder& order) {
 /// Rewrites one group into a nest in front of its last member.
 class NestMaker {
  public:
-  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads)
+  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads,
+            const IndexConditions& conditions)
       : module_(module),
         group_(group),
         reloads_(reloads),
+        conditions_(conditions),
         order_(LoopOrder(group, order)),
         inner_(module) {}
 
@@ -184,12 +187,21 @@ class NestMaker {
     ir::Type type = operand->type();
     if (type->kind == ir::TypeKind::Blk) return Point(type->axes[0]);
     if (!ir::IsTile(type) || type->axes.empty()) return operand;
+    if (IsIndices(operand)) return Point(type->axes[0]);
     if (Op* load = reloads_.LoadOf(operand)) return Reloaded(load);
+    if (Op* condition = conditions_.OpOf(operand)) return Remade(condition);
     std::vector<Value*> point;
     for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
     Op* element = inner_.Create(OpKind::Element, {{operand}, point},
                                 {module_.types().ScalarOf(type->scalar)});
     return map_[operand] = element->result();
+  }
+
+  Value* Remade(Op* op) {
+    ir::Loc here = inner_.loc();
+    Copy(op);
+    inner_.set_loc(here);
+    return map_.at(op->result());
   }
 
   Value* Reloaded(Op* load) {
@@ -242,6 +254,7 @@ class NestMaker {
   ir::Module& module_;
   const Group& group_;
   const Reloads& reloads_;
+  const IndexConditions& conditions_;
   AxisList order_;
   ir::Builder inner_;
   std::unordered_map<const Value*, Value*> map_;
@@ -258,10 +271,11 @@ bool FoldsInLanes(const Op* op) {
 class Former {
  public:
   Former(ir::Module& module, const ir::Function& kernel)
-      : module_(module), order_(kernel), reloads_(module, kernel, order_) {}
+      : module_(module), order_(kernel), reloads_(module, kernel, order_), conditions_(kernel) {}
 
   void Run(ir::Block* body) {
     FormInBlock(body);
+    conditions_.Erase();
     reloads_.EraseLoads();
   }
 
@@ -269,11 +283,12 @@ class Former {
   void FormInBlock(const ir::Block* block) {
     Group group;
     auto close = [&] {
-      if (!group.members.empty()) NestMaker(module_, group, order_, reloads_).Run();
+      if (!group.members.empty()) NestMaker(module_, group, order_, reloads_, conditions_).Run();
       group = {};
     };
     for (Op* op : *block) {
       if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
+      if (conditions_.Has(op)) continue;
       bool is_pointwise = IsPointwise(op);
       for (const ir::Block* region : op->regions()) {
         if (!is_pointwise) FormInBlock(region);
@@ -293,6 +308,7 @@ class Former {
   ir::Module& module_;
   AxisOrder order_;
   Reloads reloads_;
+  IndexConditions conditions_;
 };
 
 }  // namespace

@@ -55,5 +55,6 @@ std::vector<Case> PipeCases();
 std::vector<Case> RowCases();
 std::vector<Case> ElementCases();
 std::vector<Case> ReducedCases();
+std::vector<Case> TileCases();
 
 }  // namespace bench

@@ -22,6 +22,7 @@
 #include "reduced.h"
 #include "report.h"
 #include "rows.h"
+#include "tiles.h"
 #include "trials.h"
 
 namespace bench {
@@ -80,7 +81,7 @@ bool ReadOptions(int count, char** arguments, Options* options) {
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
   for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(),
-                            ElementCases(), ReducedCases()}) {
+                            ElementCases(), ReducedCases(), TileCases()}) {
     for (const Case& c : cases) {
       const std::string text = c.name + " " + c.dtype + " " + c.size;
       if (text.find(filter) != std::string::npos) chosen.push_back(c);
@@ -94,7 +95,7 @@ Host MakeHost(int threads) {
   for (const kdl_image* const* images :
        {kdl_images_matmul, kdl_images_matmul_operands, kdl_images_matmul_types, kdl_images_fused,
         kdl_images_rows, kdl_images_elements, kdl_images_piped_residual, kdl_images_fused_residual,
-        kdl_images_reduced}) {
+        kdl_images_reduced, kdl_images_tiles}) {
     context.Register(images);
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());

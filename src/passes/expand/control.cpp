@@ -63,10 +63,20 @@ void FillRegion(Expander& e, const ir::Block* from, ir::Block* to,
   e.b.SetInsertionPoint(outer);
 }
 
+/// Whether the loop alone goes on with the tile: nothing in it or behind it looks at what the tile was.
+bool IsHandedOver(const Value* init, const Op* loop) {
+  auto in_loop = [&](const ir::Use& use) {
+    const Op* user = use.user;
+    while (user && user != loop && user->block() != loop->block()) user = user->block()->parent();
+    return user == loop;
+  };
+  return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
+}
+
 /// The carried tile's home: that of the initial one where nothing else needs it, else a copy.
 Home CarriedHome(Expander& e, const Op* loop, Value* init) {
   Home home = e.homes.at(init);
-  if (init->uses().size() == 1 && DiesAt(init, loop)) return home;
+  if (IsHandedOver(init, loop)) return home;
   Home copy = NewHome(e, init->type());
   CopyTile(e, loop, home, copy, init->type()->scalar);
   return copy;

@@ -137,6 +137,8 @@ Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
+/// So many pieces take no loop where all are full.
+inline constexpr int64_t kFewPieces = 4;
 /// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all
 /// are full take no loop. What touches scratch only takes short axes one by one where no full piece fits.
 void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "passes/expand/expander.h"
+#include "passes/expand/in_place.h"
 #include "support/check.h"
 
 // A tile's home is decided at its definition. To save copies it stands where it will be needed: a carried tile in the
@@ -70,6 +71,22 @@ std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op*
   return usable ? std::optional(home->second) : std::nullopt;
 }
 
+/// The home of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
+std::optional<Home> KeptHome(const Expander& e, const Op* op, size_t i) {
+  if (op->kind() != OpKind::Nest || PanelOf(e, op->result(i))) return std::nullopt;
+  for (const Value* tile : KeptTiles(op, i)) {
+    auto home = e.homes.find(tile);
+    if (home == e.homes.end() || home->second.panel || !DiesAt(tile, op)) continue;
+    auto stands_there = [&](const Value* result) {
+      auto other = e.homes.find(result);
+      return other != e.homes.end() && other->second.buffer == home->second.buffer;
+    };
+    if (std::ranges::any_of(op->results(), stands_there)) continue;
+    if (IsFreeBehind(e, home->second.buffer, op)) return home->second;
+  }
+  return std::nullopt;
+}
+
 /// The elements from row to row. Rows whose distance is a multiple of many cache lines fall into few sets of a cache and
 /// push each other out; one line more spreads them.
 int64_t PaddedRow(int64_t extent, int64_t bytes, const ir::TargetFacts& facts) {
@@ -126,6 +143,7 @@ Home ResultHome(Expander& e, const Op* op, size_t i) {
   const Value* result = op->result(i);
   if (auto made = e.homes.find(result); made != e.homes.end()) return made->second;
   std::optional<Home> target = YieldTarget(e, result, op);
+  if (!target) target = KeptHome(e, op, i);
   Home home = target ? *target : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
   if (!target) home.buffer->set_name(result->name());
   return e.homes[result] = home;

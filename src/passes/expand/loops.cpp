@@ -29,6 +29,10 @@ Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t dept
                 const std::function<Values(const Values&)>& body) {
   if (depth == axes.size()) return body(carried);
   Window window = e.WindowOf(at, axes[depth]);
+  if (ConstantOf(window.size) == 1) {
+    position[axes[depth]] = window.lo;
+    return NestFrom(e, at, axes, depth + 1, position, carried, body);
+  }
   return MakeLoop(e, {window.lo, window.hi}, carried, [&](Value* index, const Values& inner) {
     position[axes[depth]] = index;
     return NestFrom(e, at, axes, depth + 1, position, inner, body);
@@ -105,10 +109,9 @@ void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, 
 
 void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body, bool in_scratch) {
-  constexpr int64_t kFew = 4;
   Window window = e.WindowOf(at, axis);
   int64_t known = ConstantOf(window.size).value_or(0);
-  if (known > 0 && known % lanes == 0 && known <= kFew * lanes) {
+  if (known > 0 && known % lanes == 0 && known <= kFewPieces * lanes) {
     for (int64_t skipped = 0; skipped < known; skipped += lanes) {
       position[axis] = e.b.Binary(OpKind::Add, window.lo, e.b.I64(skipped));
       body({lanes});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/expand/in_place.h"
 #include "passes/expand/lane_folds.h"
 #include "passes/expand/nest_body.h"
 
@@ -27,8 +28,11 @@ class Rows {
  private:
   void RunRows() {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
+    Changes changes(body_);
+    for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
     MakeNest(e_, body_.nest(), around, body_.position(), {}, [&](const Values&) -> Values {
       BeginRow();
+      changes.Narrow(around.size(), around.size());
       if (streaming_.large) {
         RunStreamed();
       } else {

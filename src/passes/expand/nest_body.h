@@ -66,6 +66,8 @@ class NestBody {
   /// reads by vectors are put into that order, and its results go from there to their homes.
   void TakeOver();
   void MoveKept();
+  /// Whether it reads and writes tiles in their own homes.
+  bool UsesHomes() const { return moves_.empty() && taken_.empty(); }
 
  private:
   struct Move {

@@ -1,9 +1,10 @@
 #include <algorithm>
 
+#include "passes/analysis/index_conditions.h"
 #include "passes/expand/expander.h"
 
-// A tile indexed by name, element by element of the result; where the indices stand still along the last axis, a vector at a
-// time.
+// A tile indexed by name, element by element of the result; where the indices stand still along the last axis, or one of them
+// is that axis's own, a vector at a time.
 
 namespace kdl::passes {
 
@@ -33,6 +34,7 @@ class Taking {
     }
     Home home = ResultHome(e_, take_.op, 0);
     AxisId last = home.axes.back();
+    along_ = IndexAlong(last);
     int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
     ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
     MakeNest(e_, take_.op, around, position_, {}, [&](const Values&) -> Values {
@@ -47,12 +49,27 @@ class Taking {
  private:
   /// Whether elements side by side along the axis are so in the tile, too, under one index and one mask.
   bool RunsAlong(AxisId last) const {
+    bool masked = take_.mask() && HasAxis(take_.mask(), last);
+    if (along_) return !masked && !take_.otherwise();
     bool still = std::none_of(take_.index().begin(), take_.index().end(),
                               [&](const Value* index) { return HasAxis(index, last); });
-    bool masked = take_.mask() && HasAxis(take_.mask(), last);
     bool kept = std::find(over_.begin(), over_.end(), last) == over_.end();
     return still && !masked && kept && tile_.axes.back() == last &&
            AlongOrStill(take_.otherwise(), last);
+  }
+
+  /// Which index alone goes with the last axis, one by one, and is that of elements side by side in the tile.
+  std::optional<size_t> IndexAlong(AxisId last) const {
+    if (HasAxis(take_.tile(), last)) return std::nullopt;
+    std::optional<size_t> along;
+    for (size_t i = 0; i < over_.size(); ++i) {
+      const Value* index = take_.index()[i];
+      if (!HasAxis(index, last)) continue;
+      bool fits = !along && IsIndices(index) && tile_.axes.back() == over_[i];
+      if (!fits) return std::nullopt;
+      along = i;
+    }
+    return along;
   }
 
   bool AlongOrStill(const Value* value, AxisId last) const {
@@ -68,12 +85,20 @@ class Taking {
                      varies ? piece : Piece{});
   }
 
+  /// The absolute index number `i` at the present position.
+  Value* Index(size_t i) {
+    Value* index = take_.index()[i];
+    if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
+    ir::AxisId axis = index->type()->axes[0];
+    return e_.b.Binary(OpKind::Add, e_.Facts(take_.op, axis).start, position_.at(axis));
+  }
+
   /// The positions in the tile along the axes that are indexed, from the starts of their blocks.
   Values Indices() {
     Values indices;
     for (size_t i = 0; i < over_.size(); ++i) {
       Value* start = e_.Facts(take_.op, over_[i]).start;
-      indices.push_back(e_.b.Binary(OpKind::Sub, Read(take_.index()[i], {}), start));
+      indices.push_back(e_.b.Binary(OpKind::Sub, Index(i), start));
     }
     return indices;
   }
@@ -93,12 +118,20 @@ class Taking {
           Inside(indices), piece, [&] { return Taken(indices, piece); },
           [&] { return Read(take_.otherwise(), piece); });
     }
-    for (size_t i = 0; i < indices.size(); ++i) {
-      e_.b.Create(OpKind::Check, {{indices[i]}, {e_.Facts(take_.op, over_[i]).size}}, {},
-                  {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
-                   ir::MakeAttr<AttrKey::Text>(take_->attr<AttrKey::Text>())});
+    for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
+    if (along_ && piece.lanes > 1) {  // the first one outside, if any, is at the size
+      Value* count = piece.count ? piece.count : e_.b.I64(piece.lanes);
+      Value* behind = e_.b.Binary(OpKind::Add, indices[*along_], count);
+      Value* last = e_.b.Binary(OpKind::Sub, behind, e_.b.I64(1));
+      Check(*along_, e_.b.Binary(OpKind::Min, last, e_.Facts(take_.op, over_[*along_]).size));
     }
     return Taken(indices, piece);
+  }
+
+  void Check(size_t i, Value* index) {
+    e_.b.Create(OpKind::Check, {{index}, {e_.Facts(take_.op, over_[i]).size}}, {},
+                {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
+                 ir::MakeAttr<AttrKey::Text>(take_->attr<AttrKey::Text>())});
   }
 
   template <class Then, class Otherwise>
@@ -129,6 +162,7 @@ class Taking {
   ir::TakeOp take_;
   ir::AxisList over_;
   Home tile_;
+  std::optional<size_t> along_;  ///< the index that goes with the last axis, by number
   Position position_;
 };
 

@@ -1,0 +1,61 @@
+#include "passes/analysis/index_conditions.h"
+
+#include <algorithm>
+
+#include "passes/analysis/points.h"
+
+namespace kdl::passes {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsIndices(const Value* tile) {
+  const Op* def = tile->def();
+  if (!def || def->kind() == OpKind::Iota) return def != nullptr;
+  if (def->kind() != OpKind::Nest || def->operands().size() != 1) return false;
+  return def->region()->terminator()->operand(tile->index()) == def->region()->param(0);
+}
+
+namespace {
+
+/// What a nest copies with all that is in it.
+bool IsInWhile(const Op* op) {
+  const Op* around = op->block()->parent();
+  while (around && around->kind() != OpKind::While) around = around->block()->parent();
+  return around != nullptr;
+}
+
+}  // namespace
+
+IndexConditions::IndexConditions(const ir::Function& kernel) {
+  ir::Walk(kernel.body, [&](Op* op) {
+    if (!MayBe(op) || IsInWhile(op)) return;
+    bool in_nests = std::ranges::all_of(op->result()->uses(),
+                                        [](const ir::Use& use) { return IsPointwise(use.user); });
+    if (!in_nests) return;
+    ops_.push_back(op);
+    set_.insert(op);
+  });
+}
+
+bool IndexConditions::MayBe(const Op* op) const {
+  if (op->kind() == OpKind::Iota) return true;
+  bool compares = op->kind() >= OpKind::Eq && op->kind() <= OpKind::Ge;
+  bool joins = op->kind() == OpKind::And || op->kind() == OpKind::Or || op->kind() == OpKind::Not;
+  if ((!compares && !joins) || PointAxes(op).empty()) return false;
+  return std::ranges::all_of(op->operands(), [&](const Value* operand) {
+    bool is_index = operand->def() && operand->def()->kind() == OpKind::Iota;
+    return ir::IsScalar(operand->type()) || is_index || set_.contains(operand->def());
+  });
+}
+
+Op* IndexConditions::OpOf(const Value* value) const {
+  return set_.contains(value->def()) ? value->def() : nullptr;
+}
+
+void IndexConditions::Erase() {
+  for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) ir::Erase(*op);
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/op.h"
+
+namespace kdl::passes {
+
+/// Whether the tile has one axis and holds its indices: made by `iota`, or by the nest that has become of it.
+bool IsIndices(const ir::Value* tile);
+
+/// Indices, and conditions on them by scalars and each other, that only nests read: each computes them anew, so that they
+/// are no tiles, and a nest knows what its elements are chosen by.
+class IndexConditions {
+ public:
+  explicit IndexConditions(const ir::Function& kernel);
+
+  /// The op that makes the value, where nests compute it; else null.
+  ir::Op* OpOf(const ir::Value* value) const;
+  bool Has(const ir::Op* op) const { return set_.contains(op); }
+  /// Once all nests are formed.
+  void Erase();
+
+ private:
+  bool MayBe(const ir::Op* op) const;
+
+  std::vector<ir::Op*> ops_;  ///< operands before users
+  std::unordered_set<const ir::Op*> set_;
+};
+
+}  // namespace kdl::passes

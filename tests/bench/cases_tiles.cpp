@@ -1,0 +1,83 @@
+// Work inside one tile, of which each turn changes a part, against plain C++.
+#include "array.h"
+#include "case.h"
+#include "plain_loops.h"
+#include "share.h"
+#include "tiles.h"
+
+namespace bench {
+
+const PlainLoops& Plain() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return kPlainV4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kPlainV3;
+#endif
+  return kPlainBase;
+}
+
+namespace {
+
+constexpr std::int64_t kMatrices = 512;
+constexpr std::int64_t kSize = 32;
+
+using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
+                              const kdl::Tensor&, const kdl::Queue::After&);
+
+// Symmetric, and larger on the diagonal than all else in a row together.
+void FillDefinite(const Array<float>& a) {
+  a.Fill(1);
+  for (std::int64_t b = 0; b < kMatrices; ++b) {
+    float* matrix = a.data() + b * kSize * kSize;
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      matrix[i * kSize + i] = kSize;
+      for (std::int64_t j = 0; j < i; ++j) matrix[j * kSize + i] = matrix[i * kSize + j];
+    }
+  }
+}
+
+Task MakeCholesky(const Host& host, Launch launch) {
+  const Array<float> a({kMatrices, kSize, kSize});
+  const Array<float> ours(a.sizes());
+  const Array<float> theirs(a.sizes());
+  FillDefinite(a);
+  ours.Poison();
+  for (std::int64_t i = 0; i < theirs.count(); ++i) theirs[i] = 0;
+  return {[=, queue = host.queue, ta = a.On(host), tl = ours.On(host)] {
+            launch(queue, KDL_CORES_AUTO, ta, tl, {}).Wait();
+          },
+          {{"plain-c",
+            [=, threads = host.threads] {
+              Share(threads, kMatrices, 1, [&](std::int64_t first, std::int64_t number) {
+                const std::int64_t at = first * kSize * kSize;
+                Plain().cholesky(a.data() + at, theirs.data() + at, number);
+              });
+            }}},
+          [=] { return Difference(ours, theirs, 1e-5, 1e-4); }};
+}
+
+struct Kernel {
+  const char* name;
+  Launch launch;
+};
+
+// By rows of the factor's transpose, which are vectors; and element by element.
+constexpr Kernel kKernels[] = {{"cholesky", tiles::cholesky},
+                               {"cholesky-elements", tiles::cholesky_elements}};
+
+}  // namespace
+
+std::vector<Case> TileCases() {
+  const auto elements = static_cast<double>(kMatrices * kSize * kSize);
+  std::vector<Case> cases;
+  for (const Kernel& kernel : kKernels) {
+    cases.push_back(
+        {kernel.name,
+         "f32",
+         "512x32x32",
+         {4 * elements, 4 * elements, elements * kSize / 6},
+         [launch = kernel.launch](const Host& host) { return MakeCholesky(host, launch); }});
+  }
+  return cases;
+}
+
+}  // namespace bench

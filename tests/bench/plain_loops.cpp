@@ -1,0 +1,30 @@
+// Compiled once for each processor level: KDL_LEVEL is the last word of a table of plain_loops.h.
+#include "plain_loops.h"
+
+#include <cmath>
+
+#define KDL_JOIN2(a, b) a##b
+#define KDL_JOIN(a, b) KDL_JOIN2(a, b)
+
+namespace bench {
+
+namespace {
+
+void Cholesky(const float* __restrict a, float* __restrict l, std::int64_t count) {
+  constexpr int kSize = 32;
+  for (std::int64_t b = 0; b < count; ++b, a += kSize * kSize, l += kSize * kSize) {
+    for (int j = 0; j < kSize; ++j) {
+      for (int i = j; i < kSize; ++i) {
+        float rest = a[i * kSize + j];
+        for (int k = 0; k < j; ++k) rest -= l[i * kSize + k] * l[j * kSize + k];
+        l[i * kSize + j] = i == j ? std::sqrt(rest) : rest / l[j * kSize + j];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern const PlainLoops KDL_JOIN(kPlain, KDL_LEVEL) = {Cholesky};
+
+}  // namespace bench
