@@ -88,11 +88,34 @@ bool IsWider(Scalar a, Scalar b) {
   return Info(a).bits > Info(b).bits;
 }
 
+/// Of a signed integer and an unsigned one that it does not hold, what to write: casts that lose nothing.
+std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, const Expr* b) {
+  Scalar left = state.fn.exprs.at(a).type.scalar;
+  Scalar right = state.fn.exprs.at(b).type.scalar;
+  if (!IsInteger(left) || !IsInteger(right) || IsSigned(left) == IsSigned(right))
+    return std::nullopt;
+  int signed_bits = Info(IsSigned(left) ? left : right).bits;
+  int unsigned_bits = Info(IsSigned(left) ? right : left).bits;
+  if (signed_bits > unsigned_bits) return std::nullopt;
+  if (unsigned_bits == 64) {
+    return fmt::format("write '{}' if it is never negative, or '{}' if it is below 2^63",
+                       AsHint(state, IsSigned(left) ? a : b, Scalar::U64),
+                       AsHint(state, IsSigned(left) ? b : a, Scalar::I64));
+  }
+  Scalar both = unsigned_bits == 8 ? Scalar::I16 : unsigned_bits == 16 ? Scalar::I32 : Scalar::I64;
+  return fmt::format("write '{}' and '{}', which holds both", AsHint(state, a, both),
+                     AsHint(state, b, both));
+}
+
 void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std::string_view what) {
   Scalar left = state.fn.exprs[a].type.scalar;
   Scalar right = state.fn.exprs[b].type.scalar;
   Diagnostic& report = state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left),
                                                 Quote(state, b), Spelling(right), what);
+  if (std::optional<std::string> help = SignsHelp(state, a, b)) {
+    report.Help(*std::move(help));
+    return;
+  }
   bool has_bool = left == Scalar::Bool || right == Scalar::Bool;
   bool to_left = (left == Scalar::Bool) == (right == Scalar::Bool) ? IsWider(left, right)
                                                                    : right == Scalar::Bool;
