@@ -35,7 +35,9 @@ void FillDefinite(const Array<float>& a) {
   }
 }
 
-Task MakeCholesky(const Host& host, Launch launch) {
+using Plainly = void (*)(const float*, float*, std::int64_t);
+
+Task MakeCholesky(const Host& host, Launch launch, Plainly plainly) {
   const Array<float> a({kMatrices, kSize, kSize});
   const Array<float> ours(a.sizes());
   const Array<float> theirs(a.sizes());
@@ -49,7 +51,7 @@ Task MakeCholesky(const Host& host, Launch launch) {
             [=, threads = host.threads] {
               Share(threads, kMatrices, 1, [&](std::int64_t first, std::int64_t number) {
                 const std::int64_t at = first * kSize * kSize;
-                Plain().cholesky(a.data() + at, theirs.data() + at, number);
+                plainly(a.data() + at, theirs.data() + at, number);
               });
             }}},
           [=] { return Difference(ours, theirs, 1e-5, 1e-4); }};
@@ -58,24 +60,25 @@ Task MakeCholesky(const Host& host, Launch launch) {
 struct Kernel {
   const char* name;
   Launch launch;
+  Plainly plainly;
 };
-
-// By rows of the factor's transpose, which are vectors; and element by element.
-constexpr Kernel kKernels[] = {{"cholesky", tiles::cholesky},
-                               {"cholesky-elements", tiles::cholesky_elements}};
 
 }  // namespace
 
 std::vector<Case> TileCases() {
+  // By rows, which are vectors; and element by element.
+  const Kernel kernels[] = {
+      {"cholesky", tiles::cholesky, Plain().cholesky},
+      {"cholesky-elements", tiles::cholesky_elements, Plain().cholesky_elements}};
   const auto elements = static_cast<double>(kMatrices * kSize * kSize);
   std::vector<Case> cases;
-  for (const Kernel& kernel : kKernels) {
+  for (const Kernel& kernel : kernels) {
     cases.push_back(
         {kernel.name,
          "f32",
          "512x32x32",
          {4 * elements, 4 * elements, elements * kSize / 6},
-         [launch = kernel.launch](const Host& host) { return MakeCholesky(host, launch); }});
+         [kernel](const Host& host) { return MakeCholesky(host, kernel.launch, kernel.plainly); }});
   }
   return cases;
 }

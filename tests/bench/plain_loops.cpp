@@ -10,8 +10,24 @@ namespace bench {
 
 namespace {
 
-void Cholesky(const float* __restrict a, float* __restrict l, std::int64_t count) {
-  constexpr int kSize = 32;
+constexpr int kSize = 32;
+
+void Cholesky(const float* __restrict a, float* __restrict u, std::int64_t count) {
+  for (std::int64_t b = 0; b < count; ++b, a += kSize * kSize, u += kSize * kSize) {
+    for (int i = 0; i < kSize; ++i) {
+      for (int j = i; j < kSize; ++j) u[i * kSize + j] = a[i * kSize + j];
+    }
+    for (int k = 0; k < kSize; ++k) {
+      const float diagonal = std::sqrt(u[k * kSize + k]);
+      for (int j = k; j < kSize; ++j) u[k * kSize + j] /= diagonal;
+      for (int i = k + 1; i < kSize; ++i) {
+        for (int j = i; j < kSize; ++j) u[i * kSize + j] -= u[k * kSize + i] * u[k * kSize + j];
+      }
+    }
+  }
+}
+
+void CholeskyElements(const float* __restrict a, float* __restrict l, std::int64_t count) {
   for (std::int64_t b = 0; b < count; ++b, a += kSize * kSize, l += kSize * kSize) {
     for (int j = 0; j < kSize; ++j) {
       for (int i = j; i < kSize; ++i) {
@@ -25,6 +41,6 @@ void Cholesky(const float* __restrict a, float* __restrict l, std::int64_t count
 
 }  // namespace
 
-extern const PlainLoops KDL_JOIN(kPlain, KDL_LEVEL) = {Cholesky};
+extern const PlainLoops KDL_JOIN(kPlain, KDL_LEVEL) = {Cholesky, CholeskyElements};
 
 }  // namespace bench

@@ -6,8 +6,10 @@
 namespace bench {
 
 struct PlainLoops {
-  // Of each of `count` symmetric matrices of 32 x 32 Cholesky's factor; above its diagonal nothing is written.
-  void (*cholesky)(const float* a, float* l, std::int64_t count);
+  // Of each of `count` symmetric matrices of 32 x 32 the factors of Cholesky: U with U^T U = A, row by row, and L with
+  // L L^T = A, element by element. The other triangle stays.
+  void (*cholesky)(const float* a, float* u, std::int64_t count);
+  void (*cholesky_elements)(const float* a, float* l, std::int64_t count);
 };
 
 // Of the highest level that the processor has.

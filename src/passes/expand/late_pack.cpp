@@ -49,7 +49,8 @@ const Op* LatePackOf(const Expander& e, const Value* tile) {
   if (!nest || nest->kind() != OpKind::Nest || nest->results().size() != 1) return nullptr;
   if (tile->uses().size() != 1 || PanelOf(e, tile) == 0 || !CanWait(nest)) return nullptr;
   const Op* contraction = tile->uses()[0].user;
-  if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction)) return nullptr;
+  if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction))
+    return nullptr;
   return RegisterBlock::Of(e, *contraction).outer.empty() ? nest : nullptr;
 }
 

@@ -15,8 +15,8 @@ using ir::Value;
 /// Whether an operand that walks the columns stands still along `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
   return std::any_of(fold.operands().begin(), fold.operands().end(), [&](const Value* operand) {
-    bool is_start =
-        fold.kind() == OpKind::Contraction && operand == ir::ContractionOp(const_cast<Op*>(&fold)).into();
+    bool is_start = fold.kind() == OpKind::Contraction &&
+                    operand == ir::ContractionOp(const_cast<Op*>(&fold)).into();
     return !is_start && HasAxis(operand, column) && !HasAxis(operand, row);
   });
 }

@@ -83,8 +83,8 @@ const Op* SlideInPlace(const Expander& e, const Value* tile, const Op* fold) {
   if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
   bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
                   fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
-  bool is_start =
-      fold->kind() == OpKind::Contraction && tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
+  bool is_start = fold->kind() == OpKind::Contraction &&
+                  tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
   if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
   auto window = e.homes.find(slide->operand(0));
   if (window == e.homes.end()) return nullptr;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "passes/analysis/index_conditions.h"
+#include "passes/analysis/loop_ranges.h"
 #include "passes/expand/expander.h"
 
 // A tile indexed by name, element by element of the result; where the indices stand still along the last axis, or one of them
@@ -129,7 +130,9 @@ class Taking {
   }
 
   void Check(size_t i, Value* index) {
-    e_.b.Create(OpKind::Check, {{index}, {e_.Facts(take_.op, over_[i]).size}}, {},
+    Value* size = e_.Facts(take_.op, over_[i]).size;
+    if (IsInside(index, size)) return;
+    e_.b.Create(OpKind::Check, {{index}, {size}}, {},
                 {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
                  ir::MakeAttr<AttrKey::Text>(take_->attr<AttrKey::Text>())});
   }

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "ir/op.h"
+
+namespace kdl::passes {
+
+/// Whether loops around say that 0 <= index < size, of two i64. What they do not say is not known.
+bool IsInside(const ir::Value* index, const ir::Value* size);
+
+}  // namespace kdl::passes
