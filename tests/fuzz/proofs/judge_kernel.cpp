@@ -18,6 +18,7 @@ namespace kdl::fuzz {
 
 namespace {
 
+/// Of size names, and of scalars where they are given.
 using Sizes = std::map<std::string, int64_t>;
 
 constexpr std::string_view kDefinite[] = {"E0410", "E0411", "E0412", "E0413",
@@ -58,7 +59,9 @@ class Launch {
       if (type->kind == ir::TypeKind::Tensor) {
         if (!AddTensor(type, sizes)) return;
       } else {
-        int64_t value = static_cast<int64_t>(random_() % 6) - 1;
+        auto given = sizes.find(param.value->name().str());
+        int64_t drawn = static_cast<int64_t>(random_() % 6) - 1;
+        int64_t value = given == sizes.end() ? drawn : given->second;
         arguments_.scalars.push_back(static_cast<uint64_t>(value));
         said_ += fmt::format("{} = {}, ", param.value->name().text(), value);
       }
@@ -159,6 +162,18 @@ std::optional<Sizes> SizesIn(std::string_view text) {
   return sizes;
 }
 
+/// Of the cores that the text names: `core 2`; -1: none.
+int64_t GreatestCore(std::string_view text) {
+  constexpr std::string_view kCore = "core ";
+  int64_t greatest = -1;
+  for (size_t at = text.find(kCore); at != std::string_view::npos; at = text.find(kCore, at + 1)) {
+    int64_t core = -1;
+    std::from_chars(text.data() + at + kCore.size(), text.data() + text.size(), core);
+    greatest = std::max(greatest, core);
+  }
+  return greatest;
+}
+
 void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement) {
   static constexpr int64_t kSizes[] = {1, 2, 3, 4, 5, 6, 7, 9};
   static constexpr int64_t kCores[] = {1, 2, 3, 5};
@@ -184,7 +199,8 @@ void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t se
   if (!sizes) return;
   Compiled compiled(text, true);
   if (!compiled.done) return;
-  for (int64_t cores : {2, 3}) {
+  int64_t least = std::max<int64_t>(2, GreatestCore(error.text) + 1);
+  for (int64_t cores : {least, least + 1}) {
     int64_t stops = judgement.stops;
     int64_t runs = judgement.runs;
     if (Find(compiled, *sizes, cores, seed, judgement)) continue;

@@ -95,6 +95,7 @@ int FindFaults(const Options& options) {
     std::erase_if(open, [&](const Fault* fault) {
       if (!IsAcceptedWith(*fault, kernel.text)) return false;
       fmt::print("{:<40} found by kernel {}, seed {}\n", fault->name, drawn + 1, seed);
+      std::fflush(stdout);
       if (options.show) fmt::print("{}\n", kernel.text);
       return true;
     });

@@ -1,0 +1,183 @@
+#include "drawer.h"
+
+// Parts about which elements a block touches, and whether all of them are.
+
+namespace kdl::fuzz {
+
+std::string Drawer::Chain() {
+  std::string i = Name("i");
+  std::string y = Tensor(Pick({"N", "N + 4"}), 30);
+  auto store = [&] {
+    return fmt::format("{}[{}{}] = 1.0;", y, i, Pick({"", "", "", " + 1", " - 1"}));
+  };
+  auto condition = [&] { return Chance(85) ? Condition(i) : ConditionOfMemory(i); };
+  std::string text = fmt::format("if {} {{ {} }}", condition(), store());
+  for (size_t n = Below(3); n > 0; --n)
+    text += fmt::format(" else if {} {{ {} }}", condition(), Chance(90) ? store() : "continue;");
+  if (Chance(70)) text += fmt::format(" else {{ {} }}", store());
+  if (Chance(40)) text += fmt::format("\nif {} {{ {} }}", condition(), store());
+  return fmt::format("spmd for {} in 0..N {{\n{}\n}}\n", i, text);
+}
+
+std::string Drawer::Where() {
+  std::string i = Name("i");
+  std::string y = Tensor(Pick({"N", "N", "N + 4"}), 60);
+  std::string number = fmt::format("iota({})", i);
+  std::string first = Chance(70) ? Condition(number) : ConditionOfMemory(i);
+  std::string second = Pick({"!(" + first + ")", first, Condition(number), ConditionOfMemory(i)});
+  auto store = [&](const std::string& c) {
+    return fmt::format(" {}[{}{}] = 1.0 where {};", y, i, Pick({"", "", "", "", " + 1"}), c);
+  };
+  std::string text = store(first) + store(second);
+  if (Chance(30)) text += store(Chance(50) ? first : Condition(number));
+  return fmt::format("spmd for {} in N by {} {{{} }}\n", i, Number(1, 4), text);
+}
+
+std::string Drawer::Strided() {
+  std::string i = Name("i");
+  int64_t stride = 2 + static_cast<int64_t>(Below(3));
+  std::string y = Tensor(fmt::format("{} * N", stride), 60);
+  std::string text;
+  bool complete = Chance(75);
+  for (int64_t n = 0; n < stride; ++n) {
+    int64_t offset = complete ? n : static_cast<int64_t>(Below(static_cast<size_t>(stride)));
+    text += fmt::format(" {}[{} * {} + {}] = 1.0;", y, stride, i, offset);
+  }
+  return fmt::format("spmd for {} in N by {} {{{} }}\n", i, Number(1, 4), text);
+}
+
+std::string Drawer::Joined() {
+  std::string y = Tensor("N", 70);
+  Texts cuts = {"0"};
+  for (size_t n = 1 + Below(2); n > 0; --n)
+    cuts.push_back(Pick({"N / 2", "min(s, N)", "max(min(u, N), 0)", "N - 1", "1", "min(2, N)"}));
+  cuts.push_back("N");
+  std::string text;
+  for (size_t n = 0; n + 1 < cuts.size(); ++n) {
+    std::string i = Name("i");
+    std::string from = Chance(93) ? cuts[n] : cuts[n] + " + 1";
+    std::string to = Chance(93) ? cuts[n + 1] : cuts[n + 1] + " - 1";
+    text += fmt::format("spmd for {} in {}..{}{} {{ {}[{}] = 1.0; }}\n", i, from, to, By(), y, i);
+  }
+  return text;
+}
+
+std::string Drawer::View() {
+  std::string v = Name("w");
+  std::string i = Name("i");
+  std::string j = Name("j");
+  if (Chance(50)) {
+    std::string y = Tensor("3 * N");
+    views_ += fmt::format("view {}: f32[N, 3] = {};\n", v, y);
+    std::string second =
+        Chance(50) ? fmt::format(" {}[3 * {} + {}] = 2.0;", y, i, Number(0, 3)) : "";
+    std::string column = Chance(50) ? fmt::format("range {} in 3; {}[{}, {}] = 1.0;", j, v, i, j)
+                                    : fmt::format("{0}[{1}, {2}] = 1.0; {0}[{1}, {3}] = 1.0;", v, i,
+                                                  Number(0, 2), Number(0, 2));
+    return fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, column, second);
+  }
+  std::string z = Tensor("N, M");
+  views_ += fmt::format("view {}: f32[N * M] = {};\n", v, z);
+  std::string first =
+      fmt::format("spmd for {0} in N * M by {1} {{ {2}[{0}] = 1.0; }}\n", i, Number(2, 5), v);
+  if (Chance(50)) return first;
+  return first + Sync(60) +
+         fmt::format("spmd for {0} in N by 2, {1} in M by 3 {{ {2}[{0}, {1}] = 2.0; }}\n",
+                     Name("i"), j, z);
+}
+
+std::string Drawer::RedBlack() {
+  std::string i = Name("i");
+  std::string j = Name("j");
+  std::string z = Tensor("N, M", 0);
+  std::string colour = Pick({"0", "1"});
+  std::string neighbour =
+      Pick({"{0}[{1} - 1, {2} else 0.0] + {0}[{1}, {2} + 1 else 0.0]", "{0}[{1} - 1, {2} else 0.0]",
+            "{0}[{1}, {2}]", "{0}[{1}, {2} - 2 else 0.0]", "1.0"});
+  auto half = [&](const std::string& c) {
+    std::string a = Name("i");
+    std::string b = Name("j");
+    std::string right = fmt::format(fmt::runtime(neighbour), z, a, b);
+    return fmt::format(
+        "spmd for {0} in N by 2, {1} in M by 3 {{ {2}[{0}, {1}] = {3} where (iota({0}) + "
+        "iota({1})) % 2 == {4}; }}\n",
+        a, b, z, right, c);
+  };
+  std::string text = half(colour);
+  if (Chance(60)) text += Sync(70) + half(Chance(80) ? (colour == "0" ? "1" : "0") : colour);
+  return text;
+}
+
+std::string Drawer::Flat() {
+  std::string n = Name("n");
+  std::string k = Name("k");
+  if (Chance(25)) {
+    std::string y = Tensor("N * M", 40);
+    return fmt::format("spmd for {0} in 0..N, {1} in 0..M {{ {2}[M * {0} + {1}] = 1.0; }}\n", n, k,
+                       y);
+  }
+  int64_t extent = 2 + static_cast<int64_t>(Below(3));
+  std::string y = Tensor(fmt::format("{} * N + 4", extent), 0);
+  int64_t end = extent + (Chance(30) ? 1 : 0);
+  std::string order = Chance(70) ? fmt::format("{} in 0..N, {} in 0..{}", n, k, end)
+                                 : fmt::format("{} in 0..{}, {} in N by 2", k, end, n);
+  std::string second =
+      Chance(30) ? fmt::format(" {}[{} * {} + {} + {}] = 2.0;", y, extent, n, k, Number(0, 2)) : "";
+  return fmt::format("spmd for {} {{ {}[{} * {} + {}] = 1.0;{} }}\n", order, y, extent, n, k,
+                     second);
+}
+
+std::string Drawer::Three() {
+  std::string i = Name("i");
+  std::string j = Name("j");
+  std::string c = Name("c");
+  std::string z = Tensor("N, M, 3", 50);
+  std::string last = Chance(50) ? fmt::format("range {} in 3;", c) : "";
+  if (last.empty()) c = Number(0, 2);
+  std::string first = Pick({i, i, i, "N - 1 - " + i});
+  std::string head =
+      Pick({"spmd for {0} in N by 2, {1} in M by 3 {{ ", "spmd for {0} in 0..N, {1} in M by 2 {{ ",
+            "spmd for {0} in N by 3 {{ for {1} in M by 2 {{ ",
+            "spmd for {1} in M by 2 {{ for {0} in 0..N {{ "});
+  std::string text = fmt::format(fmt::runtime(head), i, j);
+  text += fmt::format("{} {}[{}, {}, {}] = 1.0;", last, z, first, j, c);
+  if (Chance(30))
+    text += fmt::format(" {}[{}, {}, {}] = 2.0;", z, i, Pick({j, j, "0"}), Number(0, 2));
+  return text + (head.find("for {1}") != std::string::npos &&
+                         head.find("spmd for {0} in N by 3") != std::string::npos
+                     ? " } }\n"
+                 : head.starts_with("spmd for {1}") ? " } }\n"
+                                                    : " }\n");
+}
+
+std::string Drawer::Opaque() {
+  std::string i = Name("i");
+  std::string y = Tensor("N + 1", 20);
+  Texts pool = {ConditionOfMemory(i), ConditionOfMemory(i), Condition(i)};
+  auto store = [&] { return fmt::format("{}[{}{}] = 1.0;", y, i, Pick({"", "", "", " + 1"})); };
+  std::string text;
+  for (size_t n = 1 + Below(2); n > 0; --n) {
+    std::string inner =
+        Chance(40) ? fmt::format("if {} {{ {} }} else {{ {} }}", Pick(pool), store(), store())
+                   : store();
+    text += fmt::format("if {} {{ {} }}", Pick(pool), inner);
+    if (Chance(60)) text += fmt::format(" else {{ {} }}", store());
+    text += "\n";
+  }
+  return fmt::format("spmd for {} in 0..N {{\n{}}}\n", i, text);
+}
+
+std::string Drawer::Computed() {
+  std::string i = Name("i");
+  std::string c = Name("c");
+  std::string k = Number(2, 3);
+  std::string y = Tensor(Pick({"N", "3 * N + 8"}), 20);
+  std::string index =
+      Pick({"{0} / {1} * {1} + {0} % {1}", "{0} / {1}", "{0} % {1}", "(N - 1 - {0}) / 1",
+            "{0} * {1} / {1}", "max({0}, 1)", "min({0} + 1, N - 1)", "{0} / {1} + {0} % {1} * N",
+            "{0} + s - s", "s * {0}"});
+  std::string element = fmt::format(fmt::runtime(index), i, k);
+  return fmt::format("spmd for {} in 0..N {{ let {} = {}; {}[{}] = 1.0; }}\n", i, c, element, y, c);
+}
+
+}  // namespace kdl::fuzz

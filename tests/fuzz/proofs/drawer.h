@@ -1,0 +1,103 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw_kernel.h"
+
+namespace kdl::fuzz {
+
+using Texts = std::vector<std::string>;
+
+/// Statements about tensors that they share, each of which is right for some of the constants that it draws, and wrong for
+/// others.
+class Drawer {
+ public:
+  explicit Drawer(uint64_t seed) : random_(seed) {}
+
+  DrawnKernel Draw();
+
+ private:
+  size_t Below(size_t n) { return random_() % n; }
+  bool Chance(size_t percent) { return Below(100) < percent; }
+  std::string Pick(const Texts& list) { return list[Below(list.size())]; }
+  std::string Number(int64_t least, int64_t most);
+  std::string Name(std::string_view letter) { return fmt::format("{}{}", letter, names_++); }
+  std::string By() { return Pick({" by 2", " by 3", " by 4", "", " by 1"}); }
+  std::string Sync(size_t percent) { return Chance(percent) ? "sync;\n" : ""; }
+
+  /// A tensor of this shape; what stands there is often shared by several statements.
+  std::string Tensor(const std::string& shape, size_t percent_out = 25);
+
+  /// An index made of a binder and of what stands around it.
+  std::string Index(const std::string& i, const Texts& around = {});
+
+  /// What a store to the element gives it.
+  std::string Right(const std::string& element, const std::string& y, const std::string& i,
+                    const Texts& around);
+
+  std::string Store(const std::string& y, const std::string& i, const Texts& around = {});
+
+  /// A condition on the number `i`; few, so that they repeat.
+  std::string Condition(const std::string& i);
+  std::string ConditionOfMemory(const std::string& i);
+
+  std::string Bound() { return Pick({"N", "N", "N", "M", "N - 1", "N / 2", "4"}); }
+
+  // -- The parts ----------------------------------------------------------------------------------
+  /// Several walks, over one domain or not, with and without `sync` between.
+  std::string Walks();
+  /// Its bounds stand still or change from turn to turn.
+  std::string DomainInLoop();
+  /// As in a reduction by halves.
+  std::string Halving();
+  /// Loops that start or end where an outer one stands.
+  std::string LoopsAround();
+  /// A loop whose turns touch every few elements, from where an outer loop stands.
+  std::string Grids();
+  std::string Steps();
+  std::string Triangle();
+  /// Branches that write different elements, as far as their conditions say so.
+  std::string Chain();
+  std::string Where();
+  std::string Strided();
+  /// Walks over parts of a dimension that make up the whole.
+  std::string Joined();
+  std::string View();
+  std::string RedBlack();
+  std::string Flat();
+  /// What stands outside of `spmd for`.
+  std::string Cores();
+  std::string Atomic();
+  std::string LaunchTensor();
+  /// Loops within a block, over parts of a range and beside it.
+  std::string Inner();
+  /// Tiles by hand: a scalar a tile, and its elements up to where they end.
+  std::string Tiling();
+  /// Numbers that go along with a loop, inside of blocks and around them.
+  std::string Vars();
+  /// Walks on a way that all cores take.
+  std::string IfAround();
+  std::string Three();
+  /// Conditions that nobody knows before: two of them may be one, or each other's opposite.
+  std::string Opaque();
+  /// Quotients and remainders, which put elements back together or do not.
+  std::string Computed();
+  std::string PingPong();
+  std::string Reduce();
+
+  std::mt19937_64 random_;
+  DrawnKernel drawn_;
+  std::map<std::string, std::string> tensors_;
+  std::string views_;
+  size_t names_ = 0;
+  size_t loops_ = 0;  ///< of the part that is drawn
+};
+
+}  // namespace kdl::fuzz
