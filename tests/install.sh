@@ -5,9 +5,9 @@
 set -eu
 
 # g++ and cmake with ninja build; LLVM generates code and lld links it; ANTLR 4 is the parser (its tool
-# needs Java, only while building), and its runtime links uuid; jemalloc allocates; the rest are small libraries.
+# needs Java, only while building), and its runtime links uuid; isl proves, jemalloc allocates; the rest are small libraries.
 build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
-       libboost-program-options-dev libfmt-dev libjemalloc-dev nlohmann-json3-dev"
+       libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev"
 # Reads the results of the runs.
 samples="$build python3 python3-numpy"
 # Unit tests, exact values of functions, the second compiler, which the written C++ must please and whose sanitizers and

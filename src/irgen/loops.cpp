@@ -87,15 +87,18 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// The step, once it is known to be positive: what blocks touch is judged by a value that says so itself.
-Value* PositiveStep(FunctionGen& gen, Value* step, const sema::Entity* binder) {
+/// The step, once it is known to be positive: what blocks touch is judged by a value that says so itself. One beyond the
+/// end makes one turn, whatever it is: so it is no longer than the way, and its multiples do not wrap.
+Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
+  Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
   ir::Builder& b = gen.builder;
   Value* positive = b.Binary(OpKind::Gt, step, b.I64(0));
   std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
   b.Create(OpKind::Assert, {{positive}, {}}, {},
            {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
-  return b.Binary(OpKind::Max, step, b.I64(1));
+  Value* way = b.Binary(OpKind::Max, b.Binary(OpKind::Sub, bounds.hi, bounds.lo), b.I64(1));
+  return b.Binary(OpKind::Min, b.Binary(OpKind::Max, step, b.I64(1)), way);
 }
 
 /// How many turns a walk of single indices with a step has, as an i64.
@@ -149,7 +152,7 @@ std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
   std::vector<DealtBinder> all;
   for (const sema::Entity* binder : dealt) {
     LoopBounds b = BoundsOf(gen, binder);
-    if (b.step) b.step = PositiveStep(gen, b.step, binder);
+    if (b.step) b.step = PositiveStep(gen, b, binder);
     all.push_back({binder, b});
     if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b), nullptr};
     bounds.push_back(b.lo);

@@ -38,7 +38,7 @@ class BoundsChecker {
 
   void Check(const AccessView& view) {
     if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
-    Prover prover(terms_, terms_.FactsAt(view.op, {}));
+    Prover prover(terms_, terms_.FactsAt(view.op));
     bool clip = false;
     std::vector<size_t> open;
     for (size_t d = 0; d < view.rank(); ++d) {
@@ -68,14 +68,14 @@ class BoundsChecker {
   }
 
   bool IsInside(const AccessView& view, size_t d, Prover& prover) {
-    Poly index = terms_.OfIndex(view, d, {});
+    Poly index = terms_.OfIndex(view, d);
     return prover.NonNegative(index) && prover.Negative(index - terms_.OfDim(view, d));
   }
 
   /// Only where the access runs, at each of its points, whenever its loops do.
   void ReportOutside(const AccessView& view, size_t d, Prover& prover) {
     if (!reach_.IsAlways(view)) return;
-    Poly index = terms_.OfIndex(view, d, {});
+    Poly index = terms_.OfIndex(view, d);
     Poly size = terms_.OfDim(view, d);
     std::string_view text = view.op->attr<AttrKey::Text>().text();
     Span span = context_.SpanOf(view.op->loc());
@@ -109,9 +109,9 @@ class BoundsChecker {
 
   /// The proof may rest on the mask.
   bool UsesMask(const AccessView& view) {
-    std::vector<Poly> facts = terms_.FactsAt(view.op, {});
+    std::vector<Poly> facts = terms_.FactsAt(view.op);
     std::vector<Poly> of_mask;
-    terms_.AddCondition(view.mask, true, {}, of_mask);
+    terms_.AddCondition(view.mask, true, of_mask);
     for (const Poly& fact : of_mask) facts.erase(std::find(facts.begin(), facts.end(), fact));
     Prover prover(terms_, facts);
     for (size_t d = 0; d < view.rank(); ++d) {

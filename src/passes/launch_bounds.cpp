@@ -20,14 +20,14 @@ bool LaunchBounds::Add(const AccessView& view, size_t dim) {
                   view.op->kind() != OpKind::Update && reach_.IsAlways(view);
   std::optional<Size> any = eligible ? AnyTurn(view) : std::nullopt;
   if (!any) return false;
-  Poly index = terms_.OfIndex(view, dim, {});
+  Poly index = terms_.OfIndex(view, dim);
   std::optional<Poly> least = reach_.Extreme(index, false);
   std::optional<Poly> most = reach_.Extreme(index, true);
   std::optional<Size> from = least ? SizeOf(*least) : std::nullopt;
   std::optional<Size> to = most ? SizeOf(*most + 1) : std::nullopt;
   if (!from || !to) return false;
   SizeTable& sizes = module_.types().sizes();
-  Prover prover(terms_, terms_.FactsAt(view.op, {}));
+  Prover prover(terms_, terms_.FactsAt(view.op));
   if (!prover.NonNegative(index))
     Require(view, dim, sizes.Binary(SizeKind::Mul, *any, *from), CompareKind::Ge,
             sizes.Constant(0));

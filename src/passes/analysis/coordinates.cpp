@@ -13,7 +13,7 @@ namespace {
 using ir::Value;
 
 /// The index in the view's operand.
-std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index, int run) {
+std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index) {
   auto [at, from, to] = ir::ViewedDimsOf(view);
   auto first = index.begin() + static_cast<std::ptrdiff_t>(at);
   Poly number = *first;
@@ -22,7 +22,7 @@ std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> in
   std::vector<Poly> parts(from);
   for (size_t i = from; i-- > 1;) {
     Poly size = terms.OfSize(view->operand(0)->type()->dims[at + i]);
-    Poly quotient = terms.OfQuotient(number, size, run);
+    Poly quotient = terms.OfQuotient(number, size);
     parts[i] = number - size * quotient;
     number = quotient;
   }
@@ -47,12 +47,12 @@ const Value* Terms::Coordinates(const Value* tensor) {
   return known->second = only ? only : memory;
 }
 
-std::vector<Poly> Terms::OfElement(const AccessView& view, Run run) {
+std::vector<Poly> Terms::OfElement(const AccessView& view) {
   std::vector<Poly> index;
-  for (size_t d = 0; d < view.rank(); ++d) index.push_back(OfIndex(view, d, run));
+  for (size_t d = 0; d < view.rank(); ++d) index.push_back(OfIndex(view, d));
   const Value* end = Coordinates(view.tensor);
   for (const Value* tensor = view.tensor; tensor != end; tensor = tensor->def()->operand(0))
-    index = Through(*this, tensor->def(), std::move(index), run.number);
+    index = Through(*this, tensor->def(), std::move(index));
   return index;
 }
 

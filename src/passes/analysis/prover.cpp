@@ -15,59 +15,19 @@ constexpr int kMostFacts = 3;  ///< that are taken away on one path
 
 }  // namespace
 
-Poly Prover::Apply(Poly poly) const {
-  for (const auto& [atom, value] : replaced_) poly = poly.With(atom, value);
-  return poly;
-}
-
-void Prover::Replace(AtomId atom, const Poly& value) {
-  AtomFacts bounds = terms_.Facts(atom);
-  for (auto& [other, known] : replaced_) known = known.With(atom, value);
-  replaced_[atom] = value;
-  for (Poly& fact : facts_) fact = fact.With(atom, value);
-  for (const AtomBound& bound : bounds.lower)
-    facts_.push_back(bound.scale * value - Apply(bound.bound));
-  for (const AtomBound& bound : bounds.upper)
-    facts_.push_back(Apply(bound.bound) - bound.scale * value);
-}
-
 bool Prover::NonNegative(const Poly& poly) {
-  Poly applied = Apply(poly);
-  auto says = [&](const Poly& fact) { return (applied - fact).exact() && IsSum(applied - fact); };
-  if (applied.exact() && std::any_of(facts_.begin(), facts_.end(), says)) return true;
+  auto says = [&](const Poly& fact) { return (poly - fact).exact() && IsSum(poly - fact); };
+  if (poly.exact() && std::any_of(facts_.begin(), facts_.end(), says)) return true;
   for (int facts = 0; facts <= kMostFacts; ++facts) {  // a long search ends in nothing as a rule
-    if (NonNegative(applied, facts)) return true;
+    if (NonNegative(poly, facts)) return true;
   }
   return false;
 }
 
-bool Prover::NonNegative(const Poly& applied, int facts_left) {
+bool Prover::NonNegative(const Poly& poly, int facts_left) {
   failed_.assign(kMostFacts + 1, {});
   steps_ = 0;
-  return Try(applied, facts_left);
-}
-
-/// By sign, or because all terms but the constant have a common divisor that the constant has not.
-bool Prover::NotZero(const Poly& applied, int facts_left) {
-  int64_t divisor = 0;
-  for (const auto& [monomial, coefficient] : applied.terms()) {
-    if (!monomial.empty() && coefficient != INT64_MIN) divisor = std::gcd(divisor, coefficient);
-    if (coefficient == INT64_MIN) return false;
-  }
-  if (applied.exact() && divisor > 1 && applied.constant() % divisor != 0) return true;
-  return NonNegative(applied - 1, facts_left) || NonNegative(Poly(-1) * applied - 1, facts_left);
-}
-
-bool Prover::AnyNotZero(const std::vector<Poly>& polys) {
-  std::vector<Poly> applied;
-  for (const Poly& poly : polys) applied.push_back(Apply(poly));
-  for (int facts = 0; facts <= kMostFacts; ++facts) {
-    for (const Poly& poly : applied) {
-      if (NotZero(poly, facts)) return true;
-    }
-    if (NonNegative(Poly(-1), facts)) return true;
-  }
-  return false;
+  return Try(poly, facts_left);
 }
 
 /// Every term is at least 0, whatever the atoms are.
@@ -121,8 +81,8 @@ std::optional<bool> Prover::TryAtom(const Poly& poly, AtomId atom, int facts_lef
   bool is_extreme = facts.kind == AtomKind::Min || facts.kind == AtomKind::Max;
   if (is_extreme && rises == (facts.kind == AtomKind::Min)) {
     // the one of both that is worse
-    return Try(split->coefficient * Apply(facts.a) + split->rest, facts_left) &&
-           Try(split->coefficient * Apply(facts.b) + split->rest, facts_left);
+    return Try(split->coefficient * facts.a + split->rest, facts_left) &&
+           Try(split->coefficient * facts.b + split->rest, facts_left);
   }
   const std::vector<AtomBound>& bounds = rises ? facts.lower : facts.upper;
   if (bounds.empty()) return std::nullopt;
@@ -133,8 +93,8 @@ std::optional<bool> Prover::TryAtom(const Poly& poly, AtomId atom, int facts_lef
 bool Prover::TryBounds(const Poly::Split& split, const std::vector<AtomBound>& bounds,
                        int facts_left) {
   for (const AtomBound& bound : bounds) {
-    Poly scale = Apply(bound.scale);
-    Poly replaced = split.coefficient * Apply(bound.bound) + scale * split.rest + scale - 1;
+    Poly scale = bound.scale;
+    Poly replaced = split.coefficient * bound.bound + scale * split.rest + scale - 1;
     if (Try(replaced, facts_left)) return true;
   }
   return false;

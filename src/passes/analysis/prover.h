@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <set>
 #include <vector>
 
@@ -17,18 +16,9 @@ class Prover {
 
   bool NonNegative(const Poly& poly);
   bool Negative(const Poly& poly) { return NonNegative(Poly(-1) * poly - 1); }
-  /// One of them is not 0, or the facts contradict each other: whatever has the shortest proof is found first.
-  bool AnyNotZero(const std::vector<Poly>& polys);
-  /// The facts contradict each other: what they speak of never happens.
-  bool Impossible() { return NonNegative(-1); }
-
-  /// From here on `atom` stands for `value`; its own bounds become facts.
-  void Replace(AtomId atom, const Poly& value);
-  Poly Apply(Poly poly) const;
 
  private:
-  bool NonNegative(const Poly& applied, int facts_left);
-  bool NotZero(const Poly& applied, int facts_left);
+  bool NonNegative(const Poly& poly, int facts_left);
   bool Try(const Poly& poly, int facts_left);
   /// Nothing: the atom has no bound that helps.
   std::optional<bool> TryAtom(const Poly& poly, AtomId atom, int facts_left);
@@ -40,7 +30,6 @@ class Prover {
 
   Terms& terms_;
   std::vector<Poly> facts_;
-  std::map<AtomId, Poly> replaced_;
   std::vector<std::set<Poly>> failed_;  ///< by the number of facts that were left
   int steps_ = 0;
 };

@@ -24,11 +24,11 @@ bool Reach::HasLaunchBounds(const ir::Block& block) {
   for (const Value* param : block.params()) {
     std::optional<LoopBounds> bounds = LoopBoundsOf(param);
     if (bounds &&
-        !(IsOfLaunch(terms_.OfValue(bounds->lo, {})) && IsOfLaunch(terms_.OfValue(bounds->hi, {}))))
+        !(IsOfLaunch(terms_.OfValue(bounds->lo)) && IsOfLaunch(terms_.OfValue(bounds->hi))))
       return false;
   }
   const Op* loop = block.parent();
-  return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2), {}) == Poly(1);
+  return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2)) == Poly(1);
 }
 
 bool Reach::IsOfLaunch(const Poly& poly) const {
@@ -71,12 +71,12 @@ std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
        block = block->parent()->block()) {
     for (const Value* param : block->params()) {
       if (auto bounds = LoopBoundsOf(param))
-        turns.push_back(terms_.OfValue(bounds->hi, {}) - terms_.OfValue(bounds->lo, {}));
+        turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
     }
   }
   for (const Value* operand : view.index) {
     if (operand->type()->kind != ir::TypeKind::Blk || !operand->def()) continue;
-    turns.push_back(terms_.OfValue(operand->def()->operand(1), {}));
+    turns.push_back(terms_.OfValue(operand->def()->operand(1)));
     if (!IsOfLaunch(turns.back())) return std::nullopt;
   }
   return turns;

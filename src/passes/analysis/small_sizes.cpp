@@ -2,7 +2,7 @@
 #include <set>
 
 #include "ir/requirement.h"
-#include "passes/analysis/enumeration.h"
+#include "passes/analysis/examples.h"
 
 namespace kdl::passes {
 
@@ -12,10 +12,22 @@ using ir::AttrKey;
 using ir::CompareKind;
 using ir::Op;
 
-constexpr size_t kMostTried = 24;
+constexpr size_t kMostTried = 16;
 constexpr int kMostDrawn = 400;
 constexpr int64_t kSpacious = 15;
 constexpr int64_t kRoomy = 500;
+
+std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
+  return EvaluateChecked(size, [&](Name name) -> std::optional<int64_t> {
+    auto found = sizes.find(name);
+    return found == sizes.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+bool HasShape(const ir::Value* tensor, const Sizes& sizes) {
+  return std::ranges::all_of(tensor->type()->dims,
+                             [&](Size dim) { return ValueOf(dim, sizes).value_or(-1) >= 0; });
+}
 
 /// What the launch requires holds; a size that an equation gives is set to that.
 bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
@@ -38,7 +50,7 @@ bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
     }
   }
   return std::all_of(function.params.begin(), function.params.end(), [&](const ir::Param& param) {
-    return param.value->type()->kind != ir::TypeKind::Tensor || ShapeOf(param.value, sizes);
+    return param.value->type()->kind != ir::TypeKind::Tensor || HasShape(param.value, sizes);
   });
 }
 
@@ -47,6 +59,7 @@ class Drawer {
   explicit Drawer(const ir::Function& function) : function_(function) {}
 
   std::vector<Sizes> Run() {
+    found_.push_back(Constants());
     for (int64_t all : {1, 2, 3, 5}) {
       Sizes sizes = Constants();
       for (Name dim : function_.dims) sizes[dim] = all;
@@ -118,13 +131,6 @@ class Drawer {
 
 }  // namespace
 
-std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
-  return EvaluateChecked(size, [&](Name name) -> std::optional<int64_t> {
-    auto found = sizes.find(name);
-    return found == sizes.end() ? std::nullopt : std::optional(found->second);
-  });
-}
-
-std::vector<Sizes> SmallSizes(const ir::Function& function) { return Drawer(function).Run(); }
+std::vector<Sizes> LaunchesToTry(const ir::Function& function) { return Drawer(function).Run(); }
 
 }  // namespace kdl::passes

@@ -23,9 +23,9 @@ std::string AtomText(AtomId atom, const Terms& terms) {
     case AtomKind::Quotient:
       return fmt::format("({}) / ({})", ToText(facts.a, terms), ToText(facts.b, terms));
     case AtomKind::Min:
-      return fmt::format("min({}, {})", ToText(facts.a, terms), ToText(facts.b, terms));
+      return fmt::format("min({})", ToText(facts.a, terms), ToText(facts.b, terms));
     case AtomKind::Max:
-      return fmt::format("max({}, {})", ToText(facts.a, terms), ToText(facts.b, terms));
+      return fmt::format("max({})", ToText(facts.a, terms), ToText(facts.b, terms));
     case AtomKind::Wrapped:
       return fmt::format("({})", ToText(facts.a, terms));
     default:

@@ -1,7 +1,6 @@
 #include "passes/analysis/terms.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "ir/views.h"
@@ -33,11 +32,6 @@ int64_t ConstantOf(const Op* op) {
   int width = Info(scalar).bits;
   if (width == 64 || !IsSigned(scalar)) return static_cast<int64_t>(bits);
   return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
-}
-
-const Op* ParentOf(const Value* value) {
-  const ir::Block* block = value->def() ? value->def()->block() : value->block();
-  return block ? block->parent() : nullptr;
 }
 
 }  // namespace
@@ -104,21 +98,13 @@ std::optional<CompareKind> ComparisonOf(OpKind kind) {
   }
 }
 
-Terms::Terms(const ir::Function& function, ir::TypeTable& types)
-    : function_(function), types_(types) {
+Terms::Terms(const ir::Function& function, ir::TypeTable& types, Sizes known)
+    : function_(function), types_(types), known_(std::move(known)) {
   for (const Op* op : *function.body) {
     bool states =
         op->kind() == OpKind::Assert && ir::AssertOp(const_cast<Op*>(op)).mask() == nullptr;
     if (states && op->operand(0)->type()->axes.empty()) asserts_.push_back(op);
   }
-  std::map<Name, const Op*> first;
-  ir::Walk(function.body, [&](Op* op) {
-    if (op->kind() != OpKind::Spmd || !op->HasAttr(AttrKey::Domain)) return;
-    const Op* known = first.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
-    if (known == op || known->operands() != op->operands()) return;
-    for (size_t i = 0; i < op->region()->params().size(); ++i)
-      twins_[op->region()->param(i)] = known->region()->param(i);
-  });
 }
 
 int Terms::DepthOf(const AtomFacts& facts) const {
@@ -142,33 +128,13 @@ int Terms::DepthOf(const AtomFacts& facts) const {
 AtomId Terms::Intern(AtomFacts facts) {
   const void* what = facts.value ? static_cast<const void*>(facts.value)
                                  : static_cast<const void*>(facts.symbol.text().data());
-  Key key{facts.kind, what, facts.run, facts.a, facts.b};
+  Key key{facts.kind, what, facts.a, facts.b};
   auto [slot, is_new] = index_.try_emplace(std::move(key), static_cast<AtomId>(atoms_.size()));
   if (is_new) {
     facts.depth = DepthOf(facts);
     atoms_.push_back(std::move(facts));
   }
   return slot->second;
-}
-
-const Value* Terms::Canonical(const Value* value) const {
-  auto twin = twins_.find(value);
-  return twin == twins_.end() ? value : twin->second;
-}
-
-bool Terms::IsInside(const Value* value, Run run) const {
-  if (value->block() == function_.body) return false;
-  if (!run.within) return true;
-  for (const Op* op = ParentOf(value); op; op = op->block()->parent()) {
-    if (op == run.within) return true;
-  }
-  return false;
-}
-
-Run Terms::RunOf(const Value* value, Run run) const {
-  bool varies =
-      run.points ? ir::IsTile(value->type()) && !value->type()->axes.empty() : IsInside(value, run);
-  return {varies ? run.number : 0, run.within, run.points};
 }
 
 bool Terms::IsNonNegative(const Poly& poly) const {
@@ -196,17 +162,19 @@ Poly Terms::OfSize(Size size) {
     case SizeKind::Mul:
       return OfSize(size->lhs) * OfSize(size->rhs);
     case SizeKind::FloorDiv:
-      return OfQuotient(OfSize(size->lhs), OfSize(size->rhs), 0);
+      return OfQuotient(OfSize(size->lhs), OfSize(size->rhs));
     case SizeKind::Mod: {
       Poly a = OfSize(size->lhs);
       Poly b = OfSize(size->rhs);
-      return a - b * OfQuotient(a, b, 0);
+      return a - b * OfQuotient(a, b);
     }
     case SizeKind::Min:
-      return OfExtreme(AtomKind::Min, OfSize(size->lhs), OfSize(size->rhs), 0);
+      return OfExtreme(AtomKind::Min, OfSize(size->lhs), OfSize(size->rhs));
     case SizeKind::Symbol:
       break;
   }
+  if (auto known = known_.find(size->symbol); known != known_.end()) return known->second;
+  if (size->symbol.text() == ir::kCoreNum) return Poly::Atom(CoreNumAtom());
   AtomFacts facts{AtomKind::Size, size->symbol};
   int64_t least = 0;
   for (const ir::Generic& generic : function_.generics) {
@@ -223,29 +191,26 @@ Poly Terms::OfSize(Size size) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-AtomId Terms::StartOf(const Value* blk, Run run) {
-  run = RunOf(blk, run);
+AtomId Terms::StartOf(const Value* blk) {
   LoopBounds bounds = *LoopBoundsOf(blk);
-  AtomFacts facts{AtomKind::Start, {}, Canonical(blk), run.number};
-  facts.lower.push_back({1, OfValue(bounds.lo, run)});
-  facts.upper.push_back({1, OfValue(bounds.hi, run) - 1});
+  AtomFacts facts{AtomKind::Start, {}, blk};
+  facts.lower.push_back({1, OfValue(bounds.lo)});
+  facts.upper.push_back({1, OfValue(bounds.hi) - 1});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::CountOf(const Value* blk, Run run) {
-  run = RunOf(blk, run);
-  Poly start = Poly::Atom(StartOf(blk, run));
-  AtomFacts facts{AtomKind::Count, {}, Canonical(blk), run.number};
+AtomId Terms::CountOf(const Value* blk) {
+  Poly start = Poly::Atom(StartOf(blk));
+  AtomFacts facts{AtomKind::Count, {}, blk};
   facts.lower.push_back({1, 1});
   facts.upper.push_back({1, OfSize(function_.axis(blk->type()->axes[0]).extent)});
-  facts.upper.push_back({1, OfValue(LoopBoundsOf(blk)->hi, run) - start});
+  facts.upper.push_back({1, OfValue(LoopBoundsOf(blk)->hi) - start});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::NumberOf(const Value* blk, Run run) {
-  run = RunOf(blk, run);
-  Poly walked = Poly::Atom(StartOf(blk, run)) - OfValue(LoopBoundsOf(blk)->lo, run);
-  AtomFacts facts{AtomKind::Number, {}, Canonical(blk), run.number};
+AtomId Terms::NumberOf(const Value* blk) {
+  Poly walked = Poly::Atom(StartOf(blk)) - OfValue(LoopBoundsOf(blk)->lo);
+  AtomFacts facts{AtomKind::Number, {}, blk};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, walked});
   auto extent = OfSize(function_.axis(blk->type()->axes[0]).extent).AsConstant();
@@ -256,56 +221,50 @@ AtomId Terms::NumberOf(const Value* blk, Run run) {
   return Intern(std::move(facts));
 }
 
-AtomId Terms::ElementOf(const Value* blk, Run run) {
-  int number = run.points ? run.number : RunOf(blk, run).number;
-  AtomFacts facts{AtomKind::Element, {}, Canonical(blk), number};
+AtomId Terms::ElementOf(const Value* blk) {
+  AtomFacts facts{AtomKind::Element, {}, blk};
   if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
-    Poly start = OfValue(made->start(), run);
+    Poly start = OfValue(made->start());
     facts.lower.push_back({1, start});
-    facts.upper.push_back({1, start + OfValue(made->size(), run) - 1});
+    facts.upper.push_back({1, start + OfValue(made->size()) - 1});
   } else {
     LoopBounds bounds = *LoopBoundsOf(blk);
-    Poly start = Poly::Atom(StartOf(blk, run));
-    Poly count = Poly::Atom(CountOf(blk, run));
-    facts.lower = {{1, OfValue(bounds.lo, run)}, {1, start}};
-    facts.upper = {{1, OfValue(bounds.hi, run) - 1}, {1, start + count - 1}};
+    Poly start = Poly::Atom(StartOf(blk));
+    Poly count = Poly::Atom(CountOf(blk));
+    facts.lower = {{1, OfValue(bounds.lo)}, {1, start}};
+    facts.upper = {{1, OfValue(bounds.hi) - 1}, {1, start + count - 1}};
   }
   return Intern(std::move(facts));
 }
 
-AtomId Terms::ScalarOf(const Value* value, Run run) {
-  run = RunOf(value, run);
-  AtomFacts facts{AtomKind::Scalar, {}, Canonical(value), run.number};
+AtomId Terms::ScalarOf(const Value* value) {
+  AtomFacts facts{AtomKind::Scalar, {}, numbers_.Of(value)};
   if (auto range = TypeRange(value->type()->scalar)) {
     facts.lower.push_back({1, range->first});
     facts.upper.push_back({1, range->second});
   }
   if (std::optional<LoopBounds> bounds = LoopBoundsOf(value)) {
-    facts.lower.push_back({1, OfValue(bounds->lo, run)});
-    facts.upper.push_back({1, OfValue(bounds->hi, run) - 1});
+    facts.lower.push_back({1, OfValue(bounds->lo)});
+    facts.upper.push_back({1, OfValue(bounds->hi) - 1});
   }
   return Intern(std::move(facts));
 }
 
-AtomId Terms::CoreIdAtom(Run run) {
-  AtomFacts count{AtomKind::CoreNum, {}};
-  count.lower.push_back({1, 1});
-  Poly core_num = Poly::Atom(Intern(std::move(count)));
-  int number = run.within || run.points ? 0 : run.number;
-  AtomFacts facts{AtomKind::CoreId, {}, nullptr, number};
-  facts.lower.push_back({1, 0});
-  facts.upper.push_back({1, core_num - 1});
+AtomId Terms::CoreNumAtom() {
+  AtomFacts facts{AtomKind::CoreNum};
+  facts.lower.push_back({1, 1});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::Slack(int number) {
-  AtomFacts facts{AtomKind::Slack, {}, nullptr, number};
+AtomId Terms::CoreIdAtom() {
+  AtomFacts facts{AtomKind::CoreId};
+  facts.upper.push_back({1, Poly::Atom(CoreNumAtom()) - 1});
   facts.lower.push_back({1, 0});
   return Intern(std::move(facts));
 }
 
 /// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8).
-Poly Terms::OfQuotient(const Poly& dividend, const Poly& b, int run) {
+Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
   std::optional<int64_t> divisor = b.AsConstant();
   Poly whole;
   Poly a = dividend;
@@ -320,7 +279,7 @@ Poly Terms::OfQuotient(const Poly& dividend, const Poly& b, int run) {
     if (a == Poly(0)) return whole;
     if (std::optional<int64_t> rest = a.AsConstant(); rest && *rest < *divisor) return whole;
   }
-  AtomFacts facts{AtomKind::Quotient, {}, nullptr, run, a, b};
+  AtomFacts facts{AtomKind::Quotient, {}, nullptr, a, b};
   // A divisor that is no constant is a size where it divides at all: at least 1.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
   if (positive) {
@@ -334,43 +293,46 @@ Poly Terms::OfQuotient(const Poly& dividend, const Poly& b, int run) {
   return whole + Poly::Atom(Intern(std::move(facts)));
 }
 
-Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run) {
+Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
   if (a == b) return a;
-  AtomFacts facts{kind, {}, nullptr, run, a, b};
+  std::optional<int64_t> first = a.AsConstant();
+  std::optional<int64_t> second = b.AsConstant();
+  if (first && second)
+    return kind == AtomKind::Min ? std::min(*first, *second) : std::max(*first, *second);
+  AtomFacts facts{kind, {}, nullptr, a, b};
   auto& bounds = kind == AtomKind::Min ? facts.upper : facts.lower;
   bounds = {{1, a}, {1, b}};
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-Poly Terms::OfValue(const Value* value, Run run) {
-  Poly poly = Modulo(value, run);
+Poly Terms::OfValue(const Value* value) {
+  Poly poly = Modulo(value);
   if (!wraps_.MayWrap(value)) return poly;
-  AtomFacts facts{AtomKind::Wrapped, {}, nullptr, RunOf(value, run).number, std::move(poly)};
+  AtomFacts facts{AtomKind::Wrapped, {}, nullptr, std::move(poly)};
   return Poly::Atom(Intern(std::move(facts)));
 }
 
 /// As if sums and products were those of numbers.
-Poly Terms::Modulo(const Value* value, Run run) {
+Poly Terms::Modulo(const Value* value) {
   if (value->block() == function_.body && value->index() < function_.dims.size())
     return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
-  return value->def() ? OfResult(value, run) : Poly::Atom(ScalarOf(value, run));
+  return value->def() ? OfResult(value) : Poly::Atom(ScalarOf(value));
 }
 
-Poly Terms::OfResult(const Value* value, Run run) {
+Poly Terms::OfResult(const Value* value) {
   const Op* def = value->def();
-  auto of = [&](size_t i) { return OfValue(def->operand(i), run); };
-  auto modulo = [&](size_t i) { return Modulo(def->operand(i), run); };
+  auto of = [&](size_t i) { return OfValue(def->operand(i)); };
+  auto modulo = [&](size_t i) { return Modulo(def->operand(i)); };
   auto blk = [&] { return def->operand(0); };
   if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return ConstantOf(def);
-  if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value, run));
-  int number = RunOf(value, run).number;
+  if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value));
   switch (def->kind()) {
     case OpKind::SizeOf:
       return OfSize(def->attr<AttrKey::Size>());
     case OpKind::CoreId:
-      return Poly::Atom(CoreIdAtom(run));
+      return Poly::Atom(CoreIdAtom());
     case OpKind::CoreNum:
-      return Poly::Atom(Facts(CoreIdAtom(run)).upper[0].bound.Greatest().value());
+      return Poly::Atom(CoreNumAtom());
     case OpKind::Add:
       return modulo(0) + modulo(1);
     case OpKind::Sub:
@@ -380,47 +342,78 @@ Poly Terms::OfResult(const Value* value, Run run) {
     case OpKind::Neg:
       return Poly(-1) * modulo(0);
     case OpKind::Div:
-      return OfQuotient(of(0), of(1), number);
+      return OfQuotient(of(0), of(1));
     case OpKind::Rem: {
       Poly a = of(0);
       Poly b = of(1);
-      return a - b * OfQuotient(a, b, number);
+      return a - b * OfQuotient(a, b);
     }
     case OpKind::Min:
-      return OfExtreme(AtomKind::Min, of(0), of(1), number);
+      return OfExtreme(AtomKind::Min, of(0), of(1));
     case OpKind::Max:
-      return OfExtreme(AtomKind::Max, of(0), of(1), number);
+      return OfExtreme(AtomKind::Max, of(0), of(1));
+    case OpKind::Select:
+      if (std::optional<Poly> turns = TurnsOfSteps(def)) return *turns;
+      return Poly::Atom(ScalarOf(value));
     case OpKind::Broadcast:
     case OpKind::Snapshot:
       return modulo(0);
     case OpKind::Cast: {
       Scalar from = def->operand(0)->type()->scalar;
       bool same = IsInteger(from) && (from == Scalar::I64 || TypeRange(from));
-      return same ? modulo(0) : Poly::Atom(ScalarOf(value, run));
+      return same ? modulo(0) : Poly::Atom(ScalarOf(value));
     }
     case OpKind::Iota:
-      return Poly::Atom(ElementOf(blk(), run));
+      return Poly::Atom(ElementOf(blk()));
     case OpKind::BlkStart:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->start(), run);
-      return Poly::Atom(StartOf(blk(), run));
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->start());
+      return Poly::Atom(StartOf(blk()));
     case OpKind::BlkSize:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->size(), run);
-      return Poly::Atom(CountOf(blk(), run));
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->size());
+      return Poly::Atom(CountOf(blk()));
     case OpKind::BlkIndex:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->index(), run);
-      return Poly::Atom(NumberOf(blk(), run));
+      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->index());
+      return Poly::Atom(NumberOf(blk()));
     default:
-      return Poly::Atom(ScalarOf(value, run));
+      return Poly::Atom(ScalarOf(value));
   }
 }
 
-Poly Terms::OfIndex(const AccessView& view, size_t dim, Run run) {
+/// max(0, floor((hi - lo - 1) / step) + 1), which irgen computes in u64 where lo < hi.
+std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
+  auto made_by = [](const Value* value, OpKind kind) {
+    return value->def() && value->def()->kind() == kind ? value->def() : nullptr;
+  };
+  auto of = [&](const Op* op, size_t i, OpKind kind) {
+    return op ? made_by(op->operand(i), kind) : nullptr;
+  };
+  const Op* any = of(select, 0, OpKind::Lt);
+  const Op* turns = of(of(select, 1, OpKind::Cast), 0, OpKind::Add);
+  const Op* quotient = of(turns, 0, OpKind::Div);
+  const Op* before_last = of(quotient, 0, OpKind::Sub);
+  const Op* distance = of(of(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
+  const Op* step = of(quotient, 1, OpKind::Cast);
+  bool is_one = of(turns, 1, OpKind::Const) && of(before_last, 1, OpKind::Const) &&
+                ConstantOf(turns->operand(1)->def()) == 1 &&
+                ConstantOf(before_last->operand(1)->def()) == 1;
+  const Op* none = of(select, 2, OpKind::Const);
+  if (!any || !distance || !step || !is_one || !none || ConstantOf(none) != 0) return std::nullopt;
+  const Value* lo = any->operand(0);
+  const Value* hi = any->operand(1);
+  bool matches = distance->operand(0) == hi && distance->operand(1) == lo && wraps_.IsBounded(lo) &&
+                 wraps_.IsBounded(hi) && wraps_.IsBounded(step->operand(0));
+  if (!matches) return std::nullopt;
+  Poly last = OfQuotient(OfValue(hi) - OfValue(lo) - 1, OfValue(step->operand(0)));
+  return OfExtreme(AtomKind::Max, 0, last + 1);
+}
+
+Poly Terms::OfIndex(const AccessView& view, size_t dim) {
   ir::Access access = view.access();
   Poly sum = OfSize(access.dims[dim].offset);
   for (const ir::AccessTerm& term : access.dims[dim].terms) {
     const Value* operand = view.index[term.operand];
     bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
-    Poly value = is_blk ? Poly::Atom(ElementOf(operand, run)) : Modulo(operand, run);
+    Poly value = is_blk ? Poly::Atom(ElementOf(operand)) : Modulo(operand);
     sum += OfSize(term.coefficient) * value;
   }
   return sum;
@@ -434,37 +427,37 @@ void Terms::AddComparison(CompareKind kind, const Poly& a, const Poly& b,
   if (kind == CompareKind::Gt) facts.push_back(a - b - 1);
 }
 
-void Terms::AddCondition(const Value* condition, bool holds, Run run, std::vector<Poly>& facts) {
+void Terms::AddCondition(const Value* condition, bool holds, std::vector<Poly>& facts) {
   const Op* def = condition->def();
   if (!def) return;
-  if (def->kind() == OpKind::Not) return AddCondition(def->operand(0), !holds, run, facts);
-  if (def->kind() == OpKind::Broadcast) return AddCondition(def->operand(0), holds, run, facts);
+  if (def->kind() == OpKind::Not) return AddCondition(def->operand(0), !holds, facts);
+  if (def->kind() == OpKind::Broadcast) return AddCondition(def->operand(0), holds, facts);
   if (def->kind() == (holds ? OpKind::And : OpKind::Or)) {
-    AddCondition(def->operand(0), holds, run, facts);
-    AddCondition(def->operand(1), holds, run, facts);
+    AddCondition(def->operand(0), holds, facts);
+    AddCondition(def->operand(1), holds, facts);
     return;
   }
   std::optional<CompareKind> kind = ComparisonOf(def->kind());
   Scalar scalar = kind ? def->operand(0)->type()->scalar : Scalar::F32;
   if (!kind || !IsInteger(scalar) || scalar == Scalar::U64) return;
-  AddComparison(holds ? *kind : Negated(*kind), OfValue(def->operand(0), run),
-                OfValue(def->operand(1), run), facts);
+  AddComparison(holds ? *kind : Negated(*kind), OfValue(def->operand(0)), OfValue(def->operand(1)),
+                facts);
 }
 
-void Terms::AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts) {
+void Terms::AddLoopFacts(const ir::Block* block, std::vector<Poly>& facts) {
   for (const Value* param : block->params()) {
     if (auto bounds = LoopBoundsOf(param))
-      facts.push_back(OfValue(bounds->hi, run) - OfValue(bounds->lo, run) - 1);
+      facts.push_back(OfValue(bounds->hi) - OfValue(bounds->lo) - 1);
   }
 }
 
 /// What asserts in front of all loops around `op` have found to hold.
-void Terms::AddAssertFacts(const Op* op, Run run, std::vector<Poly>& facts) {
+void Terms::AddAssertFacts(const Op* op, std::vector<Poly>& facts) {
   while (op->block()->parent()) op = op->block()->parent();
   for (const Op* assertion : asserts_) {
     const Op* next = assertion;
     while (next && next != op) next = next->next();
-    if (next) AddCondition(assertion->operand(0), true, run, facts);
+    if (next) AddCondition(assertion->operand(0), true, facts);
   }
 }
 
@@ -485,40 +478,26 @@ std::vector<Poly> Terms::LaunchFacts() {
 }
 
 /// Of blks that no loop binds: an element exists.
-void Terms::AddElementFacts(const AccessView& view, Run run, std::vector<Poly>& facts) {
+void Terms::AddElementFacts(const AccessView& view, std::vector<Poly>& facts) {
   for (const Value* blk : view.index) {
     if (blk->type()->kind == ir::TypeKind::Blk && blk->def())
-      facts.push_back(OfValue(blk->def()->operand(1), run) - 1);
+      facts.push_back(OfValue(blk->def()->operand(1)) - 1);
   }
 }
 
-std::vector<Poly> Terms::FactsOfIndex(const AccessView& view, Run run) {
-  std::vector<Poly> facts = LaunchFacts();
-  AddElementFacts(view, run, facts);
-  std::set<const ir::Block*> blocks;
-  for (const Value* operand : view.index) {
-    if (operand->def()) continue;
-    for (const ir::Block* block = operand->block(); block && block->parent();
-         block = block->parent()->block()) {
-      if (blocks.insert(block).second) AddLoopFacts(block, run, facts);
-    }
-  }
-  return facts;
-}
-
-std::vector<Poly> Terms::FactsAt(const Op* op, Run run) {
+std::vector<Poly> Terms::FactsAt(const Op* op) {
   std::vector<Poly> facts = LaunchFacts();
   if (auto view = AccessOf(const_cast<Op*>(op))) {
-    AddElementFacts(*view, run, facts);
-    if (view->mask) AddCondition(view->mask, true, run, facts);
+    AddElementFacts(*view, facts);
+    if (view->mask) AddCondition(view->mask, true, facts);
   }
-  AddAssertFacts(op, run, facts);
+  AddAssertFacts(op, facts);
   for (const ir::Block* block = op->block(); block && block->parent();
        block = block->parent()->block()) {
-    AddLoopFacts(block, run, facts);
+    AddLoopFacts(block, facts);
     const Op* parent = block->parent();
     if (parent->kind() == OpKind::If)
-      AddCondition(parent->operand(0), parent->region(0) == block, run, facts);
+      AddCondition(parent->operand(0), parent->region(0) == block, facts);
   }
   return facts;
 }

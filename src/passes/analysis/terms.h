@@ -7,6 +7,7 @@
 
 #include "ir/module.h"
 #include "passes/analysis/poly.h"
+#include "passes/analysis/value_numbers.h"
 #include "passes/analysis/wraps.h"
 
 namespace kdl::passes {
@@ -31,13 +32,8 @@ struct AccessView {
 /// Nothing where the op touches no tensor element by an access.
 std::optional<AccessView> AccessOf(ir::Op* op);
 
-/// Which run of some code is spoken of: what is made inside `within` (null: inside the function) has a value for each run,
-/// what is outside is the same in all. With `points` runs differ in the point that is looked at alone.
-struct Run {
-  int number = 0;
-  const ir::Op* within = nullptr;
-  bool points = false;
-};
+/// Values of size names and int generics.
+using Sizes = std::map<Name, int64_t>;
 
 enum class AtomKind : uint8_t {
   Size,      ///< a size name or an int generic
@@ -52,7 +48,6 @@ enum class AtomKind : uint8_t {
   Min,
   Max,
   Wrapped,  ///< what 64 bits hold of a, which may leave them
-  Slack,    ///< any number from 0 on
 };
 
 /// scale * atom >= bound (or <=); scale is at least 1.
@@ -65,78 +60,73 @@ struct AtomFacts {
   AtomKind kind;
   Name symbol{};
   const ir::Value* value = nullptr;
-  int run = 0;
   Poly a{}, b{};
   std::vector<AtomBound> lower{}, upper{};  ///< over atoms of less depth
   int depth = 0;
 };
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
-/// sizes and blks mean. Bounds name
-/// atoms of less depth only.
+/// sizes and blks mean. Equal values have equal polynomials. Bounds name atoms of less depth only.
 class Terms {
  public:
-  Terms(const ir::Function& function, ir::TypeTable& types);
+  /// Of launches that have these sizes, if any are given.
+  Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {});
 
   const ir::Function& function() const { return function_; }
-  /// The binder that stands for this one too: walks over one named domain go alike.
-  const ir::Value* Canonical(const ir::Value* value) const;
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
   size_t atom_count() const { return atoms_.size(); }
 
   Poly OfSize(Size size);
   /// An integer scalar, or a tile of integers at the point that is looked at.
-  Poly OfValue(const ir::Value* value, Run run);
+  Poly OfValue(const ir::Value* value);
   /// Right modulo 2^64, where sums and products of the index wrap: so an index that is inside, as a number, is so as 64 bits.
-  Poly OfIndex(const AccessView& view, size_t dim, Run run);
+  Poly OfIndex(const AccessView& view, size_t dim);
   /// floor(a / b); b is at least 1.
-  Poly OfQuotient(const Poly& a, const Poly& b, int run);
+  Poly OfQuotient(const Poly& a, const Poly& b);
   /// The tensor in whose indices accesses of a memory are compared: the one view through which all of them go, else the
   /// memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);
   /// The element that an access touches, as an index of that tensor.
-  std::vector<Poly> OfElement(const AccessView& view, Run run);
+  std::vector<Poly> OfElement(const AccessView& view);
   Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
 
-  AtomId StartOf(const ir::Value* blk, Run run);  ///< of a loop's blk
-  AtomId CountOf(const ir::Value* blk, Run run);
-  AtomId NumberOf(const ir::Value* blk, Run run);
-  AtomId ElementOf(const ir::Value* blk, Run run);
-  AtomId ScalarOf(const ir::Value* value, Run run);
-  AtomId CoreIdAtom(Run run);
-  AtomId Slack(int number);
+  AtomId StartOf(const ir::Value* blk);  ///< of a loop's blk
+  AtomId CountOf(const ir::Value* blk);
+  AtomId NumberOf(const ir::Value* blk);
+  AtomId ElementOf(const ir::Value* blk);
+  AtomId ScalarOf(const ir::Value* value);
+  AtomId CoreIdAtom();
+  AtomId CoreNumAtom();
 
   /// What a launch that is not refused fulfils, as polynomials that are at least 0.
   std::vector<Poly> LaunchFacts();
   /// Polynomials that are at least 0 where `op` runs and, with a mask, where that holds: of the launch, the loops around it,
   /// the branches of `if` that it is in.
-  std::vector<Poly> FactsAt(const ir::Op* op, Run run);
-  /// Of those the ones that hold for every access with these indices, wherever it stands: no branches, no mask.
-  std::vector<Poly> FactsOfIndex(const AccessView& view, Run run);
+  std::vector<Poly> FactsAt(const ir::Op* op);
   /// What follows from a bool being `holds`; nothing where it is no comparison of integers.
-  void AddCondition(const ir::Value* condition, bool holds, Run run, std::vector<Poly>& facts);
+  void AddCondition(const ir::Value* condition, bool holds, std::vector<Poly>& facts);
   void AddComparison(ir::CompareKind kind, const Poly& a, const Poly& b, std::vector<Poly>& facts);
 
  private:
-  using Key = std::tuple<AtomKind, const void*, int, Poly, Poly>;
+  using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
   int DepthOf(const AtomFacts& facts) const;
-  Poly Modulo(const ir::Value* value, Run run);
-  Poly OfResult(const ir::Value* value, Run run);
-  Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b, int run);
-  bool IsInside(const ir::Value* value, Run run) const;
-  Run RunOf(const ir::Value* value, Run run) const;
+  Poly Modulo(const ir::Value* value);
+  Poly OfResult(const ir::Value* value);
+  std::optional<Poly> TurnsOfSteps(const ir::Op* select);
+  Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
   bool IsNonNegative(const Poly& poly) const;
-  void AddElementFacts(const AccessView& view, Run run, std::vector<Poly>& facts);
-  void AddLoopFacts(const ir::Block* block, Run run, std::vector<Poly>& facts);
-  void AddAssertFacts(const ir::Op* op, Run run, std::vector<Poly>& facts);
+  void AddElementFacts(const AccessView& view, std::vector<Poly>& facts);
+  void AddLoopFacts(const ir::Block* block, std::vector<Poly>& facts);
+  void AddAssertFacts(const ir::Op* op, std::vector<Poly>& facts);
 
   const ir::Function& function_;
   ir::TypeTable& types_;
+  Sizes known_;
   Wraps wraps_;
+  ValueNumbers numbers_;
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
-  std::map<const ir::Value*, const ir::Value*> twins_;        ///< binders of walks over one domain
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
   std::vector<const ir::Op*> asserts_;                        ///< of scalars, outside of loops
 };

@@ -47,7 +47,45 @@ Wraps::Bounded Wraps::OfParam(const Value* param) {
   const ir::Function* function = param->block()->function();
   bool is_size =
       function && param->block() == function->body && param->index() < function->dims.size();
-  return {is_size, is_size};
+  if (is_size || !param->block()->parent()) return {is_size, is_size};
+  return OfCarried(param);
+}
+
+/// What starts bounded and never grows from turn to turn stays so.
+Wraps::Bounded Wraps::OfCarried(const Value* param) {
+  const Op* loop = param->block()->parent();
+  known_[param] = {};  // of what is made of it in another way
+  size_t binders = LoopBoundsOf(param->block()->param(0)) ? 1 : 0;
+  size_t carried = param->index() - binders;
+  size_t first = loop->kind() == OpKind::While ? 0 : loop->kind() == OpKind::For ? 2 : 3;
+  bool walks =
+      loop->kind() == OpKind::While || loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
+  if (!walks || first + carried >= loop->operands().size()) return {};
+  const Op* end = param->block()->terminator();
+  bool stays = end && carried < end->operands().size() &&
+               Of(loop->operand(first + carried)).both() && NoFurther(end->operand(carried), param);
+  return {stays, stays};
+}
+
+/// Whether it is no further from 0 than a carried value, or bounded by itself.
+bool Wraps::NoFurther(const Value* value, const Value* carried) {
+  if (value == carried || Of(value).both()) return true;
+  const Op* def = value->def();
+  if (!def) return false;
+  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried); };
+  switch (def->kind()) {
+    case OpKind::Div:
+    case OpKind::Shr:
+    case OpKind::Snapshot:
+      return of(0);
+    case OpKind::Min:
+    case OpKind::Max:
+      return of(0) && of(1);
+    case OpKind::Select:
+      return of(1) && of(2);
+    default:
+      return false;
+  }
 }
 
 /// The indices of its elements.

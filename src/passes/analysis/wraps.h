@@ -11,6 +11,8 @@ namespace kdl::passes {
 class Wraps {
  public:
   bool MayWrap(const ir::Value* value);
+  /// By numbers like sizes of tensors, on both sides.
+  bool IsBounded(const ir::Value* value) { return Of(value).both(); }
 
  private:
   /// By numbers like sizes of tensors.
@@ -22,6 +24,8 @@ class Wraps {
   };
   Bounded Of(const ir::Value* value);
   Bounded OfParam(const ir::Value* param);
+  Bounded OfCarried(const ir::Value* param);
+  bool NoFurther(const ir::Value* value, const ir::Value* carried);
   Bounded OfResult(const ir::Value* value);
   Bounded OfElements(const ir::Value* blk);
 

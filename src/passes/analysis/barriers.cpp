@@ -1,0 +1,211 @@
+#include "passes/analysis/barriers.h"
+
+#include <algorithm>
+
+namespace kdl::passes {
+
+using ir::Op;
+using ir::OpKind;
+
+namespace {
+
+/// The op of `block` that `op` is, or is in; null: none.
+const Op* AncestorIn(const ir::Block* block, const Op* op) {
+  while (op && op->block() != block) op = op->block()->parent();
+  return op;
+}
+
+bool AnyInside(const Op* op, auto holds) {
+  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
+    for (const Op* inner : *region) {
+      if (holds(inner)) return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+bool Barriers::HasBarrier(const Op* op) {
+  if (op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage) return true;
+  if (op->regions().empty()) return false;
+  auto [known, is_new] = has_barrier_.try_emplace(op, false);
+  if (is_new) {
+    bool has = AnyInside(op, [&](const Op* inner) { return HasBarrier(inner); });
+    has_barrier_[op] = has;
+    return has;
+  }
+  return known->second;
+}
+
+bool Barriers::HasWalk(const Op* op) {
+  if (op->kind() == OpKind::Spmd) return true;
+  if (op->regions().empty()) return false;
+  auto known = has_walk_.find(op);
+  if (known != has_walk_.end()) return known->second;
+  return has_walk_[op] = AnyInside(op, [&](const Op* inner) { return HasWalk(inner); });
+}
+
+std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
+  std::vector<const Op*> loops;
+  for (op = PlaceOf(op)->block()->parent(); op; op = op->block()->parent()) {
+    if (IsLoop(op)) loops.push_back(op);
+  }
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+const Op* Barriers::PlaceOf(const Op* op) {
+  const Op* place = op;
+  for (const Op* outer = op; outer; outer = outer->block()->parent()) {
+    if (outer->kind() == OpKind::Spmd) return outer;
+    if (!HasBarrier(outer) && !HasWalk(outer)) place = outer;
+  }
+  return place;
+}
+
+Barriers::Free& Barriers::Free::operator&=(const Free& other) {
+  when &= other.when;
+  is_certain = is_certain && other.is_certain;
+  never = never || other.never || when.IsSurelyEmpty();
+  return *this;
+}
+
+/// Of conditions the part that the launch alone decides.
+Barriers::Free Barriers::OfLaunch(PointSet when) const {
+  std::vector<std::string> others;
+  for (const std::string& variable : when.Variables()) {
+    if (!instances_.ScopeOf(variable).is_launch()) others.push_back(variable);
+  }
+  bool is_certain = others.empty() && !instances_.IsOpaque(when);
+  return {when.WithSome(others), is_certain, when.IsSurelyEmpty()};
+}
+
+Barriers::Free Barriers::Through(const Op* op) {
+  if (!HasBarrier(op)) return All();
+  if (op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage) return None();
+  auto known = through_.find(op);
+  if (known != through_.end()) return known->second;
+  Free through = None();
+  auto add = [&](const Free& way) {
+    if (way.never || way.when.IsSurelyEmpty()) return;
+    through.never = false;
+    through.when |= way.when;
+    through.is_certain = through.is_certain && way.is_certain;
+  };
+  if (op->kind() == OpKind::If) {
+    for (bool holds : {true, false}) {
+      Free branch = Through(op->region(holds ? 0 : 1));
+      branch &= OfLaunch(instances_.Where(op->operand(0), holds));
+      add(branch);
+    }
+  } else {
+    add(Through(op->region()));
+    auto bounds =
+        op->region()->params().empty() ? std::nullopt : LoopBoundsOf(op->region()->param(0));
+    PointSet none = bounds ? AtMost(instances_.OfValue(bounds->hi), instances_.OfValue(bounds->lo))
+                           : instances_.All();
+    none = instances_.WithFacts(instances_.Launch() & instances_.Around(op) & none);
+    Free without = OfLaunch(none);
+    without.is_certain = without.is_certain && bounds;
+    add(without);
+  }
+  return through_[op] = through;
+}
+
+Barriers::Free Barriers::Through(const ir::Block* block) {
+  Free through = All();
+  AddBetween(block->first(), nullptr, through);
+  return through;
+}
+
+/// From an op on to another one of its block, which is not gone through. False where there is no way.
+bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
+  for (; op != end && !free.never; op = op->next()) {
+    if (HasBarrier(op)) free &= Through(op);
+  }
+  return !free.never;
+}
+
+/// From behind `op` to the end of the block, out of what is between.
+Barriers::Free Barriers::Behind(const Op* op, const ir::Block* end) {
+  Free free = All();
+  for (;; op = op->block()->parent()) {
+    if (op->kind() == OpKind::Stage || !AddBetween(op->next(), nullptr, free)) return None();
+    if (op->block() == end) return free;
+  }
+}
+
+Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Block* end) {
+  Free free = All();
+  for (;; op = op->block()->parent()) {
+    if (op->kind() == OpKind::Stage || !AddBetween(op->block()->first(), op, free)) return None();
+    if (op->block() == end) return free;
+  }
+}
+
+namespace {
+
+/// Whether `second` stands behind `first` in their block.
+bool IsBehind(const Op* first, const Op* second) {
+  for (const Op* op = first; op; op = op->next()) {
+    if (op == second) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Barriers::Add(Way way, const Free& free, std::vector<Way>& ways) {
+  if (free.never) return;
+  way.when = free.when;
+  way.is_certain = free.is_certain;
+  ways.push_back(std::move(way));
+}
+
+/// From the first place on to the second one, or the other way round.
+void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
+  Way way{loops, Way::Turns::Same, false};
+  if (a == b) return Add(way, All(), ways);
+  const ir::Block* common = a->block();
+  while (!AncestorIn(common, b)) common = common->parent()->block();
+  const Op* first = AncestorIn(common, a);
+  const Op* second = AncestorIn(common, b);
+  if (first == second) return;  // two branches
+  if (!IsBehind(first, second)) {
+    std::swap(first, second);
+    std::swap(a, b);
+    way.is_swapped = true;
+  }
+  if (first->kind() == OpKind::Stage || second->kind() == OpKind::Stage) return;
+  Free free = All();
+  for (const Op* op = a; op != first; op = op->block()->parent()) free &= Behind(op, op->block());
+  for (const Op* op = b; op != second; op = op->block()->parent())
+    free &= InFrontOf(op, op->block());
+  AddBetween(first->next(), second, free);
+  Add(way, free, ways);
+}
+
+std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
+  std::vector<const Op*> of_a = LoopsAround(a);
+  std::vector<const Op*> of_b = LoopsAround(b);
+  auto differ = std::ranges::mismatch(of_a, of_b).in1;
+  auto common = static_cast<size_t>(differ - of_a.begin());
+  std::vector<Way> ways;
+  AddInOneTurn(a, b, common, ways);
+  for (size_t i = 0; i < common; ++i) {
+    const ir::Block* body = of_a[i]->region();
+    bool only_next = Through(body).never;
+    Way::Turns turns = only_next ? Way::Turns::Next : Way::Turns::Earlier;
+    auto add = [&](const Op* from, const Op* to, bool is_swapped) {
+      Free free = Behind(from, body);
+      free &= InFrontOf(to, body);
+      Add({i, turns, is_swapped}, free, ways);
+    };
+    add(a, b, false);
+    if (a != b) add(b, a, true);
+  }
+  return ways;
+}
+
+}  // namespace kdl::passes

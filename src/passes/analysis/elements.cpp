@@ -1,0 +1,281 @@
+#include "passes/analysis/elements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+struct Division {
+  Poly quotient;
+  Poly rest;
+};
+
+/// By a monomial, term by term.
+Division Divide(const Poly& poly, const Poly& by) {
+  Division division;
+  const Monomial& factor = by.terms().front().first;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    bool divides = std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end());
+    if (!divides) {
+      division.rest += Poly::Term(monomial, coefficient);
+      continue;
+    }
+    Monomial left;
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(),
+                        std::back_inserter(left));
+    division.quotient += Poly::Term(left, coefficient);
+  }
+  return division;
+}
+
+std::vector<AccessView> AccessesOf(const Value* memory) {
+  std::vector<AccessView> views;
+  for (Op* op : ir::UsersOfMemory(memory)) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && ir::MemoryOf(view->tensor) == memory) views.push_back(*view);
+  }
+  return views;
+}
+
+}  // namespace
+
+ir::AxisList AxesOf(const AccessView& view) {
+  ir::AxisList axes;
+  for (const Value* operand : view.index) axes = ir::UnionAxes(axes, operand->type()->axes);
+  return axes;
+}
+
+PointSet Elements::PointsOf(const AccessView& view) {
+  ir::AxisList axes = AxesOf(view);
+  if (view.mask) axes = ir::UnionAxes(axes, view.mask->type()->axes);
+  return instances_.Points(view.op, axes);
+}
+
+/// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.
+Size Elements::ByEquation(Size size) const {
+  if (size->kind != SizeKind::Symbol) return size;
+  for (const Op* op : *instances_.kernel().body) {
+    if (op->kind() != OpKind::Require || op->attr<AttrKey::Compare>() != ir::CompareKind::Eq)
+      continue;
+    Size left = op->attr<AttrKey::Left>();
+    Size right = op->attr<AttrKey::Right>();
+    if (left == size && right->kind == SizeKind::Mul) return right;
+    if (right == size && left->kind == SizeKind::Mul) return left;
+  }
+  return size;
+}
+
+/// A size that is a factor of every product in the indices.
+std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
+  std::optional<Monomial> common;
+  for (const Poly& index : indices) {
+    for (const auto& [monomial, coefficient] : index.terms()) {
+      if (monomial.size() < 2) continue;
+      Monomial sizes;
+      for (AtomId atom : monomial) {
+        bool is_size = instances_.terms().Facts(atom).kind == AtomKind::Size;
+        bool stays = !common || std::find(common->begin(), common->end(), atom) != common->end();
+        if (is_size && stays) sizes.push_back(atom);
+      }
+      common = sizes;
+    }
+  }
+  if (!common || common->empty()) return std::nullopt;
+  return Poly::Atom(common->back());
+}
+
+/// 0 <= rest < factor wherever the access is made.
+bool Elements::Fits(const AccessView& view, const Poly& rest, const Poly& factor) {
+  PointSet outside = instances_.Compare(ir::CompareKind::Lt, rest, 0) |
+                     instances_.Compare(ir::CompareKind::Ge, rest, factor);
+  PointSet runs = instances_.Launch() & instances_.Around(view.op) & PointsOf(view);
+  return instances_.WithFacts(runs & outside).IsSurelyEmpty();
+}
+
+const Elements::Layout& Elements::LayoutOf(const Value* memory) {
+  auto known = layouts_.find(memory);
+  if (known != layouts_.end()) return known->second;
+  Layout layout;
+  Terms& terms = instances_.terms();
+  const Value* tensor = terms.Coordinates(memory);
+  std::vector<AccessView> views = AccessesOf(memory);
+  for (size_t d = 0; d < tensor->type()->dims.size(); ++d) {
+    Poly size = terms.OfSize(ByEquation(tensor->type()->dims[d]));
+    std::vector<Poly> indices;
+    for (const AccessView& view : views) indices.push_back(terms.OfElement(view)[d]);
+    std::vector<Poly> factors;
+    std::vector<std::optional<Poly>> sizes;
+    bool is_known = true;
+    while (std::optional<Poly> factor = FactorOf(indices)) {
+      Division of_size = Divide(size, *factor);
+      is_known = is_known && of_size.rest == Poly(0);
+      bool fits = true;
+      for (size_t i = 0; i < views.size() && fits; ++i)
+        fits = Fits(views[i], Divide(indices[i], *factor).rest, *factor);
+      if (!fits) break;
+      for (Poly& index : indices) index = Divide(index, *factor).quotient;
+      factors.insert(factors.begin(), *factor);
+      sizes.insert(sizes.begin(), *factor);
+      size = of_size.quotient;
+    }
+    sizes.insert(sizes.begin(), is_known ? std::optional(size) : std::nullopt);
+    layout.factors.push_back(std::move(factors));
+    layout.sizes.insert(layout.sizes.end(), sizes.begin(), sizes.end());
+  }
+  FindRows(views, layout);
+  return layouts_[memory] = std::move(layout);
+}
+
+std::vector<Poly> Elements::SplitIndex(const Poly& index, const std::vector<Poly>& factors) {
+  std::vector<Poly> parts;
+  Poly left = index;
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+    Division division = Divide(left, *factor);
+    parts.insert(parts.begin(), division.rest);
+    left = division.quotient;
+  }
+  parts.insert(parts.begin(), left);
+  return parts;
+}
+
+Affine Elements::Variable(size_t number) const {
+  return instances_.Variable(fmt::format("at{}", number));
+}
+
+PointSet Elements::Of(const Value* tensor) {
+  const Layout& layout = LayoutOf(ir::MemoryOf(tensor));
+  PointSet all = instances_.All();
+  for (size_t d = 0; d < layout.sizes.size(); ++d) {
+    Affine at = Variable(d);
+    all &= AtMost(instances_.Constant(0), at);
+    if (layout.sizes[d]) all &= Less(at, instances_.Of(*layout.sizes[d]));
+  }
+  for (const auto& [d, row] : layout.rows)
+    all &= instances_.FactsOfProduct(instances_.ProductsOf(row.start)[0]);
+  return all;
+}
+
+bool Elements::IsExact(const Value* tensor) {
+  return std::ranges::all_of(LayoutOf(ir::MemoryOf(tensor)).sizes,
+                             [](const auto& size) { return size.has_value(); });
+}
+
+/// The v of y[.., v / N, v % N, ..] at dimension d, where N is a size name.
+std::optional<Poly> Elements::DividedAt(const std::vector<Poly>& element, size_t d) {
+  if (d + 1 >= element.size()) return std::nullopt;
+  std::optional<AtomId> atom = element[d].Greatest();
+  if (!atom || element[d] != Poly::Atom(*atom)) return std::nullopt;
+  const AtomFacts facts = instances_.terms().Facts(*atom);
+  bool divides = facts.kind == AtomKind::Quotient && facts.b.Greatest() &&
+                 facts.b == Poly::Atom(*facts.b.Greatest()) &&
+                 element[d + 1] == facts.a - facts.b * element[d];
+  return divides ? std::optional(facts.a) : std::nullopt;
+}
+
+void Elements::FindRows(const std::vector<AccessView>& views, Layout& layout) {
+  bool is_plain = std::ranges::all_of(layout.factors, [](const auto& f) { return f.empty(); });
+  for (const AccessView& view : views) {
+    std::vector<Poly> element = instances_.terms().OfElement(view);
+    for (size_t d = 0; d < element.size() && is_plain; ++d) {
+      if (!DividedAt(element, d) || layout.rows.contains(d)) continue;
+      AtomId size = *instances_.terms().Facts(*element[d].Greatest()).b.Greatest();
+      Row row{fmt::format("row{}.{}", layouts_.size(), d), size};
+      instances_.Declare({row.start, size, Variable(d), {}});
+      layout.rows.emplace(d, std::move(row));
+    }
+  }
+}
+
+std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const Point& point) {
+  size_t variable = 0;
+  auto next = [&]() -> std::optional<int64_t> {
+    auto found = point.find(fmt::format("at{}", variable++));
+    return found == point.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<int64_t> index;
+  for (const std::vector<Poly>& factors : LayoutOf(memory).factors) {
+    std::optional<int64_t> at = next();
+    for (const Poly& factor : factors) {
+      auto size = point.find(instances_.NameOf(*factor.Greatest()));
+      std::optional<int64_t> part = next();
+      if (!at || !part || size == point.end()) return std::nullopt;
+      at = *at * size->second + *part;
+    }
+    if (!at) return std::nullopt;
+    index.push_back(*at);
+  }
+  return index;
+}
+
+/// How many numbers that may be any a sum has; many where it has other arithmetic of such.
+int Elements::UnboundedIn(const Value* value) {
+  if (value->type()->kind == ir::TypeKind::Blk || wraps_.IsBounded(value)) return 0;
+  const Op* def = value->def();
+  switch (def ? def->kind() : OpKind::Load) {
+    case OpKind::Add:
+    case OpKind::Sub:
+      return UnboundedIn(def->operand(0)) + UnboundedIn(def->operand(1));
+    case OpKind::Broadcast:
+    case OpKind::Snapshot:
+      return UnboundedIn(def->operand(0));
+    case OpKind::Mul:
+    case OpKind::Neg:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+/// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
+/// into a tensor that way.
+bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
+  int unbounded = 0;
+  for (const ir::AccessTerm& term : dim.terms) {
+    bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
+    unbounded += UnboundedIn(view.index[term.operand]) * (is_once ? 1 : 2);
+  }
+  return unbounded > 1;
+}
+
+Elements::Touched Elements::TouchedBy(const AccessView& view) {
+  const Layout& layout = LayoutOf(ir::MemoryOf(view.tensor));
+  std::vector<Poly> element = instances_.terms().OfElement(view);
+  Touched touched{PointsOf(view), true};
+  if (view.mask) touched.elements &= instances_.Where(view.mask, true);
+  std::vector<bool> wraps;
+  for (const ir::AccessDim& dim : view.access().dims) wraps.push_back(MayWrap(view, dim));
+  bool any_wraps = std::ranges::count(wraps, true) > 0;
+  if (any_wraps) touched.is_exact = false;
+  if (any_wraps && instances_.terms().Coordinates(view.tensor) != view.tensor) return touched;
+  size_t variable = 0;
+  for (size_t d = 0; d < element.size(); ++d) {
+    auto row = layout.rows.find(d);
+    std::optional<Poly> divided = row == layout.rows.end() ? std::nullopt : DividedAt(element, d);
+    if (divided) {
+      Affine at = instances_.Variable(row->second.start) + Variable(d + 1);
+      touched.elements &= Equal(instances_.Of(*divided), at);
+      variable += 2;
+      ++d;
+      continue;
+    }
+    for (const Poly& part : SplitIndex(element[d], layout.factors[d])) {
+      Affine at = Variable(variable++);
+      bool is_known = part.exact() && !(any_wraps && wraps[d]);
+      touched.is_exact = touched.is_exact && is_known;
+      if (is_known) touched.elements &= Equal(at, instances_.Of(part));
+    }
+  }
+  return touched;
+}
+
+}  // namespace kdl::passes

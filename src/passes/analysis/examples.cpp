@@ -1,0 +1,209 @@
+#include "passes/analysis/examples.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Effect;
+using ir::Op;
+using ir::Value;
+
+constexpr unsigned long kOperations = 2'000'000;  ///< of one launch
+
+std::string First(size_t i, bool second) { return fmt::format("#first{}{}", i, second ? "'" : ""); }
+std::string Last(size_t i, bool second) { return fmt::format("#last{}{}", i, second ? "'" : ""); }
+
+bool IsNumber(const ir::Param& param) {
+  return param.value->type()->kind != ir::TypeKind::Tensor &&
+         IsInteger(param.value->type()->scalar);
+}
+
+/// The first and last index of each binder's block, as variables.
+PointSet BlockOf(Instances& instances, const Op* walk, bool second) {
+  PointSet set = instances.All();
+  for (size_t i = 0; walk && i < walk->region()->params().size(); ++i) {
+    const Value* binder = walk->region()->param(i);
+    Terms& terms = instances.terms();
+    bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+    Poly first = Poly::Atom(is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder));
+    Poly last = is_blk ? first + Poly::Atom(terms.CountOf(binder)) - 1 : first;
+    set &= Equal(instances.Variable(First(i, second)), instances.Of(first));
+    set &= Equal(instances.Variable(Last(i, second)), instances.Of(last));
+  }
+  return set;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Examples::Launch>>& Examples::Launches() {
+  if (launches_.empty()) {
+    for (const Sizes& sizes : LaunchesToTry(kernel_))
+      launches_.push_back(std::make_unique<Launch>(kernel_, types_, sizes));
+  }
+  return launches_;
+}
+
+std::vector<std::string> Examples::Order(Launch& launch) const {
+  std::vector<std::string> order;
+  for (Name dim : kernel_.dims) order.push_back(dim.str());
+  order.push_back(launch.instances.NameOf(launch.instances.terms().CoreNumAtom()));
+  return order;
+}
+
+/// Parameters that are numbers, from 0 on.
+PointSet Examples::OfNumbers(Launch& launch) const {
+  PointSet set = launch.instances.All();
+  for (const ir::Param& param : kernel_.params) {
+    if (!IsNumber(param)) continue;
+    Affine value = launch.instances.OfValue(param.value);
+    set &= AtMost(launch.instances.Constant(0), value);
+  }
+  return set;
+}
+
+std::optional<RaceExample> Examples::RaceOn(const Value* memory) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperations);
+    for (const Race& race : launch->races.FindCertain(memory)) {
+      if (std::optional<RaceExample> found = InWords(*launch, race)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
+  Instances& instances = launch.instances;
+  PointSet blocks = BlockOf(instances, race.a->walk, false) &
+                    launch.races.SecondRun(BlockOf(instances, race.b->walk, true), race.equal);
+  std::optional<Point> point = (race.runs & blocks & OfNumbers(launch)).Least(Order(launch));
+  if (!point) return std::nullopt;
+  bool swapped = race.b->view.effect == Effect::Read;
+  const Site& writes = swapped ? *race.a : *race.b;
+  const Site& other = swapped ? *race.b : *race.a;
+  RaceExample example{writes.view.op,
+                      other.view.op,
+                      other.view.effect == Effect::Read,
+                      BlockText(launch, writes, *point, !swapped),
+                      BlockText(launch, other, *point, swapped),
+                      ElementText(launch, ir::MemoryOf(writes.view.tensor), *point),
+                      SizesText(launch, *point)};
+  if (example.block == example.other_block) {
+    example.block += TurnText(launch, writes, *point, !swapped);
+    example.other_block += TurnText(launch, other, *point, swapped);
+  }
+  return example;
+}
+
+std::string Examples::BlockText(Launch& launch, const Site& site, const Point& point,
+                                bool second) const {
+  if (!site.walk) {
+    std::string core = launch.instances.NameOf(launch.instances.terms().CoreIdAtom());
+    auto id = point.find(second ? Races::Primed(core) : core);
+    return id == point.end() ? "a core" : fmt::format("core {}", id->second);
+  }
+  std::string text = "block ";
+  for (size_t i = 0; i < site.walk->region()->params().size(); ++i) {
+    int64_t first = point.at(First(i, second));
+    int64_t last = point.at(Last(i, second));
+    text += fmt::format("{}{} = {}", i == 0 ? "" : ", ",
+                        site.walk->region()->param(i)->name().text(), first);
+    if (last != first) text += fmt::format("..{}", last);
+  }
+  return text;
+}
+
+/// ` at t = 1`: of the loops outside of walks.
+std::string Examples::TurnText(Launch& launch, const Site& site, const Point& point,
+                               bool second) const {
+  std::string text;
+  for (const Op* loop : launch.races.LoopsAround(site)) {
+    if (loop->kind() == ir::OpKind::While) continue;
+    const Value* binder = loop->region()->param(0);
+    if (binder->type()->kind == ir::TypeKind::Blk) continue;
+    std::string name = launch.instances.NameOf(launch.instances.terms().ScalarOf(binder));
+    auto turn = second ? point.find(Races::Primed(name)) : point.end();
+    if (turn == point.end()) turn = point.find(name);
+    if (turn != point.end())
+      text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", binder->name().text(),
+                          turn->second);
+  }
+  return text;
+}
+
+std::string Examples::SizesText(Launch& launch, const Point& point) const {
+  std::string text;
+  auto add = [&](Name name) {
+    auto known = launch.known.find(name);
+    auto found = point.find(name.str());
+    if (known == launch.known.end() && found == point.end()) return;
+    text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", name.text(),
+                        known != launch.known.end() ? known->second : found->second);
+  };
+  for (Name dim : kernel_.dims) add(dim);
+  for (const ir::Generic& generic : kernel_.generics) add(generic.name);
+  for (const ir::Param& param : kernel_.params) {
+    if (!IsNumber(param)) continue;
+    auto found =
+        point.find(launch.instances.NameOf(launch.instances.terms().ScalarOf(param.value)));
+    if (found != point.end())
+      text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", param.value->name().text(),
+                          found->second);
+  }
+  return text;
+}
+
+std::string Examples::ElementText(Launch& launch, const Value* memory, const Point& point) const {
+  auto index = launch.races.elements().IndexOf(memory, point);
+  std::string_view name = launch.instances.terms().Coordinates(memory)->name().text();
+  return index ? fmt::format("{}[{}]", name, fmt::join(*index, ", ")) : std::string(name);
+}
+
+std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperations);
+    for (const Site& site : launch->races.sites()) {
+      if (site.view.op != store || !site.is_certain) continue;
+      std::vector<std::string> order = Order(*launch);
+      std::vector<std::pair<std::string, std::string>> points;
+      for (ir::AxisId axis : AxesOf(site.view)) {
+        const Value* blk = ir::FindBlk(store, axis);
+        points.emplace_back(kernel_.axis(axis).name.str(),
+                            launch->instances.NameOf(launch->instances.terms().ElementOf(blk)));
+      }
+      std::optional<Point> point = launch->races.Twice(site).Least(order);
+      if (!point) continue;
+      TwiceExample example{ElementText(*launch, ir::MemoryOf(site.view.tensor), *point), "", ""};
+      for (const auto& [name, variable] : points) {
+        auto add = [&](std::string& text, const std::string& from) {
+          text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, point->at(from));
+        };
+        add(example.first, variable);
+        add(example.second, Races::Primed(variable));
+      }
+      return example;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ElementExample> Examples::ElementOf(
+    const Value* memory, const std::function<PointSet(Races&, Instances&)>& ask) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperations);
+    PointSet elements = ask(launch->races, launch->instances) & OfNumbers(*launch);
+    if (launch->instances.IsOpaque(elements)) continue;
+    std::optional<Point> point = elements.Least(Order(*launch));
+    if (point)
+      return ElementExample{ElementText(*launch, memory, *point), SizesText(*launch, *point)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace kdl::passes

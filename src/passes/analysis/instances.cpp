@@ -1,0 +1,541 @@
+#include "passes/analysis/instances.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/views.h"
+
+// A blk whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
+// extent the compiler chooses later has three, of start, count and number, which say as much as is affine.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::CompareKind;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr size_t kMostPieces =
+    16;  ///< of the runs of a block: a branch that has more of them says nothing more
+constexpr size_t kMostOrdered = 3;  ///< products of one factor that are compared with each other
+
+}  // namespace
+
+bool IsLoop(const Op* op) {
+  return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop ||
+         op->kind() == OpKind::While;
+}
+
+Instances::Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
+                     Sizes known)
+    : context_(context), terms_(kernel, types, std::move(known)) {}
+
+// -- Scopes ------------------------------------------------------------------------------------
+
+const Op* Instances::LoopOf(const Op* op) const {
+  while (op && !IsLoop(op)) op = op->block()->parent();
+  return op;
+}
+
+int Instances::DepthOf(const Op* op) const {
+  int depth = 0;
+  for (; op; op = op->block()->parent()) ++depth;
+  return depth;
+}
+
+Scope Instances::Join(Scope a, const Scope& b) const {
+  if (DepthOf(b.loop) > DepthOf(a.loop)) a.loop = b.loop;
+  a.points = a.points || b.points;
+  a.cores = a.cores || b.cores;
+  return a;
+}
+
+Scope Instances::ScopeOf(const Value* value) {
+  auto known = scopes_.find(value);
+  if (known != scopes_.end()) return known->second;
+  if (value->def()) return scopes_[value] = ScopeOfResult(value);
+  const Op* loop = value->block()->parent();
+  if (!loop) return scopes_[value] = {};
+  if (LoopBoundsOf(value)) return scopes_[value] = {LoopOf(loop), false, false};
+  // carried from turn to turn: cores agree on it as long as they agree on what goes in
+  Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
+  scopes_[value] = scope;
+  if (!scope.cores && DiffersByCore(loop)) {
+    differ_.insert(value);
+    scopes_.clear();  // what has been found by taking it for equal
+    scope.cores = true;
+  }
+  return scopes_[value] = scope;
+}
+
+/// Whether something that enters an op with regions, or leaves one of them, may be another one on another core.
+bool Instances::DiffersByCore(const Op* op) {
+  auto differs = [&](const Value* value) { return ScopeOf(value).cores; };
+  if (std::ranges::any_of(op->operands(), differs)) return true;
+  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
+    return region->terminator() && std::ranges::any_of(region->terminator()->operands(), differs);
+  });
+}
+
+Scope Instances::ScopeOfResult(const Value* value) {
+  const Op* def = value->def();
+  Scope scope;
+  bool is_known =
+      def->regions().empty() && (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
+                                 def->kind() == OpKind::MakeBlk || def->kind() == OpKind::Take ||
+                                 (def->kind() == OpKind::Load && IsInput(def->operand(0))));
+  if (is_known) {
+    for (const Value* operand : def->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, ScopeOf(operand));
+    }
+  } else {
+    scope.loop = LoopOf(def->block()->parent());
+    scope.cores = def->regions().empty() || DiffersByCore(def);
+  }
+  if (def->kind() == OpKind::CoreId) scope.cores = true;
+  scope.points = ir::IsTile(value->type()) && !value->type()->axes.empty();
+  for (ir::AxisId axis : scope.points ? value->type()->axes : ir::AxisList{}) {
+    if (const Value* blk = ir::FindBlk(def, axis)) scope = Join(scope, ScopeOf(blk));
+  }
+  return scope;
+}
+
+Scope Instances::ScopeOf(const Poly& poly) {
+  Scope scope;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    for (AtomId atom : monomial) scope = Join(scope, ScopeOf(atom));
+  }
+  return scope;
+}
+
+Scope Instances::ScopeOf(AtomId atom) {
+  const AtomFacts facts = terms_.Facts(atom);
+  switch (facts.kind) {
+    case AtomKind::Size:
+    case AtomKind::CoreNum:
+      return {};
+    case AtomKind::CoreId:
+      return {nullptr, false, true};
+    case AtomKind::Quotient:
+    case AtomKind::Min:
+    case AtomKind::Max:
+    case AtomKind::Wrapped:
+      return Join(ScopeOf(facts.a), ScopeOf(facts.b));
+    case AtomKind::Element: {
+      Scope scope = ScopeOf(facts.value);
+      scope.points = true;
+      return scope;
+    }
+    default:
+      return ScopeOf(facts.value);
+  }
+}
+
+// -- Numbers -----------------------------------------------------------------------------------
+
+void Instances::Declare(const std::string& name, Scope scope, bool is_opaque,
+                        std::optional<AtomId> atom) {
+  variables_.try_emplace(name, Kind{scope, is_opaque, atom});
+}
+
+std::string Instances::NameOf(AtomId atom) {
+  const AtomFacts& facts = terms_.Facts(atom);
+  return facts.kind == AtomKind::Size ? facts.symbol.str() : fmt::format("a{}", atom);
+}
+
+std::optional<int64_t> Instances::ExtentOf(const Value* blk) {
+  std::optional<int64_t> extent =
+      terms_.OfSize(kernel().axis(blk->type()->axes[0]).extent).AsConstant();
+  return extent && *extent >= 1 ? extent : std::nullopt;
+}
+
+Affine Instances::Of(const Poly& poly) {
+  if (!poly.exact()) return {};
+  Affine sum = Constant(0);
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (monomial.empty())
+      sum = sum + Constant(coefficient);
+    else if (monomial.size() == 1)
+      sum = sum + coefficient * OfAtom(*monomial.begin());
+    else
+      sum = sum + coefficient * OfProduct(monomial);
+  }
+  return sum;
+}
+
+Affine Instances::OfAtom(AtomId atom) {
+  auto known = atoms_.find(atom);
+  if (known != atoms_.end()) return known->second;
+  const AtomFacts facts = terms_.Facts(atom);
+  std::optional<int64_t> extent;
+  bool of_block = facts.kind == AtomKind::Start || facts.kind == AtomKind::Count ||
+                  facts.kind == AtomKind::Number;
+  if (of_block) extent = ExtentOf(facts.value);
+  Affine made;
+  if (facts.kind == AtomKind::Quotient && facts.b.AsConstant().value_or(0) >= 1) {
+    made = Of(facts.a).FloorDivide(*facts.b.AsConstant());
+  } else if (facts.kind == AtomKind::Min || facts.kind == AtomKind::Max) {
+    made =
+        facts.kind == AtomKind::Min ? Min(Of(facts.a), Of(facts.b)) : Max(Of(facts.a), Of(facts.b));
+  } else if (extent && facts.kind == AtomKind::Start) {
+    made = OfValue(LoopBoundsOf(facts.value)->lo) + *extent * OfAtom(terms_.NumberOf(facts.value));
+  } else if (extent && facts.kind == AtomKind::Count) {
+    Affine left = OfValue(LoopBoundsOf(facts.value)->hi) - OfAtom(terms_.StartOf(facts.value));
+    made = Min(Constant(*extent), left);
+  } else {
+    bool is_binder = facts.kind == AtomKind::Scalar && LoopBoundsOf(facts.value);
+    bool is_param = facts.kind == AtomKind::Scalar && facts.value->block() == kernel().body;
+    bool is_opaque = (facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
+                     facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
+                     (of_block && !extent);
+    Declare(NameOf(atom), ScopeOf(atom), is_opaque, atom);
+    made = Variable(NameOf(atom));
+  }
+  return atoms_[atom] = made;
+}
+
+/// min(1, n) of n >= 0: whether there is any.
+bool Instances::IsAny(AtomId atom) {
+  const AtomFacts facts = terms_.Facts(atom);
+  if (facts.kind != AtomKind::Min || (facts.a != Poly(1) && facts.b != Poly(1))) return false;
+  const Poly& count = facts.a == Poly(1) ? facts.b : facts.a;
+  return WithFacts(Less(Of(count), Constant(0))).IsSurelyEmpty();
+}
+
+Affine Instances::OfProduct(const Monomial& monomial) {
+  for (AtomId atom : monomial) {
+    if (!IsAny(atom)) continue;
+    Poly rest = 1;
+    bool dropped = false;
+    for (AtomId other : monomial) {
+      if (other == atom && !dropped)
+        dropped = true;
+      else
+        rest *= Poly::Atom(other);
+    }
+    return OfAtom(atom).Choose(Of(rest), Constant(0));
+  }
+  std::string name = "p";
+  Scope scope;
+  for (AtomId atom : monomial) {
+    name += fmt::format("{}{}", name.size() == 1 ? "" : "*", NameOf(atom));
+    scope = Join(scope, ScopeOf(atom));
+    OfAtom(atom);
+  }
+  Declare(name, scope, true, std::nullopt);
+  if (monomial.size() == 2 && !products_.contains(name)) {
+    AtomId a = *monomial.begin();
+    AtomId b = monomial.back();
+    for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
+      if (ScopeOf(factor).is_launch()) Declare(Product{name, factor, OfAtom(other), other});
+    }
+  }
+  return Variable(name);
+}
+
+// -- Conditions --------------------------------------------------------------------------------
+
+PointSet Instances::Compare(CompareKind kind, const Poly& a, const Poly& b) {
+  Affine left = Of(a);
+  Affine right = Of(b);
+  switch (kind) {
+    case CompareKind::Eq:
+      return Equal(left, right);
+    case CompareKind::Ne:
+      return Less(left, right) | Less(right, left);
+    case CompareKind::Lt:
+      return Less(left, right);
+    case CompareKind::Le:
+      return AtMost(left, right);
+    case CompareKind::Gt:
+      return Less(right, left);
+    case CompareKind::Ge:
+      return AtMost(right, left);
+  }
+  return {};
+}
+
+PointSet Instances::Where(const Value* condition, bool holds) {
+  const Op* def = condition->def();
+  if (def && def->kind() == OpKind::Not) return Where(def->operand(0), !holds);
+  if (def && (def->kind() == OpKind::Broadcast || def->kind() == OpKind::Snapshot))
+    return Where(def->operand(0), holds);
+  if (def && (def->kind() == OpKind::And || def->kind() == OpKind::Or)) {
+    PointSet a = Where(def->operand(0), holds);
+    PointSet b = Where(def->operand(1), holds);
+    return holds == (def->kind() == OpKind::And) ? a & b : a | b;
+  }
+  if (def && def->kind() == OpKind::Const)
+    return (static_cast<int64_t>(def->attr<AttrKey::Bits>()) != 0) == holds ? All() : None();
+  std::optional<CompareKind> kind = def ? ComparisonOf(def->kind()) : std::nullopt;
+  Scalar scalar = kind ? def->operand(0)->type()->scalar : Scalar::F32;
+  if (kind && IsInteger(scalar) && scalar != Scalar::U64) {
+    PointSet compared = Compare(holds ? *kind : Negated(*kind), terms_.OfValue(def->operand(0)),
+                                terms_.OfValue(def->operand(1)));
+    if (compared.known()) return compared;
+  }
+  const Value* first = numbers_.Of(condition);
+  size_t number = conditions_.try_emplace(first, conditions_.size()).first->second;
+  std::string name = fmt::format("c{}", number);
+  Declare(name, ScopeOf(first), true, std::nullopt);
+  return Equal(Variable(name), Constant(holds ? 1 : 0));
+}
+
+// -- Facts -------------------------------------------------------------------------------------
+
+const PointSet& Instances::Launch() {
+  if (launch_) return *launch_;
+  launch_ = All();
+  for (Op* op : *kernel().body) {
+    if (op->kind() != OpKind::Require) continue;
+    PointSet required =
+        Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
+                terms_.OfSize(op->attr<AttrKey::Right>()));
+    if (required.known()) *launch_ &= required;
+  }
+  for (const ir::Param& param : kernel().params) {
+    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+    for (Size dim : param.value->type()->dims) {
+      PointSet is_size = Compare(CompareKind::Ge, terms_.OfSize(dim), 0);
+      if (is_size.known()) *launch_ &= is_size;
+    }
+  }
+  return *launch_;
+}
+
+const PointSet& Instances::Turns(const Value* binder) {
+  auto known = turns_.find(binder);
+  if (known != turns_.end()) return known->second;
+  LoopBounds bounds = *LoopBoundsOf(binder);
+  Affine lo = OfValue(bounds.lo);
+  Affine hi = OfValue(bounds.hi);
+  const Op* loop = binder->block()->parent();
+  PointSet turns;
+  if (binder->type()->kind != ir::TypeKind::Blk) {
+    Affine at = OfAtom(terms_.ScalarOf(binder));
+    turns = AtMost(lo, at) & Less(at, hi);
+    std::optional<int64_t> step = loop->kind() == OpKind::Loop
+                                      ? terms_.OfValue(loop->operand(2)).AsConstant()
+                                      : std::optional<int64_t>(1);
+    if (step && *step > 1) turns &= Equal(at, lo + *step * (at - lo).FloorDivide(*step));
+  } else {
+    Affine start = OfAtom(terms_.StartOf(binder));
+    Affine number = OfAtom(terms_.NumberOf(binder));
+    turns = AtMost(Constant(0), number) & Less(start, hi);
+    if (!ExtentOf(binder)) {
+      Affine count = OfAtom(terms_.CountOf(binder));
+      Affine extent = Of(terms_.OfSize(kernel().axis(binder->type()->axes[0]).extent));
+      turns &= AtMost(lo, start) & AtMost(number, start - lo) & AtMost(Constant(1), extent) &
+               AtMost(Constant(1), count) & AtMost(count, extent) & AtMost(start + count, hi);
+    }
+  }
+  return turns_[binder] = turns;
+}
+
+PointSet Instances::OfBlock(const ir::Block* block) {
+  if (!block->parent()) return All();
+  auto known = blocks_.find(block);
+  if (known != blocks_.end()) return known->second;
+  const Op* parent = block->parent();
+  PointSet set = Around(parent);
+  for (const Value* param : block->params()) {
+    if (LoopBoundsOf(param)) set &= Turns(param);
+  }
+  if (parent->kind() == OpKind::If) {
+    if (set.pieces() <= kMostPieces)
+      set &= Where(parent->operand(0), parent->region(0) == block);
+    else
+      shortened_.insert(parent);
+  }
+  return blocks_[block] = set;
+}
+
+PointSet Instances::Around(const Op* op) {
+  PointSet set = OfBlock(op->block());
+  if (op->block()->parent()) return set;
+  for (const Op* before : *kernel().body) {
+    if (before == op) break;
+    bool states = before->kind() == OpKind::Assert && before->operands().size() == 1 &&
+                  before->operand(0)->type()->axes.empty();
+    if (states) set &= Where(before->operand(0), true);
+  }
+  return set;
+}
+
+PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
+  PointSet set = All();
+  for (ir::AxisId axis : axes) {
+    const Value* blk = ir::FindBlk(op, axis);
+    Affine at = OfAtom(terms_.ElementOf(blk));
+    Affine start, count;
+    if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
+      start = OfValue(made->start());
+      count = OfValue(made->size());
+    } else {
+      start = OfAtom(terms_.StartOf(blk));
+      count = OfAtom(terms_.CountOf(blk));
+    }
+    set &= AtMost(start, at) & Less(at, start + count);
+  }
+  return set;
+}
+
+PointSet Instances::BoundsOf(AtomId atom) {
+  const AtomFacts facts = terms_.Facts(atom);
+  Affine at = OfAtom(atom);
+  PointSet set = All();
+  auto add = [&](const AtomBound& bound, bool below) {
+    std::optional<int64_t> scale = bound.scale.AsConstant();
+    Affine end = scale ? Of(bound.bound) : Affine();
+    if (!end.known()) return;
+    set &= below ? AtMost(end, *scale * at) : AtMost(*scale * at, end);
+  };
+  for (const AtomBound& bound : facts.lower) add(bound, true);
+  for (const AtomBound& bound : facts.upper) add(bound, false);
+  return set;
+}
+
+PointSet Instances::FactsOfProduct(const Product& product) {
+  Affine none = Constant(0);
+  PointSet set = InOrder(product.multiple, Variable(product.product), none, none, product.factor);
+  if (std::optional<Poly> end = EndOfBlocks(product))
+    set &= Less(Variable(product.product), Of(*end));
+  return set;
+}
+
+std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
+  if (!product.atom) return std::nullopt;
+  const AtomFacts binder = terms_.Facts(*product.atom);
+  if (binder.kind != AtomKind::Scalar || !LoopBoundsOf(binder.value)) return std::nullopt;
+  LoopBounds bounds = *LoopBoundsOf(binder.value);
+  Poly hi = terms_.OfValue(bounds.hi);
+  std::optional<AtomId> atom = hi.Greatest();
+  if (!atom || hi != Poly::Atom(*atom) || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
+  const AtomFacts blocks = terms_.Facts(*atom);
+  Poly size = Poly::Atom(product.factor);
+  if (blocks.kind != AtomKind::Quotient || blocks.b != size) return std::nullopt;
+  return blocks.a - size + 1;  // the quotient is ceil(end / size)
+}
+
+PointSet Instances::FactsOf(const std::string& variable) {
+  auto known = facts_.find(variable);
+  if (known != facts_.end()) return known->second;
+  PointSet set = All();
+  std::optional<AtomId> atom = variables_.at(variable).atom;
+  if (products_.contains(variable)) {
+    for (const Product& product : ProductsOf(variable)) set &= FactsOfProduct(product);
+  } else if (atom) {
+    const AtomFacts facts = terms_.Facts(*atom);
+    bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopBoundsOf(facts.value);
+    set = is_binder ? Turns(facts.value) : BoundsOf(*atom);
+  } else if (IsCondition(variable)) {
+    set = AtMost(Constant(0), Variable(variable)) & AtMost(Variable(variable), Constant(1));
+  }
+  return facts_[variable] = set;
+}
+
+const std::vector<Product>& Instances::ProductsOf(const std::string& variable) const {
+  static const std::vector<Product> kNone;
+  auto products = products_.find(variable);
+  return products == products_.end() ? kNone : products->second;
+}
+
+/// Products of one factor go in the order of what it multiplies, at least the factor apart.
+PointSet Instances::WithOrder(PointSet set) {
+  std::map<AtomId, std::vector<Product>> by_factor;
+  for (const std::string& name : set.Variables()) {
+    for (const Product& product : ProductsOf(name)) by_factor[product.factor].push_back(product);
+  }
+  for (const auto& [factor, products] : by_factor) {
+    if (products.size() > kMostOrdered) continue;
+    for (size_t i = 0; i < products.size(); ++i) {
+      for (size_t j = 0; j < i; ++j)
+        set &= InOrder(products[i].multiple, Variable(products[i].product), products[j].multiple,
+                       Variable(products[j].product), factor);
+    }
+  }
+  return set;
+}
+
+PointSet Instances::WithFacts(PointSet set) {
+  std::set<std::string> done;
+  for (bool more = true; more && set.known();) {
+    more = false;
+    for (const std::string& name : set.Variables()) {
+      if (!variables_.contains(name) || !done.insert(name).second) continue;
+      set &= FactsOf(name);
+      more = true;
+    }
+  }
+  return WithOrder(set);
+}
+
+bool Instances::IsCore(const std::string& variable) {
+  return variable == NameOf(terms_.CoreIdAtom());
+}
+
+bool Instances::IsCondition(const std::string& variable) const {
+  const Kind& kind = variables_.at(variable);
+  return kind.is_opaque && !kind.atom && !products_.contains(variable);
+}
+
+const Value* Instances::BlkOfPoint(const std::string& variable) const {
+  auto kind = variables_.find(variable);
+  if (kind == variables_.end() || !kind->second.atom) return nullptr;
+  const AtomFacts& facts = terms_.Facts(*kind->second.atom);
+  return facts.kind == AtomKind::Element ? facts.value : nullptr;
+}
+
+bool Instances::IsCounted(const std::string& variable) const {
+  std::optional<AtomId> atom = variables_.at(variable).atom;
+  const Value* value = atom ? terms_.Facts(*atom).value : nullptr;
+  return value && (terms_.Facts(*atom).kind == AtomKind::Element || LoopBoundsOf(value));
+}
+
+bool Instances::LoopIsIn(const Op* loop, const Op* outer) const {
+  if (!outer) return true;
+  while (loop && loop != outer) loop = loop->block()->parent();
+  return loop == outer;
+}
+
+bool Instances::IsBinderOf(const std::string& variable, const Op* loop) const {
+  std::optional<AtomId> atom = variables_.at(variable).atom;
+  if (!atom) return false;
+  const AtomFacts& facts = terms_.Facts(*atom);
+  return facts.value && facts.kind != AtomKind::Element && LoopBoundsOf(facts.value) &&
+         facts.value->block()->parent() == loop;
+}
+
+bool Instances::IsOpaque(const PointSet& set) const {
+  for (const std::string& name : set.Variables()) {
+    auto variable = variables_.find(name);
+    if (variable != variables_.end() && variable->second.is_opaque) return true;
+  }
+  return !set.known();
+}
+
+PointSet Instances::InOrder(const Affine& a, const Affine& of_a, const Affine& b,
+                            const Affine& of_b, AtomId factor) {
+  Affine step = OfAtom(factor);
+  auto apart = [](const Affine& less, const Affine& greater, const Affine& by) {
+    return AtMost(less + by, greater);
+  };
+  PointSet equal = Equal(a, b) & Equal(of_a, of_b);
+  PointSet rises =
+      equal | (Less(a, b) & apart(of_a, of_b, step)) | (Less(b, a) & apart(of_b, of_a, step));
+  const std::vector<AtomBound>& least = terms_.Facts(factor).lower;
+  bool is_size = std::ranges::any_of(least, [](const AtomBound& bound) {
+    return bound.scale == Poly(1) && bound.bound.AsConstant().value_or(-1) >= 0;
+  });
+  if (is_size) return rises;
+  Affine none = Constant(0);
+  PointSet falls = equal | (Less(a, b) & apart(of_b, of_a, none - step)) |
+                   (Less(b, a) & apart(of_a, of_b, none - step));
+  return (AtMost(none, step) & rises) | (Less(step, none) & falls);
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,286 @@
+#include "passes/analysis/must_writes.h"
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+
+// From the inside out. What a store writes is a set of its points and elements; where code around it ends, the variables
+// of that code go. A number that a loop counts goes by `there is a turn`; what is not known by `for every value`: an
+// element counts that all values of it agree on. So `y[i] = a where c; y[i] = b where !c` writes y[i], since c is a variable
+// of both. Of blocks whose extent the compiler chooses later the starts are not known, but that each index of the loop is in
+// one block: an element counts that every block around some index would write.
+
+namespace kdl::passes {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+constexpr unsigned long kOperations = 4'000'000;  ///< of one step
+
+}  // namespace
+
+const PointSet& MustWrites::Of(Op* op, const Value* memory) {
+  auto known = known_.find({op, memory});
+  if (known != known_.end()) return known->second;
+  PointSet written = Summarize(op, memory);
+  if (!written.known()) written = instances_.None();  // too large to say
+  return known_[{op, memory}] = written;
+}
+
+PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
+  PointSet written = instances_.None();
+  int pieces = 0;
+  for (Op* op : *block) {
+    const PointSet& of = Of(op, memory);
+    if (of.IsSurelyEmpty()) continue;
+    written |= of;
+    ++pieces;
+  }
+  instances_.context().Allow(kOperations);
+  if (pieces < 2) return written;
+  PointSet joined = written.Joined();
+  return joined.known() ? joined : written;
+}
+
+PointSet MustWrites::Summarize(Op* op, const Value* memory) {
+  instances_.context().Allow(kOperations);
+  if (auto view = AccessOf(op)) {
+    bool writes = ir::MemoryOf(view->tensor) == memory &&
+                  (view->effect == ir::Effect::Write || view->is_partial());
+    return writes ? OfStore(*view) : instances_.None();
+  }
+  switch (op->kind()) {
+    case OpKind::If:
+      return OfBranches(op, memory);
+    case OpKind::Stage:
+      return OfBlock(op->region(), memory);
+    case OpKind::Spmd:
+    case OpKind::For:
+    case OpKind::Loop:
+      return op->HasAttr(ir::AttrKey::Breaks) ? instances_.None() : OfTurns(op, memory);
+    default:
+      return instances_.None();
+  }
+}
+
+PointSet MustWrites::OfStore(const AccessView& view) {
+  Elements::Touched touched = elements_.TouchedBy(view);
+  return touched.is_exact ? touched.elements : instances_.None();
+}
+
+PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
+  PointSet written = instances_.None();
+  for (bool holds : {true, false}) {
+    PointSet branch = OfBlock(op->region(holds ? 0 : 1), memory);
+    if (!branch.IsSurelyEmpty()) written |= branch & instances_.Where(op->operand(0), holds);
+  }
+  instances_.context().Allow(kOperations);
+  PointSet joined = written.Joined();
+  if (!joined.known()) return written;
+  // a condition that changes nothing is not carried further
+  for (const std::string& variable : joined.Variables()) {
+    if (!instances_.IsDeclared(variable) || !instances_.IsCondition(variable)) continue;
+    PointSet anyway = joined.WithSome({variable});
+    if ((anyway & instances_.FactsOf(variable)).IsSurelySubsetOf(joined)) joined = anyway;
+  }
+  return joined;
+}
+
+/// From one turn of a loop to all of them.
+PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
+  PointSet written = OfBlock(loop->region(), memory);
+  bool counts = loop->kind() != OpKind::Loop ||
+                instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value();
+  if (written.IsSurelyEmpty() || !counts) return instances_.None();
+  instances_.context().Allow(kOperations);
+  std::vector<std::string> unknown = OpaqueOf(written, loop);
+  if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
+    for (const std::string& variable : written.Variables()) {
+      if (instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores &&
+          std::ranges::find(unknown, variable) == unknown.end())
+        unknown.push_back(variable);
+    }
+  }
+  written = WithoutPoints(ForEvery(written, unknown), loop);
+  for (size_t i = loop->region()->params().size(); i-- > 0;) {
+    const Value* binder = loop->region()->param(i);
+    if (LoopBoundsOf(binder)) written = Leave(binder, written);
+  }
+  instances_.context().Allow(kOperations);
+  PointSet joined = written.Joined();
+  return joined.known() ? joined : written;
+}
+
+/// Variables that change with the loop's turns, or with its points, and that no binder counts.
+std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op* loop) const {
+  std::vector<std::string> found;
+  for (const std::string& variable : written.Variables()) {
+    if (!instances_.IsDeclared(variable)) continue;
+    bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
+    if (inside && !instances_.IsCounted(variable)) found.push_back(variable);
+  }
+  return found;
+}
+
+/// Points inside of a loop go by `there is one`; those of blocks whose starts are not known stay until these go.
+PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
+  std::vector<std::string> points;
+  for (const std::string& variable : written.Variables()) {
+    const Value* blk = instances_.BlkOfPoint(variable);
+    if (!blk || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) continue;
+    bool stays = loop && !blk->def() && blk->block()->parent() == loop && !instances_.ExtentOf(blk);
+    if (!stays) points.push_back(variable);
+  }
+  return written.WithSome(points);
+}
+
+/// What is written whatever these are.
+PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& variables) {
+  std::vector<std::string> present;
+  for (const std::string& variable : variables) {
+    if (written.Mentions(variable)) present.push_back(variable);
+  }
+  if (present.empty()) return written;
+  PointSet some = written.WithSome(present);
+  PointSet values = instances_.All();
+  for (const std::string& variable : present) values &= instances_.FactsOf(variable);
+  PointSet missed = ((some & values) - written).WithSome(present);
+  return some - missed;
+}
+
+PointSet MustWrites::Leave(const Value* binder, PointSet written) {
+  if (binder->type()->kind != ir::TypeKind::Blk) return LeaveNumbers(binder, written);
+  if (!instances_.ExtentOf(binder)) return LeaveBlocks(binder, written);
+  std::string number = instances_.NameOf(instances_.terms().NumberOf(binder));
+  return (written & instances_.Turns(binder)).WithSome({number});
+}
+
+/// What each way to lay the grid writes, for some index that `exists` says is in a block.
+PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
+                               const std::vector<std::string>& variables, const PointSet& exists) {
+  PointSet some = (written & grid).WithSome(variables);
+  PointSet missed = ((some & grid) - written).WithSome(variables);
+  return (some - missed) & exists;
+}
+
+/// Each index from lo to hi - 1 is in one block, each number below their count is that of one.
+PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
+  Terms& terms = instances_.terms();
+  LoopBounds bounds = *LoopBoundsOf(blk);
+  Affine lo = instances_.OfValue(bounds.lo);
+  Affine hi = instances_.OfValue(bounds.hi);
+  Affine start = instances_.Of(Poly::Atom(terms.StartOf(blk)));
+  Affine count = instances_.Of(Poly::Atom(terms.CountOf(blk)));
+  std::string of_start = instances_.NameOf(terms.StartOf(blk));
+  std::string of_count = instances_.NameOf(terms.CountOf(blk));
+  std::string of_number = instances_.NameOf(terms.NumberOf(blk));
+  std::string of_point = instances_.NameOf(terms.ElementOf(blk));
+  std::vector<std::string> variables = {of_start, of_count, of_number};
+  const PointSet& grid = instances_.Turns(blk);
+  PointSet left = instances_.None();
+  auto by_index = [&](const Affine& at) {
+    PointSet around = grid & AtMost(start, at) & Less(at, start + count);
+    left |=
+        AnyOfGrid(written, around, variables, AtMost(lo, at) & Less(at, hi)).WithSome({of_point});
+  };
+  bool mentioned = std::ranges::any_of(variables, [&](auto& v) { return written.Mentions(v); });
+  if (!mentioned && !written.Mentions(of_point)) return written & Less(lo, hi);
+  if (written.Mentions(of_point)) by_index(instances_.Variable(of_point));
+  PointSet of_blocks = written.WithSome({of_point});
+  std::swap(written, of_blocks);
+  for (const Affine& at : written.UpperBounds(of_start, {of_count, of_number})) by_index(at);
+  if (written.Mentions(of_number)) {
+    Poly extent = terms.OfSize(instances_.kernel().axis(blk->type()->axes[0]).extent);
+    Poly walked = terms.OfValue(bounds.hi) - terms.OfValue(bounds.lo);
+    Affine blocks = instances_.Of(terms.OfQuotient(walked + extent - 1, extent));
+    Affine number = instances_.Variable(of_number);
+    left |= AnyOfGrid(written, grid, {of_start, of_count},
+                      AtMost(instances_.Constant(0), number) & Less(number, blocks))
+                .WithSome({of_number});
+  }
+  return left;
+}
+
+/// Of b * B with a size B, where b counts all blocks.
+PointSet MustWrites::LeaveBlockNumbers(const Product& product, const std::string& number,
+                                       const PointSet& written) {
+  PointSet left = instances_.None();
+  std::optional<Poly> end = instances_.EndOfBlocks(product);
+  if (!end) return left;
+  Affine start = instances_.Variable(product.product);
+  Affine size = instances_.Of(Poly::Atom(product.factor));
+  for (const Affine& at : written.UpperBounds(product.product, {number})) {
+    PointSet around =
+        instances_.FactsOfProduct(product) & AtMost(start, at) & Less(at, start + size);
+    left |= AnyOfGrid(written, around, {product.product, number},
+                      AtMost(instances_.Constant(0), at) & Less(at, instances_.Of(*end)));
+  }
+  return left;
+}
+
+/// A scalar binder; where it counts blocks of a size, `b * B`, each index is in one of them.
+PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
+  Terms& terms = instances_.terms();
+  AtomId atom = terms.ScalarOf(binder);
+  std::string number = instances_.NameOf(atom);
+  const PointSet& turns = instances_.Turns(binder);
+  std::vector<std::string> products;
+  PointSet left = instances_.None();
+  for (const std::string& variable : written.Variables()) {
+    for (const Product& product : instances_.ProductsOf(variable)) {
+      if (product.atom != atom) continue;
+      products.push_back(variable);
+      left |= LeaveBlockNumbers(product, number, written & turns);
+    }
+  }
+  return left | (ForEvery(written, products) & turns).WithSome({number});
+}
+
+/// What is written at any point.
+PointSet MustWrites::AtAnyPoint(const PointSet& written) {
+  std::vector<std::string> unknown;
+  for (const std::string& variable : written.Variables()) {
+    bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;
+    if (of_point && !instances_.BlkOfPoint(variable)) unknown.push_back(variable);
+  }
+  return WithoutPoints(ForEvery(written, unknown), nullptr);
+}
+
+/// What stands outside of `spmd for` is done by each core, from 0 to the last.
+PointSet MustWrites::OfAllCores(PointSet written) {
+  written = AtAnyPoint(written);
+  std::vector<std::string> unknown;
+  std::string core = instances_.NameOf(instances_.terms().CoreIdAtom());
+  for (const std::string& variable : written.Variables()) {
+    bool differs = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores;
+    if (differs && variable != core) unknown.push_back(variable);
+  }
+  written = ForEvery(written, unknown);
+  if (!written.Mentions(core)) return written;
+  return (written & instances_.FactsOf(core)).WithSome({core});
+}
+
+PointSet MustWrites::OfLaunch(const Value* memory) {
+  return OfAllCores(OfBlock(instances_.kernel().body, memory));
+}
+
+PointSet MustWrites::Before(const Op* op, const Value* memory) {
+  PointSet before = instances_.None();
+  bool synced = false;  // between what is looked at and the op
+  for (const ir::Block* block = op->block(); block;
+       op = block->parent(), block = op ? op->block() : nullptr) {
+    for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
+      synced = synced || barriers_.IsBarrier(sibling);
+      const PointSet& of = Of(sibling, memory);
+      if (of.IsSurelyEmpty()) continue;
+      before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
+    }
+  }
+  return before;
+}
+
+}  // namespace kdl::passes

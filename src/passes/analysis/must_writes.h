@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "passes/analysis/barriers.h"
+#include "passes/analysis/elements.h"
+
+namespace kdl::passes {
+
+/// Elements that code surely writes, whatever the data is, with what stands around it as variables.
+class MustWrites {
+ public:
+  explicit MustWrites(Instances& instances)
+      : instances_(instances), elements_(instances), barriers_(instances) {}
+
+  Elements& elements() { return elements_; }
+  /// Once the kernel has ended.
+  PointSet OfLaunch(const ir::Value* memory);
+  /// When the op begins: by the block, or core, that runs it, and in front of a barrier by all.
+  PointSet Before(const ir::Op* op, const ir::Value* memory);
+
+ private:
+  const PointSet& Of(ir::Op* op, const ir::Value* memory);
+  PointSet Summarize(ir::Op* op, const ir::Value* memory);
+  PointSet OfBlock(const ir::Block* block, const ir::Value* memory);
+  PointSet OfStore(const AccessView& view);
+  PointSet OfBranches(ir::Op* op, const ir::Value* memory);
+  PointSet OfTurns(ir::Op* loop, const ir::Value* memory);
+  PointSet OfAllCores(PointSet written);
+  PointSet AtAnyPoint(const PointSet& written);
+  PointSet WithoutPoints(const PointSet& written, const ir::Op* loop) const;
+
+  PointSet Leave(const ir::Value* binder, PointSet written);
+  PointSet LeaveBlocks(const ir::Value* blk, PointSet written);
+  PointSet LeaveBlockNumbers(const Product& product, const std::string& number,
+                             const PointSet& written);
+  PointSet LeaveNumbers(const ir::Value* binder, PointSet written);
+  PointSet ForEvery(PointSet written, const std::vector<std::string>& variables);
+  PointSet AnyOfGrid(const PointSet& written, const PointSet& grid,
+                     const std::vector<std::string>& variables, const PointSet& exists);
+  std::vector<std::string> OpaqueOf(const PointSet& written, const ir::Op* loop) const;
+
+  Instances& instances_;
+  Elements elements_;
+  Barriers barriers_;
+  std::map<std::pair<const ir::Op*, const ir::Value*>, PointSet> known_;
+};
+
+}  // namespace kdl::passes

@@ -1,0 +1,404 @@
+#include "passes/analysis/races.h"
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+// Two runs of the kernel's code, the first with its own variables, the second with the same ones and a prime. Variables
+// that cannot differ between the two are shared: those of the launch, and those of loops outside of walks while both are in
+// one turn of them. What is left of a run are its block and the elements that it touches; all accesses that stand between
+// the same barriers are one union, so that a kernel of many stores is one question.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Effect;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr unsigned long kOperations = 4'000'000;  ///< of one question
+
+bool Contains(const std::vector<const Op*>& ops, const Op* op) {
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+/// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
+bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
+
+}  // namespace
+
+Races::Races(Instances& instances)
+    : instances_(instances), elements_(instances), barriers_(instances) {
+  std::set<const Value*> written;
+  ir::Walk(instances.kernel().body, [&](Op* op) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && view->effect != Effect::Read) written.insert(ir::MemoryOf(view->tensor));
+  });
+  Collect(instances.kernel().body, nullptr, written);
+}
+
+void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const Value*>& written) {
+  for (Op* op : *block) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && written.contains(ir::MemoryOf(view->tensor))) {
+      instances_.context().Allow(kOperations);
+      PointSet runs = instances_.Launch() & instances_.Around(op) & elements_.Of(view->tensor);
+      Elements::Touched touched = elements_.TouchedBy(*view);
+      runs = instances_.WithFacts(runs & touched.elements);
+      sites_.push_back({*view, walk, runs, touched.is_exact && IsCertain(*view, runs)});
+    }
+    for (const ir::Block* region : op->regions())
+      Collect(region, op->kind() == OpKind::Spmd ? op : walk, written);
+  }
+}
+
+bool Races::IsCertain(const AccessView& view, const PointSet& touched) const {
+  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+    bool always = op->kind() == OpKind::If || op->kind() == OpKind::Stage ||
+                  (IsLoop(op) && op->kind() != OpKind::While && !op->HasAttr(AttrKey::Breaks));
+    if (!always || instances_.IsShortened(op)) return false;
+  }
+  return !instances_.IsOpaque(touched);
+}
+
+Races::Class Races::ClassOf(const Site& site) {
+  if (site.view.is_partial()) return kPartials;
+  if (site.view.effect == Effect::Accumulate) return kAtomics;
+  if (site.view.effect == Effect::Read) return kReads;
+  return IsFill(site.view.op) ? kFills : kWrites;
+}
+
+Races::Conflict Races::ConflictOf(Class a, Class b) {
+  if (a == kPartials || b == kPartials) {
+    Class other = a == kPartials ? b : a;
+    return other == kPartials || other == kFills ? Conflict::None : Conflict::AnyBlock;
+  }
+  bool none = a == b && (a == kReads || a == kAtomics);
+  return none ? Conflict::None : Conflict::OtherBlock;
+}
+
+// -- Groups ------------------------------------------------------------------------------------
+
+/// A site's runs without what is known inside of its block alone.
+PointSet Races::OfBlocks(const Site& site) {
+  Loops loops = barriers_.LoopsAround(site.view.op);
+  std::vector<std::string> inner;
+  std::set<std::string> variables = site.touched.Variables();
+  std::set<std::string> multiplied;  // and products: they are compared from run to run
+  for (const std::string& variable : variables) {
+    for (const Product& product : instances_.ProductsOf(variable))
+      multiplied.merge(Equal(instances_.Variable(variable), product.multiple).Variables());
+  }
+  for (const std::string& variable : variables) {
+    if (!instances_.IsDeclared(variable) || multiplied.contains(variable)) continue;
+    bool is_block =
+        site.walk ? instances_.IsBinderOf(variable, site.walk) : instances_.IsCore(variable);
+    if (!is_block && !IsShared(variable, loops)) inner.push_back(variable);
+  }
+  return site.touched.WithSome(inner);
+}
+
+std::vector<Races::Group> Races::GroupsOf(const std::function<bool(const Site&)>& counts) {
+  std::vector<Group> groups;
+  std::map<std::pair<const Value*, const Op*>, size_t> known;
+  for (const Site& site : sites_) {
+    if (!counts(site)) continue;
+    const Value* memory = ir::MemoryOf(site.view.tensor);
+    const Op* place = barriers_.PlaceOf(site.view.op);
+    auto [at, is_new] = known.try_emplace({memory, place}, groups.size());
+    if (is_new) {
+      groups.push_back({memory, place, site.walk, {}, {}});
+      groups.back().touched.fill(instances_.None());
+    }
+    Group& group = groups[at->second];
+    group.sites[ClassOf(site)].push_back(&site);
+    instances_.context().Allow(kOperations);
+    group.touched[ClassOf(site)] |= OfBlocks(site);
+  }
+  for (Group& group : groups) {
+    for (PointSet& touched : group.touched) {
+      instances_.context().Allow(kOperations);
+      PointSet joined = touched.Joined();
+      if (joined.known()) touched = joined;
+    }
+  }
+  return groups;
+}
+
+std::vector<Race> Races::FindCertain(const Value* memory) {
+  auto counts = [&](const Site& site) {
+    return site.is_certain && ir::MemoryOf(site.view.tensor) == memory;
+  };
+  return Find(counts, true);
+}
+
+std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bool is_certain) {
+  std::vector<Group> groups = GroupsOf(counts);
+  std::set<const Value*> done;
+  std::vector<Race> found;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (size_t j = i; j < groups.size() && !done.contains(groups[i].memory); ++j) {
+      if (groups[i].memory != groups[j].memory) continue;
+      std::vector<Race> races = RacesOf(groups[i], groups[j], is_certain);
+      if (races.empty()) continue;
+      found.push_back(races[0]);
+      done.insert(groups[i].memory);
+    }
+  }
+  return found;
+}
+
+std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
+  for (const Way& way : barriers_.Ways(a.place, b.place)) {
+    if (is_certain && !way.is_certain) continue;
+    for (size_t ca = 0; ca < kClasses; ++ca) {
+      for (Conflict conflict : {Conflict::OtherBlock, Conflict::AnyBlock}) {
+        PointSet of_b = instances_.None();
+        for (size_t cb = 0; cb < kClasses; ++cb) {
+          if (ConflictOf(Class(ca), Class(cb)) == conflict) of_b |= b.touched[cb];
+        }
+        if (a.sites[ca].empty() || of_b.IsSurelyEmpty()) continue;
+        if (Meet(a, b, way, a.touched[ca], of_b, conflict).IsSurelyEmpty()) continue;
+        std::vector<Race> races = AmongSites(a, b, way, Class(ca));
+        if (!races.empty()) return races;
+      }
+    }
+  }
+  return {};
+}
+
+/// The first two sites that may race.
+std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca) {
+  for (const Site* first : a.sites[ca]) {
+    for (size_t cb = 0; cb < kClasses; ++cb) {
+      Conflict conflict = ConflictOf(ca, Class(cb));
+      if (conflict == Conflict::None) continue;
+      for (const Site* second : b.sites[cb]) {
+        PointSet runs = Meet(a, b, way, OfBlocks(*first), OfBlocks(*second), conflict);
+        if (runs.IsSurelyEmpty()) continue;
+        Loops equal = barriers_.LoopsAround(a.place);
+        equal.resize(way.equal);
+        return {{first, second, runs, equal}};
+      }
+    }
+  }
+  return {};
+}
+
+PointSet Races::ElementsOf(const Site& site) const {
+  std::vector<std::string> runs;
+  for (const std::string& variable : site.touched.Variables()) {
+    if (!IsShared(variable, {})) runs.push_back(variable);
+  }
+  return site.touched.WithSome(runs);
+}
+
+PointSet Races::MaybeBefore(const Site& site) {
+  PointSet before = instances_.None();
+  const Op* place = barriers_.PlaceOf(site.view.op);
+  bool in_turns = !barriers_.LoopsAround(site.view.op).empty();
+  bool is_behind = false;
+  for (const Site& other : sites_) {
+    if (&other == &site) is_behind = true;
+    bool writes = other.view.effect != Effect::Read &&
+                  ir::MemoryOf(other.view.tensor) == ir::MemoryOf(site.view.tensor);
+    if (!writes) continue;
+    const Op* common = site.view.op->block()->parent();
+    while (common && !instances_.LoopIsIn(other.view.op, common))
+      common = common->block()->parent();
+    bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
+    bool behind = is_behind && !in_turns && instances_.LoopOf(common) == site.walk;
+    if (!behind) {
+      before |= ElementsOf(other);
+    } else if (in_one_place) {  // other blocks, or cores, may be ahead
+      PointSet runs = site.touched & SecondRun(OfBlocks(other), {}) &
+                      OtherBlock(site.walk, other.walk, {}, true);
+      std::vector<std::string> second;
+      for (const std::string& variable : runs.Variables()) {
+        if (variable.ends_with("'")) second.push_back(variable);
+      }
+      before |= runs.WithSome(second);
+    }
+  }
+  return before;
+}
+
+// -- Two runs ----------------------------------------------------------------------------------
+
+/// Elements are named alike in both runs, too.
+bool Races::IsShared(const std::string& variable, const Loops& equal) const {
+  if (!instances_.IsDeclared(variable)) return true;
+  const Scope& scope = instances_.ScopeOf(variable);
+  return !scope.points && !scope.cores && (!scope.loop || Contains(equal, scope.loop));
+}
+
+PointSet Races::SecondRun(const PointSet& set, const Loops& equal) const {
+  std::map<std::string, std::string> primes;
+  for (const std::string& variable : set.Variables()) {
+    if (!IsShared(variable, equal)) primes[variable] = Primed(variable);
+  }
+  return set.Renamed(primes);
+}
+
+PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
+                     const PointSet& of_b, Conflict conflict) {
+  instances_.context().Allow(kOperations);
+  Loops equal = barriers_.LoopsAround(a.place);
+  const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
+  equal.resize(way.equal);
+  PointSet both = of_a & SecondRun(of_b, equal) & way.when;
+  if (loop) both &= InTurns(way, loop);
+  if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
+  return Ordered(both, of_a, of_b, equal);
+}
+
+/// Products of one factor keep the order of what it multiplies from run to run, too.
+PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b,
+                        const Loops& equal) {
+  for (const std::string& first : of_a.Variables()) {
+    for (const std::string& second : of_b.Variables()) {
+      if (IsShared(second, equal)) continue;
+      for (const Product& p : instances_.ProductsOf(first)) {
+        for (const Product& q : instances_.ProductsOf(second)) {
+          if (p.factor == q.factor) both &= InOrderOfRuns(p, q, equal);
+        }
+      }
+    }
+  }
+  return both;
+}
+
+PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const Loops& equal) {
+  Affine a = instances_.Variable("#a");
+  Affine b = instances_.Variable("#b");
+  PointSet multiples = Equal(a, first.multiple) & SecondRun(Equal(b, second.multiple), equal);
+  PointSet order = instances_.InOrder(a, instances_.Variable(first.product), b,
+                                      instances_.Variable(Primed(second.product)), first.factor);
+  return (multiples & order).WithSome({"#a", "#b"});
+}
+
+/// One binder's turn comes before the other one's; with `swapped` behind it.
+PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
+  Terms& terms = instances_.terms();
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  auto turn = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
+    Affine a = instances_.Variable(instances_.NameOf(of_a));
+    Affine b = instances_.Variable(Primed(instances_.NameOf(of_b)));
+    return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
+  };
+  Affine one = instances_.Constant(1);
+  if (!is_blk) return turn(terms.ScalarOf(binder), terms.ScalarOf(other), one);
+  PointSet numbers = turn(terms.NumberOf(binder), terms.NumberOf(other), one);
+  if (instances_.ExtentOf(binder)) return numbers;
+  Poly extent = terms.OfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
+  return numbers & turn(terms.StartOf(binder), terms.StartOf(other), instances_.Of(extent));
+}
+
+PointSet Races::Same(const Value* binder, const Value* other) {
+  Terms& terms = instances_.terms();
+  auto equal = [&](AtomId a, AtomId b) {
+    return Equal(instances_.Variable(instances_.NameOf(a)),
+                 instances_.Variable(Primed(instances_.NameOf(b))));
+  };
+  if (binder->type()->kind != ir::TypeKind::Blk)
+    return equal(terms.ScalarOf(binder), terms.ScalarOf(other));
+  PointSet same = equal(terms.NumberOf(binder), terms.NumberOf(other));
+  if (instances_.ExtentOf(binder)) return same;
+  return same & equal(terms.StartOf(binder), terms.StartOf(other)) &
+         equal(terms.CountOf(binder), terms.CountOf(other));
+}
+
+PointSet Races::InTurns(const Way& way, const Op* loop) {
+  if (loop->kind() == OpKind::While) return instances_.All();
+  const Value* binder = loop->region()->param(0);
+  PointSet turns = Before(binder, binder, way.is_swapped);
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  std::optional<int64_t> step = is_blk ? std::optional<int64_t>(1)
+                                       : instances_.terms().OfValue(loop->operand(2)).AsConstant();
+  if (way.turns != Way::Turns::Next || !step) return turns;
+  Terms& terms = instances_.terms();
+  std::string name = instances_.NameOf(is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder));
+  Affine a = instances_.Variable(name);
+  Affine b = instances_.Variable(Primed(name));
+  if (way.is_swapped) std::swap(a, b);
+  return turns & Equal(b, a + instances_.Constant(*step));
+}
+
+PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_turn) {
+  if (!a && !b) {
+    std::string core = instances_.NameOf(instances_.terms().CoreIdAtom());
+    Affine first = instances_.Variable(core);
+    Affine second = instances_.Variable(Primed(core));
+    return Less(first, second) | Less(second, first);
+  }
+  if (!a || !b) return instances_.All();
+  if (a == b && same_turn) return OtherNumbers(a, b);
+  auto deal = a->attr<AttrKey::Deal>();
+  bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
+                    a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&
+                    deal == b->attr<AttrKey::Deal>() && deal != ir::DealKind::Dynamic;
+  if (!one_domain || a->region()->params().size() != b->region()->params().size())
+    return instances_.All();
+  return OtherBounds(a, b, equal) | OtherNumbers(a, b);
+}
+
+/// The first binder, outermost first, that is in another turn.
+PointSet Races::OtherNumbers(const Op* a, const Op* b) {
+  PointSet other = instances_.None();
+  PointSet same = instances_.All();
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    const Value* of_a = a->region()->param(i);
+    const Value* of_b = b->region()->param(i);
+    other |= same & (Before(of_a, of_b, false) | Before(of_a, of_b, true));
+    same &= Same(of_a, of_b);
+  }
+  return other;
+}
+
+/// Blocks of one number are on one core only where the whole walks are the same.
+PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
+  PointSet other = instances_.None();
+  const ir::Function& kernel = instances_.kernel();
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    ir::Type of_a = a->region()->param(i)->type();
+    ir::Type of_b = b->region()->param(i)->type();
+    bool alike = of_a->kind == of_b->kind &&
+                 (of_a->kind != ir::TypeKind::Blk ||
+                  kernel.axis(of_a->axes[0]).extent == kernel.axis(of_b->axes[0]).extent);
+    if (!alike) return instances_.All();
+  }
+  Affine first = instances_.Variable("#a");
+  Affine second = instances_.Variable("#b");
+  for (size_t i = 0; i < a->operands().size(); ++i) {
+    PointSet bounds = Equal(first, instances_.OfValue(a->operand(i))) &
+                      SecondRun(Equal(second, instances_.OfValue(b->operand(i))), equal);
+    if (!bounds.known()) return instances_.All();
+    other |= (bounds & (Less(first, second) | Less(second, first))).WithSome({"#a", "#b"});
+  }
+  return other;
+}
+
+PointSet Races::Twice(const Site& site) {
+  instances_.context().Allow(kOperations);
+  std::map<std::string, std::string> primes;
+  for (const std::string& variable : site.touched.Variables()) {
+    bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;
+    if (of_point) primes[variable] = Primed(variable);
+  }
+  PointSet other = instances_.None();
+  PointSet same = instances_.All();
+  for (ir::AxisId axis : AxesOf(site.view)) {
+    const Value* blk = ir::FindBlk(site.view.op, axis);
+    std::string name = instances_.NameOf(instances_.terms().ElementOf(blk));
+    Affine a = instances_.Variable(name);
+    Affine b = instances_.Variable(Primed(name));
+    other |= same & Less(a, b);
+    same &= Equal(a, b);
+  }
+  return site.touched & site.touched.Renamed(primes) & other;
+}
+
+}  // namespace kdl::passes
