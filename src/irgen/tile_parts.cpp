@@ -102,6 +102,23 @@ void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
   spreading.value = Take(gen, {spreading.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
 }
 
+/// The range whose index alone the dimension's index is, `i` or `iota(i)`; null: it is something else.
+const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim) {
+  bool is_one =
+      dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
+  if (!is_one) return nullptr;
+  if (dim.terms[0].range) return dim.terms[0].range;
+  const sema::ExprInfo& info = gen.Info(dim.terms[0].value);
+  return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
+}
+
+/// Whether the tile has every element that the index names: both ranges are the same whole dimension.
+bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
+  const sema::Entity* index = OnlyRange(gen, dim);
+  return index && range->range.whole && index->range.whole && range->range.domain &&
+         range->range.domain == index->range.domain;
+}
+
 }  // namespace
 
 Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
@@ -114,7 +131,10 @@ Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
   for (const sema::IndexDim& dim : part.dims) taken.index.push_back(IndexValue(gen, dim, nullptr));
   if (part.otherwise)
     taken.otherwise = Round(gen, GenExpr(gen, part.otherwise), tile->type()->scalar);
-  if (!part.otherwise) taken.mask = gen.Mask();
+  bool is_within = true;
+  for (size_t i = 0; i < part.dims.size(); ++i)
+    is_within = is_within && IsWithin(gen, part.ranges[i], part.dims[i]);
+  if (!part.otherwise && !is_within) taken.mask = gen.Mask();
   return Take(gen, taken, expr.span);
 }
 
