@@ -96,7 +96,7 @@ inline constexpr std::array kVariantPipeline = {PassKind::SelectTiles};
 inline constexpr std::array kPipePipeline = {PassKind::CutUnits,          PassKind::SplitStages,
                                              PassKind::InjectPipeBuffers, PassKind::InlineFunctions,
                                              PassKind::CheckStatics,      PassKind::FuseStages,
-                                             PassKind::FoldGroups};
+                                             PassKind::PrivatizeUpdates,  PassKind::FoldGroups};
 inline constexpr std::array kLoopPipeline = {
     PassKind::OpenSlots,    PassKind::Deal,      PassKind::WidenOperands, PassKind::Canonicalize,
     PassKind::ShareWindows, PassKind::FormNests, PassKind::ExpandTiles,   PassKind::Canonicalize};

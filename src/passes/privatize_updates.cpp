@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/busy_cores.h"
+#include "ir/element_walk.h"
+#include "ir/eval.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/analysis/pipe_ends.h"
+#include "passes/group_parts.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+// privatize-updates: a core keeps what it updates of a tensor of integers to itself while it walks its blocks, and updates
+// the tensor once. Of integers no order of updates can be told from another, so what groups would fold is updated, too,
+// where it is not cut into tiles.
+//
+//   spmd (…) { … update %v into %t[%e] {how = add, scope = launch} … }
+//   -> %own = launch_tensor "t" : tensor<i32,[core_num * pays, 2, sizes of t]>
+//      spmd (%core in 0 .. core_num * pays) { fill %own[%core, 0, …] with the identity }
+//      spmd (…) {
+//        … if (pays) { update %v into %own[core_id, 0, %e] {how = add, scope = core} }
+//          else { update %v into %t[%e] {how = add, scope = launch} } …
+//      }
+//      spmd (%core in 0 .. core_num * pays) {
+//        update %own[%core, 0, …] into %t[…] {how = add, scope = launch} where it is not the identity
+//      }
+//
+// A core has one block of a domain of core_num blocks: the one of its number. `pays` is 1 where there are several updates
+// for each element that is filled and emptied, else 0.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::EdgeKind;
+using ir::MakeAttr;
+using ir::Op;
+using ir::OpKind;
+using ir::ScopeKind;
+using ir::UpdateKind;
+using ir::Value;
+
+/// What to fill with, so that an update with it changes nothing, as bits.
+std::optional<uint64_t> NeutralOf(UpdateKind how, Scalar scalar) {
+  if (IsFloat(scalar) || scalar == Scalar::Bool) return std::nullopt;
+  switch (how) {
+    case UpdateKind::Set:
+      return std::nullopt;
+    case UpdateKind::Add:
+    case UpdateKind::Or:
+    case UpdateKind::Xor:
+      return 0;
+    case UpdateKind::And:
+      return ir::EvaluateCast(Scalar::I64, scalar, ~uint64_t{0});
+    case UpdateKind::Max:
+      return ir::FoldIdentity(ir::FoldKind::Max, scalar);
+    case UpdateKind::Min:
+      return ir::FoldIdentity(ir::FoldKind::Min, scalar);
+  }
+  return std::nullopt;
+}
+
+/// All that an spmd does with a tensor's memory: updates with one operator.
+std::vector<ir::UpdateOp> OnlyUpdatesOf(const Op* spmd, const Value* tensor) {
+  std::vector<ir::UpdateOp> updates;
+  bool only = true;
+  ir::Walk(spmd->region(), [&](Op* op) {
+    for (const Value* operand : op->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tensor) continue;
+      if (ir::MemoryOf(operand) != ir::MemoryOf(tensor)) continue;
+      auto update = ir::DynAs<ir::UpdateOp>(op);
+      only = only && update && operand == tensor &&
+             (updates.empty() || updates[0]->attr<AttrKey::How>() == op->attr<AttrKey::How>());
+      if (update) updates.push_back(*update);
+    }
+  });
+  if (!only) updates.clear();
+  return updates;
+}
+
+bool HasScope(ir::UpdateOp update, ScopeKind scope) {
+  return update->attr<AttrKey::Scope>() == scope;
+}
+
+class Privatizer {
+ public:
+  Privatizer(ir::Module& module, ir::Function& kernel, Op* spmd)
+      : kernel_(kernel), types_(module.types()), builder_(module), spmd_(spmd) {}
+
+  void Run() {
+    std::vector<Value*> tensors;
+    ir::Walk(spmd_->region(), [&](Op* op) {
+      if (op->kind() != OpKind::Update) return;
+      Value* tensor = ir::UpdateOp(op).tensor();
+      if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end())
+        tensors.push_back(tensor);
+    });
+    for (Value* tensor : tensors) {
+      std::vector<ir::UpdateOp> updates = OnlyUpdatesOf(spmd_, tensor);
+      if (!updates.empty()) Privatize(tensor, updates);
+    }
+    bool grouped = spmd_->attr<AttrKey::Deal>() == ir::DealKind::Grouped;
+    if (grouped && !HasGroups()) spmd_->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+  }
+
+ private:
+  bool HasGroups() const {
+    bool has = false;
+    ir::Walk(spmd_->region(), [&](Op* op) {
+      has = has || (op->kind() == OpKind::Update && HasScope(ir::UpdateOp(op), ScopeKind::Group));
+    });
+    return has;
+  }
+
+  void Privatize(Value* tensor, const std::vector<ir::UpdateOp>& updates) {
+    auto how = updates[0]->attr<AttrKey::How>();
+    std::optional<uint64_t> neutral = NeutralOf(how, tensor->type()->scalar);
+    if (!neutral) return;
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(spmd_);
+    if (HasScope(updates[0], ScopeKind::Group)) {
+      if (GroupParts(kernel_, spmd_, updates, types_.sizes(), true).has_tiles()) return;
+      if (IsOpenBefore(kernel_, spmd_, tensor)) builder_.Create(OpKind::Sync, {}, {});
+      for (ir::UpdateOp update : updates)
+        update->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
+    }
+    Size points = PointsOf(updates[0]);
+    if (!points) return;
+    Own own = MakeOwn(tensor, how, *neutral, points);
+    ForRows(own, [&](const Place&, const Place& in_own, const ir::AxisList&) {
+      Value* value = builder_.Bits(tensor->type()->scalar, own.neutral);
+      builder_.Create(OpKind::Store, {{value}, {own.memory}, in_own.index, {}}, {},
+                      {MakeAttr<AttrKey::Access>(in_own.access), Proven()});
+    });
+    builder_.SetInsertionPoint(spmd_->block(), spmd_->next());
+    ForRows(own, [&](const Place& place, const Place& in_own, const ir::AxisList& axes) {
+      Empty(own, place, in_own, axes);
+    });
+    for (ir::UpdateOp update : updates) Redirect(update, own);
+  }
+
+  /// What the cores have of one tensor.
+  struct Own {
+    Value* tensor;
+    UpdateKind how;
+    uint64_t neutral;
+    Value* memory = nullptr;
+    Value* rows = nullptr;  ///< core_num, or 0 where it does not pay
+  };
+
+  static ir::Attr Proven() { return MakeAttr<AttrKey::Edge>(EdgeKind::Proven); }
+
+  /// How many updates the spmd makes with one op, at least: those of the points of its blocks. Null: no size says so.
+  Size PointsOf(ir::UpdateOp update) {
+    SizeTable& sizes = types_.sizes();
+    ir::AxisList axes;
+    for (const Value* operand : update->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tensor)
+        axes = ir::UnionAxes(axes, operand->type()->axes);
+    }
+    Size points = sizes.Constant(1);
+    for (size_t b = 0; b < spmd_->region()->params().size(); ++b) {
+      ir::Type binder = spmd_->region()->param(b)->type();
+      Size number = ir::BlocksOfBinders(kernel_, sizes, spmd_, b, b + 1);
+      if (!number) return nullptr;
+      bool each = binder->kind == ir::TypeKind::Blk &&
+                  std::find(axes.begin(), axes.end(), binder->axes[0]) != axes.end();
+      if (each) number = ir::SizeOfValue(kernel_, sizes, spmd_->operand(2 * b + 1));
+      points = sizes.Binary(SizeKind::Mul, points, number);
+    }
+    return points;
+  }
+
+  /// A row for each core, and behind it as much that nobody uses, a line at least: cores share no line.
+  Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
+    // Filling and emptying an element costs about as much as three updates that other cores may make, too.
+    constexpr int64_t kUpdatesAnElement = 4;
+    constexpr int64_t kLine = 64;
+    SizeTable& sizes = types_.sizes();
+    auto binary = [&](SizeKind kind, Size a, Size b) { return sizes.Binary(kind, a, b); };
+    Size one = sizes.Constant(1);
+    Size cores = sizes.Symbol(builder_.module().context().names.Intern(ir::kCoreNum));
+    Size elements = one;
+    for (Size dim : tensor->type()->dims) elements = binary(SizeKind::Mul, elements, dim);
+    Size wanted = binary(SizeKind::Mul, binary(SizeKind::Mul, elements, cores),
+                         sizes.Constant(kUpdatesAnElement));
+    Size times = binary(SizeKind::FloorDiv, points, binary(SizeKind::Add, wanted, one));
+    Size rows = binary(SizeKind::Mul, cores, binary(SizeKind::Min, times, one));
+    Size lines =
+        binary(SizeKind::FloorDiv, sizes.Constant(kLine), binary(SizeKind::Add, elements, one));
+    Size gap = binary(SizeKind::Mul, lines, sizes.Constant(2));
+    std::vector<Size> dims = {rows, binary(SizeKind::Add, gap, sizes.Constant(2))};
+    dims.insert(dims.end(), tensor->type()->dims.begin(), tensor->type()->dims.end());
+    Own own{tensor, how, neutral};
+    own.memory =
+        builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(tensor->type()->scalar, dims),
+                      {MakeAttr<AttrKey::Name>(tensor->name())});
+    own.rows = builder_.SizeValue(rows);
+    return own;
+  }
+
+  /// `place` of the tensor in a core's row.
+  Place InOwn(const Place& place, Value* core) {
+    SizeTable& sizes = types_.sizes();
+    Place own = place;
+    auto operand = static_cast<uint32_t>(place.index.size());
+    own.access.dims.insert(own.access.dims.begin(),
+                           {ir::AccessDim{{{sizes.Constant(1), operand}}, sizes.Constant(0)},
+                            ir::AccessDim{{}, sizes.Constant(0)}});
+    own.index.push_back(core);
+    return own;
+  }
+
+  /// What `body` makes, for the elements of the core's row: it has one block.
+  template <typename Body>
+  void ForRows(const Own& own, Body body) {
+    ir::Block* here = builder_.block();
+    Op* before = builder_.before();
+    Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), own.rows}}, {},
+                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+    Value* core = builder_.AddParam(walk->region(), types_.ScalarOf(Scalar::I64),
+                                    builder_.module().context().names.Intern("core"));
+    builder_.SetInsertionPoint(walk->region());
+    ir::ElementWalk elements = ir::MakeElementLoops(builder_, kernel_, own.tensor->type());
+    Place place{elements.access, elements.index};
+    body(place, InOwn(place, core), elements.axes);
+    builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(walk->region());
+    builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(here, before);
+  }
+
+  void Empty(const Own& own, const Place& place, const Place& in_own, const ir::AxisList& axes) {
+    Scalar scalar = own.tensor->type()->scalar;
+    Value* value =
+        builder_
+            .Create(OpKind::Load, {{own.memory}, in_own.index, {}, {}}, {types_.Tile(scalar, axes)},
+                    {MakeAttr<AttrKey::Access>(in_own.access), Proven()})
+            ->result();
+    Value* counts = builder_.Binary(OpKind::Ne, value, builder_.Bits(scalar, own.neutral));
+    builder_.Create(OpKind::Update, {{value}, {own.tensor}, place.index, {counts}}, {},
+                    {MakeAttr<AttrKey::Access>(place.access), Proven(),
+                     MakeAttr<AttrKey::How>(own.how), MakeAttr<AttrKey::Scope>(ScopeKind::Launch)});
+  }
+
+  void Redirect(ir::UpdateOp update, const Own& own) {
+    builder_.set_loc(update->loc());
+    builder_.SetInsertionPoint(update.op);
+    Value* pays = builder_.Binary(OpKind::Lt, builder_.I64(0), own.rows);
+    Op* branch = builder_.Create(OpKind::If, {{pays}}, {});
+    builder_.SetInsertionPoint(branch->region(0));
+    Value* core = builder_.Make(OpKind::CoreId, {}, types_.ScalarOf(Scalar::I64));
+    Place place = InOwn(
+        {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, core);
+    std::vector<Value*> mask;
+    if (update.mask()) mask.push_back(update.mask());
+    std::vector<ir::Attr> attrs = {
+        MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Leading>(2),
+        MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>()), MakeAttr<AttrKey::How>(own.how),
+        MakeAttr<AttrKey::Scope>(ScopeKind::Core)};
+    if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
+    builder_.Create(OpKind::Update, {{update.value()}, {own.memory}, place.index, mask}, {},
+                    std::move(attrs));
+    builder_.Create(OpKind::Yield, {{}}, {});
+    update->block()->Remove(update.op);
+    branch->region(1)->InsertBefore(update.op, nullptr);
+    builder_.SetInsertionPoint(branch->region(1));
+    builder_.Create(OpKind::Yield, {{}}, {});
+  }
+
+  ir::Function& kernel_;
+  ir::TypeTable& types_;
+  ir::Builder builder_;
+  Op* spmd_;
+};
+
+}  // namespace
+
+void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel) {
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
+    if (!StageOf(op)) Privatizer(context.module, kernel, op).Run();
+  }
+}
+
+}  // namespace kdl::passes
