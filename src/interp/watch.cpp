@@ -44,17 +44,19 @@ bool RacesAlone(TouchKind a, TouchKind b) {
   return (a == TouchKind::Fold) != (b == TouchKind::Fold) && Race(a, b);
 }
 
-std::string_view Verb(TouchKind kind) {
+/// What an agent does to an element, whose name may stand between: updates y[0] with `atomic`.
+std::string Does(TouchKind kind, const std::string& element = "") {
+  std::string at = element.empty() ? "" : " " + element;
   switch (kind) {
     case TouchKind::Read:
-      return "reads";
+      return "reads" + at;
     case TouchKind::Write:
     case TouchKind::Fill:
-      return "writes";
+      return "writes" + at;
     case TouchKind::Atomic:
-      return "updates with `atomic`";
+      return fmt::format("updates{} with `atomic`", at);
     case TouchKind::Fold:
-      return "folds into with `reduce`";
+      return fmt::format("folds into{} with `reduce`", at);
   }
   KDL_UNREACHABLE("a touch of kind {}", static_cast<int>(kind));
 }
@@ -224,8 +226,8 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
                      (kind == TouchKind::Atomic && op->attr<AttrKey::How>() != ir::UpdateKind::Set);
   if (needs_value && !element.written) {
     return stop(FindingKind::Unwritten,
-                fmt::format("'{}': {} {} {}, which nothing has written", QuotedText(*op),
-                            NameOf(agent), Verb(kind), shadow.NameOf(offset)));
+                fmt::format("'{}': {} {}, which nothing has written", QuotedText(*op),
+                            NameOf(agent), Does(kind, shadow.NameOf(offset))));
   }
   element.written = element.written || Changes(kind);
   auto& marks = element.marks[static_cast<size_t>(kind)];
@@ -253,8 +255,8 @@ void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, co
   if (kind == before && first != second) {
     text += fmt::format("{} and {} both write {}", NameOf(first), beside, element);
   } else {
-    text += fmt::format("{} {} {}, which {} {}", NameOf(first), Verb(kind), element, beside,
-                        Verb(before));
+    text +=
+        fmt::format("{} {}, which {} {}", NameOf(first), Does(kind, element), beside, Does(before));
   }
   Trap trap{KDL_TRAP_SIZES, op, -1, 0, 0, text + ", with no `sync` between"};
   trap.finding = FindingKind::Race;
