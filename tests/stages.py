@@ -138,6 +138,12 @@ def kernels_fuzzed(folder):
     return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"]]
 
 
+def proofs_fuzzed(folder):
+    """Drawn kernels that the proofs accept, under the watch; then faults planted in the proofs."""
+    fuzz = str(ROOT / folder / "bin/fuzz_proofs")
+    return [[fuzz, "--kernels", "200000", "--seconds", "40"], [fuzz, "--faults", "--kernels", "1000"]]
+
+
 def golden_files(kernelc):
     return [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]]
 
@@ -156,6 +162,7 @@ def plain(total):
     stage("golden files", golden_files(kernelc), env, total=total)
     stage("run tests", run_tests(), env, total=total)
     stage("random kernels", kernels_fuzzed("build-dev"), env, total=total)
+    stage("proofs of drawn kernels", proofs_fuzzed("build-dev"), env, total=total)
 
 
 def sanitized(total):

@@ -29,18 +29,35 @@ bool Holds(auto& ids, const std::string& id) {
   return std::find(std::begin(ids), std::end(ids), id) != std::end(ids);
 }
 
-/// A kernel compiled up to the end of the proofs.
+enum class Proofs : uint8_t { Run, Skipped };
+
+/// The passes of a module. Where the proofs are skipped, what check-bounds refuses is checked when it runs.
+driver::PipelineEnd RunPasses(driver::Compilation& compilation, Proofs proofs) {
+  using passes::PassKind;
+  if (proofs == Proofs::Run) return driver::RunModulePasses(compilation);
+  DiagnosticEngine refused;
+  for (PassKind kind : passes::kModulePipeline) {
+    if (kind == PassKind::CheckDisjoint || kind == PassKind::CheckOutputs) continue;
+    bool may_refuse = kind == PassKind::CheckBounds;
+    passes::PassContext context{*compilation.module, may_refuse ? refused : compilation.diagnostics,
+                                compilation.sources};
+    driver::PipelineEnd end = passes::RunPipeline({&kind, 1}, context, {});
+    if (end != driver::PipelineEnd::Done && !may_refuse) return end;
+  }
+  return driver::PipelineEnd::Done;
+}
+
+/// A kernel compiled as far as the interpreter runs it.
 struct Compiled {
   driver::Options options;
   std::optional<driver::Compilation> compilation;
   bool done = false;
 
-  Compiled(const std::string& text, bool unproven) {
+  Compiled(const std::string& text, Proofs proofs) {
     options.files = {"drawn.kdl"};
-    options.unproven = unproven;
     compilation.emplace(options);
     done = driver::CompileText(*compilation, text) == driver::PipelineEnd::Done &&
-           driver::RunModulePasses(*compilation) == driver::PipelineEnd::Done;
+           RunPasses(*compilation, proofs) == driver::PipelineEnd::Done;
   }
   const ir::Function* kernel() const {
     for (const ir::Function* function : compilation->module->functions()) {
@@ -197,7 +214,7 @@ void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t se
   judgement.verdict = Verdict::Definite;
   std::optional<Sizes> sizes = SizesIn(error.text);
   if (!sizes) return;
-  Compiled compiled(text, true);
+  Compiled compiled(text, Proofs::Skipped);
   if (!compiled.done) return;
   int64_t least = std::max<int64_t>(2, GreatestCore(error.text) + 1);
   for (int64_t cores : {least, least + 1}) {
@@ -215,10 +232,10 @@ void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t se
 }  // namespace
 
 bool IsRightlyRefused(const std::string& text, uint64_t seed) {
-  Compiled unproven(text, true);
+  Compiled unproven(text, Proofs::Skipped);
   Judgement judgement;
   if (unproven.done) JudgeAccepted(unproven, seed, judgement);
-  return judgement.verdict == Verdict::Unsound && !Compiled(text, false).done;
+  return judgement.verdict == Verdict::Unsound && !Compiled(text, Proofs::Run).done;
 }
 
 bool IsAcceptedWith(const Fault& fault, const std::string& text) {
@@ -232,7 +249,7 @@ bool IsAcceptedWith(const Fault& fault, const std::string& text) {
 
 Judgement JudgeKernel(const std::string& text, uint64_t seed) {
   Judgement judgement;
-  Compiled compiled(text, false);
+  Compiled compiled(text, Proofs::Run);
   if (compiled.done) {
     JudgeAccepted(compiled, seed, judgement);
     return judgement;
