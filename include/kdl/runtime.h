@@ -3,8 +3,8 @@
  *
  * Conventions, for every function here:
  *
- * A function that can fail returns `kdl_error*`: NULL when all is well, else an error that the
- * caller owns and frees with kdl_error_free. Out parameters are then untouched.
+ * A function that can fail returns `kdl_error*`: NULL, or an error that the caller owns and frees
+ * with kdl_error_free; out parameters are then untouched. A NULL that no comment allows is one.
  *
  * All functions may be called from any thread at any time, except that an object may not be freed
  * while another call uses it. There is no global state: everything hangs off a kdl_context.
@@ -47,20 +47,20 @@ void kdl_context_destroy(kdl_context* context);
 
 /* Makes an image's kernels known. The image is not copied and must outlive the context. Refused:
  * another ABI hash, a kernel that is already registered for the same kind and arch from another
- * image of the same module. Registering the same image again does nothing. */
+ * image of the same module, unless its name has a hash ("mlp#1f2e3d4c"). Once more does nothing. */
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image);
 
-/* kdl_context_register for each image of an array that NULL ends, as `kdl_images_NAME` of an
- * object. */
+/* kdl_context_register for each image of an array that NULL ends: `kdl_images_NAME` of NAME.h. */
 kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images);
 
 /* Loads the shared object at `path` and registers its `kdl_module_images`; it stays loaded as long
  * as the context. */
 kdl_error* kdl_context_load(kdl_context* context, const char* path);
 
-/* Finds kernels by name: "matmul", or "module.matmul" where several modules have one of that name,
- * with constants where several variants take the same arguments: "matmul<BM=64, BN=32>". The handle
- * belongs to the context; looking up the same name again gives the same handle. */
+/* Finds kernels by name: "matmul", or "mlp.matmul" where several modules have one of that name, or
+ * "mlp#1f2e3d4c.matmul" where their files have one name; with constants where several variants take
+ * the same arguments: "matmul<BM=64, BN=32>". The handle belongs to the context and stays with its
+ * module; looking up the same name again gives the same handle. */
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function);
 
@@ -139,7 +139,7 @@ kdl_error* kdl_buffer_unmap(kdl_buffer* buffer);
 
 /* A tensor: a view and the buffer that it looks at, so that no pointer travels without its device.
  * A plain value; copies share the buffer's reference. view.data is a device address inside the
- * buffer. */
+ * buffer, a multiple of the element's bytes. */
 typedef struct kdl_array {
   kdl_buffer* buffer;
   kdl_tensor view;
@@ -211,11 +211,11 @@ typedef struct kdl_arg {
 /* Runs a kernel on `core_num` cores. The variant is the first that fits the arguments' element
  * types, ranks and constant sizes and the device's features. Before any effect it is checked that:
  * the arguments fit the parameters; sizes that share a name agree; every tensor lives on the
- * queue's device, is strided with innermost stride 1 and lies inside its buffer; no `out` or
- * `inout` tensor overlaps another parameter; the variant's own launch checks hold. `workspace`:
- * memory of the device for the cores' pipes, or NULL; with room for both (kdl_launch_workspace_bytes)
- * also for the tensors that the cores share. What has no place in it is allocated for the launch. The
- * arrays are copied; their buffers live until the launch is over. */
+ * queue's device, is strided with innermost stride 1, aligned to its elements and lies inside its
+ * buffer; no `out` or `inout` tensor overlaps another parameter; the variant's own launch checks
+ * hold. `workspace`: memory of the device for the cores' pipes, in which no argument lies, or NULL;
+ * with room for both (kdl_launch_workspace_bytes) also for the tensors that the cores share. What
+ * finds no place is allocated. The arrays are copied; their buffers live until the launch is over. */
 kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
                              const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                              kdl_event* const* after, int32_t after_count, kdl_event** done);

@@ -1,10 +1,21 @@
 // The C interface: contexts, kernels, devices, statistics.
+#include <algorithm>
+
 #include "builtin_devices.h"
 #include "core/api.h"
 
 using namespace kdl::runtime;
 
+Error kdl::runtime::RefuseNull(const char* function, std::string_view names,
+                               std::initializer_list<const void*> pointers) {
+  const auto null = std::find(pointers.begin(), pointers.end(), nullptr);
+  if (null == pointers.end()) return nullptr;
+  const auto which = static_cast<std::size_t>(null - pointers.begin());
+  return Invalid(function, ": ", Split(names, ',')[which], " is NULL");
+}
+
 kdl_error* kdl_context_create(kdl_context** context) {
+  KDL_RETURN_IF_NULL(context);
   auto made = std::make_unique<Context>();
   if (Error error = AddBuiltinDevices(*made)) return error.release();
   *context = Wrap(made.release());
@@ -14,10 +25,12 @@ kdl_error* kdl_context_create(kdl_context** context) {
 void kdl_context_destroy(kdl_context* context) { delete Unwrap(context); }
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
+  KDL_RETURN_IF_NULL(context);
   return Unwrap(context)->registry().Register(image).release();
 }
 
 kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images) {
+  KDL_RETURN_IF_NULL(context, images);
   for (; *images != nullptr; ++images) {
     if (kdl_error* error = kdl_context_register(context, *images)) return error;
   }
@@ -25,11 +38,13 @@ kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const
 }
 
 kdl_error* kdl_context_load(kdl_context* context, const char* path) {
+  KDL_RETURN_IF_NULL(context, path);
   return Unwrap(context)->Load(path).release();
 }
 
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function) {
+  KDL_RETURN_IF_NULL(context, name, function);
   const Function* found = nullptr;
   if (Error error = Unwrap(context)->registry().Find(name, &found)) return error.release();
   *function = Wrap(found);
@@ -42,10 +57,12 @@ void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) 
 
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context) {
+  KDL_RETURN_IF_NULL(context, ops);
   return Unwrap(context)->AddDeviceKind(ops, kind_context).release();
 }
 
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
+  KDL_RETURN_IF_NULL(context, spec, device);
   Device* selected = nullptr;
   if (Error error = Unwrap(context)->SelectDevice(spec, &selected)) return error.release();
   *device = Wrap(selected);
@@ -65,6 +82,7 @@ void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
 }
 
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
+  KDL_RETURN_IF_NULL(device, queue);
   Queue* found = nullptr;
   if (Error error = Unwrap(device)->FindQueue(index, &found)) return error.release();
   *queue = Wrap(found);

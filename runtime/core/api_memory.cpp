@@ -14,6 +14,7 @@ std::string NameOfArray(const char* name) {
 
 kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
                                kdl_buffer** buffer) {
+  KDL_RETURN_IF_NULL(device, buffer);
   Ref<Buffer> made;
   if (Error error = Buffer::Allocate(*Unwrap(device), bytes, name, &made)) return error.release();
   *buffer = Wrap(made.Leave());
@@ -22,6 +23,7 @@ kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* na
 
 kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
                            kdl_buffer** buffer) {
+  KDL_RETURN_IF_NULL(device, buffer);
   Ref<Buffer> made;
   if (Error error = Buffer::Wrap(*Unwrap(device), data, bytes, name, &made)) {
     return error.release();
@@ -47,13 +49,18 @@ const char* kdl_buffer_name(const kdl_buffer* buffer) { return Unwrap(buffer)->n
 void* kdl_buffer_address(const kdl_buffer* buffer) { return Unwrap(buffer)->memory().address; }
 
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data) {
+  KDL_RETURN_IF_NULL(buffer, data);
   return Unwrap(buffer)->Map(access, data).release();
 }
 
-kdl_error* kdl_buffer_unmap(kdl_buffer* buffer) { return Unwrap(buffer)->Unmap().release(); }
+kdl_error* kdl_buffer_unmap(kdl_buffer* buffer) {
+  KDL_RETURN_IF_NULL(buffer);
+  return Unwrap(buffer)->Unmap().release();
+}
 
 kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
                               const int64_t* sizes, const char* name, kdl_array* array) {
+  KDL_RETURN_IF_NULL(device, array);
   kdl_array made = {};
   if (Error error = MakeView(element, rank, sizes, NameOfArray(name), &made.view)) {
     return error.release();
@@ -69,15 +76,17 @@ kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
 kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
                           const int64_t* sizes, const int64_t* strides, const char* name,
                           kdl_array* array) {
+  KDL_RETURN_IF_NULL(device, array);
   kdl_array made = {};
   const std::string what = NameOfArray(name);
   if (Error error = MakeView(element, rank, sizes, what, &made.view)) return error.release();
   for (int32_t d = 0; strides != nullptr && d < rank; ++d) made.view.stride[d] = strides[d];
+  made.view.data = data;
   if (Error error = CheckView(made.view, what)) return error.release();
+  if (Error error = CheckAddress(made.view, what)) return error.release();
   if (kdl_error* error = kdl_buffer_wrap(device, data, SpanBytes(made.view), name, &made.buffer)) {
     return error;
   }
-  made.view.data = data;
   *array = made;
   return nullptr;
 }

@@ -16,7 +16,8 @@ Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t coun
   *events = {after, static_cast<std::size_t>(count)};
   for (kdl_event* event : *events) {
     if (event != nullptr && &Unwrap(event)->timeline().scheduler() != &queue.scheduler()) {
-      return Invalid("an event of another context cannot be waited for on ", queue.device().uri());
+      return Invalid("the queue on ", queue.device().uri(),
+                     " cannot wait for an event of another context");
     }
   }
   return nullptr;
@@ -32,7 +33,9 @@ namespace {
 
 Error BindCall(Queue& queue, const kdl_function* function, std::int64_t core_num,
                const kdl_arg* args, std::int32_t arg_count, Binding* binding) {
-  if (arg_count < 0) return Invalid("arg_count is ", arg_count);
+  if (arg_count < 0 || (args == nullptr && arg_count > 0)) {
+    return Invalid("arg_count is ", arg_count, args == nullptr ? " without args" : "");
+  }
   return Bind(*Unwrap(function), queue.device(), core_num,
               {args, static_cast<std::size_t>(arg_count)}, binding);
 }
@@ -41,19 +44,15 @@ Error FindMemory(Queue& queue, const kdl_function* function, const Binding& bind
                  kdl_buffer* given, LaunchMemory* memory) {
   Device& device = queue.device();
   const std::int64_t bytes = binding.workspace_bytes;
+  if (given != nullptr) {
+    if (Error error = CheckWorkspace(binding, device, *Unwrap(given))) {
+      return Prefixed(Concat("launch of '", Unwrap(function)->name(), "': "), std::move(error));
+    }
+  }
   if (bytes == 0) return nullptr;
   if (given == nullptr) return Buffer::Allocate(device, bytes, "workspace", &memory->workspace);
-  Buffer& buffer = *Unwrap(given);
-  const std::string start = Concat("launch of '", Unwrap(function)->name(), "': its workspace, ");
-  if (&buffer.device() != &device) {
-    return Invalid(start, Describe(buffer), ", must live on ", device.uri());
-  }
-  const std::int64_t slices = bytes - binding.shared_bytes;
-  if (buffer.bytes() < slices) {
-    return Invalid(start, Describe(buffer), ", has ", buffer.bytes(), " bytes; it needs ", slices);
-  }
-  memory->workspace = Ref<Buffer>::Share(&buffer);
-  if (buffer.bytes() >= bytes) return nullptr;
+  memory->workspace = Ref<Buffer>::Share(Unwrap(given));
+  if (Unwrap(given)->bytes() >= bytes) return nullptr;
   return Buffer::Allocate(device, binding.shared_bytes, "shared tensors", &memory->shared);
 }
 
@@ -105,7 +104,7 @@ Error CheckContext(const Queue& queue, const kdl_array& array) {
       &Unwrap(array.buffer)->device().scheduler() == &queue.scheduler()) {
     return nullptr;
   }
-  return Invalid(Describe(*Unwrap(array.buffer)), " belongs to another context than the queue");
+  return Invalid(Describe(*Unwrap(array.buffer)), " is of another context than the queue");
 }
 
 Error Copy(Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
@@ -153,21 +152,25 @@ void kdl_event_free(kdl_event* event) {
 }
 
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
+  KDL_RETURN_IF_NULL(context, timeline);
   *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
   return nullptr;
 }
 
 kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event) {
+  KDL_RETURN_IF_NULL(timeline, event);
   *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
   return nullptr;
 }
 
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
+  KDL_RETURN_IF_NULL(timeline);
   Timeline& object = *Unwrap(timeline);
   return object.scheduler().Signal(object, value).release();
 }
 
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
+  KDL_RETURN_IF_NULL(timeline, message);
   if (code == KDL_OK) return Invalid("a timeline cannot fail with the code for success").release();
   Timeline& object = *Unwrap(timeline);
   object.scheduler().Break(object, MakeFailure(Fail(code, message)));
@@ -189,6 +192,7 @@ void kdl_timeline_free(kdl_timeline* timeline) {
 kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
                              const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                              kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  KDL_RETURN_IF_NULL(queue, function);
   return Launch(*Unwrap(queue), function, core_num, args, arg_count, workspace, after, after_count,
                 done)
       .release();
@@ -197,6 +201,7 @@ kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int
 kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
                                       int64_t core_num, const kdl_arg* args, int32_t arg_count,
                                       int64_t* bytes) {
+  KDL_RETURN_IF_NULL(queue, function, bytes);
   Binding binding;
   if (Error error = BindCall(*Unwrap(queue), function, core_num, args, arg_count, &binding)) {
     return error.release();
@@ -211,27 +216,32 @@ int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
 
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
                                   int64_t* bytes) {
+  KDL_RETURN_IF_NULL(function, device, bytes);
   return Footprint(*Unwrap(function), *Unwrap(device), bytes).release();
 }
 
 kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
                                  const char* name, kdl_buffer** workspace) {
+  KDL_RETURN_IF_NULL(device, workspace);
   return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace)
       .release();
 }
 
 kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,
                     kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  KDL_RETURN_IF_NULL(queue, to, from);
   return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done).release();
 }
 
 kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
                     int32_t after_count, kdl_event** done) {
+  KDL_RETURN_IF_NULL(queue, to);
   return Fill(*Unwrap(queue), *to, bits, after, after_count, done).release();
 }
 
 kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void*), void* user,
                          kdl_event* const* after, int32_t after_count, kdl_event** done) {
+  KDL_RETURN_IF_NULL(queue);
   std::span<kdl_event* const> events;
   if (Error error = CheckEvents(*Unwrap(queue), after, after_count, &events)) {
     return error.release();
@@ -241,5 +251,6 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
 }
 
 kdl_error* kdl_queue_wait(kdl_queue* queue) {
+  KDL_RETURN_IF_NULL(queue);
   return Unwrap(queue)->scheduler().WaitForQueue(*Unwrap(queue)).release();
 }

@@ -143,6 +143,10 @@ Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate
 Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
   KDL_RETURN_IF_ERROR(CheckArray(array, Concat("the tensor for ", Spelling(param))));
   const Buffer& buffer = *Unwrap(array.buffer);
+  if (&buffer.device().scheduler() != &device.scheduler()) {
+    return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
+                   " of another context than the queue's");
+  }
   if (&buffer.device() != &device) {
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
                    ", but the launch is on ", device.uri(), "; copy it there first");
@@ -269,6 +273,9 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
 
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
                      Binding* binding) {
+  if (&function.registry() != &device.registry()) {
+    return Invalid("the kernel was found in another context than the queue's");
+  }
   if (core_num < 1) {
     return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
   }
@@ -313,10 +320,8 @@ std::int64_t SliceBytes(const kdl_variant& variant) { return RoundUp(variant.foo
 Error CheckArray(const kdl_array& array, std::string_view what) {
   if (array.buffer == nullptr) return Invalid(what, " has no buffer");
   KDL_RETURN_IF_ERROR(CheckView(array.view, what));
+  KDL_RETURN_IF_ERROR(CheckAddress(array.view, what));
   if (IsEmpty(array.view)) return nullptr;
-  if (array.view.data == nullptr) {
-    return Invalid(what, " is ", Describe(array.view), " at a null pointer");
-  }
   const Buffer& buffer = *Unwrap(array.buffer);
   const std::int64_t offset = OffsetInBuffer(array);
   const std::int64_t bytes = SpanBytes(array.view);
@@ -330,6 +335,26 @@ Error CheckArray(const kdl_array& array, std::string_view what) {
 std::int64_t OffsetInBuffer(const kdl_array& array) {
   const auto base = reinterpret_cast<std::uintptr_t>(Unwrap(array.buffer)->memory().address);
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(array.view.data) - base);
+}
+
+Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace) {
+  const std::string start = Concat("its workspace, ", Describe(workspace), ", ");
+  if (&workspace.device().scheduler() != &device.scheduler()) {
+    return Invalid(start, "is of another context than the queue");
+  }
+  if (&workspace.device() != &device) return Invalid(start, "must live on ", device.uri());
+  const kdl_variant& variant = *binding.candidate.variant;
+  std::size_t tensor = 0;
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    if (variant.params[p].is_tensor == 0) continue;
+    if (Overlap(WholeOf(workspace), binding.tensors[tensor++])) {
+      return Invalid(start, "shares memory with the tensor for ", Spelling(variant.params[p]),
+                     "; it must be memory of its own");
+    }
+  }
+  const std::int64_t slices = binding.workspace_bytes - binding.shared_bytes;
+  if (workspace.bytes() >= slices) return nullptr;
+  return Invalid(start, "has ", workspace.bytes(), " bytes; it needs ", slices);
 }
 
 Error Bind(const Function& function, Device& device, std::int64_t core_num, Args args,

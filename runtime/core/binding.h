@@ -34,6 +34,10 @@ struct Binding {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
+// Checks memory that a caller hands to a bound launch as its workspace: where it lives, that no
+// argument lies in it, that it holds the slices.
+Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace);
+
 // The slices of workspace that a launch has of which `core_num` cores are run: one for each that may
 // run at once. 0 for what is no number of cores.
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num);

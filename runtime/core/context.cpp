@@ -40,7 +40,7 @@ Error Context::SelectOne(std::string_view text, Device** device) {
   std::shared_ptr<Device>& known = devices_[CanonicalSpec(spec)];
   if (known == nullptr) {
     Error error = Device::Open(*kind->second.ops, kind->second.context, spec,
-                               {scheduler_, transfers_, prints_}, &known);
+                               {scheduler_, transfers_, prints_, registry_}, &known);
     if (error != nullptr) {
       devices_.erase(CanonicalSpec(spec));
       return error;

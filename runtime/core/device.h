@@ -15,11 +15,14 @@
 
 namespace kdl::runtime {
 
+class Registry;
+
 // What a context lends to its devices; the references hold as long as the context lives.
 struct Services {
   std::shared_ptr<Scheduler> scheduler;
   TransferLog& transfers;
   PrintSink& prints;
+  const Registry& registry;
 };
 
 // Kept alive by its context and by each buffer of it.
@@ -40,6 +43,8 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceCounters& counters() const { return counters_; }
   TransferLog& transfers() { return services_.transfers; }
   PrintSink& prints() { return services_.prints; }
+  // The kernels of the device's context.
+  const Registry& registry() const { return services_.registry; }
   const kdl_device_ops& ops() const { return ops_; }
   const kdl_memory_ops& memory_ops() const { return memory_ops_; }
   Scheduler& scheduler() const { return *services_.scheduler; }

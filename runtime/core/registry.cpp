@@ -17,9 +17,12 @@ void ForEachKernel(const std::vector<const kdl_image*>& images, Visit visit) {
   }
 }
 
+// "ops" means each module of that name, "ops#1f2e3d4c" the one of them that has these contents.
 bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
            std::string_view name) {
-  return name == kernel.name && (module.empty() || module == image.module);
+  if (name != kernel.name) return false;
+  const std::string_view own = image.module;
+  return module.empty() || module == own || module == own.substr(0, own.find('#'));
 }
 
 bool RunsOn(const kdl_image& image, const Device& device) {
@@ -56,6 +59,8 @@ Error Registry::CheckImage(const kdl_image& image) const {
                    ", here ", std::uint64_t{KDL_ABI_HASH},
                    "); compile it again with the kernelc that belongs to this runtime");
   }
+  // What has the hash of its contents in its name may be there twice, in two libraries that hold it.
+  if (std::string_view(image.module).find('#') != std::string_view::npos) return nullptr;
   for (const kdl_image* known : images_) {
     if (std::string_view(known->module) != image.module ||
         std::string_view(known->kind) != image.kind ||
@@ -84,17 +89,20 @@ Error Registry::Register(const kdl_image* image) {
   return nullptr;
 }
 
-Error Registry::CheckName(const Function& function) const {
+Error Registry::FindModule(const Function& function, std::string* module) const {
   std::set<std::string> modules;
   std::vector<std::string> known;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     known.push_back(kernel.name);
     if (Names(image, kernel, function.module_, function.kernel_)) modules.insert(image.module);
   });
-  if (modules.size() == 1) return nullptr;
+  if (modules.size() == 1) {
+    *module = *modules.begin();
+    return nullptr;
+  }
   if (modules.size() > 1) {
     std::vector<std::string> written;
-    for (const std::string& module : modules) written.push_back(module + "." + function.kernel_);
+    for (const std::string& name : modules) written.push_back(name + "." + function.kernel_);
     return Invalid("kernel '", function.kernel_, "' is in several modules; write one of ",
                    JoinWords(written));
   }
@@ -125,7 +133,8 @@ Error Registry::Find(std::string_view name, const Function** function) {
   const std::size_t dot = rest.rfind('.');
   if (dot != std::string_view::npos) made->module_ = rest.substr(0, dot);
   made->kernel_ = rest.substr(dot == std::string_view::npos ? 0 : dot + 1);
-  KDL_RETURN_IF_ERROR(CheckName(*made));
+  // Modules that are registered later do not change what it means.
+  KDL_RETURN_IF_ERROR(FindModule(*made, &made->module_));
   *function = made.get();
   functions_.emplace(name, std::move(made));
   return nullptr;

@@ -21,7 +21,7 @@ struct Candidate {
 
 class Registry;
 
-// A kernel as a caller names it; what it means on a device is looked up at each launch and kept
+// A kernel as a caller names it; what of it runs on a device is looked up at each launch and kept
 // until another image is registered.
 class Function {
  public:
@@ -30,6 +30,7 @@ class Function {
                        std::shared_ptr<const std::vector<Candidate>>* candidates) const;
 
   const std::string& name() const { return name_; }
+  const Registry& registry() const { return *registry_; }
 
  private:
   friend class Registry;
@@ -37,7 +38,7 @@ class Function {
 
   const Registry* registry_ = nullptr;
   std::string name_;    // as the caller wrote it
-  std::string module_;  // "" for any
+  std::string module_;  // as its images have it
   std::string kernel_;
   std::vector<std::string> constants_;                 // "BM=64": those that a variant must have
   mutable std::map<const Device*, Candidates> known_;  // guarded by the registry's mutex
@@ -52,7 +53,8 @@ class Registry {
   friend class Function;
 
   Error CheckImage(const kdl_image& image) const;
-  Error CheckName(const Function& function) const;
+  // The only module that has it.
+  Error FindModule(const Function& function, std::string* module) const;
   std::vector<Candidate> CandidatesFor(const Function& function, const Device& device) const;
   Error NoCandidate(const Function& function, const Device& device) const;
 

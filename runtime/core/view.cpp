@@ -68,6 +68,13 @@ bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int
 
 constexpr int kSearchBudget = 20000;
 
+bool IsRank(std::int32_t rank) { return rank >= 0 && rank <= KDL_MAX_RANK; }
+
+Error CheckRank(std::int32_t rank, std::string_view what) {
+  if (IsRank(rank)) return nullptr;
+  return Invalid(what, " has rank ", rank, "; ranks go from 0 to ", KDL_MAX_RANK);
+}
+
 }  // namespace
 
 std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
@@ -85,6 +92,7 @@ std::int64_t SpanBytes(const kdl_tensor& view) {
 
 std::string Describe(const kdl_tensor& view) {
   std::string text(ElementName(view.element));
+  if (!IsRank(view.rank)) return Concat(text, " of rank ", view.rank);
   text += '[';
   for (std::int32_t d = 0; d < view.rank; ++d) {
     text += Concat(d == 0 ? "" : ", ", view.size[d]);
@@ -93,9 +101,7 @@ std::string Describe(const kdl_tensor& view) {
 }
 
 Error CheckView(const kdl_tensor& view, std::string_view what) {
-  if (view.rank < 0 || view.rank > KDL_MAX_RANK) {
-    return Invalid(what, " has rank ", view.rank, "; ranks go from 0 to ", KDL_MAX_RANK);
-  }
+  KDL_RETURN_IF_ERROR(CheckRank(view.rank, what));
   const ElementFacts* facts = FactsOfElement(view.element);
   if (facts == nullptr) {
     return Invalid(what, " has the unknown element kind ", std::int64_t{view.element});
@@ -135,8 +141,22 @@ Error CheckView(const kdl_tensor& view, std::string_view what) {
   return nullptr;
 }
 
+Error CheckAddress(const kdl_tensor& view, std::string_view what) {
+  if (IsEmpty(view)) return nullptr;
+  if (view.data == nullptr) return Invalid(what, " is ", Describe(view), " at a null pointer");
+  if (reinterpret_cast<std::uintptr_t>(view.data) %
+          static_cast<std::uintptr_t>(ElementBytes(view)) !=
+      0) {
+    return Invalid(what, " is ", Describe(view), " at an address that is no multiple of ",
+                   ElementBytes(view), ", the bytes of ", ElementName(view.element));
+  }
+  return nullptr;
+}
+
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view) {
+  KDL_RETURN_IF_ERROR(CheckRank(rank, what));
+  if (sizes == nullptr && rank > 0) return Invalid(what, " has rank ", rank, ", but sizes is NULL");
   kdl_tensor made = {};
   made.rank = rank;
   made.element = element;

@@ -14,14 +14,17 @@ std::int64_t SpanBytes(const kdl_tensor& view);
 std::int64_t ElementBytes(const kdl_tensor& view);
 bool IsEmpty(const kdl_tensor& view);
 
-// "f32[3, 4]", "f32[]" for rank 0.
+// "f32[3, 4]", "f32[]" for rank 0, "f32 of rank 9" for a rank that no tensor has.
 std::string Describe(const kdl_tensor& view);
 
 // Checks rank, element, layout, sizes, strides (0 or more) and that the bytes fit in 63 bits.
 // Messages start with `what`.
 Error CheckView(const kdl_tensor& view, std::string_view what);
 
-// Fills a view with row-major strides; fails where sizes are negative or the bytes overflow.
+// Checks that a view of elements, which CheckView has passed, lies at an address that they can have.
+Error CheckAddress(const kdl_tensor& view, std::string_view what);
+
+// Fills a view with row-major strides; fails where the rank or a size is none, or the bytes overflow.
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view);
 
