@@ -7,9 +7,10 @@
  * kdl_core.frame; scratch and workspace do not survive one. It may be called from any thread and
  * never throws.
  *
- * An object for module `m` defines `const kdl_image* const kdl_images_m[]`, ended by NULL; a shared
- * object also defines the same array under the name `kdl_module_images`, which kdl_context_load
- * looks up. */
+ * An object for module `m` defines an array of `const kdl_image*`, ended by NULL, that m.h declares as
+ * `kdl_images_m`. Its symbol has a hash of the module's contents behind that, so that objects for
+ * files of one name link together. A shared object also defines the same array under the name
+ * `kdl_module_images`, which kdl_context_load looks up. */
 #pragma once
 
 #include <stdint.h>

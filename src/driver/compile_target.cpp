@@ -10,6 +10,7 @@
 #include "codegen/llvm/images.h"
 #include "driver/diagnostics.h"
 #include "driver/phases.h"
+#include "driver/runtime_name.h"
 #include "driver/wrap_kernel.h"
 #include "ir/builder.h"
 #include "ir/equal.h"
@@ -247,7 +248,9 @@ PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targe
   std::vector<codegen::KernelSource> sources;
   for (const TargetCode& one : code.targets)
     sources.push_back({one.module.get(), &one.target.facts});
-  Result<codegen::CompiledModule> compiled = codegen::CompileKernels(*code.backend, sources, what);
+  codegen::CompileOptions named = what;
+  named.prefix = SymbolPrefix(c);
+  Result<codegen::CompiledModule> compiled = codegen::CompileKernels(*code.backend, sources, named);
   if (!compiled.ok()) {
     Report(compiled.failure(), c.diagnostics);
     return PipelineEnd::Failed;
@@ -264,8 +267,7 @@ bool RunsHere(const Code& code, DiagnosticEngine& diagnostics) {
 }
 
 std::string CompileHostObject(const Compilation& c, const Code& code) {
-  return codegen::CompileImages(*code.backend, c.module->name.text(), code.compiled.kernels,
-                                code.kir);
+  return codegen::CompileImages(*code.backend, RuntimeName(c), code.compiled.kernels, code.kir);
 }
 
 }  // namespace kdl::driver

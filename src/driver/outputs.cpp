@@ -7,6 +7,7 @@
 
 #include "codegen/orchestration/orchestration.h"
 #include "driver/diagnostics.h"
+#include "driver/runtime_name.h"
 #include "driver/toolchain.h"
 #include "ir/printer.h"
 #include "support/io.h"
@@ -31,10 +32,10 @@ class Collector {
   void Add(Emit emit) {
     switch (emit) {
       case Emit::Header:
-        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module, c_.runtime_specs));
+        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module, RuntimeName(c_), c_.runtime_specs));
         break;
       case Emit::Orch:
-        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module));
+        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module, RuntimeName(c_)));
         break;
       case Emit::Ast:
         break;  // printed when it was parsed

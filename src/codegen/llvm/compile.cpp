@@ -27,13 +27,13 @@ void SetProcessor(llvm::Module& module, const std::string& symbol, const ir::Tar
 }
 
 void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,
-             const ir::Function& kernel, KernelCode& code) {
+             const ir::Function& kernel, std::string_view prefix, KernelCode& code) {
   DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel.name.text()));
   const ir::Module& from = *source.module;
   code.kernel = &kernel;
   code.facts = source.facts;
   code.reference = kernel.name.str();
-  code.entry = fmt::format("{}.{}.{}", from.name.text(), kernel.name.text(), source.facts->cpu);
+  code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), source.facts->cpu);
   Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);
   EmitLaunchCheck(module, abi, kernel, from.context().names, code);
@@ -66,6 +66,7 @@ std::string Print(const llvm::Module& module) {
 Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options) {
   const std::string name = sources[0].module->name.str();
+  const std::string& prefix = options.prefix.empty() ? name : options.prefix;
   CompiledModule compiled;
   const Machine& machine = backend.machine();
   llvm::LLVMContext context;
@@ -75,7 +76,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   for (const KernelSource& source : sources) {
     for (const ir::Function* function : source.module->functions()) {
       if (function->kind == ir::FunctionKind::Kernel)
-        EmitOne(*module, abi, source, *function, compiled.kernels.emplace_back());
+        EmitOne(*module, abi, source, *function, prefix, compiled.kernels.emplace_back());
     }
   }
   Verify(*module);

@@ -15,7 +15,8 @@ namespace kdl::codegen {
 struct CompileOptions {
   bool object = true;
   bool assembly = false;
-  bool llvm_ir = false;  ///< after the passes
+  bool llvm_ir = false;     ///< after the passes
+  std::string prefix = {};  ///< of all symbols; empty: the module's name
 };
 
 /// A row of kdl_variant.locations.
@@ -62,7 +63,7 @@ struct CompiledModule {
 };
 
 /// Compiles the kernels of all sources, whose processors have the backend's architecture, into one object. Symbols are
-/// hidden and hold the module's name and the processor, so objects of several modules link together.
+/// hidden and hold the prefix and the processor, so objects of several modules link together.
 Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options);
 

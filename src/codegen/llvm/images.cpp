@@ -274,20 +274,20 @@ class ImageBuilder {
 
 }  // namespace
 
-std::string ImagesSymbol(std::string_view module_name) {
-  return "kdl_images_" + CIdentifier(module_name);
+std::string ImagesSymbol(std::string_view runtime_name) {
+  return "kdl_images_" + CIdentifier(runtime_name);
 }
 
-std::string CompileImages(const Backend& backend, std::string_view module_name,
+std::string CompileImages(const Backend& backend, std::string_view runtime_name,
                           std::span<const KernelCode> kernels, std::string_view kir_text) {
   for (const KernelCode& code : kernels) {
     KDL_CHECK(code.facts->arch == backend.facts().arch, "{} in an image for {}", code.facts->arch,
               backend.facts().arch);
   }
-  DoingScope doing(fmt::format("making the images of module {}", module_name));
+  DoingScope doing(fmt::format("making the images of module {}", runtime_name));
   llvm::LLVMContext context;
-  auto module = backend.machine().MakeModule(context, std::string(module_name));
-  ImageBuilder(*module, module_name, kernels).Build(backend.facts().arch, kir_text);
+  auto module = backend.machine().MakeModule(context, std::string(runtime_name));
+  ImageBuilder(*module, runtime_name, kernels).Build(backend.facts().arch, kir_text);
   return backend.machine().Emit(*module, FileType::Object);
 }
 

@@ -33,7 +33,10 @@ void PrintC(Writer& writer, const ModuleFace& face) {
   writer.Line();
   writer.Line(
       "// The compiled kernels: kdl_context_register_all, or Context::Register, makes them known.");
-  writer.Line(fmt::format("extern const kdl_image* const {}[];", face.images));
+  writer.Line(
+      "// The symbol says their contents: libraries with files of one name lie in one program.");
+  writer.Line(fmt::format("extern const kdl_image* const {}[] __asm__({});", face.images,
+                          Quoted(face.images_symbol)));
   if (!face.programs.empty() && !face.devices.empty()) {
     writer.Line();
     writer.Line(
@@ -100,8 +103,9 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
 
 }  // namespace
 
-std::string PrintHeader(const ir::Module& module, const std::map<std::string, std::string>& specs) {
-  ModuleFace face = MakeFace(module);
+std::string PrintHeader(const ir::Module& module, const std::string& runtime_name,
+                        const std::map<std::string, std::string>& specs) {
+  ModuleFace face = MakeFace(module, runtime_name);
   for (FaceDevice& device : face.devices) device.spec = specs.at(device.source_name);
   Writer writer;
   writer.Line(fmt::format("// {}.kdl for C11 and, in namespace {}, for C++20. Written by kernelc.",

@@ -151,11 +151,13 @@ std::string FaceParam::CType() const {
   return std::string(NamesOf(param->value->type()->scalar).c);
 }
 
-ModuleFace MakeFace(const ir::Module& module) {
+ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
   ModuleFace face;
   face.module_name = module.name.str();
   face.name_space = NamespaceOf(face.module_name);
+  face.runtime_name = runtime_name;
   face.images = "kdl_images_" + CIdentifier(face.module_name);
+  face.images_symbol = "kdl_images_" + CIdentifier(runtime_name);
   for (const ir::Function* function : module.functions()) {
     if (!function->exported || function->kind == ir::FunctionKind::Fn) continue;
     auto& list = function->kind == ir::FunctionKind::Kernel ? face.kernels : face.programs;

@@ -39,15 +39,17 @@ struct FaceDevice {
 
 /// What NAME.h declares.
 struct ModuleFace {
-  std::string module_name;  ///< as the runtime knows it
-  std::string name_space;   ///< of C++, and the prefix of C names
-  std::string images;       ///< the symbol of the images
+  std::string module_name;
+  std::string runtime_name;   ///< what the runtime knows it as: "mlp#1f2e3d4c"
+  std::string name_space;     ///< of C++, and the prefix of C names
+  std::string images;         ///< the images in C and C++
+  std::string images_symbol;  ///< and for the linker
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;
 };
 
-ModuleFace MakeFace(const ir::Module& module);
+ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name);
 
 /// One of the functions behind a face, under a name of its own.
 FaceFunction OnlyFunction(const FaceFunction& face, size_t index);

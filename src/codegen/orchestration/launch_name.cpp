@@ -41,7 +41,8 @@ bool NeedsTypes(const ir::Module& module, const ir::Function& kernel, TypeNames 
 
 }  // namespace
 
-std::string LaunchName(const ir::Module& module, const ir::Op* launch, TypeNames types) {
+std::string LaunchName(const ir::Module& module, std::string_view runtime_name,
+                       const ir::Op* launch, TypeNames types) {
   Name callee = launch->attr<ir::AttrKey::Callee>();
   const ir::Function* kernel = module.FindFunction(callee);
   KDL_CHECK(kernel, "a launch of '{}'", callee.text());
@@ -56,7 +57,7 @@ std::string LaunchName(const ir::Module& module, const ir::Op* launch, TypeNames
     std::string_view named = launch->attr<ir::AttrKey::Constants>().text();
     constants += fmt::format("{}{}", constants.empty() || named.empty() ? "" : ", ", named);
   }
-  std::string name = fmt::format("{}.{}", module.name.text(), kernel->base_name());
+  std::string name = fmt::format("{}.{}", runtime_name, kernel->base_name());
   return constants.empty() ? name : fmt::format("{}<{}>", name, constants);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "ir/module.h"
 
@@ -11,7 +12,9 @@ namespace kdl::codegen {
 /// wherever there are kernels that differ in them.
 enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
 
-/// The name under which the runtime finds the kernel that an op names: `MODULE.matmul`, `MODULE.matmul<BM=32>`.
-std::string LaunchName(const ir::Module& module, const ir::Op* op, TypeNames types);
+/// The name under which the runtime finds the kernel that an op names: `MODULE.matmul`, `MODULE.matmul<BM=32>`, MODULE being
+/// the runtime's name of the module.
+std::string LaunchName(const ir::Module& module, std::string_view runtime_name, const ir::Op* op,
+                       TypeNames types);
 
 }  // namespace kdl::codegen

@@ -12,7 +12,7 @@ namespace kdl::codegen {
 namespace {
 
 std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
-  return Quoted(face.module_name + "." + kernel.source_name);
+  return Quoted(face.runtime_name + "." + kernel.source_name);
 }
 
 /// A parameter of a C function as an argument of the C++ one.

@@ -11,8 +11,8 @@
 
 namespace kdl::codegen {
 
-std::string PrintOrchestration(const ir::Module& module) {
-  ModuleFace face = MakeFace(module);
+std::string PrintOrchestration(const ir::Module& module, const std::string& runtime_name) {
+  ModuleFace face = MakeFace(module, runtime_name);
   Writer writer;
   writer.Line(
       fmt::format("// {}.kdl as C++: what `kernelc run` does, step by step. Written by kernelc.",

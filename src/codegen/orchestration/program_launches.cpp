@@ -78,7 +78,8 @@ void ProgramPrinter::PrintWorkspace(const Op* op) {
 void ProgramPrinter::PrintFootprint(const Op* op) {
   variables_[op->result()] =
       fmt::format("{}.Footprint({}, {})", devices_.at(op->attr<AttrKey::Device>()),
-                  Quoted(LaunchName(module_, op, TypeNames::WhereSeveral)), FailurePlace(op));
+                  Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereSeveral)),
+                  FailurePlace(op));
 }
 
 void ProgramPrinter::PrintInstances(const Op* op) {
@@ -119,8 +120,9 @@ void ProgramPrinter::PrintLaunch(const Op* op) {
     head = fmt::format("const kdl::Event {} = ", NameOf(op->result(), Wanted(op->result(), done)));
   }
   head += QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()) + ".Launch(";
-  std::vector<std::string> items = {Quoted(LaunchName(module_, op, TypeNames::WhereNeeded)),
-                                    CoresText(launch.cores())};
+  std::vector<std::string> items = {
+      Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereNeeded)),
+      CoresText(launch.cores())};
   AddBraced(items, args);
   AppendEvents(items, launch.after());
   bool has_place = op->loc().line != 0;

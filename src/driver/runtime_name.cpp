@@ -1,0 +1,50 @@
+#include "driver/runtime_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace kdl::driver {
+
+namespace {
+
+/// FNV-1a, 64 bits; the texts' lengths count, too.
+class Hash {
+ public:
+  void Add(std::string_view text) {
+    for (char ch : fmt::format("{}:{}", text.size(), text)) {
+      value_ = (value_ ^ static_cast<unsigned char>(ch)) * 0x100000001b3u;
+    }
+  }
+
+  uint32_t Folded() const { return static_cast<uint32_t>(value_ ^ (value_ >> 32)); }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+/// Neither paths nor targets count: objects for several architectures and a header that was made elsewhere belong together.
+uint32_t HashOf(const Compilation& c) {
+  Hash hash;
+  for (uint32_t file = 0; file < c.sources.file_count(); ++file) {
+    const std::string& path = c.sources.path(FileId(file));
+    if (std::ranges::find(c.files_read, path) != c.files_read.end())
+      hash.Add(c.sources.text(FileId(file)));
+  }
+  for (const std::string& define : c.options.define) hash.Add(define);
+  return hash.Folded();
+}
+
+std::string Joined(const Compilation& c, char separator) {
+  return fmt::format("{}{}{:08x}", c.module->name.text(), separator, HashOf(c));
+}
+
+}  // namespace
+
+std::string RuntimeName(const Compilation& c) { return Joined(c, '#'); }
+
+std::string SymbolPrefix(const Compilation& c) { return Joined(c, '.'); }
+
+}  // namespace kdl::driver
