@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include <algorithm>
 #include <array>
 
 namespace kdl::ir {
@@ -109,12 +110,14 @@ Value* Builder::Broadcast(Value* a, const std::vector<AxisId>& axes) {
 Value* Builder::SizeValue(Size size) {
   if (size->kind == SizeKind::Constant) return I64(size->value);
   if (size->kind == SizeKind::Symbol) {
-    Value* dim = block_->function()->FindDim(size->symbol);
-    if (!dim && size->symbol.text() == kCoreNum)
-      return Make(OpKind::CoreNum, {}, types().ScalarOf(Scalar::I64));
-    KDL_CHECK(dim, "'{}' is no size name of {}", size->symbol.text(),
-              block_->function()->name.text());
-    return dim;
+    const Function& function = *block_->function();
+    if (Value* dim = function.FindDim(size->symbol)) return dim;
+    Type i64 = types().ScalarOf(Scalar::I64);
+    if (size->symbol.text() == kCoreNum) return Make(OpKind::CoreNum, {}, i64);
+    auto names_it = [&](const Generic& generic) { return generic.name == size->symbol; };
+    bool is_generic = std::ranges::any_of(function.generics, names_it);
+    KDL_CHECK(is_generic, "'{}' is no size name of {}", size->symbol.text(), function.name.text());
+    return Make(OpKind::SizeOf, {}, i64, {MakeAttr<AttrKey::Size>(size)});
   }
   static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul,
                                     OpKind::Div, OpKind::Rem, OpKind::Min};

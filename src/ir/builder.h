@@ -57,7 +57,7 @@ class Builder {
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
 
-  /// A size as an i64, from the dims of the function around the insertion point and constants. Symbols must be dims.
+  /// A size as an i64, from the dims and int generics of the function around the insertion point, and constants.
   Value* SizeValue(Size size);
 
   Value* AddParam(Block* block, Type type, Name name);
