@@ -146,9 +146,11 @@ class OpPrinter {
   std::string text_;
 };
 
-/// Adds `+ coefficient` or `- coefficient`, without the sign's space at the front of an index.
+/// Adds `+ coefficient` or `- coefficient`, without the sign's space at the front of an index. The least number keeps its
+/// sign, in brackets: without it there is no such number.
 void AppendSigned(std::string& text, Size size, std::string_view factor) {
-  bool negative = IsConstant(size) && size->value < 0;
+  bool least = IsConstant(size, INT64_MIN);
+  bool negative = IsConstant(size) && size->value < 0 && !least;
   if (!text.empty()) {
     text += negative ? " - " : " + ";
   } else if (negative) {
@@ -156,6 +158,7 @@ void AppendSigned(std::string& text, Size size, std::string_view factor) {
   }
   std::string amount = kdl::ToString(size);
   if (negative) amount.erase(0, 1);
+  if (least) amount = fmt::format("({})", amount);
   if (factor.empty()) {
     text += amount;
   } else if (amount == "1") {
