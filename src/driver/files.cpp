@@ -49,10 +49,29 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Leaves folders and devices alone, which stood there before.
+/// Leaves links, folders and devices alone, which stood there before.
 void RemoveFile(const std::string& path) {
   std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
+  Result<std::string> place = BehindLinks(path);
+  if (place.ok() && fs::is_regular_file(*place, ignored)) fs::remove(*place, ignored);
+}
+
+/// The file that an output goes to, whose folder is there; nothing after a report.
+std::optional<std::string> PlaceOf(const std::string& output, DiagnosticEngine& diagnostics) {
+  std::error_code none;
+  Result<std::string> place = BehindLinks(output);
+  if (!place.ok()) {
+    diagnostics.Report(diag::CannotWrite, {}, output, ReasonOf(place.failure()));
+    return std::nullopt;
+  }
+  fs::path folder = fs::path(*place).parent_path();
+  if (folder.empty() || fs::exists(folder, none)) return *place;
+  std::string link = *place == output ? "" : fmt::format("it is a link to '{}', and ", *place);
+  diagnostics
+      .Report(diag::CannotWrite, {}, output,
+              fmt::format("{}there is no folder '{}'", link, folder.string()))
+      .Help(fmt::format("make it first: mkdir -p {}", folder.string()));
+  return std::nullopt;
 }
 
 Status WriteOne(const OutputFile& file) {
@@ -101,21 +120,15 @@ bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::st
   std::error_code none;
   std::set<fs::path> seen;
   for (const std::string& output : outputs) {
-    fs::path folder = fs::path(output).parent_path();
-    if (!folder.empty() && !fs::exists(folder, none)) {
-      diagnostics
-          .Report(diag::CannotWrite, {}, output,
-                  fmt::format("there is no folder '{}'", folder.string()))
-          .Help(fmt::format("make it first: mkdir -p {}", folder.string()));
-      return false;
-    }
+    std::optional<std::string> place = PlaceOf(output, diagnostics);
+    if (!place) return false;
     auto is_output = [&](const std::string& input) { return fs::equivalent(output, input, none); };
     if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
       diagnostics.Report(diag::OutputIsInput, {}, output).Help(std::string(how));
       return false;
     }
     bool is_device = fs::exists(output, none) && !fs::is_regular_file(output, none);
-    if (!is_device && !seen.insert(fs::weakly_canonical(fs::absolute(output, none), none)).second) {
+    if (!is_device && !seen.insert(fs::weakly_canonical(fs::absolute(*place, none), none)).second) {
       diagnostics.Report(diag::OutputTwice, {}, output).Help(std::string(how));
       return false;
     }

@@ -76,6 +76,21 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   return text;
 }
 
+Result<std::string> BehindLinks(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::filesystem::path place = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(place, error); ++links) {
+    if (links == kMostLinks) {
+      errno = ELOOP;
+      return SystemFailure("write", path);
+    }
+    // What a link names is taken from the folder where it lies.
+    place = place.parent_path() / std::filesystem::read_symlink(place, error);
+  }
+  return place.string();
+}
+
 Status WriteFileWhole(const std::string& path, std::string_view bytes) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -83,14 +98,16 @@ Status WriteFileWhole(const std::string& path, std::string_view bytes) {
     errno = EISDIR;
     return SystemFailure("write", path);
   }
-  std::string neighbour = path + ".XXXXXX";
+  Result<std::string> place = BehindLinks(path);
+  if (!place.ok()) return place.failure();
+  std::string neighbour = *place + ".XXXXXX";
   int descriptor = ::mkstemp(neighbour.data());
   if (descriptor < 0) return SystemFailure("write", path);
   mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, 0666 & ~mask);
   Status status = WriteAndClose(descriptor, path, bytes);
-  if (status.ok() && ::rename(neighbour.c_str(), path.c_str()) != 0)
+  if (status.ok() && ::rename(neighbour.c_str(), place->c_str()) != 0)
     status = SystemFailure("write", path);
   if (!status.ok()) ::unlink(neighbour.c_str());
   return status;

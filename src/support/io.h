@@ -10,8 +10,13 @@ namespace kdl {
 /// The whole file, at most `max_bytes` (0: no limit). A folder, a missing or unreadable file is a Failure that names it.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes = 0);
 
+/// What `path` means, behind the symbolic links that it may be: a file, whether it is there or not. A Failure where links
+/// lead to each other.
+Result<std::string> BehindLinks(const std::string& path);
+
 /// Writes a neighbour of `path` and renames it over: a reader sees the old file or the new one, never a part.
-/// On failure nothing is left behind. A device or a named pipe at `path` stays, and takes the bytes.
+/// On failure nothing is left behind. A symbolic link stays, and the file that it leads to is written. A device or a
+/// named pipe at `path` stays, and takes the bytes.
 Status WriteFileWhole(const std::string& path, std::string_view bytes);
 
 /// A private folder (mode 0700) under TMPDIR, removed with all that is in it when the object dies.

@@ -44,5 +44,62 @@ TEST_CASE("outputs: a named pipe takes the bytes and stays one") {
   ::close(reader);
 }
 
+TEST_CASE("outputs: a symbolic link stays, the file that it leads to is written") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  fs::path folder = scratch->path();
+  fs::create_directory(folder / "data");
+  // Over two links, the second beside the file; the file is there, then is not.
+  fs::create_symlink("data/inner.npy", folder / "link.npy");
+  fs::create_symlink("file.npy", folder / "data/inner.npy");
+  for (const char* bytes : {"old", "new"}) {
+    DiagnosticEngine diagnostics;
+    std::string link = folder / "link.npy";
+    CHECK(MayWrite({link}, {}, "", diagnostics));
+    CHECK(WriteOutputFiles({{link, bytes, false}}, diagnostics));
+    CHECK(*ReadFile(folder / "data/file.npy") == bytes);
+    CHECK(fs::is_symlink(folder / "link.npy"));
+    CHECK(fs::is_symlink(folder / "data/inner.npy"));
+  }
+  DiagnosticEngine diagnostics;
+  CHECK_FALSE(
+      MayWrite({folder / "link.npy", folder / "data/file.npy"}, {}, "name another", diagnostics));
+  CHECK(diagnostics.all()[0]->text.find("link.npy") == std::string::npos);
+}
+
+TEST_CASE("outputs: links that lead nowhere are errors and stay") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  fs::path folder = scratch->path();
+  fs::create_symlink("missing/file.npy", folder / "lost.npy");
+  fs::create_symlink("round.npy", folder / "round.npy");
+  DiagnosticEngine diagnostics;
+  CHECK_FALSE(MayWrite({folder / "lost.npy"}, {}, "", diagnostics));
+  CHECK_FALSE(MayWrite({folder / "round.npy"}, {}, "", diagnostics));
+  CHECK_FALSE(WriteOutputFiles({{folder / "round.npy", "bytes", false}}, diagnostics));
+  std::string missing = folder / "missing";
+  REQUIRE(diagnostics.all().size() == 3);
+  CHECK(diagnostics.all()[0]->text.ends_with("lost.npy': it is a link to '" + missing +
+                                             "/file.npy', and there is no folder '" + missing +
+                                             "'"));
+  CHECK(diagnostics.all()[1]->text.ends_with("round.npy': Too many levels of symbolic links"));
+  CHECK(diagnostics.all()[2]->text.ends_with("round.npy': Too many levels of symbolic links"));
+  CHECK(fs::is_symlink(folder / "lost.npy"));
+  CHECK(fs::is_symlink(folder / "round.npy"));
+}
+
+TEST_CASE("outputs: what a failure removes is the file behind a link, not the link") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  fs::path folder = scratch->path();
+  fs::create_symlink("file.npy", folder / "link.npy");
+  fs::create_directory(folder / "b.npy");
+  DiagnosticEngine diagnostics;
+  CHECK_FALSE(WriteOutputFiles({{folder / "link.npy", "a", false}, {folder / "b.npy", "b", false}},
+                               diagnostics));
+  CHECK(fs::is_symlink(folder / "link.npy"));
+  CHECK_FALSE(fs::exists(folder / "file.npy"));
+}
+
 }  // namespace
 }  // namespace kdl::driver
