@@ -61,6 +61,29 @@ std::string ParameterNames(const ir::Function& program) {
 
 bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
 
+bool Mentions(Size size, Name name) {
+  if (size->lhs == nullptr) return size->kind == SizeKind::Symbol && size->symbol == name;
+  return Mentions(size->lhs, name) || Mentions(size->rhs, name);
+}
+
+/// What `dim` is where `side` is as much as `other` says; empty where it takes more than sums to tell.
+std::string Solved(Size side, Name dim, const std::string& other) {
+  if (side->kind == SizeKind::Symbol) return other;
+  if (side->kind != SizeKind::Add && side->kind != SizeKind::Sub) return {};
+  bool on_left = Mentions(side->lhs, dim);
+  if (on_left && Mentions(side->rhs, dim)) return {};
+  Size rest = on_left ? side->rhs : side->lhs;
+  bool is_sum = rest->kind == SizeKind::Add || rest->kind == SizeKind::Sub;
+  std::string amount = is_sum ? fmt::format("({})", SourceText(rest)) : SourceText(rest);
+  if (on_left)
+    return Solved(side->lhs, dim,
+                  fmt::format("{} {} {}", other, side->kind == SizeKind::Add ? '-' : '+', amount));
+  bool subtracts = side->kind == SizeKind::Sub;
+  return Solved(
+      side->rhs, dim,
+      subtracts ? fmt::format("{} - ({})", amount, other) : fmt::format("{} - {}", other, amount));
+}
+
 /// Binds the parameters of one program.
 class Binder {
  public:
@@ -91,7 +114,7 @@ class Binder {
 
   void CheckSizes(const SizeValues& values) {
     for (Name dim : program_.dims) {
-      if (!values.contains(dim)) ReportUnbound(dim);
+      if (!values.contains(dim)) ReportUnbound(dim, values);
     }
   }
 
@@ -165,24 +188,36 @@ class Binder {
     }
   }
 
-  static bool Mentions(Size size, Name name) {
-    if (size->lhs == nullptr) return size->kind == SizeKind::Symbol && size->symbol == name;
-    return Mentions(size->lhs, name) || Mentions(size->rhs, name);
+  /// How a `where` may give a size that is not known: by sizes that are missing, or once it is turned over; empty: none does.
+  std::string EquationFor(Name dim, const SizeValues& values) const {
+    for (const ir::Op* op : ir::RequirementsOf(program_)) {
+      if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
+      Size left = op->attr<ir::AttrKey::Left>();
+      Size right = op->attr<ir::AttrKey::Right>();
+      if (Mentions(left, dim) == Mentions(right, dim)) continue;
+      if (Mentions(right, dim)) std::swap(left, right);
+      if (left->kind != SizeKind::Symbol) {
+        std::string solved = Solved(left, dim, SourceText(right));
+        if (!solved.empty()) return fmt::format(", or write `where {} == {}`", dim.text(), solved);
+        continue;
+      }
+      std::string missing;
+      for (Name name : program_.dims) {
+        if (!values.contains(name) && Mentions(right, name))
+          missing += fmt::format("{}--set {}=64", missing.empty() ? "" : " ", name.text());
+      }
+      if (missing.empty()) continue;
+      return fmt::format(", or what `where {}` computes it from: {}",
+                         op->attr<ir::AttrKey::Text>().text(), missing);
+    }
+    return {};
   }
 
-  void ReportUnbound(Name dim) {
+  void ReportUnbound(Name dim, const SizeValues& values) {
     Diagnostic& report =
         diagnostics_.Report(diag::SizeUnbound, {}, dim.text(), program_.base_name());
-    std::string help = fmt::format("give it with --set {}=64", dim.text());
-    for (const ir::Op* op : ir::RequirementsOf(program_)) {
-      bool relates = op->attr<ir::AttrKey::Compare>() == ir::CompareKind::Eq &&
-                     (Mentions(op->attr<ir::AttrKey::Left>(), dim) ||
-                      Mentions(op->attr<ir::AttrKey::Right>(), dim));
-      if (relates)
-        help += fmt::format(", or write `where {}` with {} alone on a side",
-                            op->attr<ir::AttrKey::Text>().text(), dim.text());
-      if (relates) break;
-    }
+    std::string help =
+        fmt::format("give it with --set {}=64{}", dim.text(), EquationFor(dim, values));
     for (const ir::Param& param : program_.params) {
       bool bare = false;
       for (Size size : param.value->type()->dims)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -29,6 +30,25 @@ std::optional<std::vector<int64_t>> Numbers(const sema::Define& define,
   return numbers;
 }
 
+/// A comma goes on with values of the same parameter; false, with a report, where it goes on with another NAME=VALUE.
+bool AreValues(const Assignment& define, const std::vector<std::string_view>& values,
+               DiagnosticEngine& diagnostics) {
+  auto other = std::ranges::find_if(
+      values, [](std::string_view value) { return value.find('=') != std::string_view::npos; });
+  if (other == values.end()) return true;
+  Diagnostic& report =
+      diagnostics.Report(diag::DefineInList, {}, define.name, define.value, *other, define.name);
+  if (other == values.begin()) return false;
+  std::string written = fmt::format("-D {}=", define.name);
+  for (std::string_view value : values) {
+    bool is_next = value.find('=') != std::string_view::npos;
+    if (value.data() != values[0].data()) written += is_next ? " -D " : ",";
+    written += value;
+  }
+  report.Help(fmt::format("give each parameter a -D of its own: {}", written));
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::vector<sema::Define>> ReadDefines(const Options& options,
@@ -38,6 +58,7 @@ std::optional<std::vector<sema::Define>> ReadDefines(const Options& options,
     auto define = SplitAssignment("-D", text, "-D BM=64", diagnostics);
     if (!define) return std::nullopt;
     std::vector<std::string_view> values = SplitList(define->value);
+    if (!AreValues(*define, values, diagnostics)) return std::nullopt;
     defines.push_back({define->name, {values.begin(), values.end()}});
   }
   return defines;

@@ -103,11 +103,7 @@ void TakeDefines(FunctionState& state, const GenericParam& generic, const Define
   for (const std::string& text : define.values) {
     std::optional<int64_t> value = ParseInteger(text);
     if (!value) {
-      Diagnostic& report =
-          state.diagnostics.Report(diag::DefineNotInteger, generic.name.span, define.name, text);
-      if (text.find('=') != std::string::npos)
-        report.Help(fmt::format("give each parameter a -D of its own: -D {}={} -D {}", define.name,
-                                define.values.front(), text));
+      state.diagnostics.Report(diag::DefineNotInteger, generic.name.span, define.name, text);
     } else if (!IsChoice(info, *value)) {
       state.diagnostics.Report(diag::DefineChoice, generic.name.span, define.name, *value,
                                fmt::format("{}", fmt::join(info.choices, ", ")));
