@@ -79,8 +79,10 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
 PipelineEnd ReadIr(Compilation& c, FileId file) {
   DoingScope doing(fmt::format("reading '{}'", c.sources.path(file)));
   PhaseTimer timer(c, kParse);
-  c.module = ir::Parse(c.sources, file, c.context, c.diagnostics);
+  ir::Trust trust = c.options.trust_ir ? ir::Trust::Everything : ir::Trust::Nothing;
+  c.module = ir::Parse(c.sources, file, c.context, c.diagnostics, trust);
   if (!c.module) return PipelineEnd::Failed;
+  ir::NameGuards(*c.module);
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
   if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));

@@ -23,6 +23,9 @@ class ModuleReader {
     return found == spans_.end() ? Span() : found->second;
   }
   Span SpanOf(const Function* function) const { return function_spans_.at(function); }
+  bool ReportFaults(DiagnosticEngine& diagnostics) const;
+  /// The ops of a text that names no source come from the text itself.
+  void PlaceOps(const SourceManager& sources);
 
  private:
   bool ReadItem();
@@ -260,10 +263,32 @@ bool ModuleReader::ReadSignature(TextReader& reader) {
   return loc.has_value();
 }
 
+bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
+  std::vector<Fault> faults = FindFaults(module_);
+  for (const Fault& fault : faults) {
+    Span span = fault.op ? SpanOf(fault.op) : SpanOf(fault.function);
+    diagnostics.Report(diag::IrInvalid, span, fault.text);
+  }
+  return !faults.empty();
+}
+
+void ModuleReader::PlaceOps(const SourceManager& sources) {
+  bool has_source = false;
+  auto look = [&](const Op* op) { has_source = has_source || op->loc().line != 0; };
+  auto place = [&](Op* op) {
+    Span span = SpanOf(op);
+    LineColumn at = sources.Locate(span);
+    op->set_loc({Intern(sources.path(span.file)), at.line, at.column, span.end - span.begin});
+  };
+  for (const Function* function : module_.functions()) Walk(function->body, look);
+  if (has_source) return;
+  for (const Function* function : module_.functions()) Walk(function->body, place);
+}
+
 }  // namespace
 
 std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
-                              DiagnosticEngine& diagnostics) {
+                              DiagnosticEngine& diagnostics, Trust trust) {
   std::string_view text = sources.text(file);
   if (text.size() > kMaxTextBytes) {
     diagnostics.Report(diag::IrTooLarge, {file, 0, 0}, text.size(), kMaxTextBytes);
@@ -273,12 +298,18 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   auto module = std::make_unique<Module>(context);
   ModuleReader reader(cursor, *module);
   if (!reader.Read()) return nullptr;
-  std::vector<Fault> faults = FindFaults(*module);
-  for (const Fault& fault : faults) {
-    Span span = fault.op ? reader.SpanOf(fault.op) : reader.SpanOf(fault.function);
-    diagnostics.Report(diag::IrInvalid, span, fault.text);
+  if (reader.ReportFaults(diagnostics)) return nullptr;
+  if (trust == Trust::Everything) return module;
+  std::vector<const Op*> below = OpsBelowTileLevel(*module);
+  for (const Op* op : below) {
+    diagnostics.Report(diag::IrBelowTileLevel, reader.SpanOf(op), op->info().spelling)
+        .Help("--trust-ir takes the text's word for it: give it where the text is kernelc's own");
   }
-  return faults.empty() ? std::move(module) : nullptr;
+  if (!below.empty()) return nullptr;
+  reader.PlaceOps(sources);
+  ForgetClaims(*module);
+  // A check may not stand everywhere.
+  return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }
 
 }  // namespace kdl::ir

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ir/module.h"
+#include "ir/untrusted.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
 
@@ -15,8 +16,8 @@ inline constexpr size_t kMaxTextNesting = 256;
 
 /// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` come from
 /// nowhere. Null where errors have been reported: one a function, then one an op that breaks a
-/// rule.
+/// rule, or that takes more trust than there is.
 std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
-                              DiagnosticEngine& diagnostics);
+                              DiagnosticEngine& diagnostics, Trust trust = Trust::Everything);
 
 }  // namespace kdl::ir

@@ -115,7 +115,7 @@ std::string RoundTripFault(const std::string& text, const GoldenCommand& command
   Status written = WriteFileWhole(path, text);
   if (!written.ok()) return written.failure().message;
   driver::ProcessRequest request;
-  request.words = {settings.kernelc,     "build",         "--emit", "ir",
+  request.words = {settings.kernelc,     "build",         "--emit", "ir", "--trust-ir",
                    "--stop-after=irgen", "round-trip.kir"};
   bool locs =
       std::find(command.words.begin(), command.words.end(), "--locs") != command.words.end();

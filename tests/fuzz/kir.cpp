@@ -6,7 +6,8 @@
 #include "support/check.h"
 #include "target.h"
 
-// A KIR text that the parser takes prints to one that it takes again, and that prints alike; then the passes run.
+// A KIR text that the parser takes prints to one that it takes again, and that prints alike; then the passes run. What is
+// at tile level also goes through them as a text that is not trusted.
 namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kir";
@@ -22,6 +23,7 @@ driver::PipelineEnd Read(driver::Compilation& compilation, std::string text) {
 void Run(std::string_view text) {
   driver::Options options;
   options.files = {"fuzzed.kir"};
+  options.trust_ir = true;
   driver::Compilation first(options);
   if (Read(first, std::string(text)) != driver::PipelineEnd::Done) return;
   std::string printed = ir::Print(*first.module, {});
@@ -31,6 +33,10 @@ void Run(std::string_view text) {
   KDL_CHECK(ir::Print(*second.module, {}) == printed, "this prints otherwise when read back:\n{}",
             printed);
   driver::RunModulePasses(first);
+  options.trust_ir = false;
+  driver::Compilation untrusted(options);
+  if (Read(untrusted, std::move(printed)) == driver::PipelineEnd::Done)
+    driver::RunModulePasses(untrusted);
 }
 
 }  // namespace kdl::fuzz

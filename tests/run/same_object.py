@@ -11,11 +11,19 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def contents(path, code):
+    """Sections, relocations and symbols, whose names' order in the file follows the hash."""
+    path.write_bytes(code)
+    words = ["objdump", "-s", "-r", "-t", path]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\n", 2)[2]
+
+
 def build(source, folder, *options):
     subprocess.run(["kernelc", "build", source, "-o", folder, *options], check=True, timeout=120)
-    objects = {path.name: path.read_bytes() for path in pathlib.Path(folder).glob("*.o")}
-    hashes = set(re.findall(rb"#([0-9a-f]{8})\0", b"".join(objects.values())))
-    return {name: re.sub(b"|".join(hashes), b"0" * 8, code) for name, code in objects.items()} if hashes else objects
+    objects = {path: path.read_bytes() for path in sorted(pathlib.Path(folder).glob("*.o"))}
+    for found in set(re.findall(rb"#([0-9a-f]{8})\0", b"".join(objects.values()))):
+        objects = {path: code.replace(found, b"0" * 8) for path, code in objects.items()}
+    return {path.name: contents(path, code) for path, code in objects.items()}
 
 
 def main():
