@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/tensor_view.h"
 #include "irgen/function_gen.h"
 
 namespace kdl::irgen {
@@ -71,6 +72,16 @@ Value* GenTensor(FunctionGen& gen, const sema::IndexInfo& index) {
   return is_table ? GenTable(gen, index.base) : gen.values.at(index.base);
 }
 
+/// An `in` parameter, a view of one, or a table.
+bool IsReadOnly(const FunctionGen& gen, const Value* tensor) {
+  const Value* memory = ir::MemoryOf(tensor);
+  if (memory->def()) return memory->def()->kind() == OpKind::Table;
+  for (const ir::Param& param : gen.function.params) {
+    if (param.value == memory) return param.direction == ir::Direction::In;
+  }
+  return false;
+}
+
 }  // namespace
 
 Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
@@ -83,7 +94,8 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
     otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
   std::vector<ir::AxisId> axes = access.axes;
   if (otherwise) axes = ir::UnionAxes(axes, otherwise->type()->axes);
-  Value* mask = otherwise ? nullptr : gen.Mask();
+  // what cannot trap is read everywhere, unless another block may write it meanwhile
+  Value* mask = otherwise && IsReadOnly(gen, tensor) ? nullptr : gen.Mask();
   if (mask) axes = ir::UnionAxes(axes, mask->type()->axes);
   ir::Builder::Segments segments = {{tensor}, access.operands, Optional(otherwise), Optional(mask)};
   ir::Type type = gen.builder.types().Tile(tensor->type()->scalar, std::move(axes));

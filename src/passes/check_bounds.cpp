@@ -98,10 +98,10 @@ class BoundsChecker {
     }
   }
 
-  /// A proven access is safe everywhere; the mask only kept it from trapping.
+  /// A proven access is safe everywhere; the mask only kept it from trapping, and from what other blocks write.
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
-    if (!load || !view.mask || UsesMask(view)) return;
+    if (!load || !view.mask || !IsInput(view.tensor) || UsesMask(view)) return;
     std::vector<ir::AxisId> axes;
     for (const Value* operand : view.index) axes = ir::UnionAxes(axes, operand->type()->axes);
     if (axes == view.op->result()->type()->axes) view.op->SetSegment(ir::LoadOp::at_mask, {});

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "ir/tensor_view.h"
 #include "passes/analysis/examples.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/ragged_checks.h"
 
 // check-disjoint: what one block writes no other block touches, unless a `sync` lies between, or both are atomic; and a
 // store names no element twice. What cannot be proven is the user's mistake; where two blocks and an element are found,
@@ -30,16 +33,37 @@ class DisjointChecker {
  public:
   DisjointChecker(PassContext& context, const ir::Function& kernel)
       : context_(context),
+        kernel_(kernel),
         instances_(sets_, kernel, context.module.types()),
         races_(instances_),
         examples_(kernel, context.module.types()) {}
 
   void Run() {
-    for (const Race& race : races_.Find()) Report(race);
+    for (const Race& race : races_.Find()) {
+      if (!IsRagged(ir::MemoryOf(race.a->view.tensor))) Report(race);
+    }
     for (const Site& site : races_.sites()) CheckTwice(site);
   }
 
  private:
+  /// Whether the tables of ragged walks tell the blocks apart; then the launch checks these.
+  bool IsRagged(const Value* memory) {
+    if (!ragged_) {
+      ragged_.emplace(sets_, kernel_, context_.module.types());
+      ragged_->instances.Assume(RaggedOf(kernel_, ragged_->instances.terms()));
+      for (const Race& race : ragged_->races.Find())
+        ragged_->racing.insert(ir::MemoryOf(race.a->view.tensor));
+    }
+    if (ragged_->racing.contains(memory)) return false;
+    for (const Ragged& ragged : ragged_->instances.ragged()) {
+      bool touches = std::ranges::any_of(races_.sites(), [&](const Site& site) {
+        return site.walk == ragged.walk && ir::MemoryOf(site.view.tensor) == memory;
+      });
+      if (touches && !context_.unchecked) CheckThatItAscends(context_.module, ragged);
+    }
+    return true;
+  }
+
   void Report(const Race& race) {
     const Site& writes = race.b->view.effect == Effect::Read ? *race.a : *race.b;
     const Site& other = race.b->view.effect == Effect::Read ? *race.b : *race.a;
@@ -92,11 +116,22 @@ class DisjointChecker {
     return op->HasAttr(AttrKey::Text) ? op->attr<AttrKey::Text>().text() : op->info().spelling;
   }
 
+  /// The kernel, were all tables of ragged walks to ascend.
+  struct Assumed {
+    Instances instances;
+    Races races;
+    std::set<const Value*> racing{};
+    Assumed(const SetContext& sets, const ir::Function& kernel, ir::TypeTable& types)
+        : instances(sets, kernel, types), races(instances) {}
+  };
+
   PassContext& context_;
+  const ir::Function& kernel_;
   SetContext sets_;
   Instances instances_;
   Races races_;
   Examples examples_;
+  std::optional<Assumed> ragged_;
   std::set<const Value*> reported_;
 };
 

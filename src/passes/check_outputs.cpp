@@ -8,6 +8,7 @@
 #include "passes/analysis/must_writes.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/ragged_checks.h"
 
 // check-outputs: every element of an `out` parameter is written, whatever the data is, and read only once it is. What
 // cannot be proven is the user's mistake; where a small launch shows an element, the error names it.
@@ -48,7 +49,8 @@ class OutputChecker {
     });
     for (const ir::Param& param : kernel_.params) {
       bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value);
-      if (is_checked && !IsWhole(param.value)) ReportPartial(param.value);
+      if (is_checked && !IsWhole(writes_, instances_, param.value) && !IsWholeByTable(param.value))
+        ReportPartial(param.value);
     }
   }
 
@@ -83,12 +85,39 @@ class OutputChecker {
     return memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
   }
 
-  bool IsWhole(const Value* tensor) {
-    if (!writes_.elements().IsExact(tensor)) return false;
-    PointSet written = writes_.OfLaunch(tensor);
+  bool IsWhole(MustWrites& writes, Instances& instances, const Value* tensor) {
+    if (!writes.elements().IsExact(tensor)) return false;
+    PointSet written = writes.OfLaunch(tensor);
     sets_.Allow(kOperations);
-    PointSet all = instances_.WithFacts(instances_.Launch() & writes_.elements().Of(tensor));
-    return instances_.WithFacts(all - written).IsSurelyEmpty();
+    PointSet all = instances.WithFacts(instances.Launch() & writes.elements().Of(tensor));
+    return instances.WithFacts(all - written).IsSurelyEmpty();
+  }
+
+  /// Whether parts that a table bounds are all of it, if they are all of some dimension: then the launch checks that.
+  bool IsWholeByTable(const Value* tensor) {
+    std::vector<Ragged> ragged = RaggedOf(kernel_, instances_.terms());
+    if (ragged.empty()) return false;
+    for (Size dim : tensor->type()->dims) {
+      Instances instances(sets_, kernel_, context_.module.types());
+      std::vector<Ragged> assumed = RaggedOf(kernel_, instances.terms());
+      for (Ragged& of_walk : assumed) of_walk.whole = dim;
+      instances.Assume(assumed);
+      MustWrites writes(instances);
+      if (!IsWhole(writes, instances, tensor)) continue;
+      for (const Ragged& of_walk : ragged) {
+        bool writes_it = false;
+        ir::Walk(of_walk.walk->region(), [&](Op* op) {
+          std::optional<AccessView> view = AccessOf(op);
+          writes_it = writes_it || (view && view->effect != Effect::Read &&
+                                    ir::MemoryOf(view->tensor) == tensor);
+        });
+        if (!writes_it || context_.unchecked) continue;
+        CheckThatItAscends(context_.module, of_walk);
+        CheckThatItIsWhole(context_.module, of_walk, dim);
+      }
+      return true;
+    }
+    return false;
   }
 
   bool IsWrittenBefore(const AccessView& view) {

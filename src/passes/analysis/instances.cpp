@@ -474,6 +474,13 @@ PointSet Instances::WithFacts(PointSet set) {
   return WithOrder(set);
 }
 
+bool Instances::IsRaggedBound(const std::string& variable, const Op* walk) {
+  return std::ranges::any_of(ragged_, [&](const Ragged& ragged) {
+    return ragged.walk == walk &&
+           (variable == NameOf(ragged.lower) || variable == NameOf(ragged.upper));
+  });
+}
+
 bool Instances::IsCore(const std::string& variable) {
   return variable == NameOf(terms_.CoreIdAtom());
 }

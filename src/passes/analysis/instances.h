@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/analysis/ragged.h"
 #include "passes/analysis/sets.h"
 #include "passes/analysis/terms.h"
 
@@ -92,6 +93,11 @@ class Instances {
   const ir::Op* LoopOf(const ir::Op* op) const;
 
   void Declare(const Product& product) { products_[product.product].push_back(product); }
+  /// From here on tables of ragged walks count as ascending: the launch checks it.
+  void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
+  const std::vector<Ragged>& ragged() const { return ragged_; }
+  /// Whether it is a bound of what a block of the walk has, by a table that ascends.
+  bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
   /// One for each of its numbers that is a size; none: the variable is no product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;
   /// What is known of a * factor and b * factor together: they go in the order of a and b, at least the factor apart.
@@ -125,6 +131,7 @@ class Instances {
   ValueNumbers numbers_;
   std::map<std::string, Kind> variables_;
   std::map<std::string, std::vector<Product>> products_;
+  std::vector<Ragged> ragged_;
   std::map<const ir::Value*, size_t> conditions_;
   std::map<const ir::Value*, Scope> scopes_;
   std::set<const ir::Value*> differ_;  ///< carried values that cores may have different ones of

@@ -121,7 +121,12 @@ std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op*
   for (const std::string& variable : written.Variables()) {
     if (!instances_.IsDeclared(variable)) continue;
     bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
-    if (inside && !instances_.IsCounted(variable)) found.push_back(variable);
+    // what goes with the loop's own number
+    bool is_counted = instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
+                      std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
+                        return p.atom && instances_.IsBinderOf(instances_.NameOf(*p.atom), loop);
+                      });
+    if (inside && !is_counted) found.push_back(variable);
   }
   return found;
 }
@@ -162,9 +167,8 @@ PointSet MustWrites::Leave(const Value* binder, PointSet written) {
 /// What each way to lay the grid writes, for some index that `exists` says is in a block.
 PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
                                const std::vector<std::string>& variables, const PointSet& exists) {
-  PointSet some = (written & grid).WithSome(variables);
-  PointSet missed = ((some & grid) - written).WithSome(variables);
-  return (some - missed) & exists;
+  PointSet missed = ((grid & exists) - written).WithSome(variables);
+  return exists - missed;
 }
 
 /// Each index from lo to hi - 1 is in one block, each number below their count is that of one.
@@ -206,18 +210,36 @@ PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
 }
 
 /// Of b * B with a size B, where b counts all blocks.
-PointSet MustWrites::LeaveBlockNumbers(const Product& product, const std::string& number,
+PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* binder,
                                        const PointSet& written) {
   PointSet left = instances_.None();
+  std::string number = instances_.NameOf(instances_.terms().ScalarOf(binder));
   std::optional<Poly> end = instances_.EndOfBlocks(product);
   if (!end) return left;
   Affine start = instances_.Variable(product.product);
   Affine size = instances_.Of(Poly::Atom(product.factor));
   for (const Affine& at : written.UpperBounds(product.product, {number})) {
-    PointSet around =
-        instances_.FactsOfProduct(product) & AtMost(start, at) & Less(at, start + size);
+    PointSet around = instances_.FactsOfProduct(product) & instances_.Turns(binder) &
+                      AtMost(start, at) & Less(at, start + size);
     left |= AnyOfGrid(written, around, {product.product, number},
                       AtMost(instances_.Constant(0), at) & Less(at, instances_.Of(*end)));
+  }
+  return left;
+}
+
+/// Each index of a whole dimension is in the part of some block.
+PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
+                                 const PointSet& written) {
+  PointSet left = instances_.None();
+  if (!ragged.whole) return left;
+  std::string lower = instances_.NameOf(ragged.lower);
+  std::string upper = instances_.NameOf(ragged.upper);
+  Affine end = instances_.Of(instances_.terms().OfSize(*ragged.whole));
+  for (const Affine& at : written.UpperBounds(lower, {upper, number})) {
+    PointSet around = instances_.Turns(ragged.binder) & AtMost(instances_.Variable(lower), at) &
+                      Less(at, instances_.Variable(upper));
+    left |= AnyOfGrid(written, around, {lower, upper, number},
+                      AtMost(instances_.Constant(0), at) & Less(at, end));
   }
   return left;
 }
@@ -234,8 +256,14 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
     for (const Product& product : instances_.ProductsOf(variable)) {
       if (product.atom != atom) continue;
       products.push_back(variable);
-      left |= LeaveBlockNumbers(product, number, written & turns);
+      left |= LeaveBlockNumbers(product, binder, written & turns);
     }
+  }
+  for (const Ragged& ragged : instances_.ragged()) {
+    if (ragged.binder != binder) continue;
+    left |= LeaveRagged(ragged, number, written & turns);
+    products.push_back(instances_.NameOf(ragged.lower));
+    products.push_back(instances_.NameOf(ragged.upper));
   }
   return left | (ForEvery(written, products) & turns).WithSome({number});
 }

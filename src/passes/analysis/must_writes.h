@@ -33,8 +33,9 @@ class MustWrites {
 
   PointSet Leave(const ir::Value* binder, PointSet written);
   PointSet LeaveBlocks(const ir::Value* blk, PointSet written);
-  PointSet LeaveBlockNumbers(const Product& product, const std::string& number,
+  PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
                              const PointSet& written);
+  PointSet LeaveRagged(const Ragged& ragged, const std::string& number, const PointSet& written);
   PointSet LeaveNumbers(const ir::Value* binder, PointSet written);
   PointSet ForEvery(PointSet written, const std::vector<std::string>& variables);
   PointSet AnyOfGrid(const PointSet& written, const PointSet& grid,

@@ -94,8 +94,9 @@ PointSet Races::OfBlocks(const Site& site) {
   }
   for (const std::string& variable : variables) {
     if (!instances_.IsDeclared(variable) || multiplied.contains(variable)) continue;
-    bool is_block =
-        site.walk ? instances_.IsBinderOf(variable, site.walk) : instances_.IsCore(variable);
+    bool is_block = site.walk ? instances_.IsBinderOf(variable, site.walk) ||
+                                    instances_.IsRaggedBound(variable, site.walk)
+                              : instances_.IsCore(variable);
     if (!is_block && !IsShared(variable, loops)) inner.push_back(variable);
   }
   return site.touched.WithSome(inner);
@@ -252,6 +253,7 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   PointSet both = of_a & SecondRun(of_b, equal) & way.when;
   if (loop) both &= InTurns(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
+  if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk);
   return Ordered(both, of_a, of_b, equal);
 }
 
@@ -278,6 +280,22 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   PointSet order = instances_.InOrder(a, instances_.Variable(first.product), b,
                                       instances_.Variable(Primed(second.product)), first.factor);
   return (multiples & order).WithSome({"#a", "#b"});
+}
+
+/// Of two blocks of one walk the parts that an ascending table gives lie in the blocks' order.
+PointSet Races::InOrderOfTables(const Op* walk) {
+  PointSet order = instances_.All();
+  for (const Ragged& ragged : instances_.ragged()) {
+    if (ragged.walk != walk) continue;
+    auto first = [&](AtomId atom) { return instances_.Variable(instances_.NameOf(atom)); };
+    auto second = [&](AtomId atom) { return instances_.Variable(Primed(instances_.NameOf(atom))); };
+    AtomId number = instances_.terms().ScalarOf(ragged.binder);
+    order &=
+        Equal(first(number), second(number)) |
+        (Less(first(number), second(number)) & AtMost(first(ragged.upper), second(ragged.lower))) |
+        (Less(second(number), first(number)) & AtMost(second(ragged.upper), first(ragged.lower)));
+  }
+  return order;
 }
 
 /// One binder's turn comes before the other one's; with `swapped` behind it.

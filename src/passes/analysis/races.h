@@ -88,6 +88,7 @@ class Races {
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);
+  PointSet InOrderOfTables(const ir::Op* walk);
   PointSet InTurns(const Way& way, const ir::Op* loop);
   PointSet OtherBlock(const ir::Op* a, const ir::Op* b, const Loops& equal, bool same_turn);
   PointSet OtherBounds(const ir::Op* a, const ir::Op* b, const Loops& equal);

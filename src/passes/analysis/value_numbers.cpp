@@ -36,6 +36,7 @@ bool SameAttrs(const Op* a, const Op* b) {
 
 bool IsInput(const Value* tensor) {
   tensor = ir::MemoryOf(tensor);
+  if (tensor->def()) return tensor->def()->kind() == OpKind::Table;
   const ir::Block* block = tensor->block();
   if (!block || !block->function()) return false;
   return std::ranges::any_of(block->function()->params, [&](const ir::Param& param) {

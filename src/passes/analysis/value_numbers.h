@@ -22,7 +22,7 @@ class ValueNumbers {
   std::map<Key, std::vector<const ir::Value*>> alike_;  ///< but for attributes
 };
 
-/// Whether a launch only reads the tensor: an `in` parameter, or a view of one.
+/// Whether a launch only reads the tensor: an `in` parameter, a view of one, or a table.
 bool IsInput(const ir::Value* tensor);
 
 }  // namespace kdl::passes

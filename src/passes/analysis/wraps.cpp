@@ -28,7 +28,20 @@ bool Wraps::MayWrap(const Value* value) {
   const Op* def = WithoutBroadcasts(value);
   bool computes = def && (def->kind() == OpKind::Add || def->kind() == OpKind::Sub ||
                           def->kind() == OpKind::Mul || def->kind() == OpKind::Neg);
-  return computes && value->type()->scalar == Scalar::I64 && !Of(value).both();
+  return computes && value->type()->scalar == Scalar::I64 && !Of(value).both() && !IsNextTurn(def);
+}
+
+/// Of the number of a turn, which is below the loop's end: one more.
+bool Wraps::IsNextTurn(const Op* def) {
+  if (def->kind() != OpKind::Add) return false;
+  for (size_t i : {0, 1}) {
+    const Value* turn = def->operand(i);
+    const Op* one = WithoutBroadcasts(def->operand(1 - i));
+    bool is_one = one && one->kind() == OpKind::Const &&
+                  static_cast<int64_t>(one->attr<ir::AttrKey::Bits>()) == 1;
+    if (is_one && !turn->def() && LoopBoundsOf(turn)) return true;
+  }
+  return false;
 }
 
 Wraps::Bounded Wraps::Of(const Value* value) {

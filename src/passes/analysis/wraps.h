@@ -24,6 +24,7 @@ class Wraps {
   };
   Bounded Of(const ir::Value* value);
   Bounded OfParam(const ir::Value* param);
+  static bool IsNextTurn(const ir::Op* def);
   Bounded OfCarried(const ir::Value* param);
   bool NoFurther(const ir::Value* value, const ir::Value* carried);
   Bounded OfResult(const ir::Value* value);
