@@ -171,7 +171,7 @@ CONFORMANCE_TEST(WorkspacesHoldNoArgument) {
               ", shares memory with the tensor for y[N]; it must be memory of its own");
   }
   const Tensor apart = bench.context.Allocate(bench.device, i64, {2}, "apart");
-  Check(launch("slices", apart.array(), memory.array().buffer));
+  Check(launch("mark", apart.array(), memory.array().buffer));
   bench.queue.Wait();
 }
 
