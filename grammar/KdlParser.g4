@@ -188,7 +188,9 @@ over : OVER name (COMMA name)* (REVERSED | EXCLUSIVE)* combine? ;
 
 combine : WITH name (DOT name)* INIT expr ;
 
-indices : arg (COMMA arg)* (ELSE expr)? ;
+indices : index (COMMA index)* (ELSE expr)? ;
+
+index : (name ASSIGN)? expr (DOTDOT expr)? ;
 
 name
     : IDENT | RANGE | STAGE | DOMAIN | PIPE | DEVICE | TEST | BY | STEP | OVER | REVERSED

@@ -13,7 +13,7 @@
 
 #include "kdl/program.hpp"
 #include "kdl/scalar.hpp"
-#include "kdl/values.hpp"
+#include "kdl/tensor.hpp"
 
 namespace kdl {
 

@@ -48,6 +48,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
 
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (!defines) return PipelineEnd::Failed;
+  defines->insert(defines->end(), c.from_data.begin(), c.from_data.end());
   sema::CheckOptions check_options{std::move(*defines)};
   std::deque<sema::SourceFile> files;
   const sema::SourceFile* source = LoadImports(c, *tree, files);

@@ -11,6 +11,7 @@
 #include "ir/contract.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
+#include "sema/checked.h"
 #include "support/arena.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
@@ -23,7 +24,8 @@ struct Compilation {
   explicit Compilation(const Options& o) : options(o) {}
 
   const Options& options;
-  std::vector<Emit> emits;  ///< what `build` is asked for
+  std::vector<Emit> emits;              ///< what `build` is asked for
+  std::vector<sema::Define> from_data;  ///< integer parameters of the program that runs
   SourceManager sources;
   DiagnosticEngine diagnostics;
   Names names;

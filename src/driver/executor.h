@@ -22,6 +22,7 @@ namespace kdl::driver {
 
 /// The runtime's code of an element type: KDL_F32 and so on.
 uint8_t ElementCode(Scalar scalar);
+Scalar ElementScalar(uint8_t code);
 
 /// Takes the error: success for null. Who has to act follows from its code: the user for wrong
 /// arguments and traps, else the environment; a fault of generated code ends the process as ours.
@@ -64,6 +65,9 @@ class Executor final : public interp::ProgramHost {
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
   Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
+  Result<interp::EventId> Fill(const interp::FillRequest& request) override;
+  interp::TensorId View(const interp::ViewRequest& request) override;
+  std::vector<int64_t> Strides(interp::TensorId tensor) const override;
   Result<uint64_t> Load(interp::TensorId tensor, const std::vector<int64_t>& index,
                         const std::vector<interp::EventId>& after) override;
   Status Store(uint64_t bits, interp::TensorId tensor, const std::vector<int64_t>& index,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 
 namespace kdl::driver {
@@ -9,13 +10,6 @@ namespace kdl::driver {
 namespace {
 
 using Values = std::set<const ir::Value*>;
-
-/// The parameter that a tensor of a kernel is, or is a view of.
-const ir::Value* BaseOf(const ir::Value* tensor) {
-  while (tensor->def() && tensor->def()->kind() == ir::OpKind::View)
-    tensor = tensor->def()->operand(0);
-  return tensor;
-}
 
 /// Addition of floats rounds in the order of the updates; of several values that are set one stays.
 bool DependsOnOrder(const ir::Op& update, const ir::Value& tensor) {
@@ -30,7 +24,7 @@ Values OpenParameters(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() != ir::OpKind::Update) return;
     const ir::Value* tensor = op->operand(ir::UpdateOp::at_tensor);
-    if (DependsOnOrder(*op, *tensor)) open.insert(BaseOf(tensor));
+    if (DependsOnOrder(*op, *tensor)) open.insert(ir::MemoryOf(tensor));
   });
   return open;
 }
@@ -42,11 +36,13 @@ void AddLaunch(const ir::Module& module, const ir::Op& launch, Values& open) {
   Values by_itself = OpenParameters(*kernel);
   auto arguments = launch.Segment(ir::LaunchOp::at_arguments);
   bool reads_open = false;
-  for (const ir::Value* argument : arguments) reads_open = reads_open || open.contains(argument);
+  for (const ir::Value* argument : arguments)
+    reads_open = reads_open || open.contains(ir::MemoryOf(argument));
   for (size_t i = 0; i < kernel->params.size(); ++i) {
     const ir::Param& param = kernel->params[i];
     bool is_written = param.direction != ir::Direction::In;
-    if (is_written && (reads_open || by_itself.contains(param.value))) open.insert(arguments[i]);
+    if (is_written && (reads_open || by_itself.contains(param.value)))
+      open.insert(ir::MemoryOf(arguments[i]));
   }
 }
 
@@ -61,8 +57,9 @@ Values OpenTensors(const ir::Module& module, const ir::Function& program) {
       if (op->kind() == ir::OpKind::Launch) AddLaunch(module, *op, open);
       if (op->kind() != ir::OpKind::Transfer) return;
       // Where it lives there already it is the same tensor.
-      if (open.contains(op->operand(0))) open.insert(op->result(0));
-      if (open.contains(op->result(0))) open.insert(op->operand(0));
+      const ir::Value* from = ir::MemoryOf(op->operand(0));
+      if (open.contains(from)) open.insert(op->result(0));
+      if (open.contains(op->result(0))) open.insert(from);
     });
   } while (open.size() != before);
   return open;

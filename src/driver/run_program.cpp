@@ -18,6 +18,7 @@
 #include "driver/npy.h"
 #include "driver/open_outputs.h"
 #include "driver/summary.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "support/near_names.h"
 #include "support/result.h"
@@ -91,7 +92,8 @@ Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::V
   ir::Walk(program.body, [&](ir::Op* op) {
     auto launch = ir::DynAs<ir::LaunchOp>(op);
     if (found || !launch) return;
-    for (const ir::Value* argument : launch->arguments()) found = found || argument == param;
+    for (const ir::Value* argument : launch->arguments())
+      found = found || ir::MemoryOf(argument) == param;
     if (found) device = op->attr<ir::AttrKey::Device>();
   });
   return device;

@@ -166,6 +166,23 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
   return instances.empty() ? nullptr : PickInstance(instances, arguments, diagnostics);
 }
 
+std::vector<sema::Define> GenericsFromData(const ir::Function& program,
+                                           const std::vector<ArgumentSpec>& arguments,
+                                           const Options& options, DiagnosticEngine& diagnostics) {
+  auto is_open = [](const ir::Generic& generic) {
+    return generic.values.empty() && generic.choices.empty();
+  };
+  if (std::ranges::none_of(program.generics, is_open)) return {};
+  std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
+  std::vector<sema::Define> defines;
+  for (const ir::Generic& generic : program.generics) {
+    if (!values || !is_open(generic) || !values->contains(generic.name)) continue;
+    std::string value = fmt::format("{}", values->at(generic.name).value);
+    defines.push_back({generic.name.str(), {value}, std::string(program.base_name())});
+  }
+  return defines;
+}
+
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<SizeValues> values = BindSizes(kernel, arguments, options, diagnostics);

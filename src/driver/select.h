@@ -6,6 +6,7 @@
 #include "driver/arguments.h"
 #include "driver/options.h"
 #include "ir/module.h"
+#include "sema/checked.h"
 #include "support/diagnostics.h"
 
 namespace kdl::driver {
@@ -16,6 +17,12 @@ namespace kdl::driver {
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
+
+/// What the data says of integer parameters of a program to which nothing gives values: with them the file is compiled
+/// anew.
+std::vector<sema::Define> GenericsFromData(const ir::Function& program,
+                                           const std::vector<ArgumentSpec>& arguments,
+                                           const Options& options, DiagnosticEngine& diagnostics);
 
 /// Gives open `int` generics of a kernel the values that the data says: sizes of the files, --set. False after an error.
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,

@@ -48,6 +48,14 @@ class SizeBinder {
     Bind(NameOf(assignment.name), {value, "--set"});
   }
 
+  /// The constants that a program has.
+  void BindConstants() {
+    if (function_.kind != ir::FunctionKind::Program) return;
+    for (const ir::Generic& generic : function_.generics) {
+      if (generic.values.size() == 1) Bind(generic.name, {generic.values[0], "-D or its default"});
+    }
+  }
+
   /// The parts of a file's shape that stand alone in the parameter's type.
   void BindShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
@@ -197,6 +205,7 @@ std::optional<SizeValues> BindSizes(const ir::Function& function,
     if (auto assignment = SplitAssignment("--set", text, "--set M=512", diagnostics))
       binder.Set(*assignment);
   }
+  binder.BindConstants();
   auto each_file = [&](auto&& visit) {
     for (const ir::Param& param : function.params) {
       const ArgumentSpec* argument = FindArgument(arguments, param.value->name().text());

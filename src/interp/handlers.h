@@ -105,6 +105,8 @@ void StartStage(Core& core, Activation& here, const Instruction& instruction);
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
 void RunFree(Core& core, Activation& here, const Instruction& instruction);
 void RunCopy(Core& core, Activation& here, const Instruction& instruction);
+void RunFill(Core& core, Activation& here, const Instruction& instruction);
+void RunSlice(Core& core, Activation& here, const Instruction& instruction);
 void RunSwap(Core& core, Activation& here, const Instruction& instruction);
 void RunBindSize(Core& core, Activation& here, const Instruction& instruction);
 void RunRequire(Core& core, Activation& here, const Instruction& instruction);

@@ -325,6 +325,10 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunHostLoad;
     case OpKind::Copy:
       return &RunCopy;
+    case OpKind::Fill:
+      return &RunFill;
+    case OpKind::Slice:
+      return &RunSlice;
     case OpKind::Swap:
       return &RunSwap;
     case OpKind::BindSize:

@@ -47,6 +47,69 @@ std::optional<int64_t> BytesOf(Scalar scalar, const std::vector<int64_t>& sizes)
   return overflow ? std::nullopt : std::optional(bytes);
 }
 
+template <class Visit>
+void ForEachIndex(const std::vector<int64_t>& sizes, Visit visit) {
+  bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  std::vector<int64_t> index(sizes.size(), 0);
+  for (bool more = !is_empty; more;) {
+    visit(index);
+    size_t d = sizes.size();
+    while (d > 0 && ++index[d - 1] == sizes[d - 1]) index[--d] = 0;
+    more = d > 0;
+  }
+}
+
+/// The addresses of a tensor's elements.
+std::vector<const std::byte*> AddressesOf(const TensorArgument& tensor) {
+  std::vector<const std::byte*> addresses;
+  ForEachIndex(tensor.sizes, [&](const std::vector<int64_t>& index) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d) offset += index[d] * tensor.strides[d];
+    addresses.push_back(static_cast<const std::byte*>(tensor.data) + offset * Bytes(tensor.scalar));
+  });
+  return addresses;
+}
+
+/// Whether two tensors share elements, element by element where their memory is not apart as a whole.
+bool Overlap(const TensorArgument& a, const TensorArgument& b) {
+  auto end = [](const TensorArgument& tensor) {
+    int64_t last = 1;
+    for (size_t d = 0; d < tensor.sizes.size(); ++d)
+      last += (tensor.sizes[d] - 1) * tensor.strides[d];
+    return static_cast<const std::byte*>(tensor.data) + last * Bytes(tensor.scalar);
+  };
+  bool is_empty = std::ranges::find(a.sizes, 0) != a.sizes.end() ||
+                  std::ranges::find(b.sizes, 0) != b.sizes.end();
+  if (is_empty || end(a) <= b.data || end(b) <= a.data) return false;
+  std::vector<const std::byte*> first = AddressesOf(a);
+  std::vector<const std::byte*> second = AddressesOf(b);
+  std::ranges::sort(first);
+  return std::ranges::any_of(
+      second, [&](const std::byte* address) { return std::ranges::binary_search(first, address); });
+}
+
+/// What is written may overlap no other argument.
+Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgument>& tensors) {
+  std::vector<const ir::Param*> params;
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Tensor) params.push_back(&param);
+  }
+  for (size_t p = 0; p < params.size(); ++p) {
+    if (params[p]->direction == ir::Direction::In) continue;
+    for (size_t q = 0; q < params.size(); ++q) {
+      bool is_known = q == p || (q < p && params[q]->direction != ir::Direction::In);
+      if (is_known || !Overlap(tensors[p], tensors[q])) continue;
+      return Failure{
+          fmt::format("launch of '{}': the tensors for {} and {} share memory, and the first is "
+                      "written; what is written may overlap no other parameter",
+                      kernel.base_name(), params[p]->value->name().text(),
+                      params[q]->value->name().text()),
+          FailureKind::User};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Constants ParseConstants(std::string_view text) {
@@ -109,15 +172,36 @@ Result<EventId> MemoryHost::Copy(const CopyRequest& request) {
   if (sizes != tensors_[request.to.value].view.sizes)
     return Failure{"copy between tensors of different sizes", FailureKind::User};
   auto bytes = static_cast<size_t>(Bytes(tensors_[request.to.value].view.scalar));
-  bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
-  std::vector<int64_t> index(sizes.size(), 0);
-  for (bool more = !is_empty; more;) {
+  if (Overlap(tensors_[request.from.value].view, tensors_[request.to.value].view))
+    return Failure{"copy between tensors that share memory", FailureKind::User};
+  ForEachIndex(sizes, [&](const std::vector<int64_t>& index) {
     std::memcpy(ElementAt(request.to, index), ElementAt(request.from, index), bytes);
-    size_t d = sizes.size();
-    while (d > 0 && ++index[d - 1] == sizes[d - 1]) index[--d] = 0;
-    more = d > 0;
-  }
+  });
   return EventId();
+}
+
+Result<EventId> MemoryHost::Fill(const FillRequest& request) {
+  if (failed_) return *failed_;
+  auto bytes = static_cast<size_t>(Bytes(tensors_[request.tensor.value].view.scalar));
+  ForEachIndex(tensors_[request.tensor.value].view.sizes, [&](const std::vector<int64_t>& index) {
+    std::memcpy(ElementAt(request.tensor, index), &request.bits, bytes);
+  });
+  return EventId();
+}
+
+TensorId MemoryHost::View(const ViewRequest& request) {
+  Entry view = tensors_[request.tensor.value];
+  KDL_CHECK(view.alive, "tensor {} of a program viewed after its end", request.tensor.value);
+  if (view.view.data)
+    view.view.data =
+        static_cast<std::byte*>(view.view.data) + request.offset * Bytes(view.view.scalar);
+  view.view.sizes = request.sizes;
+  view.view.strides = request.strides;
+  return Add(std::move(view));
+}
+
+std::vector<int64_t> MemoryHost::Strides(TensorId tensor) const {
+  return tensors_[tensor.value].view.strides;
 }
 
 std::byte* MemoryHost::ElementAt(TensorId tensor, const std::vector<int64_t>& index) {
@@ -191,6 +275,7 @@ Result<EventId> MemoryHost::Launch(const LaunchRequest& request) {
     arguments.tensors.push_back(entry.view);
   }
   if (failed_) return EventId();
+  if (Status apart = CheckOverlaps(*kernel, arguments.tensors); !apart.ok()) return apart.failure();
   Result<std::optional<Trap>> run = RunKernel(
       *module_, *kernel, arguments, request.core_num.value_or(default_core_num_), options_);
   if (!run.ok()) return run.failure();

@@ -31,6 +31,9 @@ class MemoryHost final : public ProgramHost {
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
   Result<EventId> Copy(const CopyRequest& request) override;
+  Result<EventId> Fill(const FillRequest& request) override;
+  TensorId View(const ViewRequest& request) override;
+  std::vector<int64_t> Strides(TensorId tensor) const override;
   Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
                         const std::vector<EventId>& after) override;
   Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,

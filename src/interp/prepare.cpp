@@ -180,7 +180,8 @@ class FunctionPreparer {
         break;
       case OpKind::LaunchTensor:
       case OpKind::View:
-        AddCheckedSizes(made, op.result()->type());
+        if (op.block()->function()->kind == ir::FunctionKind::Kernel)
+          AddCheckedSizes(made, op.result()->type());
         break;
       case OpKind::BufferLoad:
       case OpKind::BufferStore:

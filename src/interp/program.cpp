@@ -107,6 +107,56 @@ void RunCopy(Core& core, Activation& here, const Instruction& instruction) {
   here.events[instruction.results[0].index] = *done;
 }
 
+void RunFill(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  FillRequest request{here.tensor(instruction.operands[0]).id, here.scalar(instruction.operands[1]),
+                      op.attr<AttrKey::Device>(), op.attr<AttrKey::Queue>(),
+                      EventsOf(here, instruction, ir::FillOp::at_after)};
+  Result<EventId> done = core.facts.host->Fill(request);
+  if (!done.ok()) return core.Fail(Located(instruction, done.failure()));
+  here.events[instruction.results[0].index] = *done;
+}
+
+namespace {
+
+/// Why `lo..hi` is no part of the dimension; empty: it is.
+std::string NoPartText(const ir::Op& op, int64_t lo, int64_t hi, int64_t size) {
+  auto dimension = op.attr<AttrKey::Dimension>();
+  std::string text = op.attr<AttrKey::Text>().str();
+  if (hi < lo)
+    return fmt::format("{}..{} of dimension {} ends before it begins in '{}'", lo, hi, dimension,
+                       text);
+  if (lo >= 0 && hi <= size) return "";
+  return fmt::format("{}..{} is outside dimension {} of size {} in '{}'", lo, hi, dimension, size,
+                     text);
+}
+
+}  // namespace
+
+void RunSlice(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  TensorValue part = here.tensor(instruction.operands[0]);
+  auto dimension = static_cast<std::ptrdiff_t>(op.attr<AttrKey::Dimension>());
+  int64_t& size = part.sizes[static_cast<size_t>(dimension)];
+  auto lo = static_cast<int64_t>(here.scalar(instruction.operands[1]));
+  std::optional<int64_t> hi = NumberAt(here, instruction, ir::SliceOp::at_hi);
+  if (!hi && (lo < 0 || lo >= size))
+    return core.Stop({KDL_TRAP_INDEX, &op, static_cast<int32_t>(dimension), lo, size});
+  if (std::string text = hi ? NoPartText(op, lo, *hi, size) : ""; !text.empty())
+    return core.Stop({KDL_TRAP_SIZES, &op, static_cast<int32_t>(dimension), lo, size, text});
+  ViewRequest request{part.id, 0, part.sizes, core.facts.host->Strides(part.id)};
+  request.offset = lo * request.strides[static_cast<size_t>(dimension)];
+  if (hi) {
+    request.sizes[static_cast<size_t>(dimension)] = *hi - lo;
+  } else {
+    request.sizes.erase(request.sizes.begin() + dimension);
+    request.strides.erase(request.strides.begin() + dimension);
+  }
+  part.sizes = request.sizes;
+  part.id = core.facts.host->View(request);
+  here.tensor(instruction.results[0]) = std::move(part);
+}
+
 void RunSwap(Core&, Activation& here, const Instruction& instruction) {
   std::swap(here.tensor(instruction.operands[0]), here.tensor(instruction.operands[1]));
 }

@@ -46,6 +46,22 @@ struct CopyRequest {
   std::vector<EventId> after;
 };
 
+struct FillRequest {
+  TensorId tensor;
+  uint64_t bits = 0;
+  Name device;
+  int64_t queue = 0;
+  std::vector<EventId> after;
+};
+
+/// Another view of the memory of a tensor: its dimensions from the first element, `offset` elements on.
+struct ViewRequest {
+  TensorId tensor;
+  int64_t offset = 0;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+};
+
 struct LaunchArgument {
   TensorId tensor;  ///< invalid: a scalar
   Scalar scalar = Scalar::F32;
@@ -86,6 +102,11 @@ class ProgramHost {
   /// The tensor's life ends once `after` has completed.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  virtual Result<EventId> Fill(const FillRequest& request) = 0;
+  /// A tensor of its own, to be freed by itself; the memory lives as long as one of both.
+  virtual TensorId View(const ViewRequest& request) = 0;
+  /// Of a tensor, in elements.
+  virtual std::vector<int64_t> Strides(TensorId tensor) const = 0;
   /// Fails where the sizes differ.
   virtual Result<EventId> Copy(const CopyRequest& request) = 0;
   /// An element, whose index is inside, once `after` has completed.

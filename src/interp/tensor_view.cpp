@@ -70,7 +70,30 @@ std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& siz
   return std::nullopt;
 }
 
-void RunView(Core&, Activation& here, const Instruction& instruction) {
+namespace {
+
+/// A view of a program, whose sizes may have been bound while it runs.
+void RunHostView(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op* op = instruction.op;
+  TensorValue tensor = here.tensor(instruction.operands[0]);
+  tensor.strides = core.facts.host->Strides(tensor.id);
+  if (std::optional<Trap> broken = BrokenMerge(op, tensor)) return core.Stop(*broken);
+  auto symbol = [&](Name name) {
+    auto bound = here.sizes.find(name);
+    return bound == here.sizes.end() ? here.code->symbols(name) : std::optional(bound->second);
+  };
+  std::vector<int64_t> sizes;
+  for (Size dim : op->result()->type()->dims)
+    sizes.push_back(EvaluateChecked(dim, symbol).value_or(0));
+  TensorValue viewed = Viewed(op, tensor, std::move(sizes));
+  viewed.id = core.facts.host->View({tensor.id, 0, viewed.sizes, std::move(viewed.strides)});
+  here.tensor(instruction.results[0]) = {nullptr, viewed.scalar, viewed.sizes, {}, viewed.id};
+}
+
+}  // namespace
+
+void RunView(Core& core, Activation& here, const Instruction& instruction) {
+  if (core.facts.host) return RunHostView(core, here, instruction);
   here.tensor(instruction.results[0]) =
       Viewed(instruction.op, here.tensor(instruction.operands[0]), instruction.numbers);
 }

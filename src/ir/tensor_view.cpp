@@ -4,8 +4,17 @@
 
 namespace kdl::ir {
 
+namespace {
+
+/// Its result is memory of its operand.
+bool ShowsMemory(const Op* op) {
+  return op && (op->kind() == OpKind::View || op->kind() == OpKind::Slice);
+}
+
+}  // namespace
+
 Value* MemoryOf(Value* tensor) {
-  while (tensor->def() && tensor->def()->kind() == OpKind::View) tensor = tensor->def()->operand(0);
+  while (ShowsMemory(tensor->def())) tensor = tensor->def()->operand(0);
   return tensor;
 }
 
@@ -13,7 +22,7 @@ namespace {
 
 void AddUsers(const Value* tensor, std::vector<Op*>& users) {
   for (const Use& use : tensor->uses()) {
-    if (use.user->kind() == OpKind::View) {
+    if (ShowsMemory(use.user)) {
       AddUsers(use.user->result(), users);
     } else {
       users.push_back(use.user);
@@ -37,17 +46,20 @@ ViewedDims ViewedDimsOf(const Op* view) {
                         : ViewedDims{dimension, 1, after - before + 1};
 }
 
-std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
-                         std::string_view wanted) {
-  auto [first, from, to] = ViewedDimsOf(view);
+std::string_view ViewedName(const Op* view) {
   const Value* tensor = view->operand(0);  // a view of several groups is a chain of ops of one name
   while (MemoryOf(tensor) != tensor && tensor->name() == view->result()->name())
     tensor = tensor->def()->operand(0);
+  return tensor->name().text();
+}
+
+std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
+                         std::string_view wanted) {
+  auto [first, from, to] = ViewedDimsOf(view);
   return fmt::format(
       "the view '{}' makes one dimension of dimensions {} to {} of {}, which do not lie side by "
       "side: the stride of dimension {} is {}, not {}",
-      view->result()->name().text(), first, first + from - 1, tensor->name().text(), d, stride,
-      wanted);
+      view->result()->name().text(), first, first + from - 1, ViewedName(view), d, stride, wanted);
 }
 
 }  // namespace kdl::ir

@@ -339,10 +339,13 @@ std::string TableFault(const Op& op, const Module&) {
 std::string ViewFault(const Op& op, const Module&) {
   Type before = op.operand(0)->type();
   Type after = op.result()->type();
-  if (op.block()->parent() || op.block()->function()->kind != FunctionKind::Kernel)
-    return "it stands in a region, or in no kernel";
+  FunctionKind kind = op.block()->function()->kind;
+  bool in_kernel = kind == FunctionKind::Kernel;
+  if (in_kernel ? op.block()->parent() != nullptr : kind != FunctionKind::Program)
+    return "it stands in a region of a kernel, or in a fn";
   const Op* def = op.operand(0)->def();
-  if (def && def->kind() != OpKind::View) return "the operand is no parameter and no view";
+  if (in_kernel && def && def->kind() != OpKind::View)
+    return "the operand is no parameter and no view";
   bool fits = before->kind == TypeKind::Tensor && after->kind == TypeKind::Tensor &&
               before->scalar == after->scalar && op.attr<AttrKey::Dimension>() >= 0;
   if (!fits) return "operand and result are no tensors of one scalar";
@@ -412,6 +415,34 @@ std::string CopyFault(const Op& op, const Module&) {
               op.result()->type()->kind == TypeKind::Event;
   return fits ? Events(op.Segment(CopyOp::at_after))
               : "it takes two tensors of one kind of element and as many dimensions";
+}
+
+std::string FillFault(const Op& op, const Module&) {
+  const Value* tensor = op.operand(0);
+  const Value* value = op.operand(1);
+  bool fits = IsTensor(tensor) && IsScalar(value->type()) &&
+              value->type()->scalar == tensor->type()->scalar &&
+              op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(FillOp::at_after))
+              : "it takes a tensor and a value of its elements";
+}
+
+/// All dimensions but the one, which stays with another size, or goes.
+std::string SliceFault(const Op& op, const Module&) {
+  if (!IsTensor(op.operand(0)) || !IsTensor(op.result())) return "operand or result is no tensor";
+  if (std::string fault = AllI64(Values(op.operands()).subspan(1)); !fault.empty()) return fault;
+  std::vector<Size> wanted = op.operand(0)->type()->dims;
+  const std::vector<Size>& dims = op.result()->type()->dims;
+  auto dimension = op.attr<AttrKey::Dimension>();
+  if (dimension < 0 || static_cast<size_t>(dimension) >= wanted.size())
+    return fmt::format("there is no dimension {}", dimension);
+  auto at = static_cast<size_t>(dimension);
+  bool stays = !op.Segment(SliceOp::at_hi).empty();
+  if (stays && at < dims.size()) wanted[at] = dims[at];
+  if (!stays && at + 1 == wanted.size()) return "it drops the last dimension";
+  if (!stays) wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(at));
+  bool fits = wanted == dims && op.result()->type()->scalar == op.operand(0)->type()->scalar;
+  return fits ? "" : "another dimension changes";
 }
 
 std::string SwapFault(const Op& op, const Module&) {
@@ -554,6 +585,8 @@ constexpr TypeRule kRules[] = {
     {OpKind::Free, &FreeFault},
     {OpKind::Transfer, &TransferFault},
     {OpKind::Copy, &CopyFault},
+    {OpKind::Fill, &FillFault},
+    {OpKind::Slice, &SliceFault},
     {OpKind::Swap, &SwapFault},
     {OpKind::BindSize, &BindSizeFault},
     {OpKind::HostLoad, &HostLoadFault},

@@ -205,7 +205,13 @@ ir::Value* GenPop(FunctionGen& gen, const sema::PipeInfo& pop, Span span);
 // programs.cpp
 ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
+/// An index of a program's tensor: the sum of its terms.
+ir::Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
+
+// slices.cpp
+/// A tensor of a program that an expression names, or is a part of.
+ir::Value* GenTensor(FunctionGen& gen, const syntax::Expr* expr);
 
 // devices.cpp
 /// The device's name in the module, which has it from then on.
@@ -217,12 +223,15 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);
 /// `copy(from, to);`, `swap(a, b);`.
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call);
+/// A size name that the function has not used yet.
+Name FreshSizeName(FunctionGen& gen, Name wanted);
 /// Makes a size of a number, where tensors have such a size.
 void GenSizeName(FunctionGen& gen, const sema::Entity* number);
 /// The `where` clauses: what launches and calls check.
 void GenRequirements(FunctionGen& gen);
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);
 /// Fills a tensor of a test with the numbers of a seed.
+void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* value);
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed);
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);
 

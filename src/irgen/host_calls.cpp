@@ -34,20 +34,6 @@ ir::CompareKind CompareOf(syntax::BinaryOp op) {
   }
 }
 
-/// A size name that the function has not used yet.
-Name FreshSizeName(FunctionGen& gen, Name wanted) {
-  auto taken = [&](Name name) {
-    const auto& generics = gen.function.generics;
-    return gen.function.FindDim(name) != nullptr ||
-           std::any_of(generics.begin(), generics.end(),
-                       [&](const ir::Generic& generic) { return generic.name == name; });
-  };
-  Name name = wanted;
-  for (int n = 1; taken(name); ++n)
-    name = gen.module.context().names.Intern(fmt::format("{}_{}", wanted.text(), n));
-  return name;
-}
-
 void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, Name text) {
   gen.builder.Create(
       OpKind::Require, {}, {},
@@ -79,11 +65,11 @@ void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& 
     const sema::Entity* param = call.kernel->params[i].entity;
     const sema::ExprInfo& info = gen.Info(call.args[i]);
     if (info.type.is_tensor()) {
-      inner.values[param] = gen.values.at(info.entity);
+      inner.values[param] = GenTensor(gen, call.args[i]);
     } else {
       inner.values[param] = GenRounded(gen, call.args[i]);
-      SetName(inner.values[param], param->name);
     }
+    SetName(inner.values[param], param->name);
   }
 }
 
@@ -100,6 +86,19 @@ void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
 }
 
 }  // namespace
+
+Name FreshSizeName(FunctionGen& gen, Name wanted) {
+  auto taken = [&](Name name) {
+    const auto& generics = gen.function.generics;
+    return gen.function.FindDim(name) != nullptr ||
+           std::any_of(generics.begin(), generics.end(),
+                       [&](const ir::Generic& generic) { return generic.name == name; });
+  };
+  Name name = wanted;
+  for (int n = 1; taken(name); ++n)
+    name = gen.module.context().names.Intern(fmt::format("{}_{}", wanted.text(), n));
+  return name;
+}
 
 void GenRequirements(FunctionGen& gen) {
   for (const sema::WhereInfo& where : gen.checked.where) {
@@ -133,8 +132,8 @@ void GenSizeName(FunctionGen& gen, const sema::Entity* number) {
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   FunctionGen inner{*call.kernel, gen.sources, gen.module, gen.function, gen.builder, {},
                     {},           {},          {},         {},           {}};
-  inner.sizes = SizesOf(gen, call);
   BindArguments(gen, call, inner);
+  inner.sizes = SizesOf(gen, call);
   RequireArguments(gen, call);
   inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
   GenRequirements(inner);
@@ -146,20 +145,24 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
 }
 
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
-  Value* from = gen.values.at(call.from);
-  Value* to = gen.values.at(call.to);
+  Value* from = GenTensor(gen, call.from);
+  Value* to = GenTensor(gen, call.to);
   if (call.swaps) {
     gen.builder.Create(OpKind::Swap, {{from}, {to}}, {});
     return;
   }
+  const sema::ExprInfo& source = gen.Info(call.from);
+  const sema::ExprInfo& target = gen.Info(call.to);
   for (size_t d = 0; d < from->type()->dims.size(); ++d) {
     if (from->type()->dims[d] == to->type()->dims[d]) continue;
-    std::string text = fmt::format("dimension {} of {} is that of {}", d, call.to->name.text(),
-                                   call.from->name.text());
-    Require(gen, call.to->type.dims[d], ir::CompareKind::Eq, call.from->type.dims[d],
+    std::string text =
+        fmt::format("dimension {} of {} is that of {}", d, gen.TextOf(call.to->span).text(),
+                    gen.TextOf(call.from->span).text());
+    Require(gen, target.type.dims[d], ir::CompareKind::Eq, source.type.dims[d],
             gen.module.context().names.Intern(text));
   }
-  const sema::Entity* device = call.to->on ? call.to->on : call.from->on;
+  const sema::Entity* device = sema::MemoryOf(target.entity)->on;
+  if (!device) device = sema::MemoryOf(source.entity)->on;
   gen.builder.Create(
       OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
       {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device)), ir::MakeAttr<AttrKey::Queue>(0)});

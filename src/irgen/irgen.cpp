@@ -116,7 +116,9 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   };
   bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // to whom constants are handed as sizes
   for (const sema::IntGenericInfo& generic : checked.generics) {
-    if (is_fn) add_dim(generic.entity);
+    bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
+                   generic.values.size() != 1;
+    if (is_fn || of_data) add_dim(generic.entity);
   }
   for (const sema::DimInfo& dim : checked.dims) add_dim(dim.entity);
   for (const sema::Entity* range : checked.ranges) {

@@ -24,7 +24,7 @@ std::string WithConstant(const std::string& before, std::string_view name, int64
 struct Selection {
   std::string_view kernel;
   std::string_view name;
-  const std::vector<int64_t>& candidates;
+  std::vector<int64_t> candidates;
   Size size;
   Value* value;
 };
@@ -57,6 +57,43 @@ struct LaunchConstants {
   std::vector<Selection> selections;
 };
 
+using ValuesOfName = std::function<std::vector<int64_t>(Name)>;
+
+/// The values that a size may have, each once, given those of its names; nothing: it may have any.
+std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& of_name) {
+  if (IsConstant(size)) return {size->value};
+  if (size->kind == SizeKind::Symbol) return of_name(size->symbol);
+  std::vector<int64_t> values;
+  SizeTable& sizes = gen.module.types().sizes();
+  for (int64_t lhs : ValuesOf(gen, size->lhs, of_name)) {
+    for (int64_t rhs : ValuesOf(gen, size->rhs, of_name)) {
+      Size value = sizes.Binary(size->kind, sizes.Constant(lhs), sizes.Constant(rhs));
+      bool is_new = IsConstant(value) && std::ranges::find(values, value->value) == values.end();
+      if (is_new) values.push_back(value->value);
+    }
+  }
+  return values;
+}
+
+/// What a program hands on from its integer parameters, or from those of the program that it has become a part of.
+std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
+  auto of_own = [&](Name name) -> std::vector<int64_t> {
+    for (const sema::IntGenericInfo& generic : gen.checked.generics) {
+      if (generic.entity->name == name) return generic.Candidates();
+    }
+    return {};
+  };
+  auto of_whole = [&](Name name) -> std::vector<int64_t> {
+    for (const ir::Generic& generic : gen.function.generics) {
+      bool is_given = generic.values.size() > 1 || generic.choices.empty();
+      if (generic.name == name) return is_given ? generic.values : generic.choices;
+    }
+    return {};
+  };
+  std::vector<int64_t> values = ValuesOf(gen, size, of_own);
+  return values.empty() ? ValuesOf(gen, gen.Bound(size), of_whole) : values;
+}
+
 LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
   LaunchConstants constants;
   for (const sema::IntGenericInfo& generic : launch.kernel->generics) {
@@ -68,8 +105,11 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
       constants.known = WithConstant(constants.known, name, value->value);
       continue;
     }
-    const std::vector<int64_t>& candidates = generic.Candidates();
-    bool is_checked = candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
+    std::vector<int64_t> candidates = HandedOn(gen, given->value);
+    bool is_handed_on = !candidates.empty();
+    if (!is_handed_on) candidates = generic.Candidates();
+    bool is_checked =
+        !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (candidates.empty() || is_checked) continue;  // without any the kernel has no variant
     constants.selections.push_back(
         {launch.kernel->entity->name.text(), name, candidates, value, GenSize(gen, value)});
@@ -107,7 +147,7 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
 /// A tensor argument is the tensor; a scalar one is of the parameter's type already.
 Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
   const sema::ExprInfo& info = gen.Info(arg);
-  if (info.type.is_tensor()) return gen.values.at(info.entity);
+  if (info.type.is_tensor()) return GenTensor(gen, arg);
   return GenRounded(gen, arg);
 }
 
@@ -115,23 +155,10 @@ Value* ZeroOf(FunctionGen& gen, Scalar scalar) {
   return IsFloat(scalar) ? gen.builder.Bits(scalar, 0) : gen.builder.Int(scalar, 0);
 }
 
-/// The indices of an element: the sum of each dimension's terms.
+/// The indices of an element.
 std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
   std::vector<Value*> indices;
-  for (const sema::IndexDim& dim : index.dims) {
-    Value* sum = nullptr;
-    auto add = [&](Value* term) {
-      sum = sum ? gen.builder.Binary(ir::OpKind::Add, sum, term) : term;
-    };
-    for (const sema::IndexTerm& term : dim.terms) {
-      Value* value = GenIndex(gen, term.value);
-      if (!IsConstant(term.coefficient, 1))
-        value = gen.builder.Binary(ir::OpKind::Mul, GenSize(gen, term.coefficient), value);
-      add(value);
-    }
-    if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
-    indices.push_back(sum);
-  }
+  for (const sema::IndexDim& dim : index.dims) indices.push_back(GenIndexSum(gen, dim));
   return indices;
 }
 
@@ -164,6 +191,21 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 }
 
 }  // namespace
+
+Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim) {
+  Value* sum = nullptr;
+  auto add = [&](Value* term) {
+    sum = sum ? gen.builder.Binary(ir::OpKind::Add, sum, term) : term;
+  };
+  for (const sema::IndexTerm& term : dim.terms) {
+    Value* value = GenIndex(gen, term.value);
+    if (!IsConstant(term.coefficient, 1))
+      value = gen.builder.Binary(ir::OpKind::Mul, GenSize(gen, term.coefficient), value);
+    add(value);
+  }
+  if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
+  return sum;
+}
 
 /// Under the conditions of the `if` expressions around: an element that nobody asks for is not read.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
@@ -228,6 +270,15 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed) {
   Value* number = GenIndex(gen, seed);
   gen.builder.Create(ir::OpKind::Draw, {{gen.values.at(tensor)}, {number}, {}}, {});
+}
+
+void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* value) {
+  LocScope loc(gen, value->span);
+  Value* element = Round(gen, GenExpr(gen, value), tensor->type.scalar);
+  gen.builder.Create(ir::OpKind::Fill, {{gen.values.at(tensor)}, {element}, {}},
+                     {gen.builder.types().Event()},
+                     {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, tensor->on)),
+                      ir::MakeAttr<AttrKey::Queue>(0)});
 }
 
 namespace {

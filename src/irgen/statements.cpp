@@ -39,6 +39,7 @@ void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
   if (entity->kind == sema::EntityKind::LocalTensor) {
     GenLocalTensor(gen, entity, let.span);
     if (const syntax::Expr* seed = gen.checked.Info(&let).seed) GenRandom(gen, entity, seed);
+    if (const syntax::Expr* fill = gen.checked.Info(&let).fill) GenFill(gen, entity, fill);
     return;
   }
   if (entity->type.is_tuple()) {
@@ -274,7 +275,7 @@ void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size rig
                   const std::string& text) {
   ir::Block* here = gen.builder.block();
   ir::Op* before = gen.builder.before();
-  InsertAtRequirements(gen);
+  if (gen.function.kind == ir::FunctionKind::Kernel) InsertAtRequirements(gen);
   gen.builder.Create(
       ir::OpKind::Require, {}, {},
       {ir::MakeAttr<ir::AttrKey::Left>(gen.Bound(left)),

@@ -5,7 +5,7 @@
 
 #include "irgen/function_gen.h"
 
-// A view becomes a chain of `view` ops at the head of the kernel, each of which splits one dimension or merges neighbours:
+// A view becomes a chain of `view` ops, of a kernel at its head, each of which splits one dimension or merges neighbours:
 //   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
@@ -185,14 +185,11 @@ void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
                fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
 }
 
-/// Sizes of tensors are not; integer parameters, and what is subtracted, may be.
+/// Sizes of tensors are not; integer parameters, numbers of a program, and what is subtracted, may be.
 bool MayBeNegative(const FunctionGen& gen, Size size) {
   if (IsConstant(size)) return size->value < 0;
-  if (size->kind == SizeKind::Symbol) {
-    const auto& generics = gen.function.generics;
-    return std::ranges::any_of(
-        generics, [&](const ir::Generic& generic) { return generic.name == size->symbol; });
-  }
+  if (size->kind == SizeKind::Symbol)
+    return std::ranges::find(gen.function.dims, size->symbol) == gen.function.dims.end();
   return size->kind == SizeKind::Sub || MayBeNegative(gen, size->lhs) ||
          MayBeNegative(gen, size->rhs);
 }
@@ -201,7 +198,7 @@ bool MayBeNegative(const FunctionGen& gen, Size size) {
 void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   Size zero = gen.builder.types().sizes().Constant(0);
   for (Size dim : dims) {
-    if (!MayBeNegative(gen, dim)) continue;
+    if (!MayBeNegative(gen, gen.Bound(dim))) continue;
     RequireSizes(gen, dim, ir::CompareKind::Ge, zero,
                  fmt::format("view {}: {} >= 0", view.text(), ToString(dim)));
   }
@@ -221,7 +218,7 @@ ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count,
   Dims all = tensor->type()->dims;
   auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
   first = all.erase(first, first + static_cast<std::ptrdiff_t>(count));
-  all.insert(first, dims.begin(), dims.end());
+  for (Size dim : dims) first = all.insert(first, gen.Bound(dim)) + 1;
   return gen.builder.Make(ir::OpKind::View, {tensor},
                           gen.builder.types().Tensor(tensor->type()->scalar, std::move(all)),
                           {ir::MakeAttr<ir::AttrKey::Dimension>(static_cast<int64_t>(at))});
@@ -231,8 +228,10 @@ ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count,
 
 void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   const sema::Entity* entity = gen.checked.Info(&view).entities.at(0);
-  ir::Value* tensor = gen.values.at(entity->of);
-  Dims from = tensor->type()->dims;
+  bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
+  ir::Value* tensor = in_kernel ? gen.values.at(entity->of) : GenTensor(gen, view.source);
+  SetName(tensor, entity->name);
+  Dims from = in_kernel ? tensor->type()->dims : gen.Info(view.source).type.dims;
   Dims to = entity->type.dims;
   DimMatcher matcher(gen.checked, from, to);
   std::vector<DimGroup> groups = matcher.Match();
@@ -242,7 +241,7 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   }
   ir::Block* here = gen.builder.block();
   ir::Op* before = gen.builder.before();
-  InsertAtViews(gen);
+  if (in_kernel) InsertAtViews(gen);
   for (size_t g = groups.size(); g-- > 0;) {  // from the right: what is left keeps its numbers
     const auto& [at, of, into] = groups[g];
     if (of == into) continue;

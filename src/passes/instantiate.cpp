@@ -65,9 +65,15 @@ class Instantiation {
   explicit Instantiation(PassContext& context) : context_(context), module_(context.module) {}
 
   void Run() {
+    DropParts();
     std::vector<Function*> sources = module_.functions();
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Program) BindLaunches(*function);
+    }
+    for (Function* function : sources) {
+      if (function->kind != ir::FunctionKind::Program) continue;
+      CheckProgram(*function);
+      CheckGiven(*function);
     }
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Kernel) Split(*function);
@@ -81,6 +87,33 @@ class Instantiation {
 
  private:
   Names& names() { return module_.context().names; }
+
+  /// Not given, and by no dimension of the data.
+  static bool IsOpen(const Function& program, const Generic& generic) {
+    return generic.values.size() != 1 && program.FindDim(generic.name) == nullptr;
+  }
+
+  /// Programs that get their constants from those that call them, whose parts they have become. The only one is what runs.
+  void DropParts() {
+    auto is_program = [](const Function* f) { return f->kind == ir::FunctionKind::Program; };
+    if (std::ranges::count_if(module_.functions(), is_program) < 2) return;
+    std::erase_if(module_.functions(), [&](const Function* f) {
+      return is_program(f) && !f->exported && std::ranges::any_of(f->generics, [&](const auto& g) {
+               return IsOpen(*f, g) || (g.values.empty() && g.choices.empty());
+             });
+    });
+  }
+
+  void CheckProgram(const Function& program) {
+    for (const Generic& generic : program.generics) {
+      if (!IsOpen(program, generic)) continue;
+      context_.diagnostics
+          .Report(diag::ProgramOpen, context_.SpanOf(program.loc), generic.name.text(),
+                  program.base_name())
+          .Help(fmt::format("give one value, -D {0}=64, or make {0} a dimension of a parameter",
+                            generic.name.text()));
+    }
+  }
 
   void BindLaunches(Function& program) {
     ir::Walk(program.body, [&](ir::Op* op) {
@@ -99,9 +132,31 @@ class Instantiation {
     });
   }
 
-  bool IsDead(const Function* f) const {
-    return std::find(dead_.begin(), dead_.end(), f) != dead_.end();
+  /// Of what is launched each constant has a value by now.
+  void CheckGiven(const Function& program) {
+    ir::Walk(program.body, [&](ir::Op* op) {
+      if (op->kind() != ir::OpKind::Launch) return;
+      Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
+      for (const Generic& generic : kernel->generics) {
+        bool is_alone = op->loc() == kernel->loc;  // `run` has made a program of it
+        if (generic.is_auto || !generic.values.empty() || is_alone) continue;
+        std::string_view name = generic.name.text();
+        context_.diagnostics
+            .Report(diag::LaunchOpen, context_.SpanOf(op->loc()), name, kernel->base_name())
+            .Help(
+                fmt::format("say which values it may have: `{0}: int in {{32, 64}}` where '{1}' or "
+                            "the program declares it, or -D {0}=32,64; or write {1}<{0} = …>(…)",
+                            name, kernel->base_name()));
+        open_.push_back(kernel);
+        return;
+      }
+    });
   }
+
+  static bool IsIn(const std::vector<Function*>& functions, const Function* f) {
+    return std::find(functions.begin(), functions.end(), f) != functions.end();
+  }
+  bool IsDead(const Function* f) const { return IsIn(dead_, f); }
 
   /// Each launch runs what is still there, and one variant of it.
   void CheckLaunches(Function& program) {
@@ -109,12 +164,13 @@ class Instantiation {
       if (op->kind() != ir::OpKind::Launch) return;
       const Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
       auto is_open = [](const Generic& generic) { return generic.values.size() > 1; };
-      if (!IsDead(kernel) && std::ranges::none_of(kernel->generics, is_open)) return;
+      bool is_one = !IsDead(kernel) && std::ranges::none_of(kernel->generics, is_open);
+      if (is_one || IsIn(open_, kernel)) return;
       std::string open;
       for (const Generic& generic : kernel->generics) {
         if (generic.is_auto || generic.values.size() == 1) continue;
-        std::string values = generic.values.empty() ? "no value" : ChoicesText(generic.values);
-        open += fmt::format("{}{} = {}", open.empty() ? "" : "; ", generic.name.text(), values);
+        open += fmt::format("{}{} = {}", open.empty() ? "" : "; ", generic.name.text(),
+                            ChoicesText(generic.values));
       }
       context_.diagnostics
           .Report(diag::SeveralVariants, context_.SpanOf(op->loc()), kernel->base_name(), open)
@@ -200,13 +256,11 @@ class Instantiation {
     }
   }
 
-  /// A kernel with an unknown constant is an error, unless launches have given it everywhere.
+  /// A kernel with an unknown constant is an error, unless launches have given it: then it is made for their values.
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
       if (!generic.values.empty() || generic.is_auto) continue;
-      bool launched =
-          std::find(instantiated_.begin(), instantiated_.end(), &kernel) != instantiated_.end();
-      if (launched && !kernel.exported) {
+      if (IsIn(instantiated_, &kernel) || IsIn(open_, &kernel)) {
         dead_.push_back(&kernel);
       } else {
         context_.diagnostics
@@ -225,6 +279,7 @@ class Instantiation {
   ir::Module& module_;
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
+  std::vector<Function*> open_;  ///< launched without a value, as reported
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/passes.h"
 #include "support/check.h"
@@ -18,6 +19,7 @@
 // The host waits where it reads or writes an element, so nothing has to wait for it.
 // Tensors that a swap exchanges are ordered as one, wherever it stands: which of them is in which memory is known only
 // when the program runs.
+// A part or view of a tensor is ordered as the tensor, and ends by itself.
 // A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
 // lived there already.
 
@@ -71,7 +73,7 @@ void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Acc
 
 bool IsQueued(const Op* op) {
   return op->kind() == OpKind::Launch || op->kind() == OpKind::Transfer ||
-         op->kind() == OpKind::Copy;
+         op->kind() == OpKind::Copy || op->kind() == OpKind::Fill;
 }
 
 /// The event of what a queue is given.
@@ -90,6 +92,8 @@ size_t AfterSegment(const Op* op) {
       return ir::TransferOp::at_after;
     case OpKind::Copy:
       return ir::CopyOp::at_after;
+    case OpKind::Fill:
+      return ir::FillOp::at_after;
     case OpKind::HostLoad:
       return ir::HostLoadOp::at_after;
     case OpKind::HostStore:
@@ -146,7 +150,7 @@ class Ordering {
       AddInside(op, states);
     }
     for (Op* op : *block) {
-      if (op->kind() == OpKind::Alloc && !IsFreed(op)) End(op, block, states[op->result()]);
+      if (HasLife(op) && !IsFreed(op)) End(op, block, states[op->result()]);
     }
   }
 
@@ -171,6 +175,7 @@ class Ordering {
     std::vector<Touch> touches;
     auto add = [&](const Value* tensor, bool writes) {
       while (true) {
+        tensor = ir::MemoryOf(tensor);
         for (const Value* shared : MemoriesOf(tensor)) touches.push_back({shared, writes});
         const Op* def = tensor->def();
         if (!def || def->kind() != OpKind::Transfer) return;
@@ -193,7 +198,7 @@ class Ordering {
       }
       return touches;
     }
-    if (op->kind() == OpKind::Draw) {
+    if (op->kind() == OpKind::Draw || op->kind() == OpKind::Fill) {
       add(op->operand(0), true);
       return touches;
     }
@@ -281,6 +286,11 @@ class Ordering {
     }
   }
 
+  /// Makes a tensor that is freed.
+  static bool HasLife(const Op* op) {
+    return op->kind() == OpKind::Alloc || op->kind() == OpKind::Slice || op->kind() == OpKind::View;
+  }
+
   /// KIR text may have been through this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result()->uses();
@@ -288,16 +298,27 @@ class Ordering {
                        [](const ir::Use& use) { return use.user->kind() == OpKind::Free; });
   }
 
+  /// What uses a tensor, parts and views of it or these.
+  static void AddUsers(const Value* tensor, std::vector<const Op*>& users) {
+    for (const ir::Use& use : tensor->uses()) {
+      users.push_back(use.user);
+      bool shows_it = use.user->kind() == OpKind::Slice || use.user->kind() == OpKind::View;
+      if (shows_it) AddUsers(use.user->result(), users);
+    }
+  }
+
   /// Frees a tensor behind the last op of its block that uses it, itself or inside. The runtime keeps memory for what
   /// was given to a queue, so events of regions need not be waited for.
   void End(Op* alloc, const ir::Block* block, const std::vector<Access>& state) {
     Op* last = alloc;
+    std::vector<const Op*> users;
+    AddUsers(alloc->result(), users);
     std::unordered_map<const Op*, int> places;
     for (Op* op : *block) {
       int place = static_cast<int>(places.size());
       places[op] = place;
       bool uses = false;
-      for (const ir::Use& use : alloc->result()->uses()) uses = uses || Encloses(op, use.user);
+      for (const Op* user : users) uses = uses || Encloses(op, user);
       if (uses) last = op;
     }
     std::vector<Access> last_uses;

@@ -35,7 +35,10 @@ void VisitReduce(const syntax::ReduceExpr& reduce, const Visit& visit) {
 
 void VisitIndex(const syntax::IndexExpr& index, const Visit& visit) {
   visit(index.base);
-  VisitArgs(index.indices, visit);
+  for (const syntax::Index& at : index.indices) {
+    visit(at.value);
+    VisitOptional(at.hi, visit);
+  }
   VisitOptional(index.otherwise, visit);
 }
 

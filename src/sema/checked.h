@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "sema/access.h"
 #include "sema/builtins.h"
 #include "sema/entity.h"
 #include "support/arena.h"
@@ -31,34 +32,6 @@ struct Constant {
   Scalar scalar = Scalar::I32;
   uint64_t bits = 0;
   bool operator==(const Constant&) const = default;
-};
-
-/// coefficient * range (absolute indices), or coefficient * value: exactly one of the two is there.
-/// The value is an integer expression of any width; it is a gather where its type has ranges.
-struct IndexTerm {
-  Size coefficient = nullptr;
-  const Entity* range = nullptr;
-  const syntax::Expr* value = nullptr;
-};
-/// The sum of the terms plus the offset. A range stands in one term at most; a coefficient is never the constant 0.
-struct IndexDim {
-  std::vector<IndexTerm> terms;
-  Size offset = nullptr;
-  Span span;
-};
-/// `base[…]`, read or assigned.
-struct IndexInfo {
-  const Entity* base = nullptr;             ///< a tensor; in contracts also an Auxiliary
-  bool old = false;                         ///< `old(base)[…]`
-  std::vector<IndexDim> dims;               ///< one for each dimension of the base
-  const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
-};
-
-/// `tile[k = e, …]`, read or assigned. An assigned index is one element, or one range of the factor 1 or -1 plus scalars.
-struct PartInfo {
-  std::vector<const Entity*> ranges;        ///< of the tile: those that are indexed, each once
-  std::vector<IndexDim> dims;               ///< one for each of them
-  const syntax::Expr* otherwise = nullptr;  ///< the value of `else`; may be null
 };
 
 enum class ReduceKind : uint8_t {
@@ -120,7 +93,8 @@ struct CallInfo {
 ///           iota: entity is the range; clamp and the like: see builtins.def;
 ///           a push or pop: pipe
 ///   Field   entity is the range, field what is asked of it; of a tuple neither: the part of that number
-///   Index   index, or of a tile part; an assigned one has the var as its entity
+///   Index   index, or of a tile part; an assigned one has the var as its entity; as a tensor of a program slice, and the
+///           tensor that is named as its entity
 ///   Reduce  reduce; reduce and scan: callee is the fn
 ///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
 /// f16 and bf16 as types of expressions compute in f32 and round when bound, stored or cast.
@@ -133,6 +107,7 @@ struct ExprInfo {
   const CheckedFunction* callee = nullptr;
   const IndexInfo* index = nullptr;
   const PartInfo* part = nullptr;
+  const SliceInfo* slice = nullptr;
   const ReduceInfo* reduce = nullptr;
   const PipeInfo* pipe = nullptr;
   const CallInfo* call = nullptr;  ///< of a fn that has ranges, sizes or pipes
@@ -154,7 +129,7 @@ struct GenericBinding {
 /// `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, which is bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name with its entity
+  std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name, or has a slice
   std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
   std::vector<Size> dims;                 ///< kernel->dims in the caller's sizes
   std::vector<DimCheck> checks;
@@ -166,8 +141,8 @@ struct LaunchInfo {
 /// `copy(from, to);` and `swap(a, b);`.
 struct TensorCallInfo {
   bool swaps = false;
-  const Entity* from = nullptr;
-  const Entity* to = nullptr;
+  const syntax::Expr* from = nullptr;  ///< as the argument of a launch, as `to`
+  const syntax::Expr* to = nullptr;
 };
 
 /// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
@@ -180,6 +155,7 @@ struct StmtInfo {
   bool is_grouped = false;  ///< `spmd for`: a core takes whole groups of blocks
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< `let x = random(f32[N], seed);`: of the tensor
+  const syntax::Expr* fill = nullptr;  ///< `let h: f32[N] = 0.0;`: of each element
   const ExpectInfo* expect = nullptr;
   const TensorCallInfo* tensors = nullptr;
 };
@@ -278,6 +254,7 @@ struct CheckedModule {
 struct Define {
   std::string name;
   std::vector<std::string> values;
+  std::string function = {};  ///< whose parameter alone it is; empty: that of every function
 };
 struct CheckOptions {
   std::vector<Define> defines;

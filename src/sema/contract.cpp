@@ -187,8 +187,8 @@ Definition CheckDefinition(FunctionState& state, const Equation& equation) {
   const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
   if (index != nullptr) {
     base = index->base;
-    for (const syntax::Arg& arg : index->indices) {
-      const Entity* range = arg.name ? nullptr : FreeRange(state, arg.value);
+    for (const syntax::Index& arg : index->indices) {
+      const Entity* range = arg.name || arg.hi != nullptr ? nullptr : FreeRange(state, arg.value);
       if (range == nullptr || Contains(definition.indices, range)) {
         state.diagnostics.Report(diag::DefinitionIndex, arg.value->span, Quote(state, arg.value));
         definition.ok = false;

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 
 #include "sema/local_memory.h"
 #include "sema/sizes.h"
+#include "sema/written_parts.h"
 
 // What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
 // statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
@@ -32,14 +31,6 @@ using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
-/// A part of a tensor: for each dimension the binder of a loop around, whose index it is; null: all indices.
-struct Part {
-  const Entity* tensor = nullptr;
-  std::vector<const Entity*> at;
-
-  auto operator<=>(const Part&) const = default;
-};
-
 /// What is known at a place of the program; nothing stands for a place that is not reached.
 struct Known {
   std::map<const Entity*, Elements> written;  ///< for certain
@@ -49,20 +40,6 @@ struct Known {
   bool operator==(const Known&) const = default;
 };
 using Flow = std::optional<Known>;
-
-/// What is known whichever of both ways was taken.
-Flow Meet(const Flow& a, const Flow& b) {
-  if (!a) return b;
-  if (!b) return a;
-  Known both{{}, {}, a->memory};
-  std::ranges::set_intersection(a->parts, b->parts, std::inserter(both.parts, both.parts.end()));
-  for (const auto& [tensor, elements] : a->written) {
-    auto other = b->written.find(tensor);
-    if (other != b->written.end()) both.written[tensor] = elements & other->second;
-  }
-  both.memory.Join(b->memory);
-  return both;
-}
 
 /// The number of elements, at most kMostElements; null: more, or not known.
 std::optional<int64_t> CountOf(const Entity& tensor) {
@@ -97,25 +74,15 @@ Elements ElementAt(const IndexInfo& index) {
   return Elements{1} << position;
 }
 
-/// The part that an assignment writes whose indices are binders, each alone.
-std::optional<Part> PartAt(const FunctionState& state, const IndexInfo& index) {
-  Part part{index.base, {}};
-  for (const IndexDim& dim : index.dims) {
-    if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return std::nullopt;
-    const IndexTerm& term = dim.terms[0];
-    if (term.value == nullptr || !IsConstant(term.coefficient, 1)) return std::nullopt;
-    const Entity* binder = state.fn.Info(term.value).entity;
-    if (binder == nullptr || binder->kind != EntityKind::ScalarBinder) return std::nullopt;
-    part.at.push_back(binder);
-  }
-  return part;
-}
-
 /// The first statement that writes some of a tensor.
 struct FirstWrite {
   Span span;
-  bool one_element = false;
+  std::string_view note;
 };
+
+constexpr std::string_view kWritesElement = "this writes one element";
+constexpr std::string_view kWritesPart = "this writes a part";
+constexpr std::string_view kNotReached = "this is not reached on every path";
 
 class Walk {
  public:
@@ -142,8 +109,7 @@ class Walk {
       return;
     }
     state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
-        .Note(first->second.span, first->second.one_element ? "this writes one element"
-                                                            : "this is not reached on every path")
+        .Note(first->second.span, std::string(first->second.note))
         .Help(fmt::format("write all of it on each path, with a launch, `copy(…, {});` or a loop "
                           "over its indices, or declare "
                           "it `inout`",
@@ -157,16 +123,30 @@ class Walk {
     Flow continues;
   };
 
+  /// What is known whichever of both ways was taken.
+  Flow Meet(const Flow& a, const Flow& b) const {
+    if (!a) return b;
+    if (!b) return a;
+    Known both{{}, CommonParts(state_, a->parts, b->parts), a->memory};
+    for (const auto& [tensor, elements] : a->written) {
+      auto other = b->written.find(tensor);
+      if (other != b->written.end()) both.written[tensor] = elements & other->second;
+    }
+    both.memory.Join(b->memory);
+    return both;
+  }
+
   Elements ElementsOf(const Entity* tensor) const {
     auto found = now_->written.find(tensor);
     return found == now_->written.end() ? 0 : found->second;
   }
 
-  void Write(const Entity* tensor, Elements elements, Span span) {
+  /// `partly`: what is said where these are not all elements.
+  void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
     if (now_) now_->written[tensor] |= elements;
     if (now_) now_->memory.Write(tensor);
     bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
-    first_.emplace(tensor, FirstWrite{span, !is_whole});
+    first_.emplace(tensor, FirstWrite{span, is_whole ? kNotReached : partly});
   }
 
   /// What is read from `begin` to `end` has memory that something has written.
@@ -190,7 +170,7 @@ class Walk {
     }
     Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, read.span, name);
     auto first = first_.find(read.tensor);
-    if (first != first_.end()) report.Note(first->second.span, "this is not reached on every path");
+    if (first != first_.end()) report.Note(first->second.span, std::string(kNotReached));
     report.Help(fmt::format("write '{}' on every path to here, before the loop or `if`", name));
   }
 
@@ -252,46 +232,27 @@ class Walk {
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
     Flow turn = Loop(body, HasTurn(loop), true);
     for (const Part& part : turn ? turn->parts : std::set<Part>{}) {
-      std::optional<Part> whole = OverAllTurns(part, loop);
-      if (whole && now_) WritePart(*whole);
+      std::optional<Part> whole = OverAllTurns(state_, part, loop);
+      if (whole) WritePart(*whole);
     }
-  }
-
-  /// Nothing, unless each of the loop's binders walks a dimension of the part: then a loop of no turns leaves no element out.
-  std::optional<Part> OverAllTurns(Part part, const StmtInfo& loop) const {
-    for (const Entity* binder : loop.entities) {
-      auto place = std::ranges::find(part.at, binder);
-      if (place == part.at.end() || std::find(place + 1, part.at.end(), binder) != part.at.end())
-        return std::nullopt;
-      Size dim = part.tensor->type.dims[static_cast<size_t>(place - part.at.begin())];
-      if (!Walks(*binder, dim)) return std::nullopt;
-      *place = nullptr;
-    }
-    return part;
-  }
-
-  /// Whether the binder's values are all the indices of the dimension.
-  bool Walks(const Entity& binder, Size dim) const {
-    Size lo = binder.lo == nullptr ? nullptr : state_.fn.Info(binder.lo).size;
-    Size hi = binder.hi == nullptr ? nullptr : SizeOf(state_.fn.Info(binder.hi));
-    return binder.step == nullptr && lo != nullptr && IsConstant(lo, 0) && hi != nullptr &&
-           ConstantDifference(state_.module.sizes, hi, dim) == 0;
-  }
-
-  /// A number of the program that is the size of one of its tensors stands in their dimensions by its name.
-  Size SizeOf(const ExprInfo& bound) const {
-    bool is_number = bound.entity != nullptr && state_.fn.sizes.contains(bound.entity);
-    return is_number ? state_.module.sizes.Symbol(bound.entity->name) : bound.size;
   }
 
   void WritePart(const Part& part) {
-    bool is_whole = std::ranges::all_of(part.at, [](const Entity* at) { return at == nullptr; });
-    if (is_whole) {
-      now_->written[part.tensor] = kAll;
-      now_->memory.Write(part.tensor);
-    } else {
-      now_->parts.insert(part);
-    }
+    if (!now_) return;
+    now_->memory.Write(part.tensor);
+    AddPart(state_, now_->parts, part);
+    bool is_whole = std::ranges::any_of(now_->parts, [&](const Part& known) {
+      return known.tensor == part.tensor && known.is_all();
+    });
+    if (is_whole) now_->written[part.tensor] = kAll;
+  }
+
+  /// What has a tensor, or a part of one, as its `out`.
+  void WriteTensor(const syntax::Expr* tensor, Span span) {
+    std::optional<Part> part = PartOfTensor(state_, views_, tensor);
+    Write(MemoryOf(state_.fn.Info(tensor).entity), part && part->is_all() ? kAll : 0, span,
+          kWritesPart);
+    if (part) WritePart(*part);
   }
 
   /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
@@ -331,34 +292,47 @@ class Walk {
     const IndexInfo* index = state_.fn.Info(stmt.target).index;
     if (index == nullptr) return;
     bool writes = stmt.op == syntax::AssignOp::Set && stmt.condition == nullptr;
-    Write(index->base, writes ? ElementAt(*index) : 0, stmt.span);
-    std::optional<Part> part = writes ? PartAt(state_, *index) : std::nullopt;
-    if (part && now_) now_->parts.insert(*part);
+    bool is_view = MemoryOf(index->base) != index->base;
+    Write(MemoryOf(index->base), writes && !is_view ? ElementAt(*index) : 0, stmt.span,
+          kWritesElement);
+    std::optional<Part> part = writes ? PartOfElement(state_, *index) : std::nullopt;
+    if (part) WritePart(*part);
   }
 
   void Calls(const Stmt* stmt) {
     auto info = state_.fn.stmts.find(stmt);
     if (info == state_.fn.stmts.end()) return;
     if (stmt->kind == StmtKind::Let) Declare(info->second);
+    if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt))
+      views_[info->second.entities[0]] = view->source;
     if (const TensorCallInfo* call = info->second.tensors; call != nullptr && call->swaps) {
-      if (now_) now_->memory.Swap(call->from, call->to, stmt->span);
+      if (now_)
+        Swap(state_.fn.Info(call->from).entity, state_.fn.Info(call->to).entity, stmt->span);
     } else if (call != nullptr) {
-      Write(call->to, kAll, stmt->span);
+      WriteTensor(call->to, stmt->span);
     }
     const LaunchInfo* launch = info->second.launch;
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
       Direction direction = launch->kernel->params[i].direction;
-      const Entity* tensor = state_.fn.Info(launch->args[i]).entity;
-      if (direction == Direction::Out) Write(tensor, kAll, stmt->span);
-      if (direction == Direction::InOut && now_) now_->memory.Write(tensor);
+      const syntax::Expr* tensor = launch->args[i];
+      if (direction == Direction::Out) WriteTensor(tensor, stmt->span);
+      if (direction == Direction::InOut && now_)
+        now_->memory.Write(MemoryOf(state_.fn.Info(tensor).entity));
     }
+  }
+
+  /// Parts of either are not known behind it; of tensors that are swapped nobody asks.
+  void Swap(const Entity* a, const Entity* b, Span span) {
+    now_->memory.Swap(a, b, span);
+    std::erase_if(now_->parts,
+                  [&](const Part& part) { return part.tensor == a || part.tensor == b; });
   }
 
   void Declare(const StmtInfo& let) {
     const Entity* tensor = let.entities.empty() ? nullptr : let.entities[0];
     if (!now_ || tensor == nullptr || tensor->kind != EntityKind::LocalTensor) return;
     now_->memory.Declare(tensor);
-    if (let.seed != nullptr) now_->memory.Write(tensor);
+    if (let.seed != nullptr || let.fill != nullptr) now_->memory.Write(tensor);
   }
 
   FunctionState& state_;
@@ -367,6 +341,7 @@ class Walk {
   std::map<const Entity*, FirstWrite> first_;
   std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
   std::set<const TensorRead*> reported_;
+  ViewSources views_;
 };
 
 }  // namespace

@@ -94,9 +94,10 @@ DeviceSpec ReadFallback(Place& place, const CallExpr& call) {
 
 DeviceSpec ReadOrdinal(Place& place, const syntax::IndexExpr& index) {
   DeviceSpec spec = ReadSpec(place, index.base);
-  const auto* ordinal = index.indices.size() == 1 && !index.indices[0].name
-                            ? syntax::DynAs<syntax::IntLit>(index.indices[0].value)
-                            : nullptr;
+  const auto* ordinal =
+      index.indices.size() == 1 && !index.indices[0].name && index.indices[0].hi == nullptr
+          ? syntax::DynAs<syntax::IntLit>(index.indices[0].value)
+          : nullptr;
   if (ordinal == nullptr || ordinal->value > kMaxOrdinal || spec.form != DeviceForm::Target) {
     ReportForm(place, &index);
   } else {

@@ -118,8 +118,8 @@ struct Entity {
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< ScalarBinder; may be null: 1
-  /// Range, ScalarBinder: the Domain that it walks, if any. TensorParam: the tensor whose memory a view shows; null: it is a
-  /// parameter itself.
+  /// Range, ScalarBinder: the Domain that it walks, if any. TensorParam, LocalTensor: the tensor whose memory a view shows;
+  /// null: it is none.
   const Entity* of = nullptr;
   uint32_t position = 0;         ///< which dimension of that
   std::vector<WalkFacts> walks;  ///< Domain: its dimensions
@@ -138,7 +138,10 @@ struct Entity {
 
 /// The tensor that a view shows, through views between; of another tensor itself.
 inline const Entity* MemoryOf(const Entity* tensor) {
-  while (tensor->kind == EntityKind::TensorParam && tensor->of != nullptr) tensor = tensor->of;
+  auto is_tensor = [&] {
+    return tensor->kind == EntityKind::TensorParam || tensor->kind == EntityKind::LocalTensor;
+  };
+  while (is_tensor() && tensor->of != nullptr) tensor = tensor->of;
   return tensor;
 }
 

@@ -21,9 +21,10 @@ using syntax::GenericParam;
 
 constexpr size_t kMaxInstances = 64;
 
-const Define* FindDefine(const ModuleState& module, Name name) {
+const Define* FindDefine(const ModuleState& module, const FunctionItem& function, Name name) {
   for (const Define& define : module.options.defines) {
-    if (define.name == name.text()) return &define;
+    bool is_its = define.function.empty() || define.function == function.name.name.text();
+    if (define.name == name.text() && is_its) return &define;
   }
   return nullptr;
 }
@@ -59,7 +60,7 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
 /// Kernels and programs are made for the kinds that -D names; a fn for those that it is called with.
 void RestrictKinds(ModuleState& module, const FunctionGroup& group, const GenericParam& generic,
                    std::vector<Scalar>& kinds) {
-  const Define* define = FindDefine(module, generic.name.name);
+  const Define* define = FindDefine(module, *group.item, generic.name.name);
   if (define == nullptr || group.item->function_kind == FunctionKind::Fn || kinds.empty()) return;
   bool all_are_types = std::ranges::all_of(
       define->values, [](const std::string& text) { return ScalarFromSpelling(text).has_value(); });
@@ -138,7 +139,7 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
                                generic.name.name.text());
     }
   }
-  const Define* define = FindDefine(state.module, generic.name.name);
+  const Define* define = FindDefine(state.module, *state.fn.item, generic.name.name);
   if (define != nullptr && !is_fn) TakeDefines(state, generic, *define, info);
   state.fn.generics.push_back(std::move(info));
 }

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "sema/coerce.h"
 #include "sema/devices.h"
 #include "sema/expr.h"
 #include "sema/groups.h"
 #include "sema/imports.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/slice.h"
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
 
@@ -32,7 +36,7 @@ const Entity* CalledProgram(FunctionState& state, const CallExpr& call) {
 }
 
 const Entity* TensorOf(FunctionState& state, const syntax::Arg& arg) {
-  Type type = CheckExpr(state, arg.value);
+  Type type = CheckTensor(state, arg.value);
   const Entity* entity = state.fn.exprs[arg.value].entity;
   return type.is_tensor() ? entity : nullptr;
 }
@@ -48,9 +52,33 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
   return same;
 }
 
+/// A view of the tensor that has a name here; null: there is none.
+const Entity* ViewOf(const FunctionState& state, const Entity* tensor) {
+  auto shows = [&](const Entity* entity) {
+    return entity != tensor && MemoryOf(entity) == tensor &&
+           state.scopes.Find(entity->name) == entity;
+  };
+  auto view = std::ranges::find_if(state.fn.entities, shows);
+  return view == state.fn.entities.end() ? nullptr : *view;
+}
+
 /// Exchanging memory needs memory that is the program's own.
 bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const tensors[2]) {
   for (size_t i = 0; i < 2; ++i) {
+    const syntax::Expr* arg = call.args[i].value;
+    if (state.fn.Info(arg).slice != nullptr) {
+      state.diagnostics.Report(diag::SliceSwapped, arg->span, Quote(state, arg))
+          .Help("copy(from, to) moves the elements of parts");
+      return false;
+    }
+    if (const Entity* view = ViewOf(state, MemoryOf(tensors[i]))) {
+      state.diagnostics
+          .Report(diag::ViewSwapped, arg->span, MemoryOf(tensors[i])->name.text(),
+                  view->name.text())
+          .Note(view->span, "declared here")
+          .Help("let the view stand in a block of its own that ends before the swap: { view … }");
+      return false;
+    }
     if (tensors[i]->kind == EntityKind::LocalTensor) continue;
     state.diagnostics
         .Report(diag::SwapOfOther, call.args[i].value->span, tensors[i]->name.text(),
@@ -85,25 +113,29 @@ void CheckTensorCall(FunctionState& state, const syntax::CallStmt& stmt) {
     return;
   }
   bool swaps = name == "swap";
-  if (tensors[0] == tensors[1]) {
-    state.diagnostics.Report(diag::ArgumentsOverlap, call.args[1].value->span,
-                             tensors[1]->name.text(), swaps ? "b" : "to", swaps ? "a" : "from");
+  const syntax::Expr* from = call.args[0].value;
+  const syntax::Expr* to = call.args[1].value;
+  if (ShareElements(state, from, to)) {
+    state.diagnostics.Report(diag::ArgumentsOverlap, to->span, Quote(state, to), swaps ? "b" : "to",
+                             swaps ? "a" : "from");
     return;
   }
-  if (!HaveOneType(state, call, tensors[0]->type, tensors[1]->type)) {
+  const Type& type = state.fn.Info(from).type;
+  const Type& other = state.fn.Info(to).type;
+  if (!HaveOneType(state, call, type, other)) {
     state.diagnostics
-        .Report(diag::TensorsDiffer, call.span, tensors[0]->name.text(), ToString(tensors[0]->type),
-                tensors[1]->name.text(), ToString(tensors[1]->type), name)
+        .Report(diag::TensorsDiffer, call.span, Quote(state, from), ToString(type),
+                Quote(state, to), ToString(other), name)
         .Note(tensors[0]->span, "declared here")
         .Note(tensors[1]->span, "declared here");
     return;
   }
   if (swaps && !MaySwap(state, call, tensors)) return;
-  if (!swaps) NoteRead(state, tensors[0], call.args[0].value->span);
-  NoteWritten(state, tensors[1], call.args[1].value->span, "copy", "to");
-  if (swaps) NoteWritten(state, tensors[0], call.args[0].value->span, "swap", "a");
+  if (!swaps) NoteRead(state, tensors[0], from->span);
+  NoteWritten(state, tensors[1], to->span, "copy", "to");
+  if (swaps) NoteWritten(state, tensors[0], from->span, "swap", "a");
   state.fn.stmts[&stmt].tensors =
-      state.module.arena.Make<TensorCallInfo>(TensorCallInfo{swaps, tensors[0], tensors[1]});
+      state.module.arena.Make<TensorCallInfo>(TensorCallInfo{swaps, from, to});
 }
 
 }  // namespace

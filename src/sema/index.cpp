@@ -13,6 +13,7 @@
 #include "sema/imports.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/slice.h"
 #include "sema/stages.h"
 #include "sema/stmt.h"
 #include "sema/tables.h"
@@ -331,6 +332,7 @@ std::optional<IndexDim> CheckTileIndex(FunctionState& state, const Expr* expr) {
 }
 
 Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored) {
+  if (HasSlice(state, index)) return Type{};
   if (!stored && IsTilePart(state, &index)) return CheckTilePart(state, index, info);
   Base base = CheckBase(state, index);
   auto* access = state.module.arena.Make<IndexInfo>(IndexInfo{});

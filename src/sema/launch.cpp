@@ -14,6 +14,7 @@
 #include "sema/imports.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "sema/slice.h"
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
 
@@ -32,7 +33,7 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
     ReportUnsupported(state.diagnostics, Feature::Moves, arg->span);
     return nullptr;
   }
-  Type type = CheckExpr(state, arg);
+  Type type = CheckTensor(state, arg);
   if (type.is_error()) return nullptr;
   const Entity* entity = state.fn.exprs[arg].entity;
   if (type.is_tensor() && entity != nullptr) return entity;
@@ -44,7 +45,7 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
 
 struct Args {
   bool ok = true;
-  std::vector<const Entity*> tensors;  ///< by parameter; null for scalars
+  std::vector<const Entity*> tensors;  ///< by parameter, those that are named; null for scalars
 };
 
 Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& group) {
@@ -116,14 +117,24 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
     if (type.scalar != param.type.scalar || type.dims.size() != param.type.dims.size()) {
       ok = false;
       state.diagnostics
-          .Report(diag::TensorType, arg->span, args.tensors[i]->name.text(), ToString(type),
-                  param.name.text(), kernel.entity->name.text(), ToString(param.type))
+          .Report(diag::TensorType, arg->span, Quote(state, arg), ToString(type), param.name.text(),
+                  kernel.entity->name.text(), ToString(param.type))
           .Note(args.tensors[i]->span,
                 fmt::format("'{}' is declared here", args.tensors[i]->name.text()))
           .Note(param.span, fmt::format("'{}' is declared here", param.name.text()));
     }
   }
   return ok;
+}
+
+/// Whether an integer parameter of the program is in it: each value of that makes one.
+bool IsHandedOn(const FunctionState& state, Size size) {
+  if (size->kind == SizeKind::Symbol) {
+    return std::ranges::any_of(state.fn.generics, [&](const IntGenericInfo& info) {
+      return info.entity->name == size->symbol;
+    });
+  }
+  return size->lhs != nullptr && (IsHandedOn(state, size->lhs) || IsHandedOn(state, size->rhs));
 }
 
 /// Values of the callee's sizes and integer parameters in the caller's sizes.
@@ -154,7 +165,8 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
                                arg.name.name.text());
     }
     bool is_kernel = launch.kernel->entity->kind == EntityKind::Kernel;
-    if (is_kernel && !IsConstant(size) && found->Candidates().empty()) {
+    bool is_late = !IsConstant(size) && found->Candidates().empty() && !IsHandedOn(state, size);
+    if (is_kernel && is_late) {
       std::string_view name = arg.name.name.text();
       state.diagnostics
           .Report(diag::GenericKnownLate, arg.value->span, Quote(state, arg.value), name,

@@ -188,6 +188,26 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
   state.fn.stmts[&let].seed = call.args[1].value;
 }
 
+/// The value of each element, in a program.
+bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
+  if (let.is_var || state.kind() != FunctionKind::Program) {
+    std::string_view name = let.name.name.text();
+    std::string_view word = let.is_var ? "var" : "tensor of a launch";
+    state.diagnostics.Report(diag::TensorWithValue, let.span, name, word)
+        .Help(let.is_var ? fmt::format("write `let {}: … = …;`", name)
+                         : fmt::format("write `let {}: …;` alone, and a loop that fills it", name));
+    return false;
+  }
+  Type value = CheckValue(state, let.value);
+  if (value.is_error() || !tensor || Fits(state, let.value, tensor->scalar))
+    return !value.is_error() && tensor.has_value();
+  state.diagnostics
+      .Report(diag::ValueType, let.value->span, let.name.name.text(), Spelling(tensor->scalar),
+              ToString(value))
+      .Help(fmt::format("write '{}'", AsHint(state, let.value, tensor->scalar)));
+  return false;
+}
+
 void DeclareTensor(FunctionState& state, const LetStmt& let) {
   if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
   std::optional<Type> type = TensorType(state, *let.type);
@@ -197,17 +217,15 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
     state.diagnostics.Report(diag::NotADevice, let.on.span, let.on.name.text(),
                              sema::Describe(device->kind));
   }
-  if (let.is_var || let.value != nullptr) {
-    state.diagnostics.Report(diag::TensorWithValue, let.span, let.name.name.text())
-        .Help(fmt::format("write `let {}: …;` alone, and launch a kernel that fills it",
-                          let.name.name.text()));
-  }
+  bool fills = let.value != nullptr && CheckFill(state, let, type);
   Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
   entity->on = device;
   state.loop_depth_of[entity] = state.loop_depth;
+  if (fills) state.written.insert(entity);
   if (!type) return;
   entity->type = *std::move(type);
   state.fn.stmts[&let].entities = {entity};
+  if (fills) state.fn.stmts[&let].fill = let.value;
 }
 
 /// The value of a declaration against its declared type.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "sema/coerce.h"
 #include "sema/diagnostics.h"
+#include "sema/slice.h"
 
 namespace kdl::sema {
 
@@ -37,9 +39,11 @@ void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const Chec
                   const std::vector<const Entity*>& tensors, size_t i) {
   for (size_t j = 0; j < tensors.size(); ++j) {
     bool other_first = j < i && callee.params[j].direction != Direction::In;
-    if (j == i || tensors[j] != tensors[i] || other_first) continue;
+    if (j == i || tensors[j] == nullptr || other_first) continue;
+    const syntax::Expr* written = call.args[i].value;
+    if (!ShareElements(state, written, call.args[j].value)) continue;
     state.diagnostics
-        .Report(diag::ArgumentsOverlap, call.args[i].value->span, tensors[i]->name.text(),
+        .Report(diag::ArgumentsOverlap, written->span, Quote(state, written),
                 callee.params[i].entity->name.text(), callee.params[j].entity->name.text())
         .Note(call.args[j].value->span, "the other one");
   }
@@ -57,6 +61,7 @@ bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string
 }  // namespace
 
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader) {
+  tensor = MemoryOf(tensor);
   if (tensor->kind == EntityKind::LocalTensor) state.tensor_reads.push_back({tensor, span});
   bool starts_undefined =
       tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
@@ -68,6 +73,7 @@ void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string
 
 void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
                  std::string_view param) {
+  tensor = MemoryOf(tensor);
   MayWrite(state, tensor, span, writer, param);
   state.written.insert(tensor);
 }
@@ -93,13 +99,14 @@ void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const Chec
     Direction direction = callee.params[i].direction;
     Span span = call.args[i].value->span;
     if (direction != Direction::In &&
-        MayWrite(state, tensors[i], span, name, callee.params[i].entity->name.text())) {
+        MayWrite(state, MemoryOf(tensors[i]), span, name, callee.params[i].entity->name.text())) {
       CheckOverlap(state, call, callee, tensors, i);
     }
     if (direction != Direction::Out) NoteRead(state, tensors[i], span, name);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (callee.params[i].direction != Direction::In) state.written.insert(tensors[i]);
+    bool writes = tensors[i] != nullptr && callee.params[i].direction != Direction::In;
+    if (writes) state.written.insert(MemoryOf(tensors[i]));
   }
 }
 

@@ -21,7 +21,7 @@ void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::str
 void SettleReads(FunctionState& state);
 
 /// What a launch or call writes may be written and is no other argument; what it reads has been written. `tensors`: by
-/// parameter, null for scalars.
+/// parameter, those that the arguments name; null for scalars.
 void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors);
 

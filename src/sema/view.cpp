@@ -2,6 +2,7 @@
 
 #include "sema/coerce.h"
 #include "sema/resolve.h"
+#include "sema/slice.h"
 #include "sema/stmt.h"
 
 // `view v: f32[N, 2, K] = x;`: irgen finds out which dimensions it splits and merges, and the launch whether they agree.
@@ -18,8 +19,19 @@ bool HasCoreNum(Size size) {
   return size->lhs != nullptr && (HasCoreNum(size->lhs) || HasCoreNum(size->rhs));
 }
 
+/// Of a program: a tensor, or a part of one.
+const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
+  Type type = CheckTensor(state, view.source);
+  if (type.is_tensor()) return state.fn.Info(view.source).entity;
+  if (!type.is_error())
+    state.diagnostics.Report(diag::ViewSource, view.source->span, Quote(state, view.source),
+                             "no tensor");
+  return nullptr;
+}
+
 /// The tensor that is viewed; null, reported, where it is none.
 const Entity* SourceOf(FunctionState& state, const ViewStmt& view) {
+  if (state.kind() == syntax::FunctionKind::Program) return HostSource(state, view);
   const auto* name = syntax::DynAs<syntax::NameExpr>(view.source);
   const Entity* source = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
   if (name != nullptr && (source == nullptr || IsFaulty(*source))) return nullptr;
@@ -56,10 +68,11 @@ void CheckView(FunctionState& state, const ViewStmt& view) {
     ok = false;
   }
   if (!ok) return DeclareFaulty(state, view.name);
-  Entity* entity = Declare(state, EntityKind::TensorParam, view.name);
+  Entity* entity = Declare(state, source->kind, view.name);
   entity->type = *std::move(type);
   entity->param = source->param;
   entity->of = source;
+  entity->on = source->on;
   state.fn.stmts[&view].entities = {entity};
 }
 

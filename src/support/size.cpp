@@ -108,6 +108,13 @@ Size SizeTable::Constant(int64_t value) {
 }
 Size SizeTable::Symbol(Name name) { return Intern({SizeKind::Symbol, 0, name, nullptr, nullptr}); }
 
+Size SizeTable::Fresh(std::string_view text) {
+  Name name = fresh_.emplace_back(std::make_unique<Names>())->Intern(text);
+  sizes_.push_back(
+      std::make_unique<SizeNode>(SizeNode{SizeKind::Symbol, 0, name, nullptr, nullptr}));
+  return sizes_.back().get();
+}
+
 Size SizeTable::Binary(SizeKind kind, Size lhs, Size rhs) {
   if (IsConstant(lhs) && IsConstant(rhs)) {
     std::optional<int64_t> value = FoldChecked(kind, lhs->value, rhs->value);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +41,8 @@ class SizeTable {
 
   Size Constant(int64_t value);
   Size Symbol(Name name);
+  /// A symbol that is no other one, whatever its text.
+  Size Fresh(std::string_view text);
   /// Folds constants and the neutral elements 0 and 1; what has no value in 64 bits stays as it is written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
   /// `size` with every symbol replaced for which `replace` gives a size.
@@ -50,6 +53,7 @@ class SizeTable {
 
   std::vector<std::unique_ptr<SizeNode>> sizes_;
   std::unordered_map<std::string, Size> index_;
+  std::vector<std::unique_ptr<Names>> fresh_;  ///< one for each name, which is in no other table
 };
 
 /// The value, given those of the symbols; nothing where a symbol is unknown or a divisor is 0.

@@ -67,10 +67,15 @@ struct Expr : Node {
   explicit Expr(ExprKind k) : kind(k) {}
 };
 
-/// `e`, or `name = e`: an argument, generic argument, index or attribute argument.
+/// `e`, or `name = e`: an argument, generic argument or attribute argument.
 struct Arg : Node {
   Ident name;  ///< may be empty
   const Expr* value = nullptr;
+};
+
+/// An index of `base[…]`: `e`, `k = e`, or `e..hi`, a part of a dimension.
+struct Index : Arg {
+  const Expr* hi = nullptr;  ///< may be null
 };
 
 /// `@name(args)`.

@@ -75,10 +75,10 @@ struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   const Expr* combine = nullptr;  ///< a function's name; may be null, as init
   const Expr* init = nullptr;
 };
-/// `base[i, k = e else v]`.
+/// `base[i, k = e else v]`, `base[l, lo..hi]`.
 struct IndexExpr : ExprOf<ExprKind::Index> {
   const Expr* base = nullptr;
-  std::vector<Arg> indices;
+  std::vector<Index> indices;
   const Expr* otherwise = nullptr;  ///< the value of `else`; may be null
 };
 /// `base.name`, or `base.0` of a tuple.

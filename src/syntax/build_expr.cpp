@@ -95,8 +95,8 @@ const TypeRef* TypeOf(Builder& builder, const Expr* expr) {
   type->name.span = name->span;
   type->name.name = name->name;
   if (index == nullptr) return type;
-  for (const Arg& dim : index->indices) {
-    if (dim.name) return nullptr;
+  for (const Index& dim : index->indices) {
+    if (dim.name || dim.hi != nullptr) return nullptr;
     type->dims.push_back(dim.value);
   }
   return type;
@@ -337,7 +337,13 @@ std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* gener
 }
 
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out) {
-  for (P::ArgContext* index : indices->arg()) out.indices.push_back(BuildArg(builder, index));
+  for (P::IndexContext* node : indices->index()) {
+    Index& index = out.indices.emplace_back();
+    index.span = builder.SpanOf(node);
+    index.name = BuildIdent(builder, node->name());
+    index.value = BuildExpr(builder, node->expr(0));
+    if (node->DOTDOT() != nullptr) index.hi = BuildExpr(builder, node->expr(1));
+  }
   if (P::ExprContext* otherwise = indices->expr()) out.otherwise = BuildExpr(builder, otherwise);
 }
 

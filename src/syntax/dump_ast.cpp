@@ -202,7 +202,10 @@ class Dumper {
   void Dump(const IndexExpr& expr, std::string_view role) {
     Open(role, "index");
     Dump(expr.base);
-    for (const Arg& index : expr.indices) Dump(index);
+    for (const Index& index : expr.indices) {
+      Dump(index);
+      Dump(index.hi, "..");
+    }
     Dump(expr.otherwise, "else");
     Close();
   }

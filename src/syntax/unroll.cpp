@@ -169,8 +169,8 @@ class Copier {
         return With<ReduceExpr>(expr,
                                 [&](auto& e) { All(e.operands), Each(e.combine), Each(e.init); });
       case ExprKind::Index:
-        return With<IndexExpr>(expr,
-                               [&](auto& e) { Each(e.base), Args(e.indices), Each(e.otherwise); });
+        return With<IndexExpr>(
+            expr, [&](auto& e) { Each(e.base), Indices(e.indices), Each(e.otherwise); });
       case ExprKind::Field:
         return With<FieldExpr>(expr, [&](auto& e) { Each(e.base); });
       case ExprKind::Tuple:
@@ -194,6 +194,9 @@ class Copier {
   void Each(const Expr*& expr) { expr = Expression(expr); }
   void All(std::vector<const Expr*>& exprs) {
     for (const Expr*& expr : exprs) Each(expr);
+  }
+  void Indices(std::vector<Index>& indices) {
+    for (Index& index : indices) Each(index.value), Each(index.hi);
   }
   void Args(std::vector<Arg>& args) {
     for (Arg& arg : args) Each(arg.value);

@@ -34,6 +34,17 @@ driver::Options WithoutConstants(const driver::Options& options, const ir::Funct
   return left;
 }
 
+/// The same of what the data has given to the program's integer parameters.
+driver::Options WithoutData(const Compilation& c) {
+  driver::Options left = c.options;
+  std::erase_if(left.set, [&](const std::string& text) {
+    return std::ranges::any_of(c.from_data, [&](const sema::Define& define) {
+      return text.substr(0, text.find('=')) == define.name;
+    });
+  });
+  return left;
+}
+
 /// The program to run, alone in the module with what it launches. Null after a report. `options`
 /// loses the values that became constants.
 ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments,
@@ -62,34 +73,56 @@ std::optional<std::string> DeviceUnderTest(Compilation& c) {
   return std::nullopt;
 }
 
-void Run(Compilation& c) {
+/// What the data gives to integer parameters of the program, for which its launches are made; nothing: it runs as it is
+/// compiled.
+std::vector<sema::Define> FromData(Compilation& c,
+                                   const std::vector<driver::ArgumentSpec>& arguments) {
+  if (!c.from_data.empty()) return {};
+  const ir::Function* chosen =
+      driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
+  bool is_program = chosen && chosen->kind == ir::FunctionKind::Program;
+  return is_program ? driver::GenericsFromData(*chosen, arguments, c.options, c.diagnostics)
+                    : std::vector<sema::Define>();
+}
+
+/// Gives what FromData gives, and has done nothing then.
+std::vector<sema::Define> Run(Compilation& c) {
   auto arguments = driver::ReadArguments(c.options, c.diagnostics);
   std::optional<std::string> under_test = DeviceUnderTest(c);
-  if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return;
-  driver::Options options = c.options;
+  if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return {};
+  if (std::vector<sema::Define> defines = FromData(c, *arguments);
+      !defines.empty() || c.diagnostics.has_errors())
+    return defines;
+  driver::Options options = WithoutData(c);
   std::optional<driver::BoundContract> contract;
   ir::Function* program = ChooseProgram(c, *arguments, options, contract);
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
-  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics)) return;
+  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics))
+    return {};
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
   auto code = specs ? CompileAll(c, *specs) : std::nullopt;
   bool runs = code && driver::RunsHere(*code, c.diagnostics);
   driver::Context context = runs ? Load(c, *code) : nullptr;
-  if (!context) return;
+  if (!context) return {};
   driver::RunPlace place{context.get(), *c.module,    c.runtime_specs,
                          c.sources,     &c.contracts, std::move(contract)};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
+  return {};
 }
 
 }  // namespace
 
 int RunRun(const driver::Options& options) {
   Compilation compilation(options);
-  Run(compilation);
-  return driver::Finish(compilation);
+  std::vector<sema::Define> from_data = Run(compilation);
+  if (from_data.empty()) return driver::Finish(compilation);
+  Compilation with_data(options);
+  with_data.from_data = std::move(from_data);
+  Run(with_data);
+  return driver::Finish(with_data);
 }
 
 }  // namespace kdl::tools

@@ -59,6 +59,9 @@ CASES = [
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "3"}),
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # a `where` of the called program
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "-1"}),  # a negative size
+    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "4", "lo": "1"}),
+    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "5", "lo": "1"}),  # an index outside
+    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "1", "lo": "4"}),  # a part outside
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
          ("host", "debug", "host?resident=cores&threads=1")),

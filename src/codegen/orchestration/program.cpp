@@ -165,7 +165,14 @@ void ProgramPrinter::PrintOp(const Op* op) {
     case OpKind::Alloc:
       return PrintAlloc(op);
     case OpKind::Free:
+      if (IsPart(op->operand(0)) && !part_variables_.contains(op->operand(0))) return;
       return writer_.Line(variables_.at(op->operand(0)) + " = {};");
+    case OpKind::Slice:
+      return PrintSlice(op);
+    case OpKind::View:
+      return PrintView(op);
+    case OpKind::Fill:
+      return PrintFill(op);
     case OpKind::Transfer:
       return PrintTransfer(op);
     case OpKind::Copy:
@@ -236,25 +243,6 @@ std::string Unwrapped(const std::string& text) {
     if (depth == 0) return text;
   }
   return text.substr(1, text.size() - 2);
-}
-
-void ProgramPrinter::PrintAlloc(const Op* op) {
-  ir::Type type = op->result()->type();
-  kdl::Name name = op->attr<AttrKey::Name>();
-  const std::string& variable = NameOf(op->result(), name.text());
-  writer_.List(fmt::format("kdl::Tensor {} = {}.Allocate({}, {}, {{", variable, own_.context,
-                           devices_.at(op->attr<AttrKey::Device>()), ElementText(type->scalar)),
-               SizeTexts(type, op->loc()),
-               fmt::format("}}, {}, {});", Quoted(name.text()), FailurePlace(op)));
-}
-
-/// The size is the variable from here on.
-void ProgramPrinter::PrintBindSize(const Op* op) {
-  Name size = op->attr<AttrKey::Name>();
-  const std::string& name = NameOf(op->result(), size.text());
-  dims_[size] = name;
-  writer_.Line(fmt::format("const std::int64_t {} = {};{}", name,
-                           Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), Place(op)));
 }
 
 void ProgramPrinter::PrintRequire(const Op* op) {

@@ -63,6 +63,20 @@ void ProgramPrinter::PrintCopy(const Op* op) {
                items, ");");
 }
 
+void ProgramPrinter::PrintFill(const Op* op) {
+  ir::FillOp fill(const_cast<Op*>(op));
+  const std::string& tensor = variables_.at(fill.tensor());
+  std::string head;
+  if (needs_.Uses(op->result()) > 0)
+    head = fmt::format("const kdl::Event {} = ",
+                       NameOf(op->result(), Wanted(op->result(), tensor + "_filled")));
+  std::vector<std::string> items = {tensor, Unwrapped(Text(fill.value(), LiteralStyle::Typed))};
+  AppendEvents(items, fill.after());
+  writer_.List(fmt::format("{}{}.Fill(", head,
+                           QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>())),
+               items, ");" + Place(op));
+}
+
 void ProgramPrinter::PrintWorkspace(const Op* op) {
   std::string_view users = op->attr<AttrKey::Name>().text();
   std::string wanted;

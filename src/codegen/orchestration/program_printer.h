@@ -100,7 +100,14 @@ class ProgramPrinter {
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
+  static bool IsPart(const ir::Value* tensor);
+  /// A part that is used once and has no name is written where it is used.
+  static bool MayStandInPlace(const ir::Value* part);
+  void PrintSlice(const ir::Op* op);
+  void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);
+  /// Whether the text has a size with this name.
+  bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
   /// `{i, j}`, the events that are waited for, the place and the access as written.
   std::vector<std::string> AccessItems(const ir::Op* op, std::span<ir::Value* const> index,
@@ -126,6 +133,7 @@ class ProgramPrinter {
   void AppendEvents(std::vector<std::string>& list, std::span<ir::Value* const> events) const;
   void PrintTransfer(const ir::Op* op);
   void PrintCopy(const ir::Op* op);
+  void PrintFill(const ir::Op* op);
   /// It belongs to the statement of the launch that waits for it, which tells the place.
   void PrintMark(const ir::Op* op);
   /// `matmul_residual_q` for the pipe q of matmul_residual.
@@ -148,6 +156,7 @@ class ProgramPrinter {
   OwnNames own_;
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
+  std::set<const ir::Value*> part_variables_;  ///< parts and views that do not stand in place
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;

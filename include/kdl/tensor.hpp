@@ -1,0 +1,260 @@
+// Tensors of the C++ interface: parts and views of them, their elements, and what launches take.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "kdl/values.hpp"
+
+namespace kdl {
+
+// The host's view of a tensor's buffer while it is mapped. The destructor unmaps; Close does so too
+// and throws what goes wrong.
+template <class T>
+class Mapping {
+ public:
+  Mapping(kdl_buffer* buffer, std::int64_t offset, std::size_t count, kdl_map_access access)
+      : buffer_(buffer) {
+    void* data = nullptr;
+    Check(kdl_buffer_map(buffer, access, &data));
+    elements_ = {reinterpret_cast<T*>(static_cast<char*>(data) + offset), count};
+  }
+  Mapping(Mapping&& other) noexcept
+      : buffer_(std::exchange(other.buffer_, nullptr)), elements_(other.elements_) {}
+  Mapping& operator=(Mapping&&) = delete;
+  ~Mapping() {
+    if (buffer_ != nullptr) kdl_error_free(kdl_buffer_unmap(buffer_));
+  }
+
+  void Close() { Check(kdl_buffer_unmap(std::exchange(buffer_, nullptr))); }
+
+  // From the tensor's first element to its last, gaps of outer strides included.
+  std::span<T> elements() const { return elements_; }
+  T& operator[](std::int64_t index) const { return elements_[static_cast<std::size_t>(index)]; }
+  T* begin() const { return elements_.data(); }
+  T* end() const { return elements_.data() + elements_.size(); }
+
+ private:
+  kdl_buffer* buffer_;
+  std::span<T> elements_;
+};
+
+// "f32[3, 4]".
+inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
+  std::string text = ElementName(element);
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    text += (d == 0 ? "[" : ", ") + std::to_string(sizes[d]);
+  }
+  return text + (sizes.empty() ? "" : "]");
+}
+
+// A tensor on a device; copies look at the same memory, which goes with the last of them.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Takes over the array's reference to its buffer.
+  explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
+  // Another reference to the buffer of an array that stays the caller's.
+  static Tensor Share(const kdl_array& array) {
+    kdl_buffer_retain(array.buffer);
+    return Tensor(array);
+  }
+
+  const kdl_array& array() const { return array_; }
+  std::int64_t rank() const { return array_.view.rank; }
+  std::int64_t size(int dimension) const { return array_.view.size[dimension]; }
+  Element element() const { return static_cast<Element>(array_.view.element); }
+
+  // Throws unless the tensor has this element kind and these sizes. `declared` is the parameter as
+  // the source has it: "a: f32[M, K]".
+  void Expect(const char* declared, Element element,
+              std::initializer_list<std::int64_t> sizes) const {
+    const std::span<const std::int64_t> needed(sizes.begin(), sizes.size());
+    const std::span<const std::int64_t> found(array_.view.size,
+                                              static_cast<std::size_t>(array_.view.rank));
+    if (array_.view.element == element && std::ranges::equal(needed, found)) return;
+    throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + declared + "' is " +
+                                                Describe(array_.view.element, found) +
+                                                "; here it must be " + Describe(element, needed));
+  }
+
+  // The elements for the host; T is the element kind's type. Wait for what writes them first.
+  template <class T>
+  Mapping<T> Map(kdl_map_access access = KDL_MAP_READ_WRITE) const {
+    if (ElementOf<std::remove_const_t<T>>() != element()) {
+      throw Error(KDL_ERROR_INVALID_ARGUMENT,
+                  "map of a tensor as another element type than its own");
+    }
+    std::int64_t count = 1;
+    for (int d = 0; d < rank(); ++d) {
+      count = size(d) == 0 || count == 0 ? 0 : count + (size(d) - 1) * array_.view.stride[d];
+    }
+    const char* base = static_cast<const char*>(kdl_buffer_address(array_.buffer));
+    const std::int64_t offset = count == 0 ? 0 : static_cast<const char*>(array_.view.data) - base;
+    return Mapping<T>(array_.buffer, offset, static_cast<std::size_t>(count), access);
+  }
+
+  // The part with one index of a dimension, without the dimension; it looks at the same memory.
+  // `place` and `text`: of the part in the source, for errors.
+  Tensor At(int dimension, std::int64_t index, const char* place, const char* text) const {
+    CheckIndex(index, dimension, place, text);
+    Tensor part = *this;
+    part.Skip(dimension, index);
+    kdl_tensor& view = part.array_.view;
+    for (int d = dimension; d + 1 < view.rank; ++d) {
+      view.size[d] = view.size[d + 1];
+      view.stride[d] = view.stride[d + 1];
+    }
+    --view.rank;
+    view.size[view.rank] = 1;
+    view.stride[view.rank] = 0;
+    return part;
+  }
+  // The part with the indices of a dimension from `lo` up to, not including, `hi`.
+  Tensor Part(int dimension, std::int64_t lo, std::int64_t hi, const char* place,
+              const char* text) const {
+    const std::string range = std::to_string(lo) + ".." + std::to_string(hi);
+    const std::string where = " dimension " + std::to_string(dimension);
+    if (hi < lo) {
+      throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: " + range + " of" + where +
+                                      " ends before it begins in '" + text + "'");
+    }
+    if (lo < 0 || hi > size(dimension)) {
+      throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: " + range + " is outside" + where +
+                                      " of size " + std::to_string(size(dimension)) + " in '" +
+                                      text + "'");
+    }
+    Tensor part = *this;
+    part.Skip(dimension, lo);
+    part.array_.view.size[dimension] = hi - lo;
+    return part;
+  }
+
+  // The same memory with one dimension of `sizes`, or with `count` neighbouring dimensions as one:
+  // these must lie side by side. `view` and `tensor` are their names in the source.
+  Tensor View(int dimension, int count, std::initializer_list<std::int64_t> sizes,
+              const char* place, const char* view, const char* tensor) const {
+    CheckMerge(dimension, count, place, view, tensor);
+    Tensor shown = *this;
+    kdl_tensor& to = shown.array_.view;
+    const auto more = static_cast<int>(sizes.size()) - count;
+    to.rank += more;
+    for (int d = 0; d < KDL_MAX_RANK; ++d) {
+      const bool is_behind = d >= dimension + static_cast<int>(sizes.size());
+      if (d >= dimension) to.size[d] = d >= to.rank ? 1 : is_behind ? size(d - more) : 0;
+      if (d >= dimension) to.stride[d] = d >= to.rank ? 0 : is_behind ? stride(d - more) : 0;
+    }
+    std::int64_t step = stride(dimension + count - 1);
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      const auto at = static_cast<std::size_t>(dimension) + d;
+      to.size[at] = sizes.begin()[d];
+      to.stride[at] = step;
+      step *= to.size[at];
+    }
+    return shown;
+  }
+
+  // One element, for the host, once `after` has completed. `place` and `text`: of the access in the
+  // source, for errors.
+  template <class T>
+  T Read(std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
+         const char* place, const char* text) const {
+    const std::size_t at = OffsetOf(index, place, text);
+    for (const Event& event : after) event.Wait();
+    return Map<T>(KDL_MAP_READ).elements()[at];
+  }
+  template <class T>
+  void Write(T value, std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
+             const char* place, const char* text) const {
+    const std::size_t at = OffsetOf(index, place, text);
+    for (const Event& event : after) event.Wait();
+    Mapping<T> elements = Map<T>(KDL_MAP_READ_WRITE);
+    elements.elements()[at] = value;
+    elements.Close();
+  }
+
+ private:
+  // In elements from the first one; throws where an index is outside.
+  std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
+                       const char* text) const {
+    std::int64_t offset = 0;
+    int dimension = 0;
+    for (const std::int64_t at : index) {
+      CheckIndex(at, dimension, place, text);
+      offset += at * array_.view.stride[dimension++];
+    }
+    return static_cast<std::size_t>(offset);
+  }
+  void CheckIndex(std::int64_t index, int dimension, const char* place, const char* text) const {
+    if (index >= 0 && index < size(dimension)) return;
+    throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: index " + std::to_string(index) +
+                                    " is outside dimension " + std::to_string(dimension) +
+                                    " of size " + std::to_string(size(dimension)) + " in '" + text +
+                                    "'");
+  }
+  std::int64_t stride(int dimension) const { return array_.view.stride[dimension]; }
+  // Where there are no elements, or a dimension has one index, strides are of no account.
+  void CheckMerge(int dimension, int count, const char* place, const char* view,
+                  const char* tensor) const {
+    for (int d = 0; d < rank(); ++d) {
+      if (size(d) == 0) return;
+    }
+    const int last = dimension + count - 1;
+    std::int64_t wanted = stride(last);
+    for (int d = last; d > dimension; --d) {
+      wanted *= size(d);
+      if (size(d - 1) == 1 || stride(d - 1) == wanted) continue;
+      throw Error(KDL_ERROR_TRAP,
+                  std::string(place) + ": error: the view '" + view +
+                      "' makes one dimension of dimensions " + std::to_string(dimension) + " to " +
+                      std::to_string(last) + " of " + tensor +
+                      ", which do not lie side by side: the stride of dimension " +
+                      std::to_string(d - 1) + " is " + std::to_string(stride(d - 1)) + ", not " +
+                      std::to_string(wanted));
+    }
+  }
+  // Begins `indices` of a dimension later; without elements there may be no memory.
+  void Skip(int dimension, std::int64_t indices) {
+    kdl_tensor& view = array_.view;
+    if (view.data == nullptr) return;
+    view.data =
+        static_cast<char*>(view.data) + indices * view.stride[dimension] * (view.element_bits / 8);
+  }
+
+  kdl_array array_ = {};
+  std::shared_ptr<kdl_buffer> buffer_;
+};
+
+// What a launch takes: a tensor, or a scalar of exactly the parameter's type.
+class Argument {
+ public:
+  Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::same_as<T, F16> || std::same_as<T, Bf16>
+  Argument(T value) : arg_{nullptr, 0, ElementOf<T>(), {}} {  // NOLINT: implicit
+    __builtin_memcpy(&arg_.bits, &value, sizeof value);
+  }
+
+  explicit Argument(const kdl_arg& arg) : arg_(arg) {}
+
+  const kdl_arg& get() const { return arg_; }
+
+  // A scalar of this type; get().element says which it is.
+  template <class T>
+  T As() const {
+    T value;
+    __builtin_memcpy(&value, &arg_.bits, sizeof value);
+    return value;
+  }
+
+ private:
+  kdl_arg arg_;
+};
+
+}  // namespace kdl
