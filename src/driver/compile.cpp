@@ -27,12 +27,20 @@ namespace kdl::driver {
 
 namespace {
 
+bool Wants(const Compilation& c, Emit emit) {
+  return std::ranges::find(c.emits, emit) != c.emits.end();
+}
+
 PipelineEnd AfterIrgen(Compilation& c) {
   if (PrintsAfter(c.options, kIrgen)) {
     c.printed +=
         fmt::format("// after {}\n{}", kIrgen, ir::Print(*c.module, {.locs = c.options.locs}));
   }
-  return c.options.stop_after == kIrgen ? PipelineEnd::Stopped : PipelineEnd::Done;
+  if (Wants(c, Emit::Contracts))
+    c.printed += ir::Print(*c.contracts.module, {.locs = c.options.locs});
+  bool only_contracts = Wants(c, Emit::Contracts) && c.emits.size() == 1;
+  return only_contracts || c.options.stop_after == kIrgen ? PipelineEnd::Stopped
+                                                          : PipelineEnd::Done;
 }
 
 PipelineEnd CompileLanguage(Compilation& c, FileId file) {
@@ -41,7 +49,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   if (PrintsAfter(c.options, kParse)) {
     c.printed += fmt::format("// after {}\n{}", kParse, syntax::DumpAst(*tree));
   }
-  bool wants_tree = std::find(c.emits.begin(), c.emits.end(), Emit::Ast) != c.emits.end();
+  bool wants_tree = Wants(c, Emit::Ast);
   if (wants_tree) c.printed += syntax::DumpAst(*tree);
   bool only_tree = wants_tree && c.emits.size() == 1;
   if (only_tree || c.options.stop_after == kParse) return PipelineEnd::Stopped;
@@ -68,7 +76,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   if (c.options.stop_after == kSema) return PipelineEnd::Stopped;
   {
     PhaseTimer timer(c, kIrgen);
-    c.contracts = irgen::GenerateContracts(checked);
+    c.contracts = irgen::GenerateContracts(checked, c.sources, c.context);
     bool with_tests = c.options.command == Command::Test;
     c.module =
         irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])),
@@ -86,6 +94,14 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   ir::NameGuards(*c.module);
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
+  c.contracts.module = std::make_unique<ir::Module>(c.context);
+  for (ir::Function* function : c.module->functions()) {
+    if (function->kind == ir::FunctionKind::Contract)
+      c.contracts.module->functions().push_back(function);
+  }
+  std::erase_if(c.module->functions(), [](const ir::Function* function) {
+    return function->kind == ir::FunctionKind::Contract;
+  });
   if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
   return AfterIrgen(c);
 }

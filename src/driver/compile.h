@@ -32,7 +32,7 @@ struct Compilation {
   Arena arena;  ///< owns the trees
   ir::Context context{names};
   std::unique_ptr<ir::Module> module;
-  std::vector<ir::Contract> contracts;  ///< of the module's functions
+  ir::Contracts contracts;  ///< of the module's functions
   DeviceSpecs
       runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
 

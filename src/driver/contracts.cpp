@@ -8,10 +8,10 @@ namespace kdl::driver {
 
 namespace {
 
-void Report(const interp::ContractFailure& failure, bool requirement,
+void Report(const interp::ContractFailure& failure, bool requirement, const SourceManager& sources,
             DiagnosticEngine& diagnostics) {
   if (failure.malformed) {
-    diagnostics.Report(diag::ContractFault, failure.span, failure.text);
+    diagnostics.Report(diag::ContractFault, SpanOf(failure, sources), failure.text);
   } else if (requirement) {
     diagnostics.Report(diag::RequirementBroken, failure.span, failure.text);
   } else {
@@ -28,6 +28,13 @@ bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
 }
 
 }  // namespace
+
+Span SpanOf(const interp::ContractFailure& failure, const SourceManager& sources) {
+  const ir::Loc& loc = failure.loc;
+  if (loc.line == 0) return failure.span;
+  Span found = sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
+  return found.valid() ? found : failure.span;
+}
 
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function) {
@@ -63,18 +70,19 @@ interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& b
 }
 
 bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
-                       DiagnosticEngine& diagnostics) {
+                       const SourceManager& sources, DiagnosticEngine& diagnostics) {
   interp::ContractData data = DataOf(contract, before, before);
   auto broken = interp::BrokenRequirements(*contract.contract, data, 1);
-  if (!broken.empty()) Report(broken[0], true, diagnostics);
+  if (!broken.empty()) Report(broken[0], true, sources, diagnostics);
   return broken.empty();
 }
 
 bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
-                    const BoundProgram& after, DiagnosticEngine& diagnostics) {
+                    const BoundProgram& after, const SourceManager& sources,
+                    DiagnosticEngine& diagnostics) {
   interp::ContractData data = DataOf(contract, before, after);
   auto broken = interp::BrokenEquation(*contract.contract, data);
-  if (broken) Report(*broken, false, diagnostics);
+  if (broken) Report(*broken, false, sources, diagnostics);
   return !broken;
 }
 

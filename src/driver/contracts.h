@@ -9,6 +9,7 @@
 #include "ir/contract.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "support/source.h"
 
 namespace kdl::driver {
 
@@ -20,6 +21,9 @@ struct BoundContract {
   std::map<Name, int64_t> constants;  ///< `int` generics that have a value
 };
 
+/// Where a failure shows: the condition or equation, or what in it has no value.
+Span SpanOf(const interp::ContractFailure& failure, const SourceManager& sources);
+
 /// The function's contract, if it has one.
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function);
@@ -30,9 +34,10 @@ interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& b
 
 /// Whether the arguments fulfil what the contract requires; reports where they do not.
 bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
-                       DiagnosticEngine& diagnostics);
+                       const SourceManager& sources, DiagnosticEngine& diagnostics);
 /// Whether what the run left is what the contract ensures; reports where it is not.
 bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
-                    const BoundProgram& after, DiagnosticEngine& diagnostics);
+                    const BoundProgram& after, const SourceManager& sources,
+                    DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

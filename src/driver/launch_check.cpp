@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "driver/contracts.h"
 #include "support/size.h"
 
 namespace kdl::driver {
@@ -83,12 +84,13 @@ namespace {
 
 std::string Describe(const interp::ContractFailure& broken, const SourceManager& sources,
                      std::string_view what) {
-  LineColumn place = sources.Locate(broken.span);
+  Span span = SpanOf(broken, sources);
+  LineColumn place = sources.Locate(span);
   std::string text = broken.malformed
                          ? fmt::format("the contract has no value: {}", broken.text)
-                         : fmt::format("{} '{}'{}", what, sources.text(broken.span), broken.text);
-  return fmt::format("{}:{}:{}: error: {}", sources.path(broken.span.file), place.line,
-                     place.column, text);
+                         : fmt::format("{} '{}'{}", what, sources.text(span), broken.text);
+  return fmt::format("{}:{}:{}: error: {}", sources.path(span.file), place.line, place.column,
+                     text);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class Collector {
         AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module, RuntimeName(c_)));
         break;
       case Emit::Ast:
-        break;  // printed when it was parsed
+      case Emit::Contracts:
+        break;  // printed when it was made
       case Emit::Ir:
         CollectIr(c_, *c_.module, files_);
         break;

@@ -370,7 +370,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   std::optional<BoundProgram> before;
   if (options.check) before = bound;
   const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
-  if (contract && !CheckRequirements(*contract, *before, diagnostics)) return {};
+  if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
@@ -378,7 +378,8 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   std::vector<std::string_view> open;
   bool checked =
       !before || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
-  checked = (!contract || CheckEquations(*contract, *before, bound, diagnostics)) && checked;
+  checked = (!contract || CheckEquations(*contract, *before, bound, place.sources, diagnostics)) &&
+            checked;
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
   if (checked && before) text += "check: equal to the reference, bit for bit";

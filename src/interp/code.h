@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/bound.h"
 #include "ir/eval.h"
 #include "ir/module.h"
 #include "support/result.h"
@@ -45,8 +46,10 @@ struct PointsPlan {
 /// coefficient * operand.
 struct TermPlan {
   int64_t coefficient = 0;
-  size_t operand = 0;   ///< of the op
-  int point_axis = -1;  ///< of a blk: its axis among the points
+  size_t operand = 0;           ///< of the op
+  Scalar scalar = Scalar::I64;  ///< of that operand
+  uint32_t slot = 0;            ///< where it is
+  int point_axis = -1;          ///< of a blk: its axis among the points
 };
 
 struct DimPlan {
@@ -84,6 +87,7 @@ struct Instruction {
   std::vector<Slot> results;
   std::vector<uint32_t> regions;  ///< of Code::blocks
   ir::EvalFn eval = nullptr;      ///< elementwise
+  ir::BoundFn bound = nullptr;    ///< bound
   int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
   std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
                                   ///< buffer, a pipe, a table; a launch_tensor's sizes
@@ -95,6 +99,8 @@ struct Instruction {
   std::vector<uint32_t> taken;         ///< take: the blks of the axes that it indexes
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;
+  bool claims = false;  ///< loop, for: it has the attribute
+  bool breaks = false;
 };
 
 struct BlockCode {

@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
-#include <set>
 
-#include "interp/contract_eval.h"
+#include "interp/clause_run.h"
+#include "interp/elements.h"
+#include "ir/eval.h"
 #include "support/check.h"
+#include "support/float_bits.h"
 
 namespace kdl::interp {
 
 namespace {
-
-using ir::ContractId;
-using ir::ContractKind;
-using ir::ContractNode;
 
 /// What rounding an element type costs.
 struct Precision {
@@ -38,303 +37,280 @@ Precision PrecisionOf(Scalar scalar) {
   }
 }
 
-/// What a node reaches, auxiliaries' definitions included.
-struct Reached {
-  double longest = 1;    ///< terms of the longest reduction
-  bool only_f64 = true;  ///< every float tensor is f64
-};
+std::string TextOfNumber(double value, bool is_f64) {
+  if (std::isnan(value)) return "nan";
+  return is_f64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+}
 
-class Reach {
- public:
-  Reach(const ir::Contract& contract, const std::function<double(ContractId)>& extent)
-      : contract_(contract), extent_(extent) {}
-
-  Reached Of(ContractId node) {
-    Visit(node);
-    return reached_;
-  }
-
- private:
-  void Visit(ContractId id) {
-    const ContractNode& node = contract_.nodes[id];
-    if (node.kind == ContractKind::Load) VisitTensor(node.id);
-    if (node.kind == ContractKind::Reduce || node.kind == ContractKind::Fold) {
-      double terms = 1;
-      for (ContractId index : node.over) terms *= extent_(index);
-      reached_.longest = std::max(reached_.longest, terms);
-    }
-    for (ContractId operand : node.operands) Visit(operand);
-    for (const ir::ContractDim& dim : node.dims) {
-      for (const ir::ContractTerm& term : dim.terms) {
-        if (!term.index) Visit(term.node);
-      }
-    }
-  }
-  void VisitTensor(ContractId id) {
-    if (!tensors_.insert(id).second) return;
-    const ir::ContractTensor& tensor = contract_.tensors[id];
-    if (tensor.kind != ir::ContractTensorKind::Auxiliary) {
-      if (IsFloat(tensor.scalar) && tensor.scalar != Scalar::F64) reached_.only_f64 = false;
-      return;
-    }
-    for (const ir::ContractEquation& equation : contract_.equations) {
-      if (equation.defines == id) Visit(equation.value);
-    }
-  }
-
-  const ir::Contract& contract_;
-  const std::function<double(ContractId)>& extent_;
-  std::set<ContractId> tensors_;
-  Reached reached_;
-};
+std::string TextOf(Scalar scalar, uint64_t bits) {
+  if (scalar == Scalar::Bool) return bits != 0 ? "true" : "false";
+  if (scalar == Scalar::U64) return fmt::format("{}", bits);
+  if (!IsFloat(scalar)) return fmt::format("{}", ir::Extended(scalar, bits));
+  return TextOfNumber(FloatValue(scalar, bits), scalar == Scalar::F64);
+}
 
 /// ` at i = 3, j = 4`; empty where there are no indices.
-std::string At(const ContractEvaluator& evaluator, const std::vector<ContractId>& indices) {
+std::string At(const ClauseRun& run) {
   std::string text;
-  for (ContractId index : indices) {
-    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ",
-                        evaluator.contract().indices[index].name.text(), evaluator.at(index));
+  for (size_t i = 0; i < run.clause().free.size(); ++i) {
+    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", run.clause().free[i].name.text(),
+                        run.at(i));
   }
   return text;
 }
 
-std::string ElementName(const ir::ContractTensor& tensor, const std::vector<int64_t>& index) {
-  std::string name = tensor.kind == ir::ContractTensorKind::Old
-                         ? fmt::format("old({})", tensor.name.text())
-                         : tensor.name.str();
-  if (index.empty()) return name;
-  return fmt::format("{}[{}]", name, fmt::join(index, ", "));
+std::string ElementName(const std::string& name, const std::vector<int64_t>& index) {
+  return index.empty() ? name : fmt::format("{}[{}]", name, fmt::join(index, ", "));
 }
 
-std::string TextOf(Scalar scalar, const ContractValue& value) {
-  if (scalar == Scalar::Bool) return value.integer != 0 ? "true" : "false";
-  if (scalar == Scalar::U64) return fmt::format("{}", static_cast<uint64_t>(value.integer));
-  if (!IsFloat(scalar)) return fmt::format("{}", value.integer);
-  if (std::isnan(value.real)) return "nan";
-  return scalar == Scalar::F64 ? fmt::format("{}", value.real)
-                               : fmt::format("{}", static_cast<float>(value.real));
-}
-
-/// Names and values of all that a condition reads at the present indices.
+/// Names and values of what a condition reads at the present indices.
 class ReadValues {
  public:
-  ReadValues(ContractEvaluator& evaluator, ContractFailure& failure)
-      : evaluator_(evaluator), failure_(failure) {}
-
-  void Visit(ContractId id) {
-    const ir::Contract& contract = evaluator_.contract();
-    const ContractNode& node = contract.nodes[id];
-    for (ContractId operand : node.operands) Visit(operand);
-    if (node.kind == ContractKind::Size && node.size->kind != SizeKind::Constant)
-      Add(ToString(node.size), TextOf(Scalar::I64, evaluator_.Eval(id)));
-    if (node.kind == ContractKind::Argument) {
-      Add(node.name.str(), TextOf(node.scalar, evaluator_.Eval(id)));
-      failure_.elements.push_back({node.id, {}});
+  ReadValues(ClauseRun& run, ContractFailure& failure) : run_(run), failure_(failure) {
+    for (ElementRead& read : run.Reads()) {
+      const ir::ContractParam* param = run.ParamOf(read.load->operand(0));
+      bool of_argument = param && (param->input == ir::ContractInput::Argument ||
+                                   param->input == ir::ContractInput::Old);
+      if (of_argument) failure_.elements.push_back({param->number, read.index});
+      reads_.push_back(std::move(read));
     }
-    if (node.kind != ContractKind::Load) return;
-    const ir::ContractTensor& tensor = contract.tensors[node.id];
-    std::vector<int64_t> index = evaluator_.IndexOf(id);
-    Scalar scalar = tensor.kind == ir::ContractTensorKind::Auxiliary ? node.scalar : tensor.scalar;
-    Add(ElementName(tensor, index), TextOf(scalar, evaluator_.Eval(id)));
-    if (tensor.IsOfArgument()) failure_.elements.push_back({tensor.argument, std::move(index)});
+    Visit(run.clause().function->body, false);
   }
 
   const std::string& text() const { return text_; }
 
  private:
+  /// What a reduction reads has no place in a sentence.
+  void Visit(const ir::Block* block, bool in_loop) {
+    for (const ir::Op* op : *block) {
+      bool loops = op->kind() == ir::OpKind::Loop || op->kind() == ir::OpKind::While;
+      if (op->kind() == ir::OpKind::Load && !in_loop) AddElement(op);
+      for (const ir::Value* operand : op->operands()) {
+        if (!loops) AddScalar(operand);
+      }
+      for (const ir::Block* region : op->regions()) Visit(region, in_loop || loops);
+    }
+  }
+  void AddElement(const ir::Op* load) {
+    const ir::ContractParam* param = run_.ParamOf(load->operand(0));
+    if (param && param->input >= ir::ContractInput::Kept) return;
+    for (const ElementRead& read : reads_) {
+      if (read.load != load) continue;
+      Add(ElementName(run_.NameOf(load->operand(0)), read.index),
+          TextOf(load->result()->type()->scalar, read.bits));
+      return;
+    }
+  }
+  void AddScalar(const ir::Value* value) {
+    const ir::Function& function = *run_.clause().function;
+    if (value->block() != function.body || value->type()->kind != ir::TypeKind::Tile) return;
+    if (value->index() < function.dims.size()) {
+      Name dim = function.dims[value->index()];
+      return Add(dim.str(), fmt::format("{}", run_.SizeAt(dim)));
+    }
+    const ir::ContractParam& param = *run_.ParamOf(value);
+    if (param.input != ir::ContractInput::Argument) return;
+    const TensorArgument& argument = run_.data().now[param.number];
+    Add(value->name().str(),
+        TextOf(argument.scalar,
+               ReadElement(static_cast<const std::byte*>(argument.data), argument.scalar)));
+    failure_.elements.push_back({param.number, {}});
+  }
   void Add(const std::string& name, const std::string& value) {
     std::string item = fmt::format("{} is {}", name, value);
     if (text_.find(item) != std::string::npos) return;
     text_ += fmt::format("{}{}", text_.empty() ? "" : ", ", item);
   }
 
-  ContractEvaluator& evaluator_;
+  ClauseRun& run_;
   ContractFailure& failure_;
+  std::vector<ElementRead> reads_;
   std::string text_;
 };
 
 /// One equation that compares.
 class Comparison {
  public:
-  Comparison(ContractEvaluator& evaluator, const ir::ContractEquation& equation)
-      : evaluator_(evaluator),
-        equation_(equation),
-        target_(evaluator.contract().nodes[equation.target]),
-        tensor_(evaluator.contract().tensors[target_.id]),
-        output_(PrecisionOf(tensor_.scalar)) {
-    std::function<double(ContractId)> extent = [&](ContractId index) {
-      return static_cast<double>(evaluator.extent(index));
-    };
-    Reached reached = Reach(evaluator.contract(), extent).Of(equation.value);
-    bool f64 = reached.only_f64 && tensor_.scalar == Scalar::F64;
+  Comparison(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
+             std::vector<AuxiliaryValues>& auxiliaries)
+      : clause_(clause),
+        run_(contract, clause, data, auxiliaries),
+        rank_(data.now[*clause.compares].sizes.size()),
+        memory_(data.now[*clause.compares].scalar),
+        scalar_(clause.function->results[0]->scalar),
+        output_(PrecisionOf(memory_)) {
+    bool f64 = !clause.reads_narrow && memory_ == Scalar::F64;
     accumulator_ = PrecisionOf(f64 ? Scalar::F64 : Scalar::F32);
-    growth_ = std::max(4.0, std::sqrt(reached.longest));
+    double longest = 1;
+    for (Size terms : clause.folded)
+      longest = std::max(longest, static_cast<double>(Evaluate(terms, data.size).value_or(1)));
+    growth_ = std::max(4.0, std::sqrt(longest));
   }
 
   std::optional<ContractFailure> Check() {
-    evaluator_.KeepIn(equation_);
     int64_t elements = 0;
     int64_t wrong = 0;
-    evaluator_.Walk(equation_.free, [&] {
+    run_.Walk([&](const std::vector<uint64_t>& results) {
       ++elements;
-      double excess = Excess();
+      double excess = Excess(results);
       if (excess > 1) ++wrong;
-      if (excess > worst_) Remember(excess);
+      if (excess > worst_) Remember(excess, results);
       return true;
     });
+    if (run_.fault()) return run_.fault();
     if (wrong == 0) return std::nullopt;
-    ContractFailure failure;
-    failure.span = equation_.span;
-    failure.text = elements == 1
-                       ? text_
-                       : fmt::format("{}; {} of {} elements are wrong", text_, wrong, elements);
-    return failure;
+    return ContractFailure{
+        clause_.span, elements == 1
+                          ? text_
+                          : fmt::format("{}; {} of {} elements are wrong", text_, wrong, elements)};
   }
 
  private:
-  /// How far the present element is off, in tolerances; more than 1 is wrong.
-  double Excess() {
-    found_ = evaluator_.Eval(equation_.target);
-    expected_ = evaluator_.Eval(equation_.value);
-    if (!IsFloat(target_.scalar)) {
-      expected_.integer = Fitted(expected_.integer);
-      return found_.integer == expected_.integer ? 0 : kWrong;
+  static double Real(uint64_t bits) { return std::bit_cast<double>(bits); }
+
+  /// How far the present element is off, in tolerances; more than 1 is wrong. The results: what is found, its index, what is
+  /// expected, then its bound or the tolerances that are stated.
+  double Excess(const std::vector<uint64_t>& results) {
+    expected_ = results[1 + rank_];
+    if (!IsFloat(scalar_)) {
+      expected_ = Fitted(results[0], expected_);
+      return results[0] == expected_ ? 0 : kWrong;
     }
-    double x = found_.real;
-    double y = expected_.real;
+    double x = Real(results[0]);
+    double y = Real(expected_);
     if (std::fabs(y) > output_.largest) y = std::copysign(HUGE_VAL, y);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? 0 : kWrong;
     if (x == y) return 0;
-    tolerance_ = Tolerance(y);
+    tolerance_ = Tolerance(std::fabs(y), results);
     if (std::isinf(x) || std::isinf(y)) return kWrong;
     double off = std::fabs(x - y);
     return off <= tolerance_ ? 0 : (tolerance_ > 0 ? off / tolerance_ : kWrong);
   }
 
-  double Tolerance(double reference) {
-    double size = std::fabs(reference);
-    if (equation_.rtol || equation_.atol) {
-      double relative = equation_.rtol ? evaluator_.Eval(*equation_.rtol).real : 0;
-      double absolute = equation_.atol ? evaluator_.Eval(*equation_.atol).real : 0;
+  double Tolerance(double size, const std::vector<uint64_t>& results) const {
+    size_t next = 2 + rank_;
+    if (clause_.has_rtol || clause_.has_atol) {
+      double relative = clause_.has_rtol ? Real(results[next++]) : 0;
+      double absolute = clause_.has_atol ? Real(results[next]) : 0;
       return absolute + relative * size;
     }
     // What is too small for a normal number is rounded to a step, or flushed to 0 by exp and its like.
-    return 4 * output_.epsilon * size + growth_ * accumulator_.epsilon * expected_.error +
-           output_.step + accumulator_.smallest;
+    double bound = Real(results[next]);
+    return 4 * output_.epsilon * size + growth_ * accumulator_.epsilon * bound + output_.step +
+           accumulator_.smallest;
   }
 
   /// As the output's type holds it: wrapped. The identity of an empty max or min, that of 64 bits, is the type's own.
-  int64_t Fitted(int64_t value) const {
-    Scalar scalar = tensor_.scalar;
-    if (scalar == Scalar::U64) return value;
-    int64_t wrapped = Wrapped(scalar, value);
+  uint64_t Fitted(uint64_t found, uint64_t bits) const {
+    if (memory_ == Scalar::U64 || memory_ == Scalar::Bool) return bits;
+    uint64_t wrapped = Extended(ir::EvaluateCast(Scalar::I64, memory_, bits));
+    auto value = static_cast<int64_t>(bits);
     bool least = value == INT64_MIN;
-    if ((!least && value != INT64_MAX) || !IsInteger(scalar) || found_.integer == wrapped)
-      return wrapped;
-    int bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
-    auto top = static_cast<int64_t>(~uint64_t{0} >> (64 - bits));
-    return !least ? top : IsSigned(scalar) ? -top - 1 : 0;
+    if ((!least && value != INT64_MAX) || found == wrapped) return wrapped;
+    ir::FoldKind identity = least ? ir::FoldKind::Max : ir::FoldKind::Min;
+    return Extended(ir::FoldIdentity(identity, memory_));
+  }
+  uint64_t Extended(uint64_t bits) const {
+    return static_cast<uint64_t>(ir::Extended(memory_, bits));
   }
 
-  void Remember(double excess) {
+  void Remember(double excess, const std::vector<uint64_t>& results) {
     worst_ = excess;
-    std::string name = ElementName(tensor_, evaluator_.IndexOf(equation_.target));
-    text_ = fmt::format("{} is {}, the contract says {}", name, TextOf(tensor_.scalar, found_),
-                        TextOf(IsFloat(target_.scalar) ? Scalar::F64 : target_.scalar, expected_));
-    bool finite =
-        IsFloat(target_.scalar) && std::isfinite(found_.real) && std::isfinite(expected_.real);
-    if (finite) text_ += fmt::format(", tolerance {:.3g}", tolerance_);
+    std::vector<int64_t> index;
+    for (size_t d = 0; d < rank_; ++d) index.push_back(static_cast<int64_t>(results[1 + d]));
+    bool is_float = IsFloat(scalar_);
+    std::string found = is_float ? TextOfNumber(Real(results[0]), memory_ == Scalar::F64)
+                                 : TextOf(scalar_, results[0]);
+    text_ =
+        fmt::format("{} is {}, the contract says {}", ElementName(clause_.compared.str(), index),
+                    found, TextOf(scalar_, expected_));
+    if (is_float && std::isfinite(Real(results[0])) && std::isfinite(Real(expected_)))
+      text_ += fmt::format(", tolerance {:.3g}", tolerance_);
   }
 
   static constexpr double kWrong = std::numeric_limits<double>::infinity();
 
-  ContractEvaluator& evaluator_;
-  const ir::ContractEquation& equation_;
-  const ContractNode& target_;
-  const ir::ContractTensor& tensor_;
+  const ir::Clause& clause_;
+  ClauseRun run_;
+  size_t rank_;
+  Scalar memory_;  ///< of the output
+  Scalar scalar_;  ///< of the contract's values
   Precision output_;
   Precision accumulator_{};
   double growth_ = 4;
-  ContractValue found_;
-  ContractValue expected_;
+  uint64_t expected_ = 0;
   double tolerance_ = 0;
   double worst_ = 0;
   std::string text_;
 };
 
+/// Fills the auxiliary that the equation defines.
+std::optional<ContractFailure> Define(const ir::Contract& contract, const ir::Clause& clause,
+                                      const ContractData& data,
+                                      std::vector<AuxiliaryValues>& auxiliaries) {
+  const ir::Auxiliary& auxiliary = contract.auxiliaries[*clause.defines];
+  auto bytes = static_cast<size_t>(Bytes(auxiliary.scalar));
+  auto count = static_cast<size_t>(CountOf(auxiliary.dims, data.size));
+  AuxiliaryValues& made = auxiliaries[*clause.defines];
+  made.values.resize(count * bytes);
+  bool has_bound = auxiliary.scalar == Scalar::F64;
+  if (has_bound) made.bounds.resize(count * bytes);
+  ClauseRun run(contract, clause, data, auxiliaries);
+  size_t place = 0;
+  run.Walk([&](const std::vector<uint64_t>& results) {
+    WriteElement(made.values.data() + place, auxiliary.scalar, results[0]);
+    if (has_bound) WriteElement(made.bounds.data() + place, auxiliary.scalar, results[1]);
+    place += bytes;
+    return true;
+  });
+  return run.fault();
+}
+
 }  // namespace
 
 std::vector<ContractFailure> BrokenRequirements(const ir::Contract& contract,
                                                 const ContractData& data, size_t most) {
-  ContractEvaluator evaluator(contract, data);
+  std::vector<AuxiliaryValues> none;
   std::vector<ContractFailure> broken;
-  for (const ir::ContractCondition& condition : contract.requirements) {
-    evaluator.Walk(condition.free, [&] {
-      bool holds = evaluator.Eval(condition.value).integer != 0;
-      if (std::optional<ContractFailure> fault = evaluator.TakeFault()) {
-        broken.push_back(*std::move(fault));
-        return false;
-      }
-      if (holds || broken.size() >= most) return broken.size() < most;
-      ContractFailure failure;
-      failure.span = condition.span;
-      ReadValues values(evaluator, failure);
-      values.Visit(condition.value);
-      evaluator.TakeFault();  // of what stands in a reduction, whose indices have no values here
-      failure.text = fmt::format("{}{}{}", At(evaluator, condition.free),
-                                 values.text().empty() ? "" : ": ", values.text());
+  for (const ir::Clause& clause : contract.requirements) {
+    if (broken.size() >= most) break;
+    ClauseRun run(contract, clause, data, none);
+    run.Walk([&](const std::vector<uint64_t>& results) {
+      if (results[0] != 0) return true;
+      ContractFailure failure{clause.span, ""};
+      ReadValues values(run, failure);
+      failure.text =
+          fmt::format("{}{}{}", At(run), values.text().empty() ? "" : ": ", values.text());
       broken.push_back(std::move(failure));
-      return true;
+      return broken.size() < most;
     });
+    if (run.fault()) broken.push_back(*run.fault());
   }
   return broken;
 }
 
 std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
                                               const ContractData& data) {
-  ContractEvaluator evaluator(contract, data);
-  for (const ir::ContractEquation& equation : contract.equations) {
-    std::optional<ContractFailure> wrong;
-    if (equation.defines) {
-      evaluator.Define(equation);
-    } else {
-      wrong = Comparison(evaluator, equation).Check();
-    }
-    if (std::optional<ContractFailure> fault = evaluator.TakeFault()) return fault;
+  std::vector<AuxiliaryValues> auxiliaries(contract.auxiliaries.size());
+  for (const ir::Clause& clause : contract.equations) {
+    std::optional<ContractFailure> wrong =
+        clause.defines ? Define(contract, clause, data, auxiliaries)
+                       : Comparison(contract, clause, data, auxiliaries).Check();
     if (wrong) return wrong;
   }
   return std::nullopt;
 }
 
-namespace {
-
-/// How often the reductions of a node evaluate a term; each keeps its values for the indices that decide it.
-double TermsIn(const ir::Contract& contract, ContractId id,
-               const std::function<double(ContractId)>& extent) {
-  const ContractNode& node = contract.nodes[id];
-  double terms = 0;
-  if (node.kind == ContractKind::Reduce || node.kind == ContractKind::Fold) {
-    terms = 1;
-    std::set<ContractId> walked = FreeIn(contract, id);  // a scan keeps its index
-    walked.insert(node.over.begin(), node.over.end());
-    for (ContractId index : walked) terms *= extent(index);
-  }
-  for (ContractId operand : node.operands) terms += TermsIn(contract, operand, extent);
-  return terms;
-}
-
-}  // namespace
-
 double TermsOf(const ir::Contract& contract,
                const std::function<std::optional<int64_t>(Name)>& size) {
-  std::function<double(ContractId)> extent = [&](ContractId index) {
-    return static_cast<double>(Evaluate(contract.indices[index].extent, size).value_or(1));
-  };
   double terms = 0;
-  for (const ir::ContractEquation& equation : contract.equations) {
+  for (const ir::Clause& equation : contract.equations) {
     double elements = 1;
-    for (ContractId index : equation.free) elements *= extent(index);
-    terms += elements + TermsIn(contract, equation.value, extent);
+    for (const ir::ContractIndex& index : equation.free)
+      elements *= static_cast<double>(Evaluate(index.extent, size).value_or(1));
+    terms += elements;
+    for (Size of_one : equation.terms)
+      terms += static_cast<double>(Evaluate(of_one, size).value_or(1));
   }
   return terms;
 }

@@ -31,7 +31,8 @@ struct ContractFailure {
   std::string text;
   bool malformed =
       false;  ///< the contract itself could not be evaluated: it divides by 0 or reads outside
-  std::vector<ContractElement> elements;  ///< of a requirement: those that it read
+  ir::Loc loc = {};                            ///< of what is malformed
+  std::vector<ContractElement> elements = {};  ///< of a requirement: those that it read
 };
 
 /// The values of a requirement's indices for which it does not hold, at most `most` in all.

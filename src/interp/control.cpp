@@ -72,8 +72,7 @@ void StartCounted(Core& core, Activation& here, const Instruction& instruction, 
 
 void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
   auto& state = std::get<LoopState>(frame.control);
-  bool ends =
-      frame.owner->op->HasAttr(ir::AttrKey::Breaks) && frame.here->scalar(yield.operands[0]) == 0;
+  bool ends = frame.owner->breaks && frame.here->scalar(yield.operands[0]) == 0;
   if (!ends && Remaining(state.next, state.hi) > static_cast<uint64_t>(state.step)) {
     MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
     state.next += state.step;
@@ -225,7 +224,7 @@ void StartFor(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
-  if (instruction.op->HasAttr(ir::AttrKey::Claim)) return StartClaiming(core, here, instruction);
+  if (instruction.claims) return StartClaiming(core, here, instruction);
   int64_t step = ScalarAt(here, instruction, 2);
   if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
   StartCounted(core, here, instruction, step, 3);
@@ -330,7 +329,7 @@ void RunYield(Core& core, Activation& here, const Instruction& instruction) {
   switch (frame.owner->op->kind()) {
     case ir::OpKind::For:
     case ir::OpKind::Loop:
-      if (frame.owner->op->HasAttr(ir::AttrKey::Claim)) return YieldClaiming(core, frame);
+      if (frame.owner->claims) return YieldClaiming(core, frame);
       return YieldCounted(core, frame, instruction);
     case ir::OpKind::While:
       return YieldWhile(core, frame, instruction);
@@ -358,7 +357,8 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
     return ReturnToTileCall(core, frame, instruction);
   if (frame.owner) return ReturnToCall(core, frame, instruction);
   if (!core.others.empty()) return core.Block();  // the stages run to their ends first
-  if (!instruction.operands.empty()) core.result = here.scalar(instruction.operands[0]);
+  core.results.clear();
+  for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
   core.state = MachineState::Done;
 }
 

@@ -145,7 +145,8 @@ class Core {
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
-  uint64_t result = 0;  ///< of a fn that ran as the whole function
+  std::vector<uint64_t> results;  ///< of a fn or contract that ran as the whole function
+  std::vector<ElementRead>* reads = nullptr;  ///< takes each element that a scalar load reads
 
  private:
   void StopStuck();

@@ -6,10 +6,30 @@
 
 namespace kdl::interp {
 
+namespace {
+
+/// A copy of a number of bytes that the compiler knows.
+template <class T>
+uint64_t Load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+}  // namespace
+
 uint64_t ReadElement(const std::byte* from, Scalar scalar) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, from, static_cast<size_t>(Bytes(scalar)));
-  return scalar == Scalar::Bool ? (bits != 0 ? 1 : 0) : bits;
+  if (scalar == Scalar::Bool) return Load<uint8_t>(from) != 0 ? 1 : 0;
+  switch (Bytes(scalar)) {
+    case 1:
+      return Load<uint8_t>(from);
+    case 2:
+      return Load<uint16_t>(from);
+    case 4:
+      return Load<uint32_t>(from);
+    default:
+      return Load<uint64_t>(from);
+  }
 }
 
 void WriteElement(std::byte* to, Scalar scalar, uint64_t bits) {
@@ -47,13 +67,12 @@ bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& te
   return false;
 }
 
-uint64_t ScalarIndex(Activation& here, const Instruction& instruction, const DimPlan& dim) {
+uint64_t ScalarIndex(const Activation& here, const DimPlan& dim) {
   auto index = static_cast<uint64_t>(dim.offset);
   for (const TermPlan& term : dim.terms) {
-    Scalar scalar = instruction.op->operand(term.operand)->type()->scalar;
-    uint64_t bits = here.scalar(instruction.operands[term.operand]);
-    index +=
-        static_cast<uint64_t>(term.coefficient) * static_cast<uint64_t>(ir::Extended(scalar, bits));
+    uint64_t bits = here.scalars[term.slot];
+    if (term.scalar != Scalar::I64) bits = static_cast<uint64_t>(ir::Extended(term.scalar, bits));
+    index += static_cast<uint64_t>(term.coefficient) * bits;
   }
   return index;
 }

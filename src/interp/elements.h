@@ -33,7 +33,7 @@ inline bool Notes(Core& core, const Instruction& instruction, const TensorValue&
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);
 
 /// The index of a dimension whose terms are all scalars; a negative one wraps to above any size.
-uint64_t ScalarIndex(Activation& here, const Instruction& instruction, const DimPlan& dim);
+uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 
 /// The number of element (index…) of a buffer, `lane` elements further along the last dimension;
 /// -1, with the core broken, where it is outside.

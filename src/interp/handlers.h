@@ -11,6 +11,7 @@ namespace kdl::interp {
 void RunNumber(Core& core, Activation& here, const Instruction& instruction);
 void RunScalarElementwise(Core& core, Activation& here, const Instruction& instruction);
 void RunTileElementwise(Core& core, Activation& here, const Instruction& instruction);
+void RunBound(Core& core, Activation& here, const Instruction& instruction);
 void RunBlkStart(Core& core, Activation& here, const Instruction& instruction);
 void RunBlkSize(Core& core, Activation& here, const Instruction& instruction);
 void RunBlkIndex(Core& core, Activation& here, const Instruction& instruction);
@@ -35,6 +36,7 @@ void RunTake(Core& core, Activation& here, const Instruction& instruction);
 // memory.cpp
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunLoad(Core& core, Activation& here, const Instruction& instruction);
+void RunScalarStore(Core& core, Activation& here, const Instruction& instruction);
 void RunStore(Core& core, Activation& here, const Instruction& instruction);
 void RunUpdate(Core& core, Activation& here, const Instruction& instruction);
 void RunCheck(Core& core, Activation& here, const Instruction& instruction);

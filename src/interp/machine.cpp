@@ -220,6 +220,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::Const:
     case OpKind::SizeOf:
       return &RunNumber;
+    case OpKind::Bound:
+      return &RunBound;
     case OpKind::BlkStart:
       return &RunBlkStart;
     case OpKind::BlkSize:
@@ -233,7 +235,7 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::Load:
       return form == OpForm::Scalars ? &RunScalarLoad : &RunLoad;
     case OpKind::Store:
-      return &RunStore;
+      return form == OpForm::Scalars ? &RunScalarStore : &RunStore;
     case OpKind::Update:
       return &RunUpdate;
     case OpKind::LaunchTensor:
@@ -415,6 +417,22 @@ const Trap& Machine::trap() const { return *core_->trap; }
 const Failure& Machine::failure() const { return *core_->failure; }
 const std::string& Machine::fault() const { return core_->fault; }
 
-uint64_t Machine::scalar_result() const { return core_->result; }
+const std::vector<uint64_t>& Machine::results() const { return core_->results; }
+
+const ir::Op* Machine::RunningWhile() const {
+  for (auto frame = core_->frames.rbegin(); frame != core_->frames.rend(); ++frame) {
+    if (frame->owner && frame->owner->op->kind() == ir::OpKind::While) return frame->owner->op;
+  }
+  return nullptr;
+}
+
+void Machine::Restart() {
+  core_->frames.clear();
+  core_->frames.push_back({&core_->body, core_->body.code->blocks.data(), 0, nullptr, {}});
+  core_->trap.reset();
+  core_->state = MachineState::Running;
+}
+
+void Machine::RecordReads(std::vector<ElementRead>* reads) { core_->reads = reads; }
 
 }  // namespace kdl::interp

@@ -32,6 +32,13 @@ struct TensorValue {
   Shadow* shadow = nullptr;  ///< where a watch looks at what is done to it
 };
 
+/// An element that a load has read.
+struct ElementRead {
+  const ir::Op* load = nullptr;
+  std::vector<int64_t> index;
+  uint64_t bits = 0;
+};
+
 class LaunchState;
 
 struct CoreFacts {
@@ -73,8 +80,15 @@ class Machine {
   const Trap& trap() const;
   const Failure& failure() const;
   const std::string& fault() const;
-  /// What a fn returned.
-  uint64_t scalar_result() const;
+  /// What a fn or contract returned.
+  const std::vector<uint64_t>& results() const;
+
+  /// The innermost `while` that runs; null: none does.
+  const ir::Op* RunningWhile() const;
+  /// Back to the function's first op, once it has ended: its parameters stay bound.
+  void Restart();
+  /// From here on elements that scalar loads read are added; null: they are not.
+  void RecordReads(std::vector<ElementRead>* reads);
 
  private:
   std::unique_ptr<Core> core_;

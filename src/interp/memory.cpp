@@ -119,7 +119,31 @@ const uint64_t* OptionalElements(const Activation& here, const Instruction& inst
 
 }  // namespace
 
-/// A load of one element, the inner part of loop-level code: nothing is allocated.
+namespace {
+
+/// Where an access whose indices are all scalars is: nothing is allocated.
+Place LocateScalar(Activation& here, const Instruction& instruction, const TensorValue& tensor) {
+  const AccessPlan& plan = *instruction.access;
+  uint64_t offset = 0;
+  for (size_t d = 0; d < plan.dims.size(); ++d) {
+    uint64_t index = ScalarIndex(here, plan.dims[d]);
+    if (index >= static_cast<uint64_t>(tensor.sizes[d]))
+      return {nullptr, static_cast<int>(d), static_cast<int64_t>(index)};
+    offset += index * static_cast<uint64_t>(tensor.strides[d]);
+  }
+  return {tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar)), -1, 0};
+}
+
+void Record(Core& core, Activation& here, const Instruction& instruction, uint64_t bits) {
+  ElementRead read{instruction.op, {}, bits};
+  for (const DimPlan& dim : instruction.access->dims)
+    read.index.push_back(static_cast<int64_t>(ScalarIndex(here, dim)));
+  core.reads->push_back(std::move(read));
+}
+
+}  // namespace
+
+/// A load of one element, the inner part of loop-level code.
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[0]);
   const AccessPlan& plan = *instruction.access;
@@ -130,22 +154,28 @@ void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction)
     result = UnspecifiedBits(tensor.scalar);
     return;
   }
-  uint64_t offset = 0;
-  for (size_t d = 0; d < plan.dims.size(); ++d) {
-    uint64_t index = ScalarIndex(here, instruction, plan.dims[d]);
-    if (index >= static_cast<uint64_t>(tensor.sizes[d])) {
-      if (plan.edge != ir::EdgeKind::Else) {
-        return ReportOutside(core, instruction, tensor,
-                             {nullptr, static_cast<int>(d), static_cast<int64_t>(index)});
-      }
-      result = *OptionalElements(here, instruction, plan.otherwise);
-      return;
-    }
-    offset += index * static_cast<uint64_t>(tensor.strides[d]);
+  Place place = LocateScalar(here, instruction, tensor);
+  if (place.address) {
+    if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
+    result = ReadElement(place.address, tensor.scalar);
+    if (core.reads) Record(core, here, instruction, result);
+  } else if (plan.edge == ir::EdgeKind::Else) {
+    result = *OptionalElements(here, instruction, plan.otherwise);
+  } else {
+    ReportOutside(core, instruction, tensor, place);
   }
-  const std::byte* address = tensor.data + offset * static_cast<uint64_t>(Bytes(tensor.scalar));
-  if (!Notes(core, instruction, tensor, address, TouchKind::Read)) return;
-  result = ReadElement(address, tensor.scalar);
+}
+
+void RunScalarStore(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
+  if (tensor.shadow) return RunStore(core, here, instruction);
+  if (!HasMemory(core, instruction, tensor)) return;
+  const uint64_t* mask = OptionalElements(here, instruction, instruction.access->mask);
+  if (mask && *mask == 0) return;
+  Place place = LocateScalar(here, instruction, tensor);
+  if (!place.address) return ReportOutside(core, instruction, tensor, place);
+  WriteElement(place.address, tensor.scalar,
+               here.scalar(instruction.operands[ir::StoreOp::at_value]));
 }
 
 void RunLoad(Core& core, Activation& here, const Instruction& instruction) {

@@ -56,6 +56,9 @@ OpForm FormOf(const Instruction& instruction) {
     for (Slot slot : *slots) {
       if (slot.kind == SlotKind::Vector) return OpForm::Vectors;
       if (slot.kind == SlotKind::Tile) form = OpForm::Tiles;
+      // A scalar that is stored over a block.
+      bool over_blk = slot.kind == SlotKind::Blk && instruction.op->kind() == OpKind::Store;
+      if (over_blk) form = OpForm::Tiles;
     }
   }
   return form;
@@ -107,6 +110,8 @@ class FunctionPreparer {
   Instruction MakeInstruction(const Op& op) {
     Instruction made;
     made.op = &op;
+    made.claims = op.HasAttr(AttrKey::Claim);
+    made.breaks = op.HasAttr(AttrKey::Breaks);
     for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
     for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));
     OpForm form = FormOf(made);
@@ -124,6 +129,9 @@ class FunctionPreparer {
         break;
       case OpKind::SizeOf:
         made.number = Number(op.attr<AttrKey::Size>(), op);
+        break;
+      case OpKind::Bound:
+        made.bound = ir::FindBound(*ir::OpFromSpelling(op.attr<AttrKey::Rule>().text()));
         break;
       case OpKind::Call:
         AddCall(made);
@@ -406,7 +414,8 @@ class FunctionPreparer {
   }
 
   TermPlan TermOf(const Instruction& made, const ir::AccessTerm& term, size_t operand) {
-    TermPlan plan{Number(term.coefficient, *made.op), operand, -1};
+    TermPlan plan{Number(term.coefficient, *made.op), operand,
+                  made.op->operand(operand)->type()->scalar, made.operands[operand].index, -1};
     if (made.operands[operand].kind == SlotKind::Blk) {
       plan.point_axis = Find(made.points->axes, made.op->operand(operand)->type()->axes[0]);
     }

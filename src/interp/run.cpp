@@ -291,7 +291,7 @@ FnResult RunFn(const ir::Module& module, const ir::Function& fn,
   machine.RunToEnd();
   CheckNotBroken(machine, fn);
   if (machine.state() == MachineState::Trapped) return {0, machine.trap()};
-  return {machine.scalar_result(), std::nullopt};
+  return {machine.results()[0], std::nullopt};
 }
 
 Status RunProgram(const ir::Module& module, const ir::Function& program,

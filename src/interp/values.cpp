@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "interp/handlers.h"
 
 // What makes values out of values.
@@ -15,6 +17,17 @@ void RunScalarElementwise(Core& core, Activation& here, const Instruction& instr
   bool division_by_zero = false;
   here.scalar(instruction.results[0]) = instruction.eval(operands, &division_by_zero);
   if (division_by_zero) core.Stop({KDL_TRAP_DIVISION, instruction.op, -1, 0, 0});
+}
+
+void RunBound(Core&, Activation& here, const Instruction& instruction) {
+  uint64_t values[4];
+  uint64_t bounds[3];
+  size_t operands = (instruction.operands.size() - 1) / 2;
+  for (size_t i = 0; i <= operands; ++i) values[i] = here.scalar(instruction.operands[i]);
+  for (size_t i = 0; i < operands; ++i)
+    bounds[i] = here.scalar(instruction.operands[1 + operands + i]);
+  double bound = instruction.bound(values, operands == 0 ? nullptr : bounds);
+  here.scalar(instruction.results[0]) = std::bit_cast<uint64_t>(bound);
 }
 
 void RunTileElementwise(Core& core, Activation& here, const Instruction& instruction) {

@@ -28,8 +28,7 @@ class LanePlaces {
  public:
   LanePlaces(Activation& here, const Instruction& instruction, const TensorValue& tensor)
       : tensor_(tensor) {
-    for (const DimPlan& dim : instruction.access->dims)
-      first_.push_back(ScalarIndex(here, instruction, dim));
+    for (const DimPlan& dim : instruction.access->dims) first_.push_back(ScalarIndex(here, dim));
   }
 
   Place At(size_t lane) const {
@@ -77,8 +76,8 @@ void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::AlignGapOp::at_tensor]);
   uint64_t number = 0;
   for (size_t d = 0; d < instruction.access->dims.size(); ++d) {
-    number += ScalarIndex(here, instruction, instruction.access->dims[d]) *
-              static_cast<uint64_t>(tensor.strides[d]);
+    number +=
+        ScalarIndex(here, instruction.access->dims[d]) * static_cast<uint64_t>(tensor.strides[d]);
   }
   auto lanes = static_cast<uint64_t>(instruction.op->attr<ir::AttrKey::Lanes>());
   here.scalar(instruction.results[0]) = (0 - number) % lanes;

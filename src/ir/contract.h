@@ -1,22 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ir/module.h"
 #include "support/names.h"
-#include "support/scalar.h"
 #include "support/size.h"
 #include "support/source.h"
 
-// Contracts: what `requires`, `ensures` and `expect` say, beside KIR. Index notation over whole tensors, in which every
-// float is an f64 and every integer an i64. In the fns that they call every float is an f64, too; integers keep their
-// types there, so that they wrap as in kernels. No pass reads contracts; interp/contract.h evaluates them.
+// What `requires`, `ensures` and `expect` say: a KIR function of the kind `contract` for each condition and equation, which
+// gives its value for one choice of the free index names. Every float is an f64 there, with the bound of its rounding
+// (ir/bound.h); integers have 64 bits, in the fns that are called their own types. The functions stand in a module of their
+// own, which no pass sees.
 namespace kdl::ir {
-
-/// Names of nodes, indices, tensors and equations: places in the contract's tables.
-using ContractId = uint32_t;
 
 /// An index name: it walks 0..extent.
 struct ContractIndex {
@@ -24,130 +23,62 @@ struct ContractIndex {
   Size extent = nullptr;
 };
 
-enum class ContractTensorKind : uint8_t { Argument, Old, Auxiliary, Table };
-struct ContractTensor {
-  ContractTensorKind kind = ContractTensorKind::Argument;
+/// What a parameter of a contract's function is.
+enum class ContractInput : uint8_t {
+  Argument,   ///< number: of the function's parameters, or of the operands of an `expect`
+  Old,        ///< the same before the run
+  Index,      ///< number: of the clause's free names
+  Auxiliary,  ///< number: of the contract's auxiliaries
+  Kept,       ///< a table of the run's own, zero at first: what a reduction has given
+  KeptSmall,  ///< the same, empty where it would have more than kMostKept elements
+};
+inline constexpr int64_t kMostKept = int64_t{1} << 24;
+struct ContractParam {
+  ContractInput input = ContractInput::Argument;
+  uint32_t number = 0;
+  bool bound = false;  ///< Auxiliary: the bounds of its elements
+};
+
+/// One condition or equation.
+struct Clause {
+  Span span;
+  Function* function = nullptr;
+  std::vector<ContractParam> params;  ///< of the function's, in their order
+  std::vector<ContractIndex> free;    ///< it is about each of their values
+  std::optional<uint32_t> defines;    ///< an equation `name[free] = …`: the auxiliary
+  std::optional<uint32_t> compares;   ///< another equation: the argument on its left side
+  Name compared;                      ///< that argument's
+  bool has_rtol = false;
+  bool has_atol = false;
+
+  std::vector<Size> terms;   ///< of each reduction: how many terms are evaluated for all elements
+  std::vector<Size> folded;  ///< of each reduction, also behind auxiliaries: the terms of one value
+  bool reads_narrow = false;  ///< also behind auxiliaries: a float tensor that is no f64
+};
+
+/// A name that an equation defines, over its free names.
+struct Auxiliary {
   Name name;
-  Scalar scalar = Scalar::F64;  ///< in memory; of an Auxiliary f64, i64 or bool
+  Scalar scalar = Scalar::F64;  ///< f64, i64, u64 or bool
   std::vector<Size> dims;
-  uint32_t argument =
-      0;  ///< Argument, Old: which of the function's parameters or of the op's operands
-  std::vector<uint64_t> elements;  ///< Table: their bits, the last dimension fastest
-  bool IsOfArgument() const {
-    return kind == ContractTensorKind::Argument || kind == ContractTensorKind::Old;
-  }
 };
 
-/// One dimension of a load: offset + the sum of coefficient * (index or node).
-struct ContractTerm {
-  Size coefficient = nullptr;
-  std::optional<ContractId> index;
-  ContractId node = 0;  ///< where there is no index: an integer
-};
-struct ContractDim {
-  std::vector<ContractTerm> terms;
-  Size offset = nullptr;
-};
-
-enum class ContractKind : uint8_t {
-  Constant,  ///< bits
-  Size,      ///< size, an i64 or, converted, an f64
-  Index,     ///< id: the index name's value
-  Argument,  ///< id: a scalar argument
-  Load,      ///< id: a tensor, dims; one operand, the value of `else`, or none
-  Map,       ///< map of the operands
-  Select,    ///< operands: condition, then, else; a branch is evaluated only where it is taken
-  Reduce,    ///< reduce of the operand over indices, the last fastest
-  Fold,  ///< the same with the fn `id`: operands are the parts of a term, then of the identity; gives `part`
-  Call,  ///< id: a fn, with the operands; gives `part`
-  Slot,  ///< id: a variable of the fn around
-};
-
-enum class ContractMap : uint8_t {
-#define KDL_CONTRACT_MAP(name, spelling) name,
-#include "ir/contract_maps.def"
-};
-/// The function of this spelling, if there is one.
-std::optional<ContractMap> FindContractMap(std::string_view spelling);
-
-enum class ContractReduce : uint8_t { Sum, Prod, Max, Min, Any, All, Mean, ArgMax, ArgMin };
-enum class ContractScan : uint8_t { None, Ascending, Descending };
-
-struct ContractNode {
-  ContractKind kind = ContractKind::Constant;
-  Scalar scalar = Scalar::F64;  ///< f64, i64 or bool; in a fn what it is there
-  std::vector<ContractId> operands;
-  uint64_t bits = 0;
-  kdl::Size size = nullptr;
-  ContractId id = 0;
-  ContractMap map = ContractMap::Add;
-  ContractReduce reduce = ContractReduce::Sum;
-  std::vector<ContractId> over;
-  std::vector<ContractDim> dims;
-  ContractScan scan = ContractScan::None;  ///< Reduce, Fold: of what is up to the index `over`
-  bool exclusive = false;                  ///< a scan that leaves the index itself out
-  uint32_t part = 0;                       ///< Fold, Call: of the tuple that the fn gives
-  Scalar pattern = Scalar::F64;            ///< Map of bits and from_bits: the operand's type
-  Name name;                               ///< Argument: the parameter's
-  Span span;
-};
-
-enum class ContractStatementKind : uint8_t {
-  Assign,  ///< slots = values
-  If,      ///< values: the condition; body, other
-  Loop,    ///< while the condition holds: body, then `other`, to which `continue` goes
-  Break,
-  Continue,
-  Return,  ///< values
-  Assert,  ///< values: the condition
-};
-struct ContractStatement {
-  ContractStatementKind kind = ContractStatementKind::Assign;
-  Span span;
-  std::vector<ContractId> slots;
-  std::vector<ContractId> values;
-  std::vector<ContractStatement> body;
-  std::vector<ContractStatement> other;
-};
-/// A fn of scalars. Its parameters' parts are its first slots.
-struct ContractFunction {
-  Name name;
-  uint32_t slots = 0;
-  uint32_t parts = 1;  ///< of what it gives
-  std::vector<ContractStatement> body;
-};
-
-/// `name[indices] = value` where it defines, else `target ~(rtol, atol) value`.
-struct ContractEquation {
-  Span span;
-  std::vector<ContractId> free;       ///< the indices that it holds for
-  std::optional<ContractId> defines;  ///< an Auxiliary; `free` are then its dimensions, in order
-  ContractId target = 0;              ///< a Load, of an equation that compares
-  ContractId value = 0;
-  std::optional<ContractId> rtol;
-  std::optional<ContractId> atol;
-};
-/// A condition, for all values of the free indices.
-struct ContractCondition {
-  Span span;
-  std::vector<ContractId> free;
-  ContractId value = 0;
-};
-
-/// The contract of a function.
+/// The contract of a function. What its clauses give: a requirement whether it holds; an equation that defines the value;
+/// one that compares what is found, the index of that element, the value and, where they are stated, rtol and atol. Behind
+/// another value that is a float stands its bound.
 struct Contract {
-  std::string function;  ///< the kernel instance, `matmul.f32`
-  std::vector<ContractIndex> indices;
-  std::vector<ContractTensor> tensors;
-  std::vector<ContractNode> nodes;  ///< operands before users
-  std::vector<ContractFunction> functions;
-  std::vector<ContractCondition> requirements;
-  std::vector<ContractEquation> equations;  ///< of `ensures`, in source order
+  std::string function;            ///< the kernel instance, `matmul.f32`
+  const Module* module = nullptr;  ///< of the clauses' functions
+  std::vector<Auxiliary> auxiliaries;
+  std::vector<Clause> requirements;
+  std::vector<Clause> equations;  ///< of `ensures`, in source order
+};
 
-  ContractId Add(ContractNode node) {
-    nodes.push_back(std::move(node));
-    return static_cast<ContractId>(nodes.size() - 1);
-  }
+/// All contracts of a compile.
+struct Contracts {
+  std::unique_ptr<Module>
+      module;  ///< of their functions; of a text those that stand in it, without more
+  std::vector<Contract> list;
 };
 
 }  // namespace kdl::ir

@@ -178,6 +178,25 @@ struct Sqrt {
 struct Fma {
   template <Wide T> static T Run(T a, T b, T c) { return CanonicalNan(std::fma(a, b, c)); }
 };
+/// Of contracts: in f64, as the C library has them.
+template <class T> concept Real = std::same_as<T, double>;
+struct Exp { template <Real T> static T Run(T a) { return CanonicalNan(std::exp(a)); } };
+struct Exp2 { template <Real T> static T Run(T a) { return CanonicalNan(std::exp2(a)); } };
+struct Expm1 { template <Real T> static T Run(T a) { return CanonicalNan(std::expm1(a)); } };
+struct Log { template <Real T> static T Run(T a) { return CanonicalNan(std::log(a)); } };
+struct Log2 { template <Real T> static T Run(T a) { return CanonicalNan(std::log2(a)); } };
+struct Log1p { template <Real T> static T Run(T a) { return CanonicalNan(std::log1p(a)); } };
+struct Sin { template <Real T> static T Run(T a) { return CanonicalNan(std::sin(a)); } };
+struct Cos { template <Real T> static T Run(T a) { return CanonicalNan(std::cos(a)); } };
+struct Tanh { template <Real T> static T Run(T a) { return CanonicalNan(std::tanh(a)); } };
+struct Erf { template <Real T> static T Run(T a) { return CanonicalNan(std::erf(a)); } };
+struct Pow { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::pow(a, b)); } };
+struct Rsqrt { template <Real T> static T Run(T a) { return CanonicalNan(1 / std::sqrt(a)); } };
+struct Sigmoid {
+  template <Real T> static T Run(T a) {
+    return CanonicalNan(a >= 0 ? 1 / (1 + std::exp(-a)) : std::exp(a) / (1 + std::exp(a)));
+  }
+};
 struct MultiplyAdd : Fma {
   using Fma::Run;
   template <Integer T> static T Run(T a, T b, T c) { return Add::Run(Mul::Run(a, b), c); }
@@ -402,7 +421,11 @@ constexpr Row kRows[] = {
     {OpKind::Ne, &Pick<Ne>},       {OpKind::Lt, &Pick<Lt>},       {OpKind::Le, &Pick<Le>},
     {OpKind::Gt, &Pick<Gt>},       {OpKind::Ge, &Pick<Ge>},       {OpKind::Fma, &Pick<Fma>},
     {OpKind::Abs, &Pick<Abs>},     {OpKind::Floor, &Pick<Floor>}, {OpKind::Ceil, &Pick<Ceil>},
-    {OpKind::Round, &Pick<Round>}, {OpKind::Sqrt, &Pick<Sqrt>},
+    {OpKind::Round, &Pick<Round>}, {OpKind::Sqrt, &Pick<Sqrt>},   {OpKind::Exp, &Pick<Exp>},
+    {OpKind::Exp2, &Pick<Exp2>},   {OpKind::Expm1, &Pick<Expm1>}, {OpKind::Log, &Pick<Log>},
+    {OpKind::Log2, &Pick<Log2>},   {OpKind::Log1p, &Pick<Log1p>}, {OpKind::Sin, &Pick<Sin>},
+    {OpKind::Cos, &Pick<Cos>},     {OpKind::Tanh, &Pick<Tanh>},   {OpKind::Erf, &Pick<Erf>},
+    {OpKind::Pow, &Pick<Pow>},     {OpKind::Rsqrt, &Pick<Rsqrt>}, {OpKind::Sigmoid, &Pick<Sigmoid>},
 };
 
 /// The largest (or smallest) value, infinities included.

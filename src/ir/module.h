@@ -39,7 +39,8 @@ struct TypeBinding {
   Scalar scalar;
 };
 
-enum class FunctionKind : uint8_t { Fn, Kernel, Program };
+/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; no pass sees one (ir/contract.h).
+enum class FunctionKind : uint8_t { Fn, Kernel, Program, Contract };
 enum class Direction : uint8_t { In, Out, InOut };
 
 struct Param {
@@ -58,7 +59,7 @@ struct Function {
   std::vector<Generic> generics;
   std::vector<Name> dims;  ///< size names, in the order of their first use
   std::vector<Param> params;
-  std::vector<Type> results;  ///< of a fn
+  std::vector<Type> results;  ///< of a fn or a contract
   std::vector<Axis> axes;
   Block* body = nullptr;
 

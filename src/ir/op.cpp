@@ -18,7 +18,8 @@ namespace {
 
 const std::vector<OpInfo>& Table() {
   static const std::vector<OpInfo> table = {
-#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) \
+#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning, \
+               ...)                                                                             \
   OpInfo{OpKind::kind,                                                                          \
          spelling,                                                                              \
          {KDL_UNPAREN operands},                                                                \

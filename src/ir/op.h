@@ -17,8 +17,7 @@ class Block;
 struct Function;
 
 enum class OpKind : uint8_t {
-#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning) \
-  kind,
+#define KDL_OP(kind, ...) kind,
 #include "ir/ops.def"
 };
 
@@ -34,6 +33,7 @@ enum Trait : uint32_t {
   kHost = 1 << 5,         ///< stands in programs only
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
+  kReal = 1 << 9,         ///< stands in contracts only
 };
 
 enum class Effect : uint8_t { Read, Write, Accumulate };

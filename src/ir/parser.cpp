@@ -63,7 +63,7 @@ bool ModuleReader::Read() {
   while (!cursor_.AtEnd()) {
     if (ReadItem()) continue;
     good = false;
-    cursor_.Recover({"kernel", "fn", "program"});
+    cursor_.Recover({"kernel", "fn", "program", "contract"});
   }
   return good;
 }
@@ -74,6 +74,7 @@ bool ModuleReader::ReadItem() {
   if (cursor_.TryWord("kernel")) return ReadFunction(FunctionKind::Kernel, std::move(doc));
   if (cursor_.TryWord("fn")) return ReadFunction(FunctionKind::Fn, std::move(doc));
   if (cursor_.TryWord("program")) return ReadFunction(FunctionKind::Program, std::move(doc));
+  if (cursor_.TryWord("contract")) return ReadFunction(FunctionKind::Contract, std::move(doc));
   if (!doc.empty() && cursor_.AtEnd()) return true;
   if (cursor_.TryWord("device")) return ReadDevice();
   if (cursor_.TryWord("module")) {
@@ -81,7 +82,7 @@ bool ModuleReader::ReadItem() {
     if (name) module_.name = Intern(*name);
     return name.has_value();
   }
-  cursor_.Expected("'module', 'device', 'fn', 'kernel' or 'program'");
+  cursor_.Expected("'module', 'device', 'fn', 'kernel', 'program' or 'contract'");
   return false;
 }
 

@@ -371,6 +371,8 @@ std::string_view KindText(FunctionKind kind) {
       return "kernel";
     case FunctionKind::Program:
       return "program";
+    case FunctionKind::Contract:
+      return "contract";
   }
   KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
 }

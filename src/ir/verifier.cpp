@@ -76,6 +76,7 @@ bool IsPassedTo(FunctionKind kind, Type type) {
     case FunctionKind::Kernel:
       return type->kind == TypeKind::Tensor || IsScalar(type) || type->kind == TypeKind::Workspace;
     case FunctionKind::Program:
+    case FunctionKind::Contract:
       return type->kind == TypeKind::Tensor || IsScalar(type);
   }
   KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
@@ -173,8 +174,8 @@ void FunctionVerifier::CheckSignature() {
     if (!directed && param.direction != Direction::In)
       Report(nullptr, "a scalar parameter is not `in`");
   }
-  if (function_.kind != FunctionKind::Fn && !function_.results.empty())
-    Report(nullptr, "only a fn has results");
+  bool gives = function_.kind == FunctionKind::Fn || function_.kind == FunctionKind::Contract;
+  if (!gives && !function_.results.empty()) Report(nullptr, "only a fn or a contract has results");
   for (Type result : function_.results) {
     if (!IsTile(result)) Report(nullptr, "a fn returns what is neither a scalar nor a tile");
   }
@@ -251,6 +252,9 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
   }
   if (op->info().has(kHost) && function_.kind != FunctionKind::Program) {
     Report(op, fmt::format("'{}' stands outside a program", op->info().spelling));
+  }
+  if (op->info().has(kReal) && function_.kind != FunctionKind::Contract) {
+    Report(op, fmt::format("'{}' stands outside a contract", op->info().spelling));
   }
   for (size_t i = 0; i < op->operands().size(); ++i) {
     Value* value = op->operand(i);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/bound.h"
 #include "ir/eval.h"
 #include "ir/format.h"
 #include "ir/tensor_view.h"
@@ -80,6 +81,20 @@ std::string ElementwiseFault(const Op& op) {
   Scalar expected = IsComparison(op.kind()) ? Scalar::Bool : scalar;
   if (converts || result->scalar == expected) return "";
   return fmt::format("the result is {}, not {}", Spelling(result->scalar), Spelling(expected));
+}
+
+/// Of f64 scalars: a value, the operands of the op that made it, as that has them, and a bound for each.
+std::string BoundFault(const Op& op, const Module& module) {
+  std::optional<OpKind> rule = OpFromSpelling(op.attr<AttrKey::Rule>().text());
+  if (!rule || !FindBound(*rule)) return "its rule is that of no op";
+  Values operands = op.Segment(BoundOp::at_operands);
+  bool fits = operands.empty() || operands.size() == Info(*rule).operands.size();
+  if (!fits || op.Segment(BoundOp::at_bounds).size() != operands.size())
+    return "it has other operands than its rule";
+  Type f64 = module.types().ScalarOf(Scalar::F64);
+  auto is_f64 = [&](const Value* value) { return value->type() == f64; };
+  bool all = std::all_of(op.operands().begin(), op.operands().end(), is_f64);
+  return all && is_f64(op.result()) ? "" : "it takes f64 and gives f64";
 }
 
 bool FitInto(Scalar scalar, uint64_t bits) {
@@ -566,6 +581,7 @@ constexpr TypeRule kRules[] = {
     {OpKind::Const, &ConstHook},
     {OpKind::SizeOf, &CoreFault},
     {OpKind::Call, &CallFault},
+    {OpKind::Bound, &BoundFault},
     {OpKind::Return, &ReturnFault},
     {OpKind::BlkStart, &BlkFactFault},
     {OpKind::BlkSize, &BlkFactFault},

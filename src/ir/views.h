@@ -11,7 +11,7 @@ namespace kdl::ir {
 #define KDL_UNPAREN(...) __VA_ARGS__
 
 #define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning)                                                               \
+               format, meaning, ...)                                                          \
   struct kind_name##Op;
 #include "ir/ops.def"
 
@@ -25,7 +25,7 @@ struct OpView {
 #define OPT(name, effect) at_##name,
 #define MANY(name, effect) at_##name,
 #define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning)                                                               \
+               format, meaning, ...)                                                          \
   struct kind_name##Operands {                                                                \
     enum : size_t { KDL_UNPAREN operand_list at_end };                                        \
   };
@@ -43,7 +43,7 @@ struct OpView {
 #define MANY(name, effect) \
   std::span<Value* const> name() const { return op->Segment(at_##name); }
 #define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning)                                                               \
+               format, meaning, ...)                                                          \
   struct kind_name##Op : OpView, kind_name##Operands {                                        \
     static constexpr OpKind kKind = OpKind::kind_name;                                        \
     explicit kind_name##Op(Op* viewed) : OpView{viewed} {                                     \

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/tensor_view.h"
-#include "irgen/function_gen.h"
+#include "irgen/contract_gen.h"
 
 namespace kdl::irgen {
 
@@ -32,7 +32,9 @@ AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
   for (const sema::IndexDim& dim : index.dims) {
     ir::AccessDim out{{}, dim.offset};
     for (const sema::IndexTerm& term : dim.terms) {
-      Value* operand = term.range ? gen.blks.at(term.range) : GenIndex(gen, term.value);
+      Value* operand = !term.range    ? GenIndex(gen, term.value)
+                       : gen.contract ? gen.values.at(term.range)
+                                      : gen.blks.at(term.range);
       out.terms.push_back({term.coefficient, result.OperandNumber(operand)});
     }
     result.access.dims.push_back(std::move(out));
@@ -42,15 +44,19 @@ AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
 
 std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_else, Span span) {
   ir::EdgeKind edge = has_else ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
-  return {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
-          ir::MakeAttr<ir::AttrKey::Edge>(edge), ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))};
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
+                                 ir::MakeAttr<ir::AttrKey::Edge>(edge)};
+  if (span.valid()) attrs.push_back(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  return attrs;
 }
 
 std::vector<Value*> Optional(Value* value) {
   return value ? std::vector<Value*>{value} : std::vector<Value*>{};
 }
 
-/// A constant table is made once, where all of the function sees it.
+}  // namespace
+
+/// It is made once, where all of the function sees it.
 Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
   Value*& value = gen.values[table];
   if (value) return value;
@@ -66,6 +72,8 @@ Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
   gen.builder.SetInsertionPoint(block, before);
   return value;
 }
+
+namespace {
 
 Value* GenTensor(FunctionGen& gen, const sema::IndexInfo& index) {
   bool is_table = index.base->kind == sema::EntityKind::Const;
@@ -84,7 +92,24 @@ bool IsReadOnly(const FunctionGen& gen, const Value* tensor) {
 
 }  // namespace
 
+Value* GenElement(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index, Value* otherwise,
+                  Span span) {
+  AccessGen access = GenAccess(gen, index);
+  return gen.builder
+      .Create(OpKind::Load, {{tensor}, access.operands, Optional(otherwise), {}},
+              {gen.builder.types().ScalarOf(tensor->type()->scalar)},
+              AccessAttrs(gen, access, otherwise, span))
+      ->result();
+}
+
+void GenElementStore(FunctionGen& gen, Value* value, Value* tensor, const sema::IndexInfo& index) {
+  AccessGen access = GenAccess(gen, index);
+  gen.builder.Create(OpKind::Store, {{value}, {tensor}, access.operands, {}}, {},
+                     AccessAttrs(gen, access, false, {}));
+}
+
 Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
+  if (gen.contract) return GenContractLoad(gen, expr);
   if (gen.function.kind == ir::FunctionKind::Program) return GenHostLoad(gen, expr);
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = GenTensor(gen, index);

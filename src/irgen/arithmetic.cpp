@@ -1,4 +1,4 @@
-#include "irgen/function_gen.h"
+#include "irgen/contract_gen.h"
 #include "support/check.h"
 
 // The language's fma rule, decided here and nowhere else: in one expression a float product that is added to or
@@ -34,12 +34,12 @@ OpKind KindOf(BinaryOp op) {
   KDL_UNREACHABLE("operator {}", Spelling(op));
 }
 
-/// The product that the expression is, where it may be contracted; else null.
+/// The product that the expression is, where it may be contracted, as in no contract; else null.
 const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* expr) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   const sema::ExprInfo& info = gen.Info(expr);
   bool is_product = binary && binary->op == BinaryOp::Mul && IsFloat(info.type.scalar) &&
-                    !info.constant && !info.size;
+                    !info.constant && !info.size && !gen.contract;
   return is_product ? binary : nullptr;
 }
 
@@ -89,6 +89,7 @@ Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span)
 /// The right side of && and || is evaluated only where the left leaves it open.
 Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   bool is_and = binary.op == BinaryOp::And;
+  if (gen.contract) return GenContractLogic(gen, binary);
   Value* lhs = GenExpr(gen, binary.lhs);
   gen.guards.push_back({lhs, !is_and});
   Value* rhs = GenExpr(gen, binary.rhs);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -8,70 +8,76 @@
 
 #include "ir/contract.h"
 #include "irgen/contracts.h"
-#include "sema/checked.h"
+#include "irgen/function_gen.h"
 
+// A clause of a contract is generated as a function is, with these differences: tensors are read by element, names that it
+// binds are i64 values, what a condition does not need is not evaluated, reductions are loops, and the fns that it calls are
+// a part of it. What is made holds values alone: carry_bounds.h adds their bounds.
 namespace kdl::irgen {
 
-/// Makes one contract: its conditions and equations, and the fns that they call.
-class ContractGen {
- public:
-  ContractGen(const sema::CheckedFunction& checked, const ArgumentNumber& argument,
-              ir::Contract& contract)
-      : checked_(&checked), argument_(argument), contract_(contract) {}
+using IndexNames = std::vector<const sema::Entity*>;
 
-  void AddRequirement(const sema::RequirementInfo& info);
-  void AddEquation(const sema::EquationInfo& info);
-
- private:
-  using Ids = std::vector<ir::ContractId>;
-  /// The variables of the fn whose body is walked: the first slot of each, and how many there are.
-  struct Frame {
-    std::unordered_map<const sema::Entity*, ir::ContractId> slots;
-    uint32_t count = 0;
-  };
-
-  // contract_expressions.cpp: the parts of a tuple, in order; of anything else one.
-  Ids GenParts(const syntax::Expr* expr);
-  ir::ContractId Gen(const syntax::Expr* expr);
-  Ids GenEach(const std::vector<const syntax::Expr*>& exprs);
-  Ids GenArguments(const syntax::CallExpr& call);
-  ir::ContractId GenSize(const syntax::Expr* expr, Size size, Scalar scalar);
-  ir::ContractId GenCast(const syntax::CastExpr& cast, const sema::ExprInfo& info);
-  ir::ContractId GenName(const syntax::Expr* expr, const sema::ExprInfo& info);
-  ir::ContractId GenBinary(const syntax::BinaryExpr& binary);
-  Ids GenIf(const syntax::IfExpr& choice);
-  ir::ContractId GenBuiltin(const syntax::CallExpr& call, const sema::ExprInfo& info);
-  void Fit(Ids& operands, const sema::CheckedFunction& callee);
-  Ids GenFnCall(const syntax::CallExpr& call, const sema::ExprInfo& info);
-  ir::ContractId GenLoad(const syntax::Expr* expr, const sema::IndexInfo& access);
-  Ids GenReduce(const syntax::ReduceExpr& reduce, const sema::ExprInfo& info);
-  Ids GenFold(const syntax::ReduceExpr& reduce, const sema::ExprInfo& info, ir::ContractNode node);
-  ir::ContractNode Node(ir::ContractKind kind, const syntax::Expr* expr) const;
-  ir::ContractId Map(const syntax::Expr* expr, ir::ContractMap map, Ids operands);
-  ir::ContractId Select(const syntax::Expr* expr, Scalar scalar, Ids operands);
-  ir::ContractId Constant(Span span, Scalar scalar, uint64_t bits);
-  ir::ContractId Index(const sema::Entity* range);
-  Ids Indices(const std::vector<const sema::Entity*>& ranges);
-  ir::ContractId Tensor(const sema::Entity* entity, bool old);
-
-  // contract_functions.cpp
-  using Statements = std::vector<ir::ContractStatement>;
-  ir::ContractId Function(const sema::CheckedFunction& callee);
-  void GenStatement(const syntax::Stmt& stmt, Statements& into);
-  Statements GenBlock(const syntax::Stmt* stmt);
-  void GenAssign(const syntax::AssignStmt& assign, Statements& into);
-  void GenFor(const syntax::ForStmt& loop, size_t depth, Statements& into);
-  Statements GenTurn(const syntax::ForStmt& loop, size_t depth);
-  ir::ContractId NewSlots(const sema::Entity* entity);
-  ir::ContractId Slot(Span span, ir::ContractId slot, Scalar scalar);
-
-  const sema::CheckedFunction* checked_;
-  const ArgumentNumber& argument_;
-  ir::Contract& contract_;
-  Frame* frame_ = nullptr;  ///< null outside fns
-  std::unordered_map<const sema::Entity*, ir::ContractId> indices_;
-  std::map<std::pair<const sema::Entity*, bool>, ir::ContractId> tensors_;
-  std::unordered_map<const sema::CheckedFunction*, ir::ContractId> functions_;
+/// What the clauses of one contract share.
+struct ContractTables {
+  ir::Contract& contract;
+  const ArgumentNumber& argument;
+  std::unordered_map<const sema::Entity*, uint32_t> auxiliaries = {};
 };
+
+/// One clause while it is made.
+struct ContractScope {
+  ContractTables& tables;
+  ir::Clause& clause;
+  IndexNames around = {};  ///< those that have a value here
+  std::map<std::pair<const sema::Entity*, bool>, ir::Value*> tensors = {};
+};
+
+// contract_values.cpp
+/// The element of a tensor or auxiliary, as the contract computes with it.
+ir::Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
+ir::Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info);
+ir::Value* GenContractLogic(FunctionGen& gen, const syntax::BinaryExpr& binary);
+ir::Value* GenContractCast(FunctionGen& gen, ir::Value* operand, const sema::ExprInfo& info);
+ir::Value* GenContractBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
+                              const sema::ExprInfo& info);
+std::vector<ir::Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
+                                        const sema::ExprInfo& info);
+/// The body of a fn of scalars as a part of the clause; what it returns.
+std::vector<ir::Value*> GenInlined(FunctionGen& gen, const sema::CheckedFunction& callee,
+                                   const std::vector<ir::Value*>& arguments,
+                                   const std::vector<Size>& sizes);
+/// One of two, of which only that one is evaluated.
+using GenValues = std::function<std::vector<ir::Value*>()>;
+std::vector<ir::Value*> GenChoice(FunctionGen& gen, ir::Value* condition,
+                                  const std::vector<Scalar>& types, const GenValues& then,
+                                  const GenValues& otherwise);
+/// What the parts of a value of the type are made in.
+std::vector<Scalar> MadeParts(const FunctionGen& gen, const sema::Type& type);
+std::vector<ir::Value*> CastParts(FunctionGen& gen, std::vector<ir::Value*> parts,
+                                  const std::vector<Scalar>& types);
+/// The index of one dimension, an i64.
+ir::Value* GenDimIndex(FunctionGen& gen, const sema::IndexDim& dim);
+/// A size as a scalar of this type; of an f64 no bound counts the cast.
+ir::Value* GenExactSize(FunctionGen& gen, Size size, Scalar scalar);
+/// A new parameter of the clause's function.
+ir::Value* AddContractParam(FunctionGen& gen, ir::Type type, Name name, ir::ContractParam param);
+
+// contract_folds.cpp
+/// A reduction, scan or fold with a fn: its parts.
+std::vector<ir::Value*> GenContractFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
+
+// access.cpp
+/// The tensor of a constant table.
+ir::Value* GenTable(FunctionGen& gen, const sema::Entity* table);
+/// The element, as it lies in memory; an index outside gives `otherwise`, or a trap where that is null.
+ir::Value* GenElement(FunctionGen& gen, ir::Value* tensor, const sema::IndexInfo& index,
+                      ir::Value* otherwise, Span span);
+void GenElementStore(FunctionGen& gen, ir::Value* value, ir::Value* tensor,
+                     const sema::IndexInfo& index);
+// expressions.cpp
+ir::Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin,
+                      const std::vector<ir::Value*>& args);
+// reductions.cpp
+ir::FoldKind FoldOf(sema::ReduceKind kind);
 
 }  // namespace kdl::irgen

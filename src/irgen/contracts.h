@@ -1,21 +1,25 @@
 #pragma once
 
 #include <functional>
-#include <vector>
+#include <unordered_map>
 
 #include "ir/contract.h"
 #include "sema/checked.h"
+#include "support/source.h"
 
 namespace kdl::irgen {
 
-/// The contracts of the kernels and programs that have one, in the order of the functions.
-std::vector<ir::Contract> GenerateContracts(const sema::CheckedModule& checked);
+/// The contracts of the kernels that have one, in the order of the functions.
+ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
+                                ir::Context& context);
 
 /// Which argument of the contract a parameter or local name is.
 using ArgumentNumber = std::function<uint32_t(const sema::Entity*)>;
 
-/// What an `expect` of a test says: a requirement, or an equation.
+/// What an `expect` of a test says: a requirement, or an equation. `sizes`: what size names stand for there.
 ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
-                                 const sema::ExpectInfo& expect, const ArgumentNumber& argument);
+                                 const sema::ExpectInfo& expect, const SourceManager& sources,
+                                 const std::unordered_map<Name, Size>& sizes,
+                                 const ArgumentNumber& argument, ir::Module& module);
 
 }  // namespace kdl::irgen

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "irgen/function_gen.h"
+#include "ir/eval.h"
+#include "irgen/contract_gen.h"
 #include "support/check.h"
 #include "support/float16.h"
 
@@ -15,6 +16,9 @@ using ir::OpKind;
 using ir::Value;
 
 Value* GenConstant(FunctionGen& gen, const sema::Constant& constant) {
+  Scalar made = gen.Made(constant.scalar);
+  if (made != constant.scalar)
+    return gen.builder.Bits(made, ir::EvaluateCast(constant.scalar, made, constant.bits));
   if (!IsNarrowFloat(constant.scalar)) return gen.builder.Bits(constant.scalar, constant.bits);
   auto bits = static_cast<uint16_t>(constant.bits);
   double value = constant.scalar == Scalar::F16 ? F64FromF16(bits) : F64FromBf16(bits);
@@ -38,6 +42,7 @@ Value* AtThisMoment(FunctionGen& gen, const sema::Entity* entity, Value* value) 
 }
 
 Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
+  if (gen.contract) return GenContractName(gen, info);
   ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   if (info.builtin) {
     bool id = info.builtin->lowering == sema::Lowering::CoreId;
@@ -60,6 +65,12 @@ Value* GenUnary(FunctionGen& gen, const syntax::UnaryExpr& unary) {
 
 std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   Value* condition = GenExpr(gen, expr.condition);
+  if (gen.contract) {
+    return GenChoice(
+        gen, condition, MadeParts(gen, gen.Info(&expr).type),
+        [&] { return GenParts(gen, expr.then_value); },
+        [&] { return GenParts(gen, expr.else_value); });
+  }
   gen.guards.push_back({condition, false});
   std::vector<Value*> parts = GenParts(gen, expr.then_value);
   gen.guards.back() = {condition, true};
@@ -96,6 +107,8 @@ std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
   return {gen.builder.Broadcast(value, axes)};
 }
 
+}  // namespace
+
 Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
   ir::Builder& b = gen.builder;
   switch (builtin.lowering) {
@@ -120,8 +133,11 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
   return b.Create(kind, segments, {b.types().Tile(scalar, std::move(axes))})->result();
 }
 
+namespace {
+
 Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
   if (info.pipe) return Widen(gen, GenPop(gen, *info.pipe, call.span));
+  if (gen.contract && info.builtin) return GenContractBuiltin(gen, call, info);
   if (info.builtin && info.builtin->lowering == sema::Lowering::Iota)
     return GenIota(gen, info.entity);
   if (info.entity && info.entity->kind == sema::EntityKind::Device)
@@ -144,6 +160,7 @@ Value* GenMapped(FunctionGen& gen, const sema::CheckedFunction& callee, Value* o
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
   // Of a narrow float the unrounded f32 is cast: the expression has not ended.
   Value* operand = GenExpr(gen, cast.operand);
+  if (gen.contract) return GenContractCast(gen, operand, info);
   if (info.callee) return GenMapped(gen, *info.callee, operand);
   return Widen(gen, Round(gen, operand, info.type.scalar));
 }
@@ -184,7 +201,7 @@ Size FunctionGen::Bound(Size size) const {
 
 Value* GenSize(FunctionGen& gen, Size source) {
   Size size = gen.Bound(source);
-  if (!MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
+  if (!gen.contract && !MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
   return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});
 }
@@ -193,6 +210,7 @@ namespace {
 
 /// Integer parameters are literals: where their values are known, they fit the type of their place.
 Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
+  if (gen.contract) return GenExactSize(gen, source, gen.Made(scalar));
   Value* size = GenSize(gen, source);
   if (scalar == Scalar::I64) return size;
   Value* value = gen.builder.Cast(size, scalar);
@@ -207,6 +225,7 @@ Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
 
 std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                               const sema::ExprInfo& info) {
+  if (gen.contract) return GenContractCall(gen, call, info);
   static const sema::CallInfo kNothing;
   const sema::CheckedFunction& callee = *info.callee;
   const sema::CallInfo& bound = info.call ? *info.call : kNothing;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "irgen/carried.h"
+#include "irgen/contract_gen.h"
 
 // `while`, `break` and `continue`. A jump is a bool that it makes false: the statements behind it are under that bool, and
 // the loop's next turn is as well. In kernels an `if` holds those statements; in a fn that is mapped over tiles each
@@ -166,6 +167,11 @@ Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return go_on();
   Value* flag = gen.values.at(stays);
+  if (gen.contract) {
+    return GenChoice(
+        gen, flag, {Scalar::Bool}, [&] { return std::vector{go_on()}; },
+        [&] { return std::vector{gen.builder.Bool(false)}; })[0];
+  }
   gen.guards.push_back({flag, false});
   Value* again = go_on();
   gen.guards.pop_back();

@@ -22,6 +22,8 @@ struct LoopBounds {
   ir::Value* step;  ///< null: 1, or blocks
 };
 
+struct ContractScope;
+
 /// What one function's generation shares: where ops go, and what each source name stands for at this point.
 /// Narrow floats: a value under a name, in a tensor or passed to a fn has its own type; the value of an expression is
 /// the f32 that it computes in (see Widen and Round).
@@ -51,7 +53,10 @@ struct FunctionGen {
     ir::Value* inside = nullptr;  ///< the same without the loop's own
   };
   std::vector<Guard> guards;
-  std::vector<ir::Contract>* contracts = nullptr;  ///< of a test: what its ops expect
+  ir::Contracts* contracts = nullptr;  ///< of a test: what its ops expect
+  ContractScope* contract =
+      nullptr;  ///< of a clause, and of the fns in it; null: this is no contract
+  std::vector<ir::Value*> returned = {};  ///< by a fn whose body is a part of a clause
 
   /// Of a loop that `break` or `continue` may leave: bools that statements behind these are under. They are carried like
   /// the source's own vars.
@@ -77,6 +82,8 @@ struct FunctionGen {
   AssignMask();  ///< where an assignment takes effect: a loop keeps what has ended by itself
   /// A fn that may be mapped: what depends on an element is selected, not branched on.
   bool Maps() const { return function.kind == ir::FunctionKind::Fn && !checked.HasPipes(); }
+  /// What a value of the type is made in: in a contract every float is an f64.
+  Scalar Made(Scalar scalar) const { return contract && IsFloat(scalar) ? Scalar::F64 : scalar; }
 };
 
 /// Puts a location on the builder for the life of the object.
@@ -128,6 +135,9 @@ ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);
 /// `target + e`, `target - e` … of an assignment, by the same rule.
 ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target,
                      const syntax::Expr* value, Span span);
+
+/// Removes pure ops that nothing uses.
+void DropUnused(const ir::Block* block);
 
 // access.cpp
 ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);

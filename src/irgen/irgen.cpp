@@ -45,7 +45,7 @@ ir::Direction DirectionOf(syntax::Direction direction) {
 class ModuleGen {
  public:
   ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module,
-            std::vector<ir::Contract>* contracts)
+            ir::Contracts* contracts)
       : checked_(checked), sources_(sources), module_(module), contracts_(contracts) {
     for (const sema::CheckedFunction* function : checked.functions)
       order_.emplace(function, order_.size());
@@ -90,12 +90,11 @@ class ModuleGen {
 
   void GenerateBody(const sema::CheckedFunction& checked);
   void DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen);
-  static void DropUnused(const ir::Block* block);
 
   const sema::CheckedModule& checked_;
   const SourceManager& sources_;
   ir::Module& module_;
-  std::vector<ir::Contract>* contracts_;
+  ir::Contracts* contracts_;
   std::unordered_map<const sema::CheckedFunction*, size_t> order_;
   std::unordered_set<const sema::CheckedFunction*> generated_;
 };
@@ -178,8 +177,10 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   DropUnused(function.body);
 }
 
+}  // namespace
+
 /// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
-void ModuleGen::DropUnused(const ir::Block* block) {
+void DropUnused(const ir::Block* block) {
   for (ir::Op* op = block->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Block* region : op->regions()) DropUnused(region);
@@ -191,11 +192,9 @@ void ModuleGen::DropUnused(const ir::Block* block) {
   }
 }
 
-}  // namespace
-
 std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      const SourceManager& sources, ir::Context& context,
-                                     Name module_name, std::vector<ir::Contract>* contracts) {
+                                     Name module_name, ir::Contracts* contracts) {
   auto module = std::make_unique<ir::Module>(context);
   module->name = module_name;
   ModuleGen(checked, sources, *module, contracts).Run();

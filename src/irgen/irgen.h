@@ -15,7 +15,6 @@ namespace kdl::irgen {
 /// there is a place for what they expect: their ops name contracts by number.
 std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      const SourceManager& sources, ir::Context& context,
-                                     Name module_name,
-                                     std::vector<ir::Contract>* contracts = nullptr);
+                                     Name module_name, ir::Contracts* contracts = nullptr);
 
 }  // namespace kdl::irgen

@@ -281,29 +281,6 @@ void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* v
                       ir::MakeAttr<AttrKey::Queue>(0)});
 }
 
-namespace {
-
-/// The contract, whose sizes may be numbers of the test.
-ir::Contract WithBoundSizes(const FunctionGen& gen, ir::Contract contract) {
-  auto bind = [&](Size& size) {
-    if (size) size = gen.Bound(size);
-  };
-  for (ir::ContractIndex& index : contract.indices) bind(index.extent);
-  for (ir::ContractTensor& tensor : contract.tensors) {
-    for (Size& dim : tensor.dims) bind(dim);
-  }
-  for (ir::ContractNode& node : contract.nodes) {
-    bind(node.size);
-    for (ir::ContractDim& dim : node.dims) {
-      bind(dim.offset);
-      for (ir::ContractTerm& term : dim.terms) bind(term.coefficient);
-    }
-  }
-  return contract;
-}
-
-}  // namespace
-
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
   std::vector<Value*> arguments;
   std::unordered_map<const sema::Entity*, uint32_t> numbers;
@@ -312,9 +289,10 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
     if (is_new) arguments.push_back(gen.values.at(entity));
     return known->second;
   };
-  auto number = static_cast<int64_t>(gen.contracts->size());
-  gen.contracts->push_back(WithBoundSizes(
-      gen, GenerateExpectation(gen.checked, *gen.checked.Info(&statement).expect, argument)));
+  auto number = static_cast<int64_t>(gen.contracts->list.size());
+  gen.contracts->list.push_back(
+      GenerateExpectation(gen.checked, *gen.checked.Info(&statement).expect, gen.sources, gen.sizes,
+                          argument, *gen.contracts->module));
   gen.builder.Create(ir::OpKind::Expect, {arguments, {}}, {},
                      {ir::MakeAttr<AttrKey::Contract>(number)});
 }

@@ -5,12 +5,10 @@
 #include <utility>
 
 #include "ir/eval.h"
-#include "irgen/function_gen.h"
+#include "irgen/contract_gen.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
-
-namespace {
 
 using ir::OpKind;
 using ir::Value;
@@ -42,6 +40,8 @@ ir::FoldKind FoldOf(sema::ReduceKind kind) {
   }
   KDL_UNREACHABLE("neither a contraction nor what a fn folds is one of the folds");
 }
+
+namespace {
 
 std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes, const ir::AxisList& removed) {
   std::vector<ir::AxisId> kept;
@@ -253,6 +253,7 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
 }  // namespace
 
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  if (gen.contract) return GenContractFold(gen, reduce)[0];
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
   if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
@@ -281,6 +282,7 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
 }
 
 std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  if (gen.contract) return GenContractFold(gen, reduce);
   const sema::ExprInfo& info = gen.Info(&reduce);
   const sema::CheckedFunction& callee = *info.callee;
   Name name = gen.module.context().names.Intern(callee.InstanceName());

@@ -192,6 +192,10 @@ void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
 /// A fn ends with its only return.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
   std::vector<Value*> values = AsDeclaredParts(gen, statement.value, gen.checked.result);
+  if (gen.contract) {
+    gen.returned = std::move(values);
+    return;
+  }
   gen.builder.Create(ir::OpKind::Return, {values}, {});
 }
 

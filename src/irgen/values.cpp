@@ -64,6 +64,7 @@ ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
 }
 
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
+  if (gen.contract) return gen.builder.Cast(value, gen.Made(scalar));
   // Widening is exact, so rounding back what was just widened gives the value itself.
   ir::Op* def = value->def();
   bool widened =

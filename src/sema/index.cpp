@@ -139,11 +139,12 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   return ValueTerm(state, &binary, true);
 }
 
-/// `k / 128`, `k % 8`.
+/// `k / 128`, `k % 8`; in a contract, which is evaluated element by element, by anything.
 Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
   if (!MentionsRange(state, &binary)) return ValueTerm(state, &binary, false);
   Affine divisor = CheckAffine(state, binary.rhs);
   if (!divisor.ok) return {};
+  if (state.contract != nullptr) return ValueTerm(state, &binary, true);
   bool positive = divisor.terms.empty() && IsStatic(state, divisor.offset) &&
                   (!IsConstant(divisor.offset) || divisor.offset->value > 0);
   if (!positive) {

@@ -29,7 +29,9 @@ bool Wants(const Compilation& compilation, Emit emit) {
 /// Where only KIR is asked for, no target decides anything.
 bool NeedsTargets(const Compilation& compilation) {
   return std::any_of(compilation.emits.begin(), compilation.emits.end(),
-                     [](Emit emit) { return emit != Emit::Ir && emit != Emit::Ast; }) ||
+                     [](Emit emit) {
+                       return emit != Emit::Ir && emit != Emit::Ast && emit != Emit::Contracts;
+                     }) ||
          !compilation.options.stop_after.empty();
 }
 

@@ -173,7 +173,7 @@ class KernelTest {
     if (drawn.end == DrawEnd::Failed) {
       const interp::ContractFailure& broken = *drawn.broken;
       report
-          .Report(driver::diag::InputsNotDrawn, broken.span,
+          .Report(driver::diag::InputsNotDrawn, driver::SpanOf(broken, kernel_.sources()),
                   (broken.malformed ? ": " : "") + broken.text)
           .Help(
               "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed "
@@ -224,7 +224,8 @@ class KernelTest {
       return false;
     }
     if (good && SameOutputs(*good, after)) return true;
-    if (!driver::CheckEquations(kernel_.contract(), before, after, report)) return false;
+    if (!driver::CheckEquations(kernel_.contract(), before, after, kernel_.sources(), report))
+      return false;
     if (!good) good = std::move(after);
     return true;
   }
@@ -275,10 +276,10 @@ class FileTest {
  private:
   bool IsTested(const driver::Compilation& compilation, const ir::Function& function) const {
     bool asked = options_.kernel.empty() || function.base_name() == options_.kernel;
-    auto contract = driver::FindContract(compilation.contracts, *compilation.module, function);
+    auto contract = driver::FindContract(compilation.contracts.list, *compilation.module, function);
     return function.kind == ir::FunctionKind::Kernel && asked && contract &&
            std::any_of(contract->contract->equations.begin(), contract->contract->equations.end(),
-                       [](const ir::ContractEquation& equation) { return !equation.defines; });
+                       [](const ir::Clause& equation) { return !equation.defines; });
   }
 
   /// Values for the integers that a caller's tensors would give: three choices, fewer where the kernel lists them.

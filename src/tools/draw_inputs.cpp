@@ -27,7 +27,7 @@ int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-uint64_t BitsOf(Scalar scalar, const interp::ContractValue& value) {
+uint64_t BitsOf(Scalar scalar, const Number& value) {
   return IsFloat(scalar) ? FloatBits(scalar, value.real)
                          : driver::NumberBits(scalar, value.integer);
 }

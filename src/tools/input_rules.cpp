@@ -4,43 +4,73 @@
 #include <optional>
 #include <set>
 
+#include "ir/eval.h"
+#include "ir/views.h"
 #include "support/check.h"
+#include "support/float_bits.h"
 
 namespace kdl::tools {
 
 namespace {
 
-using interp::ContractValue;
-using ir::ContractId;
-using ir::ContractKind;
-using ir::ContractMap;
-using ir::ContractNode;
+using ir::OpKind;
+using ir::Value;
 
-bool IsComparison(ContractMap map) { return map >= ContractMap::Eq && map <= ContractMap::Ge; }
+bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
 
 /// The comparison with its sides exchanged.
-ContractMap Mirrored(ContractMap map) {
-  switch (map) {
-    case ContractMap::Lt:
-      return ContractMap::Gt;
-    case ContractMap::Le:
-      return ContractMap::Ge;
-    case ContractMap::Gt:
-      return ContractMap::Lt;
-    case ContractMap::Ge:
-      return ContractMap::Le;
+OpKind Mirrored(OpKind kind) {
+  switch (kind) {
+    case OpKind::Lt:
+      return OpKind::Gt;
+    case OpKind::Le:
+      return OpKind::Ge;
+    case OpKind::Gt:
+      return OpKind::Lt;
+    case OpKind::Ge:
+      return OpKind::Le;
     default:
-      return map;
+      return kind;
   }
 }
+
+/// The value that a region yields in the place of this result of its `if`.
+const Value* Yielded(const Value* result, size_t region) {
+  return result->def()->region(region)->terminator()->operand(result->index());
+}
+
+bool IsConstant(const Value* value, bool expected) {
+  const ir::Op* def = value->def();
+  return def && def->kind() == OpKind::Const && value->type()->scalar == Scalar::Bool &&
+         (def->attr<ir::AttrKey::Bits>() != 0) == expected;
+}
+
+/// What lies in memory, where the value is that, as the contract computes with it.
+const Value* InMemory(const Value* value) {
+  const ir::Op* def = value->def();
+  if (!def || def->kind() != OpKind::Cast) return value;
+  const Value* operand = def->operand(0);
+  bool wide = value->type()->scalar == Scalar::F64 || value->type()->scalar == Scalar::I64;
+  bool is_source = !operand->def() || operand->def()->kind() == OpKind::Load;
+  return wide && is_source ? operand : value;
+}
+
+/// An element, or a scalar, of an argument.
+struct Source {
+  uint32_t argument = 0;
+  const ir::Op* load = nullptr;  ///< null: a scalar
+};
 
 class Reader {
  public:
   Reader(const ir::Contract& contract, const interp::ContractData& data)
-      : contract_(contract), evaluator_(contract, data) {}
+      : contract_(contract), data_(data) {}
 
   std::map<uint32_t, InputRule> Read() {
-    for (const ir::ContractCondition& condition : contract_.requirements) Visit(condition.value);
+    for (const ir::Clause& clause : contract_.requirements) {
+      clause_ = &clause;
+      Visit(clause.function->body->terminator()->operand(0));
+    }
     for (auto& [argument, rule] : rules_) KeepBetweenFixed(rule);
     return std::move(rules_);
   }
@@ -59,127 +89,171 @@ class Reader {
     if (!rule.high) rule.high = Limit{most->second, false};
   }
 
-  const ContractNode& Node(ContractId id) const { return contract_.nodes[id]; }
-
-  /// `a && b` is a selection of b or false, `a || b` one of true or b.
-  void Visit(ContractId id) {
-    const ContractNode& node = Node(id);
-    if (node.kind == ContractKind::Select && node.scalar == Scalar::Bool) {
-      const ContractNode& then = Node(node.operands[1]);
-      if (then.kind == ContractKind::Constant && then.bits != 0)
-        return Pairs(Node(node.operands[0]), Node(node.operands[2]));
-      const ContractNode& otherwise = Node(node.operands[2]);
-      if (otherwise.kind != ContractKind::Constant || otherwise.bits != 0) return;
-      Visit(node.operands[0]);
-      Visit(node.operands[1]);
-    } else if (node.kind == ContractKind::Map && IsComparison(node.map)) {
-      Compare(node.map, node.operands[0], node.operands[1]);
-      Compare(Mirrored(node.map), node.operands[1], node.operands[0]);
+  /// `a && b` is an `if` that gives b or false, `a || b` one that gives true or b.
+  void Visit(const Value* value) {
+    const ir::Op* def = value->def();
+    if (!def) return;
+    if (def->kind() == OpKind::If) {
+      if (IsConstant(Yielded(value, 0), true)) return Pairs(def->operand(0), Yielded(value, 1));
+      if (!IsConstant(Yielded(value, 1), false)) return;
+      Visit(def->operand(0));
+      Visit(Yielded(value, 0));
+    } else if (IsComparison(def->kind())) {
+      Compare(def->kind(), def->operand(0), def->operand(1));
+      Compare(Mirrored(def->kind()), def->operand(1), def->operand(0));
     }
   }
 
   /// `i == j || x[i] != x[j]`, `i >= j || x[i] < x[j]`: of all pairs.
-  void Pairs(const ContractNode& unless, const ContractNode& then) {
-    if (unless.kind != ContractKind::Map || then.kind != ContractKind::Map) return;
-    if (unless.operands.size() != 2 || then.operands.size() != 2) return;
-    std::optional<ContractId> i = AloneIn(Node(unless.operands[0]));
-    std::optional<ContractId> j = AloneIn(Node(unless.operands[1]));
-    std::optional<ContractId> a = LastOf(Node(then.operands[0]));
-    std::optional<ContractId> b = LastOf(Node(then.operands[1]));
-    bool same_tensor = a && b && Node(then.operands[0]).id == Node(then.operands[1]).id;
-    if (!i || !j || i == j || !same_tensor) return;
+  void Pairs(const Value* unless, const Value* then) {
+    const ir::Op* first = unless->def();
+    const ir::Op* second = then->def();
+    if (!first || !second || first->operands().size() != 2 || second->operands().size() != 2)
+      return;
+    std::optional<uint32_t> i = IndexOf(first->operand(0));
+    std::optional<uint32_t> j = IndexOf(first->operand(1));
+    std::optional<Source> left = SourceOf(second->operand(0));
+    std::optional<Source> right = SourceOf(second->operand(1));
+    if (!left || !right || left->argument != right->argument || !i || !j || i == j) return;
+    std::optional<uint32_t> a = LastOf(*left);
+    std::optional<uint32_t> b = LastOf(*right);
     if (!(a == i && b == j) && !(a == j && b == i)) return;
-    ContractMap rises = a == i ? unless.map : Mirrored(unless.map);  // as if x[i] stood first
-    InputRule& rule = RuleOf(Node(then.operands[0]));
-    bool differ = unless.map == ContractMap::Eq && then.map == ContractMap::Ne;
-    bool strict = rises == ContractMap::Ge && then.map == ContractMap::Lt;
+    OpKind rises = a == i ? first->kind() : Mirrored(first->kind());  // as if x[i] stood first
+    InputRule& rule = rules_[left->argument];
+    bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
+    bool strict = rises == OpKind::Ge && second->kind() == OpKind::Lt;
     rule.distinct |= differ || strict;
     rule.ascending |= strict;
   }
-  std::optional<ContractId> AloneIn(const ContractNode& node) const {
-    return node.kind == ContractKind::Index ? std::optional(node.id) : std::nullopt;
+
+  const ir::ContractParam* ParamOf(const Value* value) const {
+    const std::vector<ir::Param>& params = clause_->function->params;
+    auto found =
+        std::ranges::find_if(params, [&](const ir::Param& param) { return param.value == value; });
+    return found == params.end() ? nullptr
+                                 : &clause_->params[static_cast<size_t>(found - params.begin())];
   }
-  /// The index name that alone is a load's last dimension.
-  std::optional<ContractId> LastOf(const ContractNode& node) const {
-    if (!IsOfArgument(node) || node.kind != ContractKind::Load || node.dims.empty())
-      return std::nullopt;
-    const ir::ContractDim& last = node.dims.back();
-    bool alone = last.terms.size() == 1 && IsConstant(last.offset, 0);
-    return alone ? last.terms[0].index : std::nullopt;
+  bool IsArgument(const Value* value) const {
+    const ir::ContractParam* param = ParamOf(value);
+    return param &&
+           (param->input == ir::ContractInput::Argument || param->input == ir::ContractInput::Old);
+  }
+  /// The free name that the value is.
+  std::optional<uint32_t> IndexOf(const Value* value) const {
+    const ir::ContractParam* param = ParamOf(value);
+    if (!param || param->input != ir::ContractInput::Index) return std::nullopt;
+    return param->number;
+  }
+  std::optional<Source> SourceOf(const Value* computed) const {
+    const Value* value = InMemory(computed);
+    if (IsArgument(value)) return Source{ParamOf(value)->number, nullptr};
+    const ir::Op* def = value->def();
+    bool reads = def && def->kind() == OpKind::Load && IsArgument(def->operand(0)) &&
+                 def->Segment(ir::LoadOp::at_otherwise).empty();
+    if (!reads) return std::nullopt;
+    return Source{ParamOf(def->operand(0))->number, def};
+  }
+  static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
+    return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
+  }
+  /// The name that is the only term of a dimension.
+  std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
+    if (dim.terms.size() != 1) return std::nullopt;
+    return IndexOf(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
+  }
+  /// The name that alone is a load's last dimension.
+  std::optional<uint32_t> LastOf(const Source& source) const {
+    if (!source.load || DimsOf(source.load).empty()) return std::nullopt;
+    const ir::AccessDim& last = DimsOf(source.load).back();
+    return kdl::IsConstant(last.offset, 0) ? NameIn(source.load, last) : std::nullopt;
   }
 
-  void Compare(ContractMap map, ContractId left, ContractId right) {
-    const ContractNode& node = Node(left);
-    if (IsNextOf(left, right) && (map == ContractMap::Le || map == ContractMap::Lt)) {
-      RuleOf(node).ascending = true;
-      if (map == ContractMap::Lt) RuleOf(node).distinct = true;
-    } else if (IsOfArgument(node) && IsClosed(right)) {
-      IsFixedElement(node) ? Fix(map, left, right) : Bound(map, node, evaluator_.Eval(right));
+  void Compare(OpKind kind, const Value* left, const Value* right) {
+    std::optional<Source> source = SourceOf(left);
+    if (!source) return;
+    if (IsNextOf(*source, right) && (kind == OpKind::Le || kind == OpKind::Lt)) {
+      rules_[source->argument].ascending = true;
+      if (kind == OpKind::Lt) rules_[source->argument].distinct = true;
+    } else if (std::optional<uint64_t> bits = Closed(right)) {
+      Scalar scalar = right->type()->scalar;
+      Number number = IsFloat(scalar) ? Number{FloatValue(scalar, *bits), 0}
+                                      : Number{0, ir::Extended(scalar, *bits)};
+      IsFixedElement(*source) ? Fix(kind, *source, number)
+                              : Bound(kind, *source, number, IsFloat(scalar));
     }
   }
 
-  bool IsOfArgument(const ContractNode& node) const {
-    if (node.kind == ContractKind::Argument) return true;
-    return node.kind == ContractKind::Load && node.operands.empty() &&
-           contract_.tensors[node.id].IsOfArgument();
-  }
-  InputRule& RuleOf(const ContractNode& node) {
-    bool scalar = node.kind == ContractKind::Argument;
-    return rules_[scalar ? node.id : contract_.tensors[node.id].argument];
-  }
-
-  /// Made of constants and sizes only.
-  bool IsClosed(ContractId id) const {
-    const ContractNode& node = Node(id);
-    bool leaf = node.kind == ContractKind::Constant || node.kind == ContractKind::Size;
-    return leaf || (node.kind == ContractKind::Map &&
-                    std::all_of(node.operands.begin(), node.operands.end(),
-                                [&](ContractId operand) { return IsClosed(operand); }));
-  }
-
-  bool IsFixedElement(const ContractNode& node) const {
-    return node.kind == ContractKind::Load &&
-           std::all_of(node.dims.begin(), node.dims.end(),
-                       [](const ir::ContractDim& dim) { return dim.terms.empty(); });
+  /// The value, where it is made of constants and sizes only.
+  std::optional<uint64_t> Closed(const Value* value) const {
+    const ir::Function& function = *clause_->function;
+    const ir::Op* def = value->def();
+    if (!def) {
+      bool is_dim = value->block() == function.body && value->index() < function.dims.size();
+      if (!is_dim) return std::nullopt;
+      return static_cast<uint64_t>(data_.size(function.dims[value->index()]).value_or(0));
+    }
+    if (def->kind() == OpKind::Const) return static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>());
+    if (!def->info().has(ir::kElementwise)) return std::nullopt;
+    std::vector<uint64_t> operands;
+    for (const Value* operand : def->operands()) {
+      std::optional<uint64_t> bits = Closed(operand);
+      if (!bits) return std::nullopt;
+      operands.push_back(*bits);
+    }
+    return ir::Evaluate(def->kind(), def->operands().back()->type()->scalar, value->type()->scalar,
+                        operands.data());
   }
 
-  void Fix(ContractMap map, ContractId left, ContractId right) {
-    if (map != ContractMap::Eq) return;
-    RuleOf(Node(left)).fixed.emplace_back(evaluator_.IndexOf(left), evaluator_.Eval(right));
+  static bool IsFixedElement(const Source& source) {
+    return source.load && std::ranges::all_of(DimsOf(source.load), [](const ir::AccessDim& dim) {
+             return dim.terms.empty();
+           });
   }
 
-  void Bound(ContractMap map, const ContractNode& node, const ContractValue& value) {
-    InputRule& rule = RuleOf(node);
-    bool is_float = IsFloat(node.scalar);
-    ContractValue limit = value;
-    bool open = map == ContractMap::Lt || map == ContractMap::Gt;
-    bool low = map == ContractMap::Gt || map == ContractMap::Ge || map == ContractMap::Eq;
-    bool high = map == ContractMap::Lt || map == ContractMap::Le || map == ContractMap::Eq;
+  void Fix(OpKind kind, const Source& source, const Number& value) {
+    if (kind != OpKind::Eq) return;
+    std::vector<int64_t> index;
+    for (const ir::AccessDim& dim : DimsOf(source.load))
+      index.push_back(Evaluate(dim.offset, data_.size).value_or(-1));
+    rules_[source.argument].fixed.emplace_back(std::move(index), value);
+  }
+
+  void Bound(OpKind kind, const Source& source, const Number& value, bool is_float) {
+    InputRule& rule = rules_[source.argument];
+    Number limit = value;
+    bool open = kind == OpKind::Lt || kind == OpKind::Gt;
+    bool low = kind == OpKind::Gt || kind == OpKind::Ge || kind == OpKind::Eq;
+    bool high = kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Eq;
     if (open && !is_float) limit.integer += low ? 1 : -1;
-    auto less = [&](const ContractValue& a, const ContractValue& b) {
+    auto less = [&](const Number& a, const Number& b) {
       return is_float ? a.real < b.real : a.integer < b.integer;
     };
     if (low && (!rule.low || less(rule.low->value, limit))) rule.low = Limit{limit, open};
     if (high && (!rule.high || less(limit, rule.high->value))) rule.high = Limit{limit, open};
   }
 
-  /// t[…, i] and t[…, i + 1].
-  bool IsNextOf(ContractId left, ContractId right) const {
-    const ContractNode& a = Node(left);
-    const ContractNode& b = Node(right);
-    if (!IsOfArgument(a) || a.kind != ContractKind::Load || b.kind != ContractKind::Load)
-      return false;
-    if (a.id != b.id || a.dims.empty()) return false;
-    const ir::ContractDim& here = a.dims.back();
-    const ir::ContractDim& next = b.dims.back();
-    bool bare = here.terms.size() == 1 && next.terms.size() == 1 && here.terms[0].index &&
-                here.terms[0].index == next.terms[0].index;
-    return bare && IsConstant(here.offset) && IsConstant(next.offset) &&
-           next.offset->value == here.offset->value + 1;
+  /// The load that gives the value where its index is inside.
+  static const ir::Op* LoadInside(const Value* computed) {
+    const ir::Op* def = computed->def();
+    if (def && def->kind() == OpKind::If) computed = Yielded(computed, 0);
+    const ir::Op* load = InMemory(computed)->def();
+    return load && load->kind() == OpKind::Load ? load : nullptr;
+  }
+
+  /// t[…, i] and t[…, i + 1], which may have an `else`.
+  bool IsNextOf(const Source& a, const Value* right) const {
+    const ir::Op* b = LoadInside(right);
+    if (!b || !a.load || a.load->operand(0) != b->operand(0)) return false;
+    const ir::AccessDim& here = DimsOf(a.load).back();
+    const ir::AccessDim& next = DimsOf(b).back();
+    std::optional<uint32_t> name = NameIn(a.load, here);
+    return name && name == NameIn(b, next) && kdl::IsConstant(here.offset) &&
+           kdl::IsConstant(next.offset) && next.offset->value == here.offset->value + 1;
   }
 
   const ir::Contract& contract_;
-  interp::ContractEvaluator evaluator_;
+  const interp::ContractData& data_;
+  const ir::Clause* clause_ = nullptr;
   std::map<uint32_t, InputRule> rules_;
 };
 

@@ -6,14 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "interp/contract_eval.h"
+#include "interp/contract.h"
 #include "ir/contract.h"
 
 namespace kdl::tools {
 
+/// Of a float its value, of another scalar its number.
+struct Number {
+  double real = 0;
+  int64_t integer = 0;
+};
+
 /// An end of an interval.
 struct Limit {
-  interp::ContractValue value;
+  Number value;
   bool open = false;  ///< the value itself is outside; of floats only
 };
 
@@ -21,9 +27,9 @@ struct Limit {
 struct InputRule {
   std::optional<Limit> low;
   std::optional<Limit> high;
-  bool ascending = false;  ///< along the last dimension
-  bool distinct = false;   ///< no two are equal there
-  std::vector<std::pair<std::vector<int64_t>, interp::ContractValue>> fixed;  ///< elements
+  bool ascending = false;                                      ///< along the last dimension
+  bool distinct = false;                                       ///< no two are equal there
+  std::vector<std::pair<std::vector<int64_t>, Number>> fixed;  ///< elements
 };
 
 /// By argument. Requirements of another form are left to be tried.

@@ -41,7 +41,7 @@ void LoadedKernel::Compile() {
       if (generic.name.text() == name) generic.values = {value};
     }
   }
-  contract_ = driver::FindContract(c.contracts, *c.module, *kernel);
+  contract_ = driver::FindContract(c.contracts.list, *c.module, *kernel);
   auto_ = driver::WrapKernel(*c.module, *kernel, Name());
   counted_ = driver::WrapKernel(*c.module, *kernel, Name(), driver::WrapCores::Parameter);
   driver::KeepOnly(*c.module, {auto_, counted_});
@@ -69,7 +69,7 @@ void LoadedKernel::FindTiles() {
 Status LoadedKernel::Run(const std::string& target, std::optional<int64_t> core_num,
                          driver::BoundProgram& bound) const {
   driver::RunPlace place{context_.get(), *compilation_.module, specs_.at(target),
-                         compilation_.sources, &compilation_.contracts};
+                         compilation_.sources, &compilation_.contracts.list};
   driver::RunMemory memory{kPoison, true};
   if (!core_num) return driver::RunOnce(place, *auto_, memory, bound);
   driver::BoundArgument cores;

@@ -55,7 +55,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
     options = WithoutConstants(c.options, *chosen);
-    contract = driver::FindContract(c.contracts, *c.module, *chosen);
+    contract = driver::FindContract(c.contracts.list, *c.module, *chosen);
     chosen = driver::WrapKernel(*c.module, *chosen, Name());
   }
   if (!chosen) return nullptr;
@@ -107,8 +107,8 @@ std::vector<sema::Define> Run(Compilation& c) {
   bool runs = code && driver::RunsHere(*code, c.diagnostics);
   driver::Context context = runs ? Load(c, *code) : nullptr;
   if (!context) return {};
-  driver::RunPlace place{context.get(), *c.module,    c.runtime_specs,
-                         c.sources,     &c.contracts, std::move(contract)};
+  driver::RunPlace place{context.get(), *c.module,         c.runtime_specs,
+                         c.sources,     &c.contracts.list, std::move(contract)};
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
   return {};
 }

@@ -42,7 +42,7 @@ void Run(driver::Compilation& c, const std::string& name, const std::vector<std:
                            *c.module,
                            by_target.at(target),
                            c.sources,
-                           &c.contracts,
+                           &c.contracts.list,
                            {},
                            driver::LaunchChecks::Requirements};
     driver::BoundProgram bound;

@@ -335,7 +335,7 @@ TEST_CASE("signatures") {
   fault("fn @f (%x: f32) -> vec<f32 x 4> {\n  %y = splat %x : vec<f32 x 4>\n  return %y\n}\n",
         "neither a scalar nor a tile");
   fault("kernel @k (%x: event) {\n  return\n}\n", "a type that is passed to no kernel or program");
-  fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn has results");
+  fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn or a contract has results");
   fault("kernel @k () {\n  axis i\n  return\n}\n", "axis 'i' has no size");
   fault("kernel @k () {\n}\n", "the function does not end with 'return'");
   fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "results' types");
