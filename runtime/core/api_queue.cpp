@@ -46,7 +46,8 @@ Error FindMemory(Queue& queue, const kdl_function* function, const Binding& bind
   const std::int64_t bytes = binding.workspace_bytes;
   if (given != nullptr) {
     if (Error error = CheckWorkspace(binding, device, *Unwrap(given))) {
-      return Prefixed(Concat("launch of '", Unwrap(function)->name(), "': "), std::move(error));
+      return Prefixed(Concat("launch of '", Unwrap(function)->shown_name(), "': "),
+                      std::move(error));
     }
   }
   if (bytes == 0) return nullptr;

@@ -362,7 +362,7 @@ Error Bind(const Function& function, Device& device, std::int64_t core_num, Args
   if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
   Error error = BindUnprefixed(function, device, core_num, args, binding);
   if (error == nullptr || kdl_error_code(error.get()) == KDL_ERROR_TRAP) return error;
-  return Prefixed(Concat("launch of '", function.name(), "': "), std::move(error));
+  return Prefixed(Concat("launch of '", function.shown_name(), "': "), std::move(error));
 }
 
 }  // namespace kdl::runtime

@@ -191,6 +191,13 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
               JoinWords({kinds.begin(), kinds.end()}));
 }
 
+std::string Function::shown_name() const {
+  const std::size_t hash = name_.find('#');
+  if (hash == std::string::npos) return name_;
+  const std::size_t end = std::min(name_.find('.', hash), name_.size());
+  return name_.substr(0, hash) + name_.substr(end);
+}
+
 Error Function::FindCandidates(const Device& device, Candidates* candidates) const {
   const std::lock_guard lock(registry_->mutex_);
   Candidates& known = known_[&device];

@@ -30,6 +30,8 @@ class Function {
                        std::shared_ptr<const std::vector<Candidate>>* candidates) const;
 
   const std::string& name() const { return name_; }
+  // For messages: without what tells modules of one name apart.
+  std::string shown_name() const;
   const Registry& registry() const { return *registry_; }
 
  private:

@@ -91,9 +91,6 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   ir::Trust trust = c.options.trust_ir ? ir::Trust::Everything : ir::Trust::Nothing;
   c.module = ir::Parse(c.sources, file, c.context, c.diagnostics, trust);
   if (!c.module) return PipelineEnd::Failed;
-  ir::NameGuards(*c.module);
-  auto defines = ReadDefines(c.options, c.diagnostics);
-  if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
   c.contracts.module = std::make_unique<ir::Module>(c.context);
   for (ir::Function* function : c.module->functions()) {
     if (function->kind == ir::FunctionKind::Contract)
@@ -102,6 +99,9 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   std::erase_if(c.module->functions(), [](const ir::Function* function) {
     return function->kind == ir::FunctionKind::Contract;
   });
+  ir::NameGuards(*c.module);
+  auto defines = ReadDefines(c.options, c.diagnostics);
+  if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
   if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
   return AfterIrgen(c);
 }

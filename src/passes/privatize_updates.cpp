@@ -104,7 +104,10 @@ class Privatizer {
       if (!updates.empty()) Privatize(tensor, updates);
     }
     bool grouped = spmd_->attr<AttrKey::Deal>() == ir::DealKind::Grouped;
-    if (grouped && !HasGroups()) spmd_->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+    // walks over one domain are dealt alike: another one of them may have groups
+    bool alone = !spmd_->HasAttr(AttrKey::Domain);
+    if (grouped && alone && !HasGroups())
+      spmd_->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
   }
 
  private:
