@@ -359,7 +359,9 @@ class GroupFolder {
       binders[b] = walk.op->region()->param(b - parts.first());
     Folded folded{parts, {walk.access, walk.index}, walk.axes, binders, nullptr};
     if (!parts.has_tiles()) {
-      Value* all = FoldGroupsOf(folded, builder_.I64(0), blocks_->groups(), Start(folded));
+      Value* start = Start(folded);
+      Value* end = blocks_->groups();
+      Value* all = FoldGroupsOf(folded, builder_.I64(0), end, start);
       StoreFolded(parts, all, folded.place);
     } else if (parts.at_once()) {
       folded.tile = TileOf(parts, binders);

@@ -137,10 +137,10 @@ Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth
   if (IsElementHere(body_.nest(), value) && def->operand(0) == kept) return {Reach::Kind::None};
   bool chooses = def && def->kind() == OpKind::Select && def->block() == body_.nest()->region();
   if (!chooses || depth == kDeepest) return {Reach::Kind::All};
-  Reach first =
-      Both(OfValue(def->operand(1), kept, depth + 1), Where(def->operand(0), true, depth));
-  Reach second =
-      Both(OfValue(def->operand(2), kept, depth + 1), Where(def->operand(0), false, depth));
+  Reach where_first = Where(def->operand(0), true, depth);
+  Reach first = Both(OfValue(def->operand(1), kept, depth + 1), where_first);
+  Reach where_second = Where(def->operand(0), false, depth);
+  Reach second = Both(OfValue(def->operand(2), kept, depth + 1), where_second);
   return Either(first, second);
 }
 
