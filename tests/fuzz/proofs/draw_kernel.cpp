@@ -7,22 +7,45 @@ namespace kdl::fuzz {
 DrawnKernel Drawer::Draw() {
   using Part = std::string (Drawer::*)();
   static constexpr std::pair<const char*, Part> kParts[] = {
-      {"walks", &Drawer::Walks},         {"domain in a loop", &Drawer::DomainInLoop},
-      {"halving", &Drawer::Halving},     {"loops around", &Drawer::LoopsAround},
-      {"step", &Drawer::Steps},          {"triangle", &Drawer::Triangle},
-      {"else if", &Drawer::Chain},       {"where", &Drawer::Where},
-      {"interleaved", &Drawer::Strided}, {"joined", &Drawer::Joined},
-      {"view", &Drawer::View},           {"red-black", &Drawer::RedBlack},
-      {"flat index", &Drawer::Flat},     {"cores", &Drawer::Cores},
-      {"atomic", &Drawer::Atomic},       {"launch tensor", &Drawer::LaunchTensor},
-      {"inner loop", &Drawer::Inner},    {"ping-pong", &Drawer::PingPong},
-      {"reduce", &Drawer::Reduce},       {"grids", &Drawer::Grids},
-      {"tiling", &Drawer::Tiling},       {"var", &Drawer::Vars},
-      {"if around", &Drawer::IfAround},  {"three dimensions", &Drawer::Three},
-      {"opaque", &Drawer::Opaque},       {"computed index", &Drawer::Computed},
+      {"walks", &Drawer::Walks},
+      {"domain in a loop", &Drawer::DomainInLoop},
+      {"halving", &Drawer::Halving},
+      {"loops around", &Drawer::LoopsAround},
+      {"step", &Drawer::Steps},
+      {"triangle", &Drawer::Triangle},
+      {"else if", &Drawer::Chain},
+      {"where", &Drawer::Where},
+      {"interleaved", &Drawer::Strided},
+      {"joined", &Drawer::Joined},
+      {"view", &Drawer::View},
+      {"red-black", &Drawer::RedBlack},
+      {"flat index", &Drawer::Flat},
+      {"cores", &Drawer::Cores},
+      {"atomic", &Drawer::Atomic},
+      {"launch tensor", &Drawer::LaunchTensor},
+      {"inner loop", &Drawer::Inner},
+      {"ping-pong", &Drawer::PingPong},
+      {"reduce", &Drawer::Reduce},
+      {"grids", &Drawer::Grids},
+      {"tiling", &Drawer::Tiling},
+      {"var", &Drawer::Vars},
+      {"if around", &Drawer::IfAround},
+      {"three dimensions", &Drawer::Three},
+      {"opaque", &Drawer::Opaque},
+      {"computed index", &Drawer::Computed},
+      {"ragged", &Drawer::Ragged},
+      {"plane", &Drawer::Planes},
+      {"deep loops", &Drawer::DeepLoops},
+      {"hidden", &Drawer::Hidden},
   };
   std::string body;
-  size_t count = Chance(70) ? 1 : 2;
+  // Stages stand at the top of a kernel, and beside nothing else.
+  bool has_stages = Chance(3);
+  if (has_stages) {
+    drawn_.features.insert("stages");
+    body = Stages();
+  }
+  size_t count = has_stages ? 0 : Chance(70) ? 1 : 2;
   for (size_t n = 0; n < count; ++n) {
     const auto& [feature, part] = kParts[Below(std::size(kParts))];
     drawn_.features.insert(feature);
@@ -38,14 +61,34 @@ DrawnKernel Drawer::Draw() {
   }
   std::string params;
   for (const auto& [name, declared] : tensors_) params += fmt::format(", {}: {}", name, declared);
-  drawn_.text =
-      fmt::format("kernel k(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}) {{\n{}}}\n",
-                  params, views_ + body);
+  std::string generics;
+  for (const std::string& block : blocks_) generics += (generics.empty() ? "<" : ", ") + block;
+  if (!generics.empty()) generics += ">";
+  drawn_.text = fmt::format(
+      "kernel k{}(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}) {{\n{}}}\n", generics,
+      params, views_ + body);
   return std::move(drawn_);
 }
 
 std::string Drawer::Number(int64_t least, int64_t most) {
   return std::to_string(least + static_cast<int64_t>(Below(static_cast<size_t>(most - least + 1))));
+}
+
+std::string Drawer::By() {
+  return Chance(8) ? " by " + Block() : Pick({" by 2", " by 3", " by 4", "", " by 1"});
+}
+
+std::string Drawer::Block() {
+  bool listed = Chance(30);
+  blocks_.insert(listed ? "C: int in {2, 3} = auto" : "B: int = auto");
+  drawn_.features.insert("auto block");
+  return listed ? "C" : "B";
+}
+
+std::string Drawer::Table() {
+  std::string name = Pick({"off", "off", "off", "offs"});
+  tensors_[name] = "in i32[N + 1]";
+  return name;
 }
 
 std::string Drawer::Tensor(const std::string& shape, size_t percent_out) {

@@ -8,7 +8,7 @@ std::string Drawer::Chain() {
   std::string i = Name("i");
   std::string y = Tensor(Pick({"N", "N + 4"}), 30);
   auto store = [&] {
-    return fmt::format("{}[{}{}] = 1.0;", y, i, Pick({"", "", "", " + 1", " - 1"}));
+    return fmt::format("{}[{}{}] = 1.0;", y, i, Chance(80) ? "" : Pick({" + 1", " - 1"}));
   };
   auto condition = [&] { return Chance(85) ? Condition(i) : ConditionOfMemory(i); };
   std::string text = fmt::format("if {} {{ {} }}", condition(), store());
@@ -38,7 +38,7 @@ std::string Drawer::Strided() {
   int64_t stride = 2 + static_cast<int64_t>(Below(3));
   std::string y = Tensor(fmt::format("{} * N", stride), 60);
   std::string text;
-  bool complete = Chance(75);
+  bool complete = Chance(60);
   for (int64_t n = 0; n < stride; ++n) {
     int64_t offset = complete ? n : static_cast<int64_t>(Below(static_cast<size_t>(stride)));
     text += fmt::format(" {}[{} * {} + {}] = 1.0;", y, stride, i, offset);
@@ -171,7 +171,7 @@ std::string Drawer::Computed() {
   std::string i = Name("i");
   std::string c = Name("c");
   std::string k = Number(2, 3);
-  std::string y = Tensor(Pick({"N", "3 * N + 8"}), 20);
+  std::string y = Tensor(Pick({"N", "3 * N + 8", "3 * N + 8"}), 10);
   std::string index =
       Pick({"{0} / {1} * {1} + {0} % {1}", "{0} / {1}", "{0} % {1}", "(N - 1 - {0}) / 1",
             "{0} * {1} / {1}", "max({0}, 1)", "min({0} + 1, N - 1)", "{0} / {1} + {0} % {1} * N",

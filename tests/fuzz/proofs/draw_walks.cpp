@@ -205,8 +205,8 @@ std::string Drawer::Inner() {
                           ? fmt::format("if {} == u {{ break; }} ", k)
                           : "";
   std::string store = fmt::format("{}[{}, {}] = 1.0;", z, i, k);
-  if (Chance(20)) store += fmt::format(" {}[{}, 0 ] = 1.0;", z, i);
-  if (Chance(10)) store = fmt::format("{}[{}, {}] = 1.0;", z, i, "M - 1 - " + k);
+  if (Chance(30)) store += fmt::format(" {}[{}, 0 ] = 1.0;", z, i);
+  if (Chance(20)) store = fmt::format("{}[{}, {}] = 1.0;", z, i, "M - 1 - " + k);
   return fmt::format("spmd for {} in N by {} {{ {} {{ {}{} }} }}\n", i, Number(1, 3), head, leave,
                      store);
 }
@@ -215,7 +215,7 @@ std::string Drawer::Tiling() {
   std::string b = Name("b");
   std::string i = Name("i");
   std::string y = Tensor("N", 60);
-  std::string width = Number(2, 4);
+  std::string width = Chance(25) ? Block() : Number(2, 4);
   std::string count = Chance(80) ? width : Number(2, 4);
   std::string tiles =
       Pick({"ceil_div(N, {})", "ceil_div(N, {})", "N / {}", "N / {} + 1", "(N + {0} - 1) / {0}"});
@@ -292,7 +292,7 @@ std::string Drawer::Reduce() {
                  : "";
   return fmt::format(
       "spmd for {0} in N by 2 {{ reduce {1}[0] += sum(x[{0}] over {0}); {2}[{0}] = {3}; }}\n{4}", i,
-      total, y, Chance(90) ? "1.0" : total + "[0]", reader);
+      total, y, Chance(80) ? "1.0" : total + "[0]", reader);
 }
 
 }  // namespace kdl::fuzz

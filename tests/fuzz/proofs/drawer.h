@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,11 @@ class Drawer {
   std::string Pick(const Texts& list) { return list[Below(list.size())]; }
   std::string Number(int64_t least, int64_t most);
   std::string Name(std::string_view letter) { return fmt::format("{}{}", letter, names_++); }
-  std::string By() { return Pick({" by 2", " by 3", " by 4", "", " by 1"}); }
+  std::string By();
+  /// An integer parameter that the compiler chooses, to stand as the size of a block.
+  std::string Block();
+  /// A table of integers that bounds parts of a dimension; launches are given ascending ones, and others.
+  std::string Table();
   std::string Sync(size_t percent) { return Chance(percent) ? "sync;\n" : ""; }
 
   /// A tensor of this shape; what stands there is often shared by several statements.
@@ -91,11 +96,24 @@ class Drawer {
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
+  /// Parts that a table bounds.
+  std::string Ragged();
+  /// Walks over a domain of two dimensions, whose bounds may change around them.
+  std::string Planes();
+  /// Loops whose bounds are those around them, and a `sync` in some of their turns.
+  std::string DeepLoops();
+  /// Branches of few conditions, of which one hides another.
+  std::string Hidden();
+  std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
+                       size_t depth);
+  /// Several kernels in one: what runs at once.
+  std::string Stages();
 
   std::mt19937_64 random_;
   DrawnKernel drawn_;
   std::map<std::string, std::string> tensors_;
   std::string views_;
+  std::set<std::string> blocks_;
   size_t names_ = 0;
   size_t loops_ = 0;  ///< of the part that is drawn
 };

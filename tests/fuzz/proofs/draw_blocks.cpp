@@ -1,0 +1,146 @@
+#include "drawer.h"
+
+// Parts about blocks whose bounds come from around them: from tables, from loops, from conditions that repeat.
+
+namespace kdl::fuzz {
+
+std::string Drawer::Ragged() {
+  std::string off = Table();
+  std::string y = Tensor(Pick({"N", "N", "N", "N + 4"}), 45);
+  auto walk = [&] {
+    std::string e = Name("e");
+    std::string r = Name("r");
+    std::string from = fmt::format("{}[{}]", off, e);
+    std::string to = fmt::format("{}[{} + 1]", Chance(95) ? off : Table(), e);
+    to = Chance(90) ? to : Pick({to + " + 1", to + " - 1", fmt::format("{}[{} + 2]", off, e)});
+    if (Chance(7)) from += Pick({" + 1", " - 1"});
+    std::string blocks = Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "s..N", "s..u"});
+    std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
+    bool is_scalar = part.find(" by ") == std::string::npos;
+    std::string right = Chance(50) ? "1.0" : fmt::format("{}[{}] + 1.0", y, r);
+    if (right != "1.0" && tensors_[y].starts_with("out")) right = fmt::format("x[{} else 0.0]", r);
+    std::string at = Chance(90) ? r : is_scalar ? Pick({r + " + 1", r + " / 2"}) : r + " + 1";
+    std::string store = fmt::format("{}[{}] = {};", y, at, right);
+    if (Chance(8)) store += fmt::format(" {}[{}] = 2.0;", y, e);
+    std::string second = Chance(20) ? fmt::format("for {} {{ {}[{}] = 3.0; }} ", part, y, r) : "";
+    return Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
+                      : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
+                                    second, part, store);
+  };
+  std::string text = walk();
+  if (Chance(25)) text += Sync(60) + walk();
+  if (Chance(85)) return text;
+  ++loops_;
+  return fmt::format("for {} in 0..2 {{\n{}{}}}\n", Name("t"), text, Sync(60));
+}
+
+std::string Drawer::Planes() {
+  std::string t = Name("t");
+  bool in_loop = Chance(50);
+  std::string z = Tensor(Pick({"N, M", "N + 4, M + 4"}), in_loop ? 5 : 35);
+  auto range = [&](const std::string& size) {
+    std::string lo = in_loop && Chance(25) ? Pick({t, t, "1"}) : Pick({"0", "0", "0", "1"});
+    std::string hi = in_loop && Chance(20) ? fmt::format("{} - {}", size, t) : size;
+    std::string step = Chance(25) ? Pick({" step 2", " step 3"}) : By();
+    return fmt::format("{}..{}{}", lo, hi, step);
+  };
+  std::string d = Name("d");
+  std::string domain = fmt::format("domain {} = ({}, {});\n", d, range("N"), range("M"));
+  auto walk = [&] {
+    std::string i = Name("i");
+    std::string j = Name("j");
+    std::string shift = Chance(80) ? "" : Pick({" + 1", " + 2", in_loop ? " + " + t : " + 1"});
+    std::string element = fmt::format("{}[{}{}, {}]", z, i, shift, j);
+    std::string right = Chance(50) ? "1.0" : element + " + 1.0";
+    if (Chance(15)) right = fmt::format("{}[{}, {}] + 1.0", z, i, Pick({j, "0"}));
+    std::string second = Chance(20) ? fmt::format(" {}[{}, {} + 1] = 2.0;", z, i, j) : "";
+    return fmt::format("spmd for {}, {} in {} {{ {} = {};{} }}\n", i, j, d, element, right, second);
+  };
+  bool outside = in_loop && domain.find(t) == std::string::npos && Chance(50);
+  std::string text = (outside ? "" : domain) + walk();
+  if (Chance(50)) text += Sync(35) + walk();
+  if (!in_loop) return text;
+  ++loops_;
+  return fmt::format("{}for {} in 0..{} {{\n{}{}}}\n", outside ? domain : "", t,
+                     Pick({"2", "3", "s"}), text, Sync(45));
+}
+
+std::string Drawer::DeepLoops() {
+  ++loops_;
+  std::string y = Tensor("3 * N + 8", 0);
+  Texts around;
+  std::string head;
+  size_t depth = 2 + Below(2);
+  for (size_t n = 0; n < depth; ++n) {
+    std::string a = Name("a");
+    std::string last = around.empty() ? "0" : Pick(around);
+    std::string lo = around.empty() ? "0" : Pick({"0", last, last, last + " + 1"});
+    std::string hi = around.empty() ? Pick({"2", "3"}) : Pick({"2", "3", last, last + " + 2", "M"});
+    std::string step = Chance(15) ? " step 2" : "";
+    head += fmt::format("for {} in {}..{}{} {{\n", a, lo, hi, step);
+    around.push_back(a);
+  }
+  std::string i = Name("i");
+  std::string start = Pick({"0", "0", Pick(around)});
+  std::string end = Pick({"N", "N", Pick(around) + " + 1", "N - " + Pick(around)});
+  std::string text = fmt::format("{}spmd for {} in {}..{}{} {{ {} }}\n", head, i, start, end, By(),
+                                 Store(y, i, around));
+  std::string turn = fmt::format("{} == {}", Pick(around), Pick({"0", "1", Pick(around)}));
+  if (Chance(40)) text += fmt::format("if {} {{ sync; }}\n", turn);
+  for (size_t n = 0; n < depth; ++n) text += Sync(n + 1 == depth ? 40 : 30) + "}\n";
+  return text;
+}
+
+std::string Drawer::Branches(const Texts& conditions, const std::string& y, const std::string& i,
+                             size_t depth) {
+  if (depth == 0 || Chance(25))
+    return fmt::format("{}[{}{}] = 1.0;", y, i, Pick({"", "", "", "", " + 1"}));
+  std::string condition = Pick(conditions);
+  if (Chance(25)) condition = fmt::format("{} {} {}", condition, Pick({"&&", "||"}), condition);
+  if (Chance(25)) condition = "!(" + condition + ")";
+  std::string text =
+      fmt::format("if {} {{ {} }}", condition, Branches(conditions, y, i, depth - 1));
+  if (Chance(50))
+    text += fmt::format(" else if {} {{ {} }}", Chance(50) ? condition : Pick(conditions),
+                        Branches(conditions, y, i, depth - 1));
+  if (Chance(70)) text += fmt::format(" else {{ {} }}", Branches(conditions, y, i, depth - 1));
+  return text + (Chance(20) ? "\n" + Branches(conditions, y, i, depth - 1) : "");
+}
+
+std::string Drawer::Hidden() {
+  std::string i = Name("i");
+  std::string y = Tensor(Pick({"N", "N + 1"}), 45);
+  Texts conditions = {"(" + Condition(i) + ")"};
+  if (Chance(50))
+    conditions.push_back("(" + (Chance(50) ? Condition(i) : ConditionOfMemory(i)) + ")");
+  std::string skip = Chance(15) ? fmt::format("if {} {{ continue; }}\n", Pick(conditions)) : "";
+  return fmt::format("spmd for {} in 0..N {{\n{}{}\n}}\n", i, skip, Branches(conditions, y, i, 3));
+}
+
+std::string Drawer::Stages() {
+  std::string d = Name("d");
+  std::string q = Name("q");
+  std::string i = Name("i");
+  std::string j = Name("i");
+  std::string width = Chance(70) ? Number(1, 3) : Block();
+  std::string y = Tensor(Pick({"N", "N", "N + 2"}), 45);
+  auto walk = [&](const std::string& z) {
+    std::string k = Name("i");
+    return fmt::format("spmd for {} in {} {{ {} }}\n", k, Chance(70) ? d : "0..N by " + width,
+                       fmt::format("{}[{}{}] = 1.0;", z, k, Chance(90) ? "" : " + 1"));
+  };
+  std::string z = Name("z");
+  tensors_[z] = Pick({"inout f32[N + 1]", "out f32[N]"});
+  std::string first = fmt::format("spmd for {0} in {1} {{ {2}.push(x[{0}], {0}); {3} }}\n", i, d, q,
+                                  Chance(60) ? fmt::format("{}[{}] = 1.0;", z, i) : "");
+  std::string at = Chance(90) ? "" : " + 1";
+  std::string second =
+      fmt::format("spmd for {0} in {1} {{ {2}[{0}{3}] = {4}.pop({0}); }}\n", j, d, y, at, q);
+  if (Chance(40)) first += walk(z);
+  if (Chance(40)) second = Chance(50) ? walk(y) + second : second + walk(y);
+  return fmt::format(
+      "domain {} = ({}..N by {});\npipe {}: f32[{}];\nstage {} {{\n{}}}\nstage {} {{\n{}}}\n", d,
+      Chance(85) ? "0" : "1", width, q, width, Name("g"), first, Name("g"), second);
+}
+
+}  // namespace kdl::fuzz
