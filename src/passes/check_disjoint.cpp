@@ -6,6 +6,7 @@
 
 #include "ir/tensor_view.h"
 #include "passes/analysis/examples.h"
+#include "passes/analysis/wraps.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/ragged_checks.h"
@@ -74,10 +75,34 @@ class DisjointChecker {
         diag::NotDisjoint, SpanOf(writes.view.op), TextOf(writes.view.op),
         race.a->walk || race.b->walk ? "blocks" : "cores", writes.view.tensor->name().text());
     if (other.view.op != writes.view.op) report.Note(SpanOf(other.view.op), "the other access");
+    NoteWraps(report);
     report.Help(
         race.a->walk || race.b->walk
             ? fmt::format(kStoreHelp, TextOf(writes.view.op))
             : "put it inside `spmd for`, under `if core_id == 0`, or index it by `core_id`");
+  }
+
+  /// Nothing is known of a sum that may leave 64 bits; an assert says that it does not.
+  void NoteWraps(Diagnostic& report) {
+    Wraps wraps(kernel_);
+    const Op* sum = nullptr;
+    const Value* number = nullptr;
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      bool adds = op->kind() == ir::OpKind::Add || op->kind() == ir::OpKind::Sub;
+      if (sum || !adds || !wraps.MayWrap(op->result())) return;
+      auto is_parameter = [&](const Value* operand) {
+        return !operand->def() && operand->block() == kernel_.body && !wraps.IsBounded(operand);
+      };
+      auto operand = std::ranges::find_if(op->operands(), is_parameter);
+      if (operand == op->operands().end()) return;
+      sum = op;
+      number = *operand;
+    });
+    if (!sum) return;
+    report.Note(SpanOf(sum),
+                fmt::format("this may leave 64 bits; `assert(0 <= {0} && {0} < …);` in "
+                            "front of all loops says where '{0}' ends",
+                            number->name().text()));
   }
 
   void Report(const RaceExample& example) {

@@ -13,7 +13,7 @@ namespace kdl::passes {
 /// stands, i and j are two.
 class Elements {
  public:
-  explicit Elements(Instances& instances) : instances_(instances) {}
+  explicit Elements(Instances& instances) : instances_(instances), wraps_(instances.kernel()) {}
 
   /// All elements of a tensor's memory; more where IsExact says no.
   PointSet Of(const ir::Value* tensor);

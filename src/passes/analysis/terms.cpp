@@ -99,7 +99,7 @@ std::optional<CompareKind> ComparisonOf(OpKind kind) {
 }
 
 Terms::Terms(const ir::Function& function, ir::TypeTable& types, Sizes known)
-    : function_(function), types_(types), known_(std::move(known)) {
+    : function_(function), types_(types), known_(std::move(known)), wraps_(function) {
   for (const Op* op : *function.body) {
     bool states =
         op->kind() == OpKind::Assert && ir::AssertOp(const_cast<Op*>(op)).mask() == nullptr;

@@ -24,6 +24,42 @@ const Op* WithoutBroadcasts(const Value* value) {
 
 }  // namespace
 
+Wraps::Wraps(const ir::Function& function) {
+  for (const Op* op : *function.body) {
+    if (op->kind() == OpKind::Require || op->info().has(ir::kPure)) continue;
+    if (op->kind() != OpKind::Assert) return;
+    if (op->operands().size() == 1) AddStated(op->operand(0));
+  }
+}
+
+/// What a condition says that holds.
+void Wraps::AddStated(const Value* condition) {
+  const Op* def = condition->def();
+  if (!def) return;
+  switch (def->kind()) {
+    case OpKind::And:
+      AddStated(def->operand(0));
+      return AddStated(def->operand(1));
+    case OpKind::Lt:
+    case OpKind::Le:
+      return AddAtMost(def->operand(0), def->operand(1));
+    case OpKind::Gt:
+    case OpKind::Ge:
+      return AddAtMost(def->operand(1), def->operand(0));
+    default:
+      return;
+  }
+}
+
+void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
+  if (lesser->type()->scalar != Scalar::I64) return;
+  bool above = Of(greater).above;
+  bool below = Of(lesser).below;
+  stated_[lesser].above |= above;
+  stated_[greater].below |= below;
+  known_.clear();
+}
+
 bool Wraps::MayWrap(const Value* value) {
   const Op* def = WithoutBroadcasts(value);
   bool computes = def && (def->kind() == OpKind::Add || def->kind() == OpKind::Sub ||
@@ -50,6 +86,10 @@ Wraps::Bounded Wraps::Of(const Value* value) {
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
   Bounded bounded = value->def() ? OfResult(value) : OfParam(value);
+  if (auto stated = stated_.find(value); stated != stated_.end()) {
+    bounded.below |= stated->second.below;
+    bounded.above |= stated->second.above;
+  }
   known_.emplace(value, bounded);
   return bounded;
 }

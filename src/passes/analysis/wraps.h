@@ -7,9 +7,11 @@
 namespace kdl::passes {
 
 /// Which 64-bit sums and products may leave 64 bits: those of values that no size bounds, as elements of tensors and
-/// parameters are. What is made of sizes, small numbers and loops over them is taken to stay inside.
+/// parameters are, unless asserts in front of everything that a kernel does bound them. What is made of sizes, small numbers
+/// and loops over them is taken to stay inside.
 class Wraps {
  public:
+  explicit Wraps(const ir::Function& function);
   bool MayWrap(const ir::Value* value);
   /// By numbers like sizes of tensors, on both sides.
   bool IsBounded(const ir::Value* value) { return Of(value).both(); }
@@ -22,6 +24,8 @@ class Wraps {
 
     bool both() const { return below && above; }
   };
+  void AddStated(const ir::Value* condition);
+  void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
   Bounded Of(const ir::Value* value);
   Bounded OfParam(const ir::Value* param);
   static bool IsNextTurn(const ir::Op* def);
@@ -31,6 +35,7 @@ class Wraps {
   Bounded OfElements(const ir::Value* blk);
 
   std::map<const ir::Value*, Bounded> known_;
+  std::map<const ir::Value*, Bounded> stated_;  ///< by asserts
 };
 
 }  // namespace kdl::passes
