@@ -46,6 +46,12 @@ void AddLaunch(const ir::Module& module, const ir::Op& launch, Values& open) {
   }
 }
 
+/// Of two tensors that are, or may become, one.
+void Share(const ir::Value* a, const ir::Value* b, Values& open) {
+  if (open.contains(a)) open.insert(b);
+  if (open.contains(b)) open.insert(a);
+}
+
 }  // namespace
 
 Values OpenTensors(const ir::Module& module, const ir::Function& program) {
@@ -55,11 +61,11 @@ Values OpenTensors(const ir::Module& module, const ir::Function& program) {
     before = open.size();
     ir::Walk(program.body, [&](const ir::Op* op) {
       if (op->kind() == ir::OpKind::Launch) AddLaunch(module, *op, open);
-      if (op->kind() != ir::OpKind::Transfer) return;
-      // Where it lives there already it is the same tensor.
-      const ir::Value* from = ir::MemoryOf(op->operand(0));
-      if (open.contains(from)) open.insert(op->result(0));
-      if (open.contains(op->result(0))) open.insert(from);
+      if (op->kind() == ir::OpKind::Transfer)  // where it lives there already it is the same tensor
+        Share(ir::MemoryOf(op->operand(0)), op->result(0), open);
+      if (op->kind() == ir::OpKind::Swap) Share(op->operand(0), op->operand(1), open);
+      if (op->kind() == ir::OpKind::Copy && open.contains(ir::MemoryOf(op->operand(0))))
+        open.insert(ir::MemoryOf(op->operand(1)));
     });
   } while (open.size() != before);
   return open;
