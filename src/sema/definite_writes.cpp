@@ -82,6 +82,12 @@ struct FirstWrite {
 
 constexpr std::string_view kWritesElement = "this writes one element";
 constexpr std::string_view kWritesPart = "this writes a part";
+constexpr std::string_view kPartHelp =
+    "write all of it: parts count where a loop walks the dimension, `{0}[i..min(i + 64, N)]` for i "
+    "in 0..N step 64, and where they follow one another; or declare it `inout`";
+constexpr std::string_view kHelp =
+    "write all of it on each path, with a launch, `copy(…, {0});` or a loop over its indices, or "
+    "declare it `inout`";
 constexpr std::string_view kNotReached = "this is not reached on every path";
 
 class Walk {
@@ -110,10 +116,8 @@ class Walk {
     }
     state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
         .Note(first->second.span, std::string(first->second.note))
-        .Help(fmt::format("write all of it on each path, with a launch, `copy(…, {});` or a loop "
-                          "over its indices, or declare "
-                          "it `inout`",
-                          name));
+        .Help(
+            fmt::format(fmt::runtime(first->second.note == kWritesPart ? kPartHelp : kHelp), name));
   }
 
  private:
@@ -249,7 +253,7 @@ class Walk {
 
   /// What has a tensor, or a part of one, as its `out`.
   void WriteTensor(const syntax::Expr* tensor, Span span) {
-    std::optional<Part> part = PartOfTensor(state_, views_, tensor);
+    std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     Write(MemoryOf(state_.fn.Info(tensor).entity), part && part->is_all() ? kAll : 0, span,
           kWritesPart);
     if (part) WritePart(*part);
@@ -302,9 +306,9 @@ class Walk {
   void Calls(const Stmt* stmt) {
     auto info = state_.fn.stmts.find(stmt);
     if (info == state_.fn.stmts.end()) return;
-    if (stmt->kind == StmtKind::Let) Declare(info->second);
+    if (const auto* let = syntax::DynAs<syntax::LetStmt>(stmt)) Declare(*let, info->second);
     if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt))
-      views_[info->second.entities[0]] = view->source;
+      sources_[info->second.entities[0]] = view->source;
     if (const TensorCallInfo* call = info->second.tensors; call != nullptr && call->swaps) {
       if (now_)
         Swap(state_.fn.Info(call->from).entity, state_.fn.Info(call->to).entity, stmt->span);
@@ -328,11 +332,16 @@ class Walk {
                   [&](const Part& part) { return part.tensor == a || part.tensor == b; });
   }
 
-  void Declare(const StmtInfo& let) {
-    const Entity* tensor = let.entities.empty() ? nullptr : let.entities[0];
-    if (!now_ || tensor == nullptr || tensor->kind != EntityKind::LocalTensor) return;
-    now_->memory.Declare(tensor);
-    if (let.seed != nullptr || let.fill != nullptr) now_->memory.Write(tensor);
+  void Declare(const syntax::LetStmt& let, const StmtInfo& info) {
+    const Entity* name = info.entities.empty() ? nullptr : info.entities[0];
+    if (name == nullptr) return;
+    if (name->kind != EntityKind::LocalTensor) {
+      if (!let.is_var) sources_[name] = let.value;
+      return;
+    }
+    if (!now_) return;
+    now_->memory.Declare(name);
+    if (info.seed != nullptr || info.fill != nullptr) now_->memory.Write(name);
   }
 
   FunctionState& state_;
@@ -341,7 +350,7 @@ class Walk {
   std::map<const Entity*, FirstWrite> first_;
   std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
   std::set<const TensorRead*> reported_;
-  ViewSources views_;
+  Sources sources_;
 };
 
 }  // namespace

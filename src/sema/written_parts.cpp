@@ -22,52 +22,63 @@ const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   return binder != nullptr && binder->kind == EntityKind::ScalarBinder ? binder : nullptr;
 }
 
-/// The constant that an expression adds to the binder.
-std::optional<int64_t> BeyondBinder(const FunctionState& state, const Expr* expr,
-                                    const Entity* binder) {
+/// What an expression adds to the binder; null: it is no such sum.
+Size BeyondBinder(const FunctionState& state, const Expr* expr, const Entity* binder) {
   const auto* sum = syntax::DynAs<syntax::BinaryExpr>(expr);
-  if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return std::nullopt;
+  if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return nullptr;
   for (auto [name, number] : {std::pair(sum->lhs, sum->rhs), std::pair(sum->rhs, sum->lhs)}) {
-    Size size = state.fn.Info(number).size;
-    bool is_sum = state.fn.Info(name).entity == binder && size != nullptr && IsConstant(size);
-    if (is_sum) return size->value;
+    if (state.fn.Info(name).entity == binder) return state.fn.Info(number).size;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 bool IsSize(FunctionState& state, Size a, Size b) {
   return a != nullptr && b != nullptr && ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// Of `i..i + 8` and `i..min(i + 8, N)` 8; 0: it is not known.
-int64_t WidthFrom(FunctionState& state, const Entity* binder, const SliceDim& dim, Size extent) {
-  if (dim.size != nullptr && IsConstant(dim.size)) return dim.size->value;
+/// The value of a name that a `let` gives it; another expression itself.
+const Expr* ValueOf(const FunctionState& state, const Sources& sources, const Expr* expr) {
+  auto source = sources.find(state.fn.Info(expr).entity);
+  return source == sources.end() ? expr : ValueOf(state, sources, source->second);
+}
+
+/// Of the end `i + 8`, or `min(i + 8, N)`, of a part from the binder on 8; null: it is not known.
+Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder, const Expr* end,
+             Size extent) {
+  const auto* call = syntax::DynAs<syntax::CallExpr>(end);
+  const Builtin* builtin = call == nullptr ? nullptr : state.fn.Info(call).builtin;
+  if (builtin == nullptr || builtin->spelling != "min" || call->args.size() != 2)
+    return BeyondBinder(state, end, binder);
+  for (size_t i = 0; i < 2; ++i) {
+    Size width = BeyondBinder(state, ValueOf(state, sources, call->args[i].value), binder);
+    bool is_cut = IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent);
+    if (width != nullptr && is_cut) return width;
+  }
+  return nullptr;
+}
+
+Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binder,
+               const SliceDim& dim, Size extent) {
   const IndexDim& hi = *dim.hi;
   bool is_value =
       hi.terms.size() == 1 && IsConstant(hi.offset, 0) && IsConstant(hi.terms[0].coefficient, 1);
-  const auto* call = is_value ? syntax::DynAs<syntax::CallExpr>(hi.terms[0].value) : nullptr;
-  if (call == nullptr || call->args.size() != 2) return 0;
-  const Builtin* builtin = state.fn.Info(call).builtin;
-  if (builtin == nullptr || builtin->spelling != "min") return 0;
-  for (size_t i = 0; i < 2; ++i) {
-    std::optional<int64_t> width = BeyondBinder(state, call->args[i].value, binder);
-    if (width && IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent)) return *width;
-  }
-  return 0;
+  if (!is_value) return dim.is_fresh ? nullptr : dim.size;
+  return WidthTo(state, sources, binder, ValueOf(state, sources, hi.terms[0].value), extent);
 }
 
 /// Nothing: which indices these are is not known.
-std::optional<PartDim> PartDimOf(FunctionState& state, const SliceDim& dim, Size extent) {
+std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, const SliceDim& dim,
+                                 Size extent) {
   SizeTable& sizes = state.module.sizes;
   if (const Entity* binder = BinderOf(state, dim.lo)) {
-    int64_t width = dim.hi ? WidthFrom(state, binder, dim, extent) : 1;
-    return width > 0 ? std::optional(PartDim{binder, width}) : std::nullopt;
+    Size width = dim.hi ? WidthFrom(state, sources, binder, dim, extent) : sizes.Constant(1);
+    return width != nullptr ? std::optional(PartDim{binder, width}) : std::nullopt;
   }
   if (!dim.lo.terms.empty() || (dim.hi && !dim.hi->terms.empty())) return std::nullopt;
   Size lo = dim.lo.offset;
   Size hi = dim.hi ? dim.hi->offset : sizes.Binary(SizeKind::Add, lo, sizes.Constant(1));
   if (IsConstant(lo, 0) && IsSize(state, hi, extent)) return PartDim{};
-  return PartDim{nullptr, 1, lo, hi};
+  return PartDim{nullptr, nullptr, lo, hi};
 }
 
 /// A tensor that an expression names, in its memory.
@@ -83,17 +94,17 @@ Place WholeOf(const Entity* tensor) {
   return place;
 }
 
-std::optional<Place> PlaceOf(FunctionState& state, const ViewSources& views, const Expr* expr) {
+std::optional<Place> PlaceOf(FunctionState& state, const Sources& sources, const Expr* expr) {
   const ExprInfo& info = state.fn.Info(expr);
   if (info.slice == nullptr) {
     if (MemoryOf(info.entity) == info.entity) return WholeOf(info.entity);
-    auto source = views.find(info.entity);
+    auto source = sources.find(info.entity);
     std::optional<Place> place =
-        source == views.end() ? std::nullopt : PlaceOf(state, views, source->second);
+        source == sources.end() ? std::nullopt : PlaceOf(state, sources, source->second);
     if (place) place->dims = std::nullopt;
     return place;
   }
-  std::optional<Place> place = PlaceOf(state, views, info.slice->of);
+  std::optional<Place> place = PlaceOf(state, sources, info.slice->of);
   if (!place || !place->dims) return std::nullopt;
   std::vector<size_t> kept;
   for (size_t d = 0; d < place->dims->size(); ++d) {
@@ -102,7 +113,7 @@ std::optional<Place> PlaceOf(FunctionState& state, const ViewSources& views, con
     if (is_whole || info.slice->dims[d].hi) kept.push_back(at);
     if (is_whole) continue;
     std::optional<PartDim> dim =
-        PartDimOf(state, info.slice->dims[d], state.fn.Info(info.slice->of).type.dims[d]);
+        PartDimOf(state, sources, info.slice->dims[d], state.fn.Info(info.slice->of).type.dims[d]);
     if (!dim || !place->part.dims[at].is_all()) return std::nullopt;
     place->part.dims[at] = *dim;
   }
@@ -117,13 +128,14 @@ Size SizeOf(const FunctionState& state, const ExprInfo& bound) {
 }
 
 /// Whether `width` indices from each of the binder's values on are all of the dimension, or more.
-bool Walks(FunctionState& state, const Entity& binder, int64_t width, Size dim) {
+bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
   Size lo = binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size;
   Size hi = binder.hi == nullptr ? nullptr : SizeOf(state, state.fn.Info(binder.hi));
   Size step =
       binder.step == nullptr ? state.module.sizes.Constant(1) : state.fn.Info(binder.step).size;
-  bool is_dense = step != nullptr && IsConstant(step) && step->value <= width;
-  return is_dense && lo != nullptr && IsConstant(lo, 0) && IsSize(state, hi, dim);
+  if (step == nullptr || lo == nullptr) return false;
+  std::optional<int64_t> overlap = ConstantDifference(state.module.sizes, width, step);
+  return overlap && *overlap >= 0 && IsConstant(lo, 0) && IsSize(state, hi, dim);
 }
 
 /// The dimension along which `b` continues `a`, if they differ in nothing else.
@@ -168,13 +180,13 @@ std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index) 
   for (const IndexDim& dim : index.dims) {
     const Entity* binder = BinderOf(state, dim);
     if (binder == nullptr) return std::nullopt;
-    part.dims.push_back({binder});
+    part.dims.push_back({binder, state.module.sizes.Constant(1)});
   }
   return part;
 }
 
-std::optional<Part> PartOfTensor(FunctionState& state, const ViewSources& views, const Expr* expr) {
-  std::optional<Place> place = PlaceOf(state, views, expr);
+std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources, const Expr* expr) {
+  std::optional<Place> place = PlaceOf(state, sources, expr);
   return place ? std::optional(std::move(place->part)) : std::nullopt;
 }
 

@@ -14,7 +14,7 @@ namespace kdl::sema {
 /// from `lo` up to, not including, `hi`.
 struct PartDim {
   const Entity* binder = nullptr;
-  int64_t width = 1;
+  Size width = nullptr;  ///< of a binder
   Size lo = nullptr;
   Size hi = nullptr;  ///< null: of a binder, or all
 
@@ -31,13 +31,13 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-/// The sources of the views of a program.
-using ViewSources = std::unordered_map<const Entity*, const syntax::Expr*>;
+/// What views and lets of a program stand for.
+using Sources = std::unordered_map<const Entity*, const syntax::Expr*>;
 
 /// The part that an assignment writes; nothing: it is not known.
 std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index);
 /// That of an argument.
-std::optional<Part> PartOfTensor(FunctionState& state, const ViewSources& views,
+std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources,
                                  const syntax::Expr* expr);
 
 /// Adds a part; those that continue each other along a dimension become one.
