@@ -43,6 +43,20 @@ PipelineEnd AfterIrgen(Compilation& c) {
                                                           : PipelineEnd::Done;
 }
 
+/// With --kernel, -D speaks of that kernel's parameters; of others where it has none of the name.
+void NarrowDefines(const Options& options, const syntax::Module& tree,
+                   std::vector<sema::Define>& defines) {
+  for (const syntax::Item* item : tree.items) {
+    const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
+    if (function == nullptr || function->name.name.text() != options.kernel) continue;
+    for (const syntax::GenericParam& generic : function->generics) {
+      for (sema::Define& define : defines) {
+        if (generic.name.name.text() == define.name) define.function = options.kernel;
+      }
+    }
+  }
+}
+
 PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   const syntax::Module* tree = Parse(c, file);
   if (!tree) return PipelineEnd::Failed;
@@ -56,6 +70,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
 
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (!defines) return PipelineEnd::Failed;
+  NarrowDefines(c.options, *tree, *defines);
   defines->insert(defines->end(), c.from_data.begin(), c.from_data.end());
   sema::CheckOptions check_options{std::move(*defines)};
   std::deque<sema::SourceFile> files;
