@@ -72,8 +72,7 @@ class Instantiation {
     }
     for (Function* function : sources) {
       if (function->kind != ir::FunctionKind::Program) continue;
-      CheckProgram(*function);
-      CheckGiven(*function);
+      CheckGiven(*function, CheckProgram(*function));
     }
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Kernel) Split(*function);
@@ -104,15 +103,24 @@ class Instantiation {
     });
   }
 
-  void CheckProgram(const Function& program) {
+  /// False after a report.
+  bool CheckProgram(const Function& program) {
+    bool is_given = true;
     for (const Generic& generic : program.generics) {
       if (!IsOpen(program, generic)) continue;
+      std::vector<int64_t> values = generic.values.empty() ? generic.choices : generic.values;
+      std::string has =
+          values.empty() ? "no value" : fmt::format("the values {}", ChoicesText(values));
       context_.diagnostics
           .Report(diag::ProgramOpen, context_.SpanOf(program.loc), generic.name.text(),
-                  program.base_name())
-          .Help(fmt::format("give one value, -D {0}=64, or make {0} a dimension of a parameter",
-                            generic.name.text()));
+                  program.base_name(), has)
+          .Help(fmt::format(
+              "give one value, -D {0}={1}, or by default, `{0}: int = {1}`, or make {0} "
+              "a dimension of a parameter",
+              generic.name.text(), values.empty() ? 64 : values[0]));
+      is_given = false;
     }
+    return is_given;
   }
 
   void BindLaunches(Function& program) {
@@ -132,14 +140,16 @@ class Instantiation {
     });
   }
 
-  /// Of what is launched each constant has a value by now.
-  void CheckGiven(const Function& program) {
+  /// Of what is launched each constant has a value by now, or the program none to hand on, as reported.
+  void CheckGiven(const Function& program, bool is_given) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
       for (const Generic& generic : kernel->generics) {
         bool is_alone = op->loc() == kernel->loc;  // `run` has made a program of it
         if (generic.is_auto || !generic.values.empty() || is_alone) continue;
+        open_.push_back(kernel);
+        if (!is_given) return;
         std::string_view name = generic.name.text();
         context_.diagnostics
             .Report(diag::LaunchOpen, context_.SpanOf(op->loc()), name, kernel->base_name())
@@ -147,7 +157,6 @@ class Instantiation {
                 fmt::format("say which values it may have: `{0}: int in {{32, 64}}` where '{1}' or "
                             "the program declares it, or -D {0}=32,64; or write {1}<{0} = …>(…)",
                             name, kernel->base_name()));
-        open_.push_back(kernel);
         return;
       }
     });
