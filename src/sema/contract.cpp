@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sema/ast_walk.h"
 #include "sema/builtins.h"
 #include "sema/coerce.h"
 #include "sema/expr.h"
@@ -64,6 +65,10 @@ Size Solved(FunctionState& state, Size size) {
   });
 }
 
+bool AreEqual(FunctionState& state, Size a, Size b) {
+  return ConstantDifference(state.module.sizes, Solved(state, a), Solved(state, b)) == 0;
+}
+
 /// The name indexes a dimension of this size bare: its extent, or one that has to agree.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
@@ -83,9 +88,7 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
     contract.bound_at[entity] = span;
     return;
   }
-  std::optional<int64_t> difference = ConstantDifference(
-      state.module.sizes, Solved(state, entity->range.domain), Solved(state, size));
-  if (difference && *difference == 0) return;
+  if (AreEqual(state, entity->range.domain, size)) return;
   state.diagnostics
       .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
               SizeText(entity->range.domain))
@@ -96,8 +99,14 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
                         SizeText(entity->range.domain), SizeText(size)));
 }
 
-/// A name that indexes a dimension as r and as r + 1 stays one below its size.
-void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses) {
+using Ranges = std::vector<const Entity*>;
+
+/// A name that indexes a dimension as r and as r + 1 stays one below its size, unless the left side, all of whose elements
+/// are compared, has it for all of that dimension.
+void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
+               const Ranges& left) {
+  bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
+  if (is_bound && AreEqual(state, use.range->range.domain, use.base->type.dims[use.dim])) return;
   int64_t furthest = 0;
   for (const BareUse& other : uses) {
     if (other.range == use.range && other.base == use.base && other.dim == use.dim)
@@ -110,19 +119,46 @@ void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareU
 }
 
 /// An index with `else` binds a name that no other index has bound.
-void BindExtents(FunctionState& state) {
+void BindExtents(FunctionState& state, const Ranges& left = {}) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
   for (const BareUse& use : uses) {
-    if (use.offset == 0 && !use.may_leave) BindByUse(state, use, uses);
+    if (use.offset == 0 && !use.may_leave) BindByUse(state, use, uses, left);
   }
   for (const BareUse& use : uses) {
     bool is_free = use.range->range.domain == nullptr;
-    if (use.offset == 0 && use.may_leave && is_free) BindByUse(state, use, uses);
+    if (use.offset == 0 && use.may_leave && is_free) BindByUse(state, use, uses, left);
   }
 }
 
-/// A window's name indexes no tensor alone: it walks what the kernel's range of its name walks, where there is one.
-Size ExtentInKernel(const FunctionState& state, Name name) {
+/// The size that the name walks where another part of the contract indexes a parameter by it alone; null: none, or several.
+Size ExtentInContract(FunctionState& state, Name name) {
+  Size found = nullptr;
+  bool is_one = true;
+  auto visit = [&](const Expr* expr) {
+    const auto* index = syntax::DynAs<IndexExpr>(expr);
+    const auto* base = index == nullptr ? nullptr : syntax::DynAs<NameExpr>(index->base);
+    const Entity* tensor = base == nullptr ? nullptr : state.scopes.Find(base->name);
+    if (tensor == nullptr || tensor->kind != EntityKind::TensorParam) return false;
+    size_t dims = std::min(index->indices.size(), tensor->type.dims.size());
+    for (size_t d = 0; d < dims && index->otherwise == nullptr; ++d) {
+      const auto* alone = syntax::DynAs<NameExpr>(index->indices[d].value);
+      if (alone == nullptr || alone->name != name) continue;
+      Size size = Solved(state, tensor->type.dims[d]);
+      is_one = is_one && (found == nullptr || found == size);
+      found = size;
+    }
+    return false;
+  };
+  const syntax::FunctionItem& item = *state.fn.item;
+  for (const Expr* requirement : item.requirements) AnyOf(requirement, visit);
+  for (const Equation& equation : item.ensures) {
+    for (const Expr* side : {equation.lhs, equation.rhs}) AnyOf(side, visit);
+  }
+  return is_one ? found : nullptr;
+}
+
+/// What indexes nothing alone: a window walks what the kernel's range of its name walks, where there is one.
+Size ExtentElsewhere(FunctionState& state, Name name) {
   Size found = nullptr;
   for (const Entity* entity : state.fn.entities) {
     bool walks = entity->kind == EntityKind::Range && entity->name == name &&
@@ -131,18 +167,19 @@ Size ExtentInKernel(const FunctionState& state, Name name) {
     if (found != nullptr && found != entity->range.domain) return nullptr;
     found = entity->range.domain;
   }
-  return found;
+  return found != nullptr ? found : ExtentInContract(state, name);
 }
 
 /// Every index name has an extent; false where one has none, reported unless another fault of the
 /// equation may be why.
-bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names) {
-  BindExtents(state);
+bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
+                  const Ranges& left = {}) {
+  BindExtents(state, left);
   bool ok = true;
   bool says = state.diagnostics.error_count() == state.contract->errors_before;
   for (Entity* entity : names) {
     if (entity->range.domain == nullptr) {
-      entity->range.domain = ExtentInKernel(state, entity->name);
+      entity->range.domain = ExtentElsewhere(state, entity->name);
       entity->range.extent = entity->range.domain;
     }
     if (entity->range.domain != nullptr || entity->type.is_error()) continue;
@@ -275,7 +312,8 @@ void CheckTolerance(FunctionState& state, const Expr* expr) {
 
 EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   ContractGuard guard(state);
-  std::vector<const Entity*> left = CheckCompared(state, equation);
+  Ranges left = CheckCompared(state, equation);
+  BindExtents(state);
   CheckValue(state, equation.rhs);
   Type lhs = state.fn.exprs[equation.lhs].type;
   Type rhs = state.fn.exprs[equation.rhs].type;
@@ -286,7 +324,7 @@ EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   }
   CheckTolerance(state, equation.rtol);
   CheckTolerance(state, equation.atol);
-  CheckExtents(state, guard.contract().free);
+  CheckExtents(state, guard.contract().free, left);
   CheckExtents(state, guard.contract().over);
   if (!lhs.is_error()) CheckAllOnLeft(state, left, guard.contract().free);
   EquationInfo info;
