@@ -1,9 +1,11 @@
 #include "codegen/orchestration/interface.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +71,17 @@ std::string TypeText(const std::vector<const ir::Function*>& variants, size_t pa
   return std::string(Spelling(ScalarOf(first, param)));
 }
 
+/// "M", "4", of variants that differ in it "4 or 8".
+std::string DimText(const std::vector<const ir::Function*>& variants, size_t param, size_t dim) {
+  std::string text;
+  std::set<Size> seen;
+  for (const ir::Function* variant : variants) {
+    Size size = variant->params[param].value->type()->dims[dim];
+    if (seen.insert(size).second) text += (text.empty() ? "" : " or ") + ToString(size);
+  }
+  return text;
+}
+
 std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_t param) {
   static constexpr std::string_view kDirections[] = {"in ", "out ", "inout "};
   const ir::Param& first = variants[0]->params[param];
@@ -76,7 +89,8 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
   std::string text = TypeText(variants, param);
   if (type->kind != ir::TypeKind::Tensor) return text;
   std::string sizes;
-  for (Size dim : type->dims) sizes += (sizes.empty() ? "" : ", ") + ToString(dim);
+  for (size_t d = 0; d < type->dims.size(); ++d)
+    sizes += (sizes.empty() ? "" : ", ") + DimText(variants, param, d);
   return fmt::format("{}{}[{}]", kDirections[static_cast<size_t>(first.direction)], text, sizes);
 }
 
@@ -113,6 +127,40 @@ std::string TypesNote(const std::vector<const ir::Function*>& variants) {
                         variants[0]->bindings[b].name.text(), text);
   }
   return note;
+}
+
+bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
+  return std::ranges::equal(a.params, b.params, [](const ir::Param& x, const ir::Param& y) {
+    return x.value->type() == y.value->type();
+  });
+}
+
+/// Whether variants that take the same arguments differ in an integer parameter.
+bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
+  for (const ir::Function* a : variants) {
+    for (const ir::Function* b : variants) {
+      bool differ = a->generics[generic].values != b->generics[generic].values;
+      if (differ && TakeTheSame(*a, *b)) return true;
+    }
+  }
+  return false;
+}
+
+/// Names the integer parameters that the caller gives, and says in the note which values they may have.
+void AddConstants(FaceFunction& kernel) {
+  const ir::Function& first = *kernel.functions[0];
+  CppNames names;
+  for (const FaceParam& param : kernel.params) names.Pick(param.name);
+  for (size_t g = 0; g < first.generics.size(); ++g) {
+    if (!IsOpen(kernel.functions, g)) continue;
+    std::set<int64_t> values;
+    for (const ir::Function* variant : kernel.functions)
+      values.insert(variant->generics[g].values.begin(), variant->generics[g].values.end());
+    std::string_view name = first.generics[g].name.text();
+    kernel.constants.push_back({std::string(name), names.Pick(name)});
+    kernel.note +=
+        fmt::format("{}{} is {}.", kernel.note.empty() ? "" : " ", name, fmt::join(values, " or "));
+  }
 }
 
 FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string_view name) {
@@ -171,7 +219,10 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
   CppNames names;
   names.Pick("Devices");
   for (FaceFunction& program : face.programs) Complete(program, names, face.name_space);
-  for (FaceFunction& kernel : face.kernels) Complete(kernel, names, face.name_space);
+  for (FaceFunction& kernel : face.kernels) {
+    Complete(kernel, names, face.name_space);
+    AddConstants(kernel);
+  }
   CppNames device_names;
   for (const ir::Device& device : module.devices) {
     face.devices.push_back(
@@ -188,9 +239,10 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   return only;
 }
 
-OwnNames NamesBeside(const std::vector<FaceParam>& params) {
+OwnNames NamesBeside(const FaceFunction& function) {
   CppNames names;
-  for (const FaceParam& param : params) names.Pick(param.name);
+  for (const FaceParam& param : function.params) names.Pick(param.name);
+  for (const FaceConstant& constant : function.constants) names.Pick(constant.name);
   OwnNames own;
   own.context = names.Pick("context");
   own.devices = names.Pick("devices");
@@ -207,9 +259,11 @@ OwnNames NamesBeside(const std::vector<FaceParam>& params) {
 
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults,
                    std::string_view tail) {
-  OwnNames own = NamesBeside(kernel.params);
+  OwnNames own = NamesBeside(kernel);
   std::vector<std::string> items = {"const kdl::Queue& " + own.queue,
                                     "std::int64_t " + own.core_num};
+  for (const FaceConstant& constant : kernel.constants)
+    items.push_back("std::int64_t " + constant.name);
   for (const FaceParam& param : kernel.params) items.push_back(param.CppType() + " " + param.name);
   items.push_back("const kdl::Queue::After& " + own.after +
                   (defaults == Defaults::Given ? " = {}" : ""));
@@ -218,7 +272,7 @@ void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults
 
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                     Defaults defaults, std::string_view tail) {
-  OwnNames own = NamesBeside(program.params);
+  OwnNames own = NamesBeside(program);
   std::vector<std::string> items = {"const kdl::Context& " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CppType() + " " + param.name);
   if (!face.devices.empty()) {
@@ -228,9 +282,10 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
 }
 
 void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view tail) {
-  OwnNames own = NamesBeside(kernel.params);
+  OwnNames own = NamesBeside(kernel);
   std::vector<std::string> items = {"kdl_context* " + own.context, "kdl_queue* " + own.queue,
                                     "int64_t " + own.core_num};
+  for (const FaceConstant& constant : kernel.constants) items.push_back("int64_t " + constant.name);
   for (const FaceParam& param : kernel.params) items.push_back(param.CType() + " " + param.name);
   items.push_back("kdl_event* const* " + own.after);
   items.push_back("int32_t " + own.after_count);
@@ -240,7 +295,7 @@ void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view
 
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail) {
-  OwnNames own = NamesBeside(program.params);
+  OwnNames own = NamesBeside(program);
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {

@@ -20,15 +20,23 @@ struct FaceParam {
   std::string CType() const;
 };
 
+/// An integer parameter of a kernel that its tensors do not tell: the caller gives it.
+struct FaceConstant {
+  std::string source_name;
+  std::string name;  ///< an identifier in C++
+};
+
 /// An exported kernel, all its variants together, or an exported program.
 struct FaceFunction {
   std::string source_name;
   std::string name;  ///< in its C++ namespace
   std::string c_name;
   std::string doc;
-  std::string note;  ///< what the doc cannot say: the types that T stands for
+  std::string
+      note;  ///< what the doc cannot say: the types that T stands for, the values of constants
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
+  std::vector<FaceConstant> constants;
 };
 
 struct FaceDevice {
@@ -80,7 +88,7 @@ struct OwnNames {
   std::string function;
   std::string error;
 };
-OwnNames NamesBeside(const std::vector<FaceParam>& params);
+OwnNames NamesBeside(const FaceFunction& function);
 
 // launchers.cpp
 void PrintLaunchers(Writer& writer, const ModuleFace& face);

@@ -11,8 +11,16 @@ namespace kdl::codegen {
 
 namespace {
 
+/// `"m.scale"`, or `("m.scale<B=" + std::to_string(B) + ">").c_str()`.
 std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
-  return Quoted(face.runtime_name + "." + kernel.source_name);
+  std::string name = face.runtime_name + "." + kernel.source_name;
+  std::string text;
+  for (const FaceConstant& constant : kernel.constants) {
+    name += fmt::format("{}{}=", text.empty() ? "<" : ", ", constant.source_name);
+    text += fmt::format("{} + std::to_string({}) + ", Quoted(name), constant.name);
+    name.clear();
+  }
+  return text.empty() ? Quoted(name) : fmt::format("({}\">\").c_str()", text);
 }
 
 /// A parameter of a C function as an argument of the C++ one.
@@ -31,7 +39,7 @@ std::string AsArg(const FaceParam& param) {
 }
 
 void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& kernel) {
-  OwnNames own = NamesBeside(kernel.params);
+  OwnNames own = NamesBeside(kernel);
   DeclareCKernel(writer, kernel, ") {");
   writer.Indent();
   if (!kernel.params.empty()) {
@@ -41,8 +49,8 @@ void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& ke
     writer.List(fmt::format("const kdl_arg {}[] = {{", own.args), args, "};");
   }
   writer.Line(fmt::format("const kdl_function* {} = nullptr;", own.function));
-  writer.Line(fmt::format("kdl_error* {} = kdl_context_find_kernel({}, {}, &{});", own.error,
-                          own.context, KernelName(face, kernel), own.function));
+  writer.List(fmt::format("kdl_error* {} = kdl_context_find_kernel(", own.error),
+              {own.context, KernelName(face, kernel), "&" + own.function}, ");");
   writer.Line(fmt::format("if ({0} != nullptr) return {0};", own.error));
   writer.List(
       "return kdl_launch_kernel(",
@@ -54,7 +62,7 @@ void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& ke
 }
 
 void PrintCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program) {
-  OwnNames own = NamesBeside(program.params);
+  OwnNames own = NamesBeside(program);
   std::vector<std::string> args = {fmt::format("kdl::Context::Borrow({})", own.context)};
   for (const FaceParam& param : program.params) args.push_back(Forwarded(param));
   if (!face.devices.empty()) args.push_back(fmt::format("WithDefaults({})", own.devices));
@@ -92,7 +100,7 @@ void PrintDefaults(Writer& writer, const ModuleFace& face) {
 
 void PrintLaunchers(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
-    OwnNames own = NamesBeside(kernel.params);
+    OwnNames own = NamesBeside(kernel);
     std::vector<std::string> args;
     args.reserve(kernel.params.size());
     for (const FaceParam& param : kernel.params) args.push_back(param.name);

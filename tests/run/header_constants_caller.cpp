@@ -1,0 +1,43 @@
+// What the header's functions take for integer parameters: those of `scale` by value, that of `sums` by a dimension.
+#include <array>
+#include <cstdio>
+
+#include "header_constants.h"
+
+namespace {
+
+template <class Launch>
+void Show(const char* what, const std::array<float, 4>& y, Launch&& launch) {
+  try {
+    launch();
+    std::printf("%s: %g %g %g %g\n", what, y[0], y[1], y[2], y[3]);
+  } catch (const kdl::Error& error) {
+    std::printf("%s: %s\n", what, error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  kdl::Context context;
+  context.Register(kdl_images_header_constants);
+  const kdl::Device host = context.Select("host");
+  const kdl::Queue queue = host.queue();
+  std::array<float, 4> x = {1, 2, 3, 4};
+  std::array<float, 4> y = {};
+  const kdl::Tensor from = context.Wrap(host, x.data(), {4});
+  const kdl::Tensor rows = context.Wrap(host, x.data(), {2, 2});
+  const kdl::Tensor to = context.Wrap(host, y.data(), {4});
+  const kdl::Tensor two = context.Wrap(host, y.data(), {2});
+  namespace face = header_constants;
+  Show("3, 1", y, [&] { face::scale(queue, 2, 3, 1, from, to).Wait(); });
+  Show("5, 2", y, [&] { face::scale(queue, 2, 5, 2, from, to).Wait(); });
+  Show("4, 1", y, [&] { face::scale(queue, 2, 4, 1, from, to).Wait(); });
+  Show("sums of 2", y, [&] { face::sums(queue, 2, rows, two).Wait(); });
+  Show("in C", y, [&] {
+    kdl::Check(header_constants_scale(context.get(), queue.get(), 1, 5, 1, &from.array(),
+                                      &to.array(), nullptr, 0, nullptr));
+    queue.Wait();
+  });
+  return 0;
+}
