@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "ir/builder.h"
 
 namespace kdl::passes {
@@ -14,14 +17,31 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// Where the walk's bounds are; several tables may have their checks there.
-bool HasCheck(const Op* walk, Name text) {
-  for (const Op* op = walk->prev(); op; op = op->prev()) {
+/// What a walk over the binder's range goes from and to.
+Value* FromOf(const Ragged& ragged) { return ragged.walk->operand(2 * ragged.binder->index()); }
+Value* ToOf(const Ragged& ragged) { return ragged.walk->operand(2 * ragged.binder->index() + 1); }
+
+bool Asserts(const ir::Block* block, Name text) {
+  for (const Op* op : *block) {
+    if (op->kind() == OpKind::Assert && op->attr<AttrKey::Text>() == text) return true;
+  }
+  return false;
+}
+
+/// Whether an op is, or has in it, one of these bounds.
+bool Has(const Op* op, const Value* from, const Value* to) {
+  bool has = std::ranges::equal(op->operands(), std::array{from, to});
+  for (const ir::Block* region : op->regions()) {
+    for (const Op* inner : *region) has = has || Has(inner, from, to);
+  }
+  return has;
+}
+
+/// In front of the walk, for the same bounds; several tables may have their checks there, and other walks.
+bool HasCheck(const Ragged& ragged, Name text) {
+  for (const Op* op = ragged.walk->prev(); op; op = op->prev()) {
     for (const ir::Block* region : op->regions()) {
-      for (const Op* inner : *region) {
-        bool same = inner->kind() == OpKind::Assert && inner->attr<AttrKey::Text>() == text;
-        if (same) return true;
-      }
+      if (Asserts(region, text) && Has(op, FromOf(ragged), ToOf(ragged))) return true;
     }
   }
   return false;
@@ -32,8 +52,6 @@ void Assert(ir::Builder& builder, Value* holds, Name text) {
 }
 
 std::string_view TextOf(const Op* load) { return load->attr<AttrKey::Text>().text(); }
-
-size_t NumberOf(const Ragged& ragged) { return ragged.binder->index(); }
 
 /// A copy of a load of the table, at another index; what is known where the load stands need not hold here.
 Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* index) {
@@ -49,12 +67,12 @@ Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* 
 void CheckThatItAscends(ir::Module& module, const Ragged& ragged) {
   Name text = module.context().names.Intern(
       fmt::format("{} <= {}", TextOf(ragged.from), TextOf(ragged.to)));
-  if (HasCheck(ragged.walk, text)) return;
+  if (HasCheck(ragged, text)) return;
   ir::Builder builder(module);
   builder.SetInsertionPoint(ragged.walk);
   builder.set_loc(ragged.to->loc());
-  Value* lo = ragged.walk->operand(2 * NumberOf(ragged));
-  Value* hi = ragged.walk->operand(2 * NumberOf(ragged) + 1);
+  Value* lo = FromOf(ragged);
+  Value* hi = ToOf(ragged);
   Op* walk =
       builder.Create(OpKind::Spmd, {{lo, hi}}, {}, {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
   Value* number = builder.AddParam(walk->region(), ragged.binder->type(), ragged.binder->name());
@@ -71,12 +89,14 @@ void CheckThatItIsWhole(ir::Module& module, const Ragged& ragged, Size size) {
       fmt::format("the first of '{}' is 0, so that all of the output is written", table));
   Name ends = module.context().names.Intern(fmt::format(
       "the last of '{}' is {}, so that all of the output is written", table, ToString(size)));
-  if (HasCheck(ragged.walk, ends)) return;
+  Name in_order = module.context().names.Intern(fmt::format(
+      "the parts of '{}' are walked in order, so that all of the output is written", table));
+  if (HasCheck(ragged, ends)) return;
   ir::Builder builder(module);
   builder.SetInsertionPoint(ragged.walk);
   builder.set_loc(ragged.to->loc());
-  Value* lo = ragged.walk->operand(2 * NumberOf(ragged));
-  Value* hi = ragged.walk->operand(2 * NumberOf(ragged) + 1);
+  Value* lo = FromOf(ragged);
+  Value* hi = ToOf(ragged);
   Value* core = builder.Make(OpKind::CoreId, {}, lo->type());
   Value* is_first = builder.Binary(OpKind::Eq, core, builder.I64(0));
   Op* branch = builder.Create(OpKind::If, {{is_first}}, {});
@@ -84,6 +104,7 @@ void CheckThatItIsWhole(ir::Module& module, const Ragged& ragged, Size size) {
   // the load of off[e] at hi: a table of one element more than blocks has it
   Value* from = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, lo), Scalar::I64);
   Value* to = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, hi), Scalar::I64);
+  Assert(builder, builder.Binary(OpKind::Le, lo, hi), in_order);
   Assert(builder, builder.Binary(OpKind::Eq, from, builder.I64(0)), starts);
   Value* length = builder.Make(OpKind::SizeOf, {}, lo->type(), {MakeAttr<AttrKey::Size>(size)});
   Assert(builder, builder.Binary(OpKind::Eq, to, length), ends);

@@ -132,7 +132,7 @@ const Elements::Layout& Elements::LayoutOf(const Value* memory) {
     layout.factors.push_back(std::move(factors));
     layout.sizes.insert(layout.sizes.end(), sizes.begin(), sizes.end());
   }
-  FindRows(views, layout);
+  FindRows(memory, views, layout);
   return layouts_[memory] = std::move(layout);
 }
 
@@ -170,24 +170,27 @@ bool Elements::IsExact(const Value* tensor) {
                              [](const auto& size) { return size.has_value(); });
 }
 
-/// The v of y[.., v / N, v % N, ..] at dimension d, where N is a size name.
-std::optional<Poly> Elements::DividedAt(const std::vector<Poly>& element, size_t d) {
+/// The v of y[.., v / N, v % N, ..] at dimension d, where the dimension behind it has the size name N.
+std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
+                                        size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;
   std::optional<AtomId> atom = element[d].Greatest();
   if (!atom || element[d] != Poly::Atom(*atom)) return std::nullopt;
-  const AtomFacts facts = instances_.terms().Facts(*atom);
-  bool divides = facts.kind == AtomKind::Quotient && facts.b.Greatest() &&
+  Terms& terms = instances_.terms();
+  Poly size = terms.OfSize(terms.Coordinates(memory)->type()->dims[d + 1]);
+  const AtomFacts facts = terms.Facts(*atom);
+  bool divides = facts.kind == AtomKind::Quotient && facts.b == size && facts.b.Greatest() &&
                  facts.b == Poly::Atom(*facts.b.Greatest()) &&
                  element[d + 1] == facts.a - facts.b * element[d];
   return divides ? std::optional(facts.a) : std::nullopt;
 }
 
-void Elements::FindRows(const std::vector<AccessView>& views, Layout& layout) {
+void Elements::FindRows(const Value* memory, const std::vector<AccessView>& views, Layout& layout) {
   bool is_plain = std::ranges::all_of(layout.factors, [](const auto& f) { return f.empty(); });
   for (const AccessView& view : views) {
     std::vector<Poly> element = instances_.terms().OfElement(view);
     for (size_t d = 0; d < element.size() && is_plain; ++d) {
-      if (!DividedAt(element, d) || layout.rows.contains(d)) continue;
+      if (!DividedAt(memory, element, d) || layout.rows.contains(d)) continue;
       AtomId size = *instances_.terms().Facts(*element[d].Greatest()).b.Greatest();
       Row row{fmt::format("row{}.{}", layouts_.size(), d), size};
       instances_.Declare({row.start, size, Variable(d), {}});
@@ -219,7 +222,8 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
 
 /// How many numbers that may be any a sum has; many where it has other arithmetic of such.
 int Elements::UnboundedIn(const Value* value) {
-  if (value->type()->kind == ir::TypeKind::Blk || wraps_.IsBounded(value)) return 0;
+  if (value->type()->kind == ir::TypeKind::Blk) return 0;
+  if (wraps_.IsBounded(value) && !wraps_.MayWrap(value)) return 0;
   const Op* def = value->def();
   switch (def ? def->kind() : OpKind::Load) {
     case OpKind::Add:
@@ -241,14 +245,19 @@ int Elements::UnboundedIn(const Value* value) {
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   int unbounded = 0;
   for (const ir::AccessTerm& term : dim.terms) {
+    const Value* value = view.index[term.operand];
     bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
-    unbounded += UnboundedIn(view.index[term.operand]) * (is_once ? 1 : 2);
+    unbounded += UnboundedIn(value) * (is_once ? 1 : 2);
+    bool is_range = value->type()->kind == ir::TypeKind::Blk;
+    if (!is_range && wraps_.IsBounded(value) && !wraps_.IsBoundedTimes(value, term.coefficient))
+      unbounded += 2;
   }
   return unbounded > 1;
 }
 
 Elements::Touched Elements::TouchedBy(const AccessView& view) {
-  const Layout& layout = LayoutOf(ir::MemoryOf(view.tensor));
+  const Value* memory = ir::MemoryOf(view.tensor);
+  const Layout& layout = LayoutOf(memory);
   std::vector<Poly> element = instances_.terms().OfElement(view);
   Touched touched{PointsOf(view), true};
   if (view.mask) touched.elements &= instances_.Where(view.mask, true);
@@ -260,7 +269,8 @@ Elements::Touched Elements::TouchedBy(const AccessView& view) {
   size_t variable = 0;
   for (size_t d = 0; d < element.size(); ++d) {
     auto row = layout.rows.find(d);
-    std::optional<Poly> divided = row == layout.rows.end() ? std::nullopt : DividedAt(element, d);
+    std::optional<Poly> divided =
+        row == layout.rows.end() ? std::nullopt : DividedAt(memory, element, d);
     if (divided) {
       Affine at = instances_.Variable(row->second.start) + Variable(d + 1);
       touched.elements &= Equal(instances_.Of(*divided), at);

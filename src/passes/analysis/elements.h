@@ -49,8 +49,9 @@ class Elements {
   int UnboundedIn(const ir::Value* value);
   bool MayWrap(const AccessView& view, const ir::AccessDim& dim);
   Size ByEquation(Size size) const;
-  void FindRows(const std::vector<AccessView>& views, Layout& layout);
-  std::optional<Poly> DividedAt(const std::vector<Poly>& element, size_t d);
+  void FindRows(const ir::Value* memory, const std::vector<AccessView>& views, Layout& layout);
+  std::optional<Poly> DividedAt(const ir::Value* memory, const std::vector<Poly>& element,
+                                size_t d);
 
   Instances& instances_;
   Wraps wraps_;

@@ -393,8 +393,8 @@ std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
   const Op* before_last = of(quotient, 0, OpKind::Sub);
   const Op* distance = of(of(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
   const Op* step = of(quotient, 1, OpKind::Cast);
-  bool is_one = of(turns, 1, OpKind::Const) && of(before_last, 1, OpKind::Const) &&
-                ConstantOf(turns->operand(1)->def()) == 1 &&
+  bool is_one = of(turns, 1, OpKind::Const) && turns->result()->type()->scalar == Scalar::U64 &&
+                of(before_last, 1, OpKind::Const) && ConstantOf(turns->operand(1)->def()) == 1 &&
                 ConstantOf(before_last->operand(1)->def()) == 1;
   const Op* none = of(select, 2, OpKind::Const);
   if (!any || !distance || !step || !is_one || !none || ConstantOf(none) != 0) return std::nullopt;

@@ -8,13 +8,15 @@ std::string Drawer::Ragged() {
   std::string off = Table();
   std::string y = Tensor(Pick({"N", "N", "N", "N + 4"}), 45);
   auto walk = [&] {
-    std::string e = Name("e");
+    // Walks of one name may have checks of one text.
+    std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
     std::string from = fmt::format("{}[{}]", off, e);
     std::string to = fmt::format("{}[{} + 1]", Chance(95) ? off : Table(), e);
     to = Chance(90) ? to : Pick({to + " + 1", to + " - 1", fmt::format("{}[{} + 2]", off, e)});
     if (Chance(7)) from += Pick({" + 1", " - 1"});
-    std::string blocks = Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "s..N", "s..u"});
+    std::string blocks =
+        Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
     std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
     bool is_scalar = part.find(" by ") == std::string::npos;
     std::string right = Chance(50) ? "1.0" : fmt::format("{}[{}] + 1.0", y, r);

@@ -37,6 +37,8 @@ DrawnKernel Drawer::Draw() {
       {"plane", &Drawer::Planes},
       {"deep loops", &Drawer::DeepLoops},
       {"hidden", &Drawer::Hidden},
+      {"extremes", &Drawer::Extremes},
+      {"divided", &Drawer::Divided},
   };
   std::string body;
   // Stages stand at the top of a kernel, and beside nothing else.
@@ -61,6 +63,7 @@ DrawnKernel Drawer::Draw() {
   }
   std::string params;
   for (const auto& [name, declared] : tensors_) params += fmt::format(", {}: {}", name, declared);
+  for (const std::string& scalar : scalars_) params += ", " + scalar;
   std::string generics;
   for (const std::string& block : blocks_) generics += (generics.empty() ? "<" : ", ") + block;
   if (!generics.empty()) generics += ">";

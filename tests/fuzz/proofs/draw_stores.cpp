@@ -180,4 +180,41 @@ std::string Drawer::Computed() {
   return fmt::format("spmd for {} in 0..N {{ let {} = {}; {}[{}] = 1.0; }}\n", i, c, element, y, c);
 }
 
+std::string Drawer::Extremes() {
+  scalars_.insert({"most: i64", "wide: u32"});
+  std::string i = Name("i");
+  std::string y = Tensor("N + 2", 15);
+  std::string w = "(wide as i64)";
+  auto condition = [&] {
+    std::string condition =
+        Pick({"most + 1 <= 0", "most >= 0", "most < 0", "2 * most < 0", "most - 1 > 0", "-most < 0",
+              "most > 3", w + " * {} < 0", w + " * {} >= 0", w + " * 4294967296 < 0", w + " > 3"});
+    return fmt::format(fmt::runtime(condition), w);
+  };
+  auto store = [&] {
+    std::string index = Pick({"{0}", "{0}", "{0}", "{0} + 1", "{0} + 1", "{0} + most - most",
+                              "{0} + most", "{0} + 17179869184 * {1}"});
+    return fmt::format("{}[{}] = 1.0;", y, fmt::format(fmt::runtime(index), i, w));
+  };
+  std::string text = fmt::format("if {} {{ {} }}", condition(), store());
+  text += Chance(50) ? fmt::format(" else {{ {} }}", store()) : "\n" + store();
+  return fmt::format("spmd for {} in 0..N {{ {} }}\n", i, text);
+}
+
+std::string Drawer::Divided() {
+  std::string i = Name("i");
+  std::string shape = Pick({"N, M", "N, M", "M, N", "N + M, N + M", "N, 2 * M", "3, N"});
+  std::string z = Tensor(shape, 40);
+  std::string column = shape.substr(shape.find(", ") + 2);
+  auto store = [&] {
+    std::string by = Chance(80) ? "(" + column + ")" : Pick({"N", "M", "2", "3"});
+    std::string of = Chance(90) ? by : Pick({"N", "M", "3"});
+    std::string number = Chance(85) ? i : Pick({i + " + 1", "N * M - 1 - " + i});
+    return fmt::format("{}[({}) / {}, ({}) % {} ] = 1.0;", z, number, by, number, of);
+  };
+  std::string text = store() + (Chance(25) ? " " + store() : "");
+  return fmt::format("spmd for {} in 0..{} {{ {} }}\n", i,
+                     Pick({"N * M", "N * M", "N * M", "3 * N", "N", "N * M - 1"}), text);
+}
+
 }  // namespace kdl::fuzz

@@ -106,6 +106,10 @@ class Drawer {
   std::string Hidden();
   std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
                        size_t depth);
+  /// Numbers at the ends of 64 bits, of which sums and products wrap.
+  std::string Extremes();
+  /// A number taken apart into a row and a column.
+  std::string Divided();
   /// Several kernels in one: what runs at once.
   std::string Stages();
 
@@ -114,6 +118,7 @@ class Drawer {
   std::map<std::string, std::string> tensors_;
   std::string views_;
   std::set<std::string> blocks_;
+  std::set<std::string> scalars_;  ///< beside s and u
   size_t names_ = 0;
   size_t loops_ = 0;  ///< of the part that is drawn
 };

@@ -79,7 +79,7 @@ class Launch {
         if (param.value->name().text().starts_with("off")) MakeTable();
       } else {
         auto given = sizes.find(param.value->name().str());
-        int64_t drawn = static_cast<int64_t>(random_() % 6) - 1;
+        int64_t drawn = Number(param.value->name().text());
         int64_t value = given == sizes.end() ? drawn : given->second;
         arguments_.scalars.push_back(static_cast<uint64_t>(value));
         said_ += fmt::format("{} = {}, ", param.value->name().text(), value);
@@ -97,6 +97,16 @@ class Launch {
   }
 
  private:
+  /// Small, but for what is there to leave 64 bits.
+  int64_t Number(std::string_view name) {
+    static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
+    static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};
+    size_t pick = random_() % 6;
+    return name == "most"   ? kMost[pick]
+           : name == "wide" ? kWide[pick]
+                            : static_cast<int64_t>(pick) - 1;
+  }
+
   void AddConstant(const ir::Generic& generic, const Sizes& sizes) {
     auto given = sizes.find(generic.name.str());
     int64_t drawn = 1 + static_cast<int64_t>(random_() % 4);
