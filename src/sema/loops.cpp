@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,6 +198,20 @@ const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   return nullptr;
 }
 
+/// What cores deal among them has the same bounds for all; those that use a binder are of what one core walks.
+void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bounds,
+                        const std::vector<const Entity*>& binders) {
+  for (const Expr* bound : bounds) {
+    bool is_inner = AnyOf(bound, [&](const Expr* inner) {
+      auto info = state.fn.exprs.find(inner);
+      return info != state.fn.exprs.end() && std::ranges::count(binders, info->second.entity) > 0;
+    });
+    if (is_inner) continue;
+    if (MayVary(state, bound)) return ReportDivergent(state, bound->span, false);
+    state.uniform.push_back({bound, bound->span, false});
+  }
+}
+
 }  // namespace
 
 void ReportDivergent(FunctionState& state, Span head, bool is_sync) {
@@ -242,6 +257,7 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
     for (const Binder& binder : loop.binders) DeclareFaulty(state, binder.name);
   }
   std::vector<const Expr*> bounds = BoundsOfLoop(loop, state.fn.stmts[&loop].entities);
+  if (is_spmd) CheckUniformBounds(state, bounds, state.fn.stmts[&loop].entities);
   int divergent = 0;
   for (const Expr* bound : bounds) divergent |= MayVary(state, bound) ? 1 : 0;
   if (is_spmd && FindAttribute(loop.attributes, "dynamic") != nullptr)

@@ -153,7 +153,8 @@ std::string Drawer::Cores() {
       {"if core_id == 0 {{ {0}[{1}] = 1.0; }}\n", "if core_id < 4 {{ {0}[N + core_id] = 1.0; }}\n",
        "{0}[core_id] = 1.0;\n", "if core_id == 1 && N > 2 {{ {0}[2] = {0}[0] + 1.0; }}\n"});
   std::string walk =
-      fmt::format("spmd for {} in {}{} {{ {} }}\n", i, Pick({"N", "1..N"}), " by 2", Store(y, i));
+      fmt::format("spmd for {} in {}{} {{ {} }}\n", i,
+                  Chance(5) ? "core_id..N" : Pick({"N", "1..N"}), " by 2", Store(y, i));
   std::string alone = fmt::format(fmt::runtime(on_core), y, place);
   if (Chance(25)) return alone;
   return Chance(50) ? alone + Sync(50) + walk : walk + Sync(50) + alone;

@@ -23,7 +23,7 @@ using Sizes = std::map<std::string, int64_t>;
 
 constexpr std::string_view kDefinite[] = {"E0410", "E0411", "E0412", "E0413",
                                           "E0415", "E0417", "E0419"};
-constexpr std::string_view kUnproven[] = {"E0414", "E0416", "E0418", "E0422", "E0423"};
+constexpr std::string_view kUnproven[] = {"E0367", "E0414", "E0416", "E0418", "E0422", "E0423"};
 
 bool Holds(auto& ids, const std::string& id) {
   return std::find(std::begin(ids), std::end(ids), id) != std::end(ids);
