@@ -22,6 +22,7 @@ struct Division {
 
 /// By a monomial, term by term.
 Division Divide(const Poly& poly, const Poly& by) {
+  if (!poly.exact()) return {poly, poly};
   Division division;
   const Monomial& factor = by.terms().front().first;
   for (const auto& [monomial, coefficient] : poly.terms()) {

@@ -265,10 +265,11 @@ AtomId Terms::CoreIdAtom() {
 
 /// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8).
 Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
+  if (!dividend.exact() || !b.exact()) return dividend + b;  // no two of these are alike
   std::optional<int64_t> divisor = b.AsConstant();
   Poly whole;
   Poly a = dividend;
-  if (divisor && *divisor >= 1 && dividend.exact()) {
+  if (divisor && *divisor >= 1) {
     for (const auto& [monomial, coefficient] : dividend.terms()) {
       int64_t times =
           monomial.empty() ? FloorDivide(coefficient, *divisor) : coefficient / *divisor;
@@ -294,6 +295,7 @@ Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
 }
 
 Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
+  if (!a.exact() || !b.exact()) return a + b;
   if (a == b) return a;
   std::optional<int64_t> first = a.AsConstant();
   std::optional<int64_t> second = b.AsConstant();
@@ -307,6 +309,7 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
 
 Poly Terms::OfValue(const Value* value) {
   Poly poly = Modulo(value);
+  if (!poly.exact()) return Poly::Atom(ScalarOf(value));
   if (!wraps_.MayWrap(value)) return poly;
   AtomFacts facts{AtomKind::Wrapped, {}, nullptr, std::move(poly)};
   return Poly::Atom(Intern(std::move(facts)));
