@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/comparisons.h"
+
 namespace kdl::ir {
 
 namespace {
-
-bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
 
 Value* Mapped(const ValueMap& map, Value* value) {
   auto found = map.find(value);

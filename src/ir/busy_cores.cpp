@@ -30,6 +30,8 @@ Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
       return binary(SizeKind::Sub);
     case OpKind::Mul:
       return binary(SizeKind::Mul);
+    case OpKind::Div:
+      return binary(SizeKind::FloorDiv);
     case OpKind::Min:
       return binary(SizeKind::Min);
     default:
@@ -86,11 +88,21 @@ bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
   return true;
 }
 
-/// The blocks of binder number `b`, each `length` long: exact, or more where lo is above hi. Null: no size says so.
+/// A size that is no smaller than the value; null: none is known.
+Size MostOf(const Function& kernel, SizeTable& sizes, const Value* value) {
+  Size size = SizeOfValue(kernel, sizes, value);
+  const Op* op = value->def();
+  if (size || !op || op->kind() != OpKind::Min) return size;
+  Size first = SizeOfValue(kernel, sizes, op->operand(0));
+  return first ? first : SizeOfValue(kernel, sizes, op->operand(1));
+}
+
+/// The blocks of binder number `b`, each `length` long: exact where its bounds are sizes and lo is not above hi, else more.
+/// Null: no size says so.
 Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t b,
                     Size length) {
   Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
-  Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
+  Size hi = MostOf(kernel, sizes, spmd->operand(2 * b + 1));
   if (!lo || !hi) return nullptr;
   Size count = sizes.Binary(SizeKind::Sub, hi, lo);
   if (!length) return count;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ir/bound.h"
+#include "ir/comparisons.h"
 #include "ir/eval.h"
 #include "ir/format.h"
 #include "ir/tensor_view.h"
@@ -17,8 +18,6 @@ namespace kdl::ir {
 namespace {
 
 // -- Elementwise ---------------------------------------------------------------------------------
-
-bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
 
 /// The operand that need not have the others' scalar: a select's condition, a mask.
 bool StandsApart(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }

@@ -252,9 +252,9 @@ class GroupFolder {
     Value* has_first = builder_.Binary(OpKind::Ge, visit.first_of_step, begin);
     If(builder_.Binary(OpKind::And, is_last, has_first), [&] {
       ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
-        Value* before = builder_.Cast(Load(parts.tensor(), place, axes), parts.acc());
-        Value* part =
-            Load(parts.memory(), parts.InPart(builder_, place, visit.slot, binders), axes);
+        Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
+        Value* part = LoadAt(builder_, parts.memory(),
+                             parts.InPart(builder_, place, visit.slot, binders), axes);
         StoreFolded(parts, builder_.Binary(OpOf(parts.how()), before, part), place);
       });
     });
@@ -287,29 +287,14 @@ class GroupFolder {
     builder_.SetInsertionPoint(here, before);
   }
 
-  Value* Load(Value* tensor, const Place& place, const ir::AxisList& axes) {
-    ir::Type type = types_.Tile(tensor->type()->scalar, axes);
-    return builder_
-        .Create(
-            OpKind::Load, {{tensor}, place.index, {}, {}}, {type},
-            {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven)})
-        ->result();
-  }
-
-  void Store(Value* value, Value* tensor, const Place& place) {
-    builder_.Create(
-        OpKind::Store, {{value}, {tensor}, place.index, {}}, {},
-        {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven)});
-  }
-
   void StoreFolded(const GroupParts& parts, Value* folded, const Place& place) {
-    Store(builder_.Cast(folded, parts.tensor()->type()->scalar), parts.tensor(), place);
+    StoreAt(builder_, builder_.Cast(folded, parts.tensor()->type()->scalar), parts.tensor(), place);
   }
 
   void Fill(const GroupParts& parts, Value* slot, const std::vector<Value*>& binders) {
     ForElements(parts, binders, [&](const Place& place, const ir::AxisList&) {
       Value* identity = builder_.Bits(parts.acc(), parts.identity());
-      Store(identity, parts.memory(), parts.InPart(builder_, place, slot, binders));
+      StoreAt(builder_, identity, parts.memory(), parts.InPart(builder_, place, slot, binders));
     });
   }
 
@@ -398,7 +383,7 @@ class GroupFolder {
   }
 
   Value* Start(const Folded& folded) {
-    return builder_.Cast(Load(folded.parts.tensor(), folded.place, folded.axes),
+    return builder_.Cast(LoadAt(builder_, folded.parts.tensor(), folded.place, folded.axes),
                          folded.parts.acc());
   }
 
@@ -416,8 +401,8 @@ class GroupFolder {
                             ? builder_.Binary(OpKind::Div, blocks_->FirstOf(group), parts.depth())
                             : nullptr;
     Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
-    Value* part = Load(parts.memory(), parts.InPart(builder_, folded.place, slot, folded.binders),
-                       folded.axes);
+    Value* part = LoadAt(builder_, parts.memory(),
+                         parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
     builder_.Create(OpKind::Yield, {{builder_.Binary(OpOf(parts.how()), so_far, part)}}, {});
     builder_.SetInsertionPoint(here, before);
     return loop->result();

@@ -15,6 +15,11 @@ struct Place {
   std::vector<ir::Value*> index;
 };
 
+/// Loads and stores of the points of a place that is known to lie inside.
+ir::Value* LoadAt(ir::Builder& builder, ir::Value* tensor, const Place& place,
+                  const ir::AxisList& axes);
+void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Place& place);
+
 /// What the groups of an spmd fold for one tensor, and where they keep it until other groups have folded theirs.
 ///
 /// A dimension whose index is nothing but a binder that goes over all of it is cut into that binder's blocks. The first

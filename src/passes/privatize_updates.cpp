@@ -136,8 +136,7 @@ class Privatizer {
     Own own = MakeOwn(tensor, how, *neutral, points);
     ForRows(own, [&](const Place&, const Place& in_own, const ir::AxisList&) {
       Value* value = builder_.Bits(tensor->type()->scalar, own.neutral);
-      builder_.Create(OpKind::Store, {{value}, {own.memory}, in_own.index, {}}, {},
-                      {MakeAttr<AttrKey::Access>(in_own.access), Proven()});
+      StoreAt(builder_, value, own.memory, in_own);
     });
     builder_.SetInsertionPoint(spmd_->block(), spmd_->next());
     ForRows(own, [&](const Place& place, const Place& in_own, const ir::AxisList& axes) {
@@ -154,8 +153,6 @@ class Privatizer {
     Value* memory = nullptr;
     Value* rows = nullptr;  ///< core_num, or 0 where it does not pay
   };
-
-  static ir::Attr Proven() { return MakeAttr<AttrKey::Edge>(EdgeKind::Proven); }
 
   /// How many updates the spmd makes with one op, at least: those of the points of its blocks. Null: no size says so.
   Size PointsOf(ir::UpdateOp update) {
@@ -202,7 +199,9 @@ class Privatizer {
     own.memory =
         builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(tensor->type()->scalar, dims),
                       {MakeAttr<AttrKey::Name>(tensor->name())});
-    own.rows = builder_.SizeValue(rows);
+    // There are no more rows than updates; to say so tells how many cores may have one.
+    Value* as_many = builder_.SizeValue(rows);
+    own.rows = builder_.Binary(OpKind::Min, as_many, builder_.SizeValue(points));
     return own;
   }
 
@@ -239,15 +238,12 @@ class Privatizer {
 
   void Empty(const Own& own, const Place& place, const Place& in_own, const ir::AxisList& axes) {
     Scalar scalar = own.tensor->type()->scalar;
-    Value* value =
-        builder_
-            .Create(OpKind::Load, {{own.memory}, in_own.index, {}, {}}, {types_.Tile(scalar, axes)},
-                    {MakeAttr<AttrKey::Access>(in_own.access), Proven()})
-            ->result();
+    Value* value = LoadAt(builder_, own.memory, in_own, axes);
     Value* counts = builder_.Binary(OpKind::Ne, value, builder_.Bits(scalar, own.neutral));
-    builder_.Create(OpKind::Update, {{value}, {own.tensor}, place.index, {counts}}, {},
-                    {MakeAttr<AttrKey::Access>(place.access), Proven(),
-                     MakeAttr<AttrKey::How>(own.how), MakeAttr<AttrKey::Scope>(ScopeKind::Launch)});
+    builder_.Create(
+        OpKind::Update, {{value}, {own.tensor}, place.index, {counts}}, {},
+        {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven),
+         MakeAttr<AttrKey::How>(own.how), MakeAttr<AttrKey::Scope>(ScopeKind::Launch)});
   }
 
   void Redirect(ir::UpdateOp update, const Own& own) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/comparisons.h"
 #include "ir/eval.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -15,24 +16,6 @@ namespace {
 
 using ir::OpKind;
 using ir::Value;
-
-bool IsComparison(OpKind kind) { return kind >= OpKind::Eq && kind <= OpKind::Ge; }
-
-/// The comparison with its sides exchanged.
-OpKind Mirrored(OpKind kind) {
-  switch (kind) {
-    case OpKind::Lt:
-      return OpKind::Gt;
-    case OpKind::Le:
-      return OpKind::Ge;
-    case OpKind::Gt:
-      return OpKind::Lt;
-    case OpKind::Ge:
-      return OpKind::Le;
-    default:
-      return kind;
-  }
-}
 
 /// The value that a region yields in the place of this result of its `if`.
 const Value* Yielded(const Value* result, size_t region) {
@@ -98,9 +81,9 @@ class Reader {
       if (!IsConstant(Yielded(value, 1), false)) return;
       Visit(def->operand(0));
       Visit(Yielded(value, 0));
-    } else if (IsComparison(def->kind())) {
+    } else if (ir::IsComparison(def->kind())) {
       Compare(def->kind(), def->operand(0), def->operand(1));
-      Compare(Mirrored(def->kind()), def->operand(1), def->operand(0));
+      Compare(ir::Mirrored(def->kind()), def->operand(1), def->operand(0));
     }
   }
 
@@ -118,7 +101,7 @@ class Reader {
     std::optional<uint32_t> a = LastOf(*left);
     std::optional<uint32_t> b = LastOf(*right);
     if (!(a == i && b == j) && !(a == j && b == i)) return;
-    OpKind rises = a == i ? first->kind() : Mirrored(first->kind());  // as if x[i] stood first
+    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] stood first
     InputRule& rule = rules_[left->argument];
     bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
     bool strict = rises == OpKind::Ge && second->kind() == OpKind::Lt;

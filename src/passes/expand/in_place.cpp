@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/comparisons.h"
 #include "passes/rewrite.h"
 
 // A nest that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
@@ -45,38 +46,6 @@ bool OnlyComputes(const Op* nest) {
   for (const Op* op : *nest->region())
     only = only && !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update;
   return only;
-}
-
-OpKind Negated(OpKind comparison) {
-  switch (comparison) {
-    case OpKind::Eq:
-      return OpKind::Ne;
-    case OpKind::Ne:
-      return OpKind::Eq;
-    case OpKind::Lt:
-      return OpKind::Ge;
-    case OpKind::Le:
-      return OpKind::Gt;
-    case OpKind::Gt:
-      return OpKind::Le;
-    default:
-      return OpKind::Lt;
-  }
-}
-
-OpKind Mirrored(OpKind comparison) {
-  switch (comparison) {
-    case OpKind::Lt:
-      return OpKind::Gt;
-    case OpKind::Le:
-      return OpKind::Ge;
-    case OpKind::Gt:
-      return OpKind::Lt;
-    case OpKind::Ge:
-      return OpKind::Le;
-    default:
-      return comparison;
-  }
 }
 
 }  // namespace
@@ -154,8 +123,7 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
     Reach b = Where(def->operand(1), holds, depth + 1);
     return (def->kind() == OpKind::And) == holds ? Both(a, b) : Either(a, b);
   }
-  bool compares = def->kind() >= OpKind::Eq && def->kind() <= OpKind::Ge;
-  return compares ? OfComparison(def, holds) : Reach{Reach::Kind::All};
+  return ir::IsComparison(def->kind()) ? OfComparison(def, holds) : Reach{Reach::Kind::All};
 }
 
 /// A value that is there where the loop begins; null: it is not.
@@ -178,8 +146,8 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   bool mirrored = op->operand(1) == point;
   if ((op->operand(0) == point) == mirrored) return {Reach::Kind::All};
   Value* number = Known(op->operand(mirrored ? 0 : 1));
-  OpKind kind = mirrored ? Mirrored(op->kind()) : op->kind();
-  if (!holds) kind = Negated(kind);
+  OpKind kind = mirrored ? ir::Mirrored(op->kind()) : op->kind();
+  if (!holds) kind = ir::Negated(kind);
   if (!number || kind == OpKind::Ne) return {Reach::Kind::All};
   const BlkFacts& blk = e_.blks.at(body_.nest()->operand(axis_));
   auto clamped = [&](Value* from, Value* to) {
