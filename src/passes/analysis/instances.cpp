@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "passes/analysis/table_values.h"
 
 // A blk whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
 // extent the compiler chooses later has three, of start, count and number, which say as much as is affine.
@@ -21,7 +22,8 @@ using ir::Value;
 
 constexpr size_t kMostPieces =
     16;  ///< of the runs of a block: a branch that has more of them says nothing more
-constexpr size_t kMostOrdered = 3;  ///< products of one factor that are compared with each other
+constexpr size_t kMostElements = 16;  ///< of a table whose elements are told apart
+constexpr size_t kMostOrdered = 3;    ///< products of one factor that are compared with each other
 
 }  // namespace
 
@@ -396,7 +398,21 @@ PointSet Instances::BoundsOf(AtomId atom) {
   };
   for (const AtomBound& bound : facts.lower) add(bound, true);
   for (const AtomBound& bound : facts.upper) add(bound, false);
-  return set;
+  return facts.value ? set & OfTable(facts.value, at) : set;
+}
+
+/// Of an element of a short table, which one it is.
+PointSet Instances::OfTable(const Value* value, const Affine& at) {
+  std::optional<std::vector<int64_t>> values = TableValues(value);
+  if (!values || values->size() > kMostElements) return All();
+  AccessView view = *AccessOf(const_cast<Op*>(value->def()));
+  Affine index = view.rank() == 1 ? Of(terms_.OfIndex(view, 0)) : Affine();
+  if (!index.known()) return All();
+  PointSet any = None();
+  for (size_t n = 0; n < values->size(); ++n) {
+    any |= Equal(index, Constant(static_cast<int64_t>(n))) & Equal(at, Constant((*values)[n]));
+  }
+  return any;
 }
 
 PointSet Instances::FactsOfProduct(const Product& product) {

@@ -116,6 +116,7 @@ class Instances {
   Affine OfProduct(const Monomial& monomial);
   bool IsAny(AtomId atom);
   PointSet BoundsOf(AtomId atom);
+  PointSet OfTable(const ir::Value* value, const Affine& at);
   PointSet WithOrder(PointSet set);
   PointSet OfBlock(const ir::Block* block);
   Scope ScopeOf(AtomId atom);

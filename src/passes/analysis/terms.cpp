@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/views.h"
+#include "passes/analysis/table_values.h"
 
 namespace kdl::passes {
 
@@ -242,6 +243,10 @@ AtomId Terms::ScalarOf(const Value* value) {
   if (auto range = TypeRange(value->type()->scalar)) {
     facts.lower.push_back({1, range->first});
     facts.upper.push_back({1, range->second});
+  }
+  if (std::optional<std::vector<int64_t>> values = TableValues(value)) {
+    facts.lower.push_back({1, *std::ranges::min_element(*values)});
+    facts.upper.push_back({1, *std::ranges::max_element(*values)});
   }
   if (std::optional<LoopBounds> bounds = LoopBoundsOf(value)) {
     facts.lower.push_back({1, OfValue(bounds->lo)});

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ir/views.h"
+#include "passes/analysis/table_values.h"
 #include "passes/analysis/terms.h"
 
 namespace kdl::passes {
@@ -207,6 +208,12 @@ Wraps::Bounded Wraps::OfResult(const Value* value) {
     case OpKind::Const: {
       auto number = static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
       return {number >= -kSmall, number <= kSmall, BitsOf(number)};
+    }
+    case OpKind::Load: {
+      std::optional<std::vector<int64_t>> values = TableValues(value);
+      if (!values) return {};
+      auto [least, most] = std::ranges::minmax(*values);
+      return {least >= -kSmall, most <= kSmall, std::max(BitsOf(least), BitsOf(most))};
     }
     case OpKind::SizeOf:
     case OpKind::CoreId:
