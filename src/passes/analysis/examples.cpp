@@ -25,11 +25,28 @@ bool IsNumber(const ir::Param& param) {
          IsInteger(param.value->type()->scalar);
 }
 
-/// The first and last index of each binder's block, as variables.
-PointSet BlockOf(Instances& instances, const Op* walk, bool second) {
+/// What the words of an example name of a run: the binders of its block, then those of the turns that it is in.
+struct Binders {
+  std::vector<const Value*> all;
+  size_t turns = 0;  ///< where those of turns begin
+};
+
+Binders BindersOf(Races& races, const Site& site) {
+  Binders binders;
+  if (site.walk)
+    binders.all = {site.walk->region()->params().begin(), site.walk->region()->params().end()};
+  binders.turns = binders.all.size();
+  for (const Op* loop : races.LoopsAround(site)) {
+    if (loop->kind() != ir::OpKind::While) binders.all.push_back(loop->region()->param(0));
+  }
+  return binders;
+}
+
+/// The first and last index of each binder, as variables.
+PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   PointSet set = instances.All();
-  for (size_t i = 0; walk && i < walk->region()->params().size(); ++i) {
-    const Value* binder = walk->region()->param(i);
+  for (size_t i = 0; i < binders.all.size(); ++i) {
+    const Value* binder = binders.all[i];
     Terms& terms = instances.terms();
     bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
     Poly first = Poly::Atom(is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder));
@@ -38,6 +55,19 @@ PointSet BlockOf(Instances& instances, const Op* walk, bool second) {
     set &= Equal(instances.Variable(Last(i, second)), instances.Of(last));
   }
   return set;
+}
+
+/// `i = 0..3, j = 5`: of the binders from one on, up to another.
+std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
+                        bool second) {
+  std::string text;
+  for (size_t i = from; i < to; ++i) {
+    int64_t first = point.at(First(i, second));
+    int64_t last = point.at(Last(i, second));
+    text += fmt::format("{}{} = {}", i == from ? "" : ", ", binders.all[i]->name().text(), first);
+    if (last != first) text += fmt::format("..{}", last);
+  }
+  return text;
 }
 
 }  // namespace
@@ -80,9 +110,10 @@ std::optional<RaceExample> Examples::RaceOn(const Value* memory) {
 
 std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
   Instances& instances = launch.instances;
-  PointSet blocks = BlockOf(instances, race.a->walk, false) &
-                    launch.races.SecondRun(BlockOf(instances, race.b->walk, true), race.equal);
-  std::optional<Point> point = (race.runs & blocks & OfNumbers(launch)).Least(Order(launch));
+  PointSet of_a = IndicesOf(instances, BindersOf(launch.races, *race.a), false);
+  PointSet of_b = IndicesOf(instances, BindersOf(launch.races, *race.b), true);
+  PointSet named = of_a & launch.races.SecondRun(of_b, race.equal);
+  std::optional<Point> point = (race.runs & named & OfNumbers(launch)).Least(Order(launch));
   if (!point) return std::nullopt;
   bool swapped = race.b->view.effect == Effect::Read;
   const Site& writes = swapped ? *race.a : *race.b;
@@ -108,33 +139,16 @@ std::string Examples::BlockText(Launch& launch, const Site& site, const Point& p
     auto id = point.find(second ? Races::Primed(core) : core);
     return id == point.end() ? "a core" : fmt::format("core {}", id->second);
   }
-  std::string text = "block ";
-  for (size_t i = 0; i < site.walk->region()->params().size(); ++i) {
-    int64_t first = point.at(First(i, second));
-    int64_t last = point.at(Last(i, second));
-    text += fmt::format("{}{} = {}", i == 0 ? "" : ", ",
-                        site.walk->region()->param(i)->name().text(), first);
-    if (last != first) text += fmt::format("..{}", last);
-  }
-  return text;
+  Binders binders = BindersOf(launch.races, site);
+  return "block " + IndicesText(binders, 0, binders.turns, point, second);
 }
 
 /// ` at t = 1`: of the loops outside of walks.
 std::string Examples::TurnText(Launch& launch, const Site& site, const Point& point,
                                bool second) const {
-  std::string text;
-  for (const Op* loop : launch.races.LoopsAround(site)) {
-    if (loop->kind() == ir::OpKind::While) continue;
-    const Value* binder = loop->region()->param(0);
-    if (binder->type()->kind == ir::TypeKind::Blk) continue;
-    std::string name = launch.instances.NameOf(launch.instances.terms().ScalarOf(binder));
-    auto turn = second ? point.find(Races::Primed(name)) : point.end();
-    if (turn == point.end()) turn = point.find(name);
-    if (turn != point.end())
-      text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", binder->name().text(),
-                          turn->second);
-  }
-  return text;
+  Binders binders = BindersOf(launch.races, site);
+  std::string text = IndicesText(binders, binders.turns, binders.all.size(), point, second);
+  return text.empty() ? text : " at " + text;
 }
 
 std::string Examples::SizesText(Launch& launch, const Point& point) const {
