@@ -9,6 +9,7 @@
 #include "sema/checked.h"
 #include "sema/constants.h"
 #include "sema/contract.h"
+#include "sema/contract_growth.h"
 #include "sema/devices.h"
 #include "sema/generics.h"
 #include "sema/groups.h"
@@ -263,6 +264,7 @@ CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* cons
                              group->instances.end());
   }
   for (auto& [item, entity] : items.devices) checked.devices.push_back(entity);
+  if (!collected.has_errors()) CheckContractGrowth(checked, collected);
   MergeSorted(collected, diagnostics);
   return checked;
 }
