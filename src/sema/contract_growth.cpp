@@ -12,8 +12,8 @@ namespace {
 
 using syntax::Expr;
 
-constexpr int64_t kMostCalls = 10'000;                ///< of one clause
-constexpr int64_t kCountedTo = int64_t{1} << 40;      ///< far from overflow when a few are added
+constexpr int64_t kMostCalls = 10'000;            ///< of one clause
+constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< far from overflow when a few are added
 
 /// Counts each fn once, however often it is called.
 class Growth {
