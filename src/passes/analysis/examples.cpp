@@ -125,9 +125,11 @@ std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
                       BlockText(launch, other, *point, swapped),
                       ElementText(launch, ir::MemoryOf(writes.view.tensor), *point),
                       SizesText(launch, *point)};
-  if (example.block == example.other_block) {
-    example.block += TurnText(launch, writes, *point, !swapped);
-    example.other_block += TurnText(launch, other, *point, swapped);
+  std::string turn = TurnText(launch, writes, *point, !swapped);
+  std::string other_turn = TurnText(launch, other, *point, swapped);
+  if (example.block == example.other_block || turn != other_turn) {
+    example.block += turn;
+    example.other_block += other_turn;
   }
   return example;
 }
