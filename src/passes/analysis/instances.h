@@ -92,7 +92,11 @@ class Instances {
   std::string NameOf(AtomId atom);
   const ir::Op* LoopOf(const ir::Op* op) const;
 
-  void Declare(const Product& product) { products_[product.product].push_back(product); }
+  /// What has no scope yet is a variable of the launch, of which no more is known than of a product.
+  void Declare(const Product& product) {
+    products_[product.product].push_back(product);
+    Declare(product.product, {}, true, std::nullopt);
+  }
   /// From here on tables of ragged walks count as ascending: the launch checks it.
   void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
   const std::vector<Ragged>& ragged() const { return ragged_; }

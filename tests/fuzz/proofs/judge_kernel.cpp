@@ -67,6 +67,9 @@ struct Compiled {
   }
 };
 
+/// Of a tensor: sizes of a counter-example may be large, as where a table of i32 does not reach an element.
+constexpr int64_t kMostElements = 1 << 20;
+
 /// One launch: its memory, and how it ends under the watch.
 class Launch {
  public:
@@ -139,9 +142,10 @@ class Launch {
         return found == sizes.end() ? std::nullopt : std::optional<int64_t>(found->second);
       };
       std::optional<int64_t> size = Evaluate(dim, value);
-      if (!size || *size < 0) return false;
+      if (!size || *size < 0 || *size > kMostElements) return false;
       tensor.sizes.push_back(*size);
       count *= static_cast<size_t>(*size);
+      if (count > static_cast<size_t>(kMostElements)) return false;
     }
     tensor.strides = interp::RowMajorStrides(tensor.sizes);
     // Integers are indices, most of them inside.
