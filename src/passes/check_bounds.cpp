@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes/analysis/prover.h"
+#include "passes/analysis/access_runs.h"
 #include "passes/analysis/reach.h"
 #include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
@@ -19,6 +19,7 @@ namespace kdl::passes {
 namespace {
 
 using ir::AttrKey;
+using ir::CompareKind;
 using ir::EdgeKind;
 using ir::Op;
 using ir::OpKind;
@@ -32,24 +33,27 @@ class BoundsChecker {
   BoundsChecker(PassContext& context, ir::Function& function)
       : context_(context),
         function_(function),
-        terms_(function, context.module.types()),
+        instances_(sets_, function, context.module.types()),
+        terms_(instances_.terms()),
         reach_(terms_),
-        launch_bounds_(context.module, function, terms_) {}
+        launch_bounds_(context.module, function, instances_) {}
 
   void Check(const AccessView& view) {
     if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
-    Prover prover(terms_, terms_.FactsAt(view.op));
+    AccessRuns runs(instances_, view);
     bool clip = false;
+    bool wrong = false;
     std::vector<size_t> open;
     for (size_t d = 0; d < view.rank(); ++d) {
       if (IsWholeRange(view, d)) {
         clip = true;
-      } else if (!IsInside(view, d, prover)) {
+      } else if (!IsInside(view, d, runs)) {
+        wrong = ReportOutside(view, d, runs) || wrong;
         open.push_back(d);
-        ReportOutside(view, d, prover);
       }
     }
-    bool proven = std::ranges::all_of(open, [&](size_t d) { return launch_bounds_.Add(view, d); });
+    if (wrong) return;
+    bool proven = std::ranges::all_of(open, [&](size_t d) { return launch_bounds_.Add(view, d, runs); });
     if (!proven && !context_.unchecked) return;
     view.op->SetAttr(ir::MakeAttr<AttrKey::Edge>(clip ? EdgeKind::Clip : EdgeKind::Proven));
     if (proven) DropMask(view);
@@ -67,62 +71,68 @@ class BoundsChecker {
            function_.axis(type->axes[0]).domain == view.tensor->type()->dims[d];
   }
 
-  bool IsInside(const AccessView& view, size_t d, Prover& prover) {
+  bool IsInside(const AccessView& view, size_t d, AccessRuns& runs) {
     Poly index = terms_.OfIndex(view, d);
-    return prover.NonNegative(index) && prover.Negative(index - terms_.OfDim(view, d));
+    Poly size = terms_.OfDim(view, d);
+    return IsPlain(index, size) || runs.AlwaysInside(index, size);
+  }
+
+  /// Bounds of loops alone say it: most indices need no more.
+  bool IsPlain(const Poly& index, const Poly& size) {
+    std::optional<Poly> least = reach_.Extreme(index, false);
+    std::optional<Poly> most = reach_.Extreme(index, true);
+    return least && most && terms_.IsNonNegative(*least) && terms_.IsNonNegative(size - *most - 1);
   }
 
   /// Only where the access runs, at each of its points, whenever its loops do.
-  void ReportOutside(const AccessView& view, size_t d, Prover& prover) {
-    if (!reach_.IsAlways(view)) return;
+  bool ReportOutside(const AccessView& view, size_t d, AccessRuns& runs) {
+    if (!reach_.IsAlways(view)) return false;
     Poly index = terms_.OfIndex(view, d);
     Poly size = terms_.OfDim(view, d);
     std::string_view text = view.op->attr<AttrKey::Text>().text();
     Span span = context_.SpanOf(view.op->loc());
-    if (prover.Negative(index) || prover.NonNegative(index - size)) {
+    if (runs.Always(index, CompareKind::Lt, 0) || runs.Always(index, CompareKind::Ge, size)) {
       context_.diagnostics
           .Report(diag::AlwaysOutside, span, text, d, ToString(view.tensor->type()->dims[d]))
           .Help(kOutsideHelp);
-      return;
+      return true;
     }
     for (bool greatest : {false, true}) {
       std::optional<Poly> extreme = reach_.Extreme(index, greatest);
       if (!extreme) continue;
-      bool outside = greatest ? prover.NonNegative(*extreme - size) : prover.Negative(*extreme);
+      bool outside = greatest ? runs.Always(*extreme, CompareKind::Ge, size)
+                              : runs.Always(*extreme, CompareKind::Lt, 0);
       if (!outside) continue;
       context_.diagnostics
           .Report(diag::ReachesOutside, span, text, ToText(*extreme, terms_), d,
                   ToString(view.tensor->type()->dims[d]))
           .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
-      return;
+      return true;
     }
+    return false;
   }
 
   /// A proven access is safe everywhere; the mask only kept it from trapping, and from what other blocks write.
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !IsInput(view.tensor) || UsesMask(view)) return;
-    std::vector<ir::AxisId> axes;
-    for (const Value* operand : view.index) axes = ir::UnionAxes(axes, operand->type()->axes);
-    if (axes == view.op->result()->type()->axes) view.op->SetSegment(ir::LoadOp::at_mask, {});
+    if (view.axes() == view.op->result()->type()->axes) view.op->SetSegment(ir::LoadOp::at_mask, {});
   }
 
   /// The proof may rest on the mask.
   bool UsesMask(const AccessView& view) {
-    std::vector<Poly> facts = terms_.FactsAt(view.op);
-    std::vector<Poly> of_mask;
-    terms_.AddCondition(view.mask, true, of_mask);
-    for (const Poly& fact : of_mask) facts.erase(std::find(facts.begin(), facts.end(), fact));
-    Prover prover(terms_, facts);
+    AccessRuns runs(instances_, view, false);
     for (size_t d = 0; d < view.rank(); ++d) {
-      if (!IsWholeRange(view, d) && !IsInside(view, d, prover)) return true;
+      if (!IsWholeRange(view, d) && !IsInside(view, d, runs)) return true;
     }
     return false;
   }
 
   PassContext& context_;
   const ir::Function& function_;
-  Terms terms_;
+  SetContext sets_;
+  Instances instances_;
+  Terms& terms_;
   Reach reach_;
   LaunchBounds launch_bounds_;
 };

@@ -120,7 +120,7 @@ class DisjointChecker {
   /// Two points of one store must not be one element.
   void CheckTwice(const Site& site) {
     const AccessView& view = site.view;
-    if (view.effect != Effect::Write || AxesOf(view).empty()) return;
+    if (view.effect != Effect::Write || view.axes().empty()) return;
     if (reported_.contains(ir::MemoryOf(view.tensor))) return;
     if (races_.Twice(site).IsSurelyEmpty()) return;
     Span span = SpanOf(view.op);

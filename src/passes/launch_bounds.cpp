@@ -4,7 +4,6 @@
 
 #include "ir/builder.h"
 #include "ir/tensor_view.h"
-#include "passes/analysis/prover.h"
 
 namespace kdl::passes {
 
@@ -14,7 +13,7 @@ using ir::MakeAttr;
 using ir::Op;
 using ir::OpKind;
 
-bool LaunchBounds::Add(const AccessView& view, size_t dim) {
+bool LaunchBounds::Add(const AccessView& view, size_t dim, AccessRuns& runs) {
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;  // other sizes may use core_num
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update && reach_.IsAlways(view);
@@ -27,11 +26,10 @@ bool LaunchBounds::Add(const AccessView& view, size_t dim) {
   std::optional<Size> to = most ? SizeOf(*most + 1) : std::nullopt;
   if (!from || !to) return false;
   SizeTable& sizes = module_.types().sizes();
-  Prover prover(terms_, terms_.FactsAt(view.op));
-  if (!prover.NonNegative(index))
+  if (!runs.Always(index, CompareKind::Ge, 0))
     Require(view, dim, sizes.Binary(SizeKind::Mul, *any, *from), CompareKind::Ge,
             sizes.Constant(0));
-  if (!prover.Negative(index - terms_.OfDim(view, dim))) {
+  if (!runs.Always(index, CompareKind::Lt, terms_.OfDim(view, dim))) {
     Size behind = sizes.Binary(SizeKind::Mul, *any, *to);
     Require(view, dim, sizes.Binary(SizeKind::Sub, behind, sizes.Constant(1)), CompareKind::Lt,
             view.tensor->type()->dims[dim]);
@@ -50,7 +48,8 @@ std::optional<Size> LaunchBounds::AnyTurn(const AccessView& view) {
     std::optional<Size> size = SizeOf(count);
     if (!size) return std::nullopt;
     Size most = *size;
-    if (!Prover(terms_, terms_.LaunchFacts()).NonNegative(count)) {
+    PointSet below = instances_.Launch() & instances_.Compare(CompareKind::Lt, count, 0);
+    if (!instances_.WithFacts(below).IsSurelyEmpty()) {
       Size negative = sizes.Binary(SizeKind::Min, *size, sizes.Constant(0));
       most = sizes.Binary(SizeKind::Sub, *size, negative);
     }
@@ -87,10 +86,11 @@ void LaunchBounds::Require(const AccessView& view, size_t dim, Size index, Compa
     ir::Builder builder(module_);
     builder.SetInsertionPoint(op);
     builder.set_loc(view.op->loc());
-    builder.Create(OpKind::Require, {}, {},
-                   {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
-                    MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
-                    MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim))});
+    instances_.Require(
+        builder.Create(OpKind::Require, {}, {},
+                       {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
+                        MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
+                        MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim))}));
     return;
   }
 }

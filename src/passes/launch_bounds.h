@@ -1,5 +1,6 @@
 #pragma once
 
+#include "passes/analysis/access_runs.h"
 #include "passes/analysis/reach.h"
 
 namespace kdl::passes {
@@ -12,11 +13,15 @@ namespace kdl::passes {
 /// Loops without turns reach nothing: then the index counts as -1, or 0.
 class LaunchBounds {
  public:
-  LaunchBounds(ir::Module& module, ir::Function& function, Terms& terms)
-      : module_(module), function_(function), terms_(terms), reach_(terms) {}
+  LaunchBounds(ir::Module& module, ir::Function& function, Instances& instances)
+      : module_(module),
+        function_(function),
+        instances_(instances),
+        terms_(instances.terms()),
+        reach_(terms_) {}
 
   /// Whether launches check from now on that dimension `dim` is inside; else nothing has changed.
-  bool Add(const AccessView& view, size_t dim);
+  bool Add(const AccessView& view, size_t dim, AccessRuns& runs);
 
  private:
   std::optional<Size> SizeOf(const Poly& poly);
@@ -25,6 +30,7 @@ class LaunchBounds {
 
   ir::Module& module_;
   ir::Function& function_;
+  Instances& instances_;
   Terms& terms_;
   Reach reach_;
 };

@@ -50,18 +50,6 @@ std::vector<AccessView> AccessesOf(const Value* memory) {
 
 }  // namespace
 
-ir::AxisList AxesOf(const AccessView& view) {
-  ir::AxisList axes;
-  for (const Value* operand : view.index) axes = ir::UnionAxes(axes, operand->type()->axes);
-  return axes;
-}
-
-PointSet Elements::PointsOf(const AccessView& view) {
-  ir::AxisList axes = AxesOf(view);
-  if (view.mask) axes = ir::UnionAxes(axes, view.mask->type()->axes);
-  return instances_.Points(view.op, axes);
-}
-
 /// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.
 Size Elements::ByEquation(Size size) const {
   if (size->kind != SizeKind::Symbol) return size;
@@ -99,8 +87,7 @@ std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
 bool Elements::Fits(const AccessView& view, const Poly& rest, const Poly& factor) {
   PointSet outside = instances_.Compare(ir::CompareKind::Lt, rest, 0) |
                      instances_.Compare(ir::CompareKind::Ge, rest, factor);
-  PointSet runs = instances_.Launch() & instances_.Around(view.op) & PointsOf(view);
-  return instances_.WithFacts(runs & outside).IsSurelyEmpty();
+  return instances_.WithFacts(instances_.RunsOf(view) & outside).IsSurelyEmpty();
 }
 
 const Elements::Layout& Elements::LayoutOf(const Value* memory) {
@@ -260,8 +247,7 @@ Elements::Touched Elements::TouchedBy(const AccessView& view) {
   const Value* memory = ir::MemoryOf(view.tensor);
   const Layout& layout = LayoutOf(memory);
   std::vector<Poly> element = instances_.terms().OfElement(view);
-  Touched touched{PointsOf(view), true};
-  if (view.mask) touched.elements &= instances_.Where(view.mask, true);
+  Touched touched{instances_.PointsOf(view), true};
   std::vector<bool> wraps;
   for (const ir::AccessDim& dim : view.access().dims) wraps.push_back(MayWrap(view, dim));
   bool any_wraps = std::ranges::count(wraps, true) > 0;

@@ -26,8 +26,6 @@ class Elements {
   Touched TouchedBy(const AccessView& view);
   /// The index, in Coordinates, of an element; nothing where the point does not say it.
   std::optional<std::vector<int64_t>> IndexOf(const ir::Value* memory, const Point& point);
-  /// Its points, and those of its mask.
-  PointSet PointsOf(const AccessView& view);
 
  private:
   /// Of y[v / N, v % N] with a size N: where the row begins, N * (v / N), is a variable of the element, too.
@@ -57,8 +55,5 @@ class Elements {
   Wraps wraps_;
   std::map<const ir::Value*, Layout> layouts_;
 };
-
-/// The axes over which an access names its elements.
-ir::AxisList AxesOf(const AccessView& view);
 
 }  // namespace kdl::passes

@@ -188,7 +188,7 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
       if (site.view.op != store || !site.is_certain) continue;
       std::vector<std::string> order = Order(*launch);
       std::vector<std::pair<std::string, std::string>> points;
-      for (ir::AxisId axis : AxesOf(site.view)) {
+      for (ir::AxisId axis : site.view.axes()) {
         const Value* blk = ir::FindBlk(store, axis);
         points.emplace_back(kernel_.axis(axis).name.str(),
                             launch->instances.NameOf(launch->instances.terms().ElementOf(blk)));

@@ -280,7 +280,7 @@ PointSet Instances::Where(const Value* condition, bool holds) {
                                 terms_.OfValue(def->operand(1)));
     if (compared.known()) return compared;
   }
-  const Value* first = numbers_.Of(condition);
+  const Value* first = terms_.numbers().Of(condition);
   size_t number = conditions_.try_emplace(first, conditions_.size()).first->second;
   std::string name = fmt::format("c{}", number);
   Declare(name, ScopeOf(first), true, std::nullopt);
@@ -289,15 +289,19 @@ PointSet Instances::Where(const Value* condition, bool holds) {
 
 // -- Facts -------------------------------------------------------------------------------------
 
+void Instances::Require(const Op* op) {
+  if (!launch_) return;
+  PointSet required =
+      Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
+              terms_.OfSize(op->attr<AttrKey::Right>()));
+  if (required.known()) *launch_ &= required;
+}
+
 const PointSet& Instances::Launch() {
   if (launch_) return *launch_;
   launch_ = All();
-  for (Op* op : *kernel().body) {
-    if (op->kind() != OpKind::Require) continue;
-    PointSet required =
-        Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
-                terms_.OfSize(op->attr<AttrKey::Right>()));
-    if (required.known()) *launch_ &= required;
+  for (const Op* op : *kernel().body) {
+    if (op->kind() == OpKind::Require) Require(op);
   }
   for (const ir::Param& param : kernel().params) {
     if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
@@ -384,6 +388,12 @@ PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
     set &= AtMost(start, at) & Less(at, start + count);
   }
   return set;
+}
+
+PointSet Instances::PointsOf(const AccessView& view, bool masked) {
+  if (!masked || !view.mask) return Points(view.op, view.axes());
+  ir::AxisList axes = ir::UnionAxes(view.axes(), view.mask->type()->axes);
+  return Points(view.op, axes) & Where(view.mask, true);
 }
 
 PointSet Instances::BoundsOf(AtomId atom) {

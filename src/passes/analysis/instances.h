@@ -56,12 +56,19 @@ class Instances {
 
   /// What holds of every launch that is not refused.
   const PointSet& Launch();
+  /// From here on launches that do not meet a `require` are refused, too.
+  void Require(const ir::Op* op);
   /// The runs of the code in a block, or behind the asserts before an op: loops around it have a turn, branches are taken.
   PointSet Around(const ir::Op* op);
   /// The values that a binder of a loop takes.
   const PointSet& Turns(const ir::Value* binder);
   /// The elements of the blks of these axes at `op`, as variables.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
+  /// The points of an access; with its mask, those where that holds.
+  PointSet PointsOf(const AccessView& view, bool masked = true);
+  PointSet RunsOf(const AccessView& view, bool masked = true) {
+    return Launch() & Around(view.op) & PointsOf(view, masked);
+  }
   /// The set, and what is known of its variables, of those that this speaks of, and so on.
   PointSet WithFacts(PointSet set);
 
@@ -133,7 +140,6 @@ class Instances {
 
   const SetContext& context_;
   Terms terms_;
-  ValueNumbers numbers_;
   std::map<std::string, Kind> variables_;
   std::map<std::string, std::vector<Product>> products_;
   std::vector<Ragged> ragged_;

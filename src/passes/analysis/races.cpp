@@ -408,7 +408,7 @@ PointSet Races::Twice(const Site& site) {
   }
   PointSet other = instances_.None();
   PointSet same = instances_.All();
-  for (ir::AxisId axis : AxesOf(site.view)) {
+  for (ir::AxisId axis : site.view.axes()) {
     const Value* blk = ir::FindBlk(site.view.op, axis);
     std::string name = instances_.NameOf(instances_.terms().ElementOf(blk));
     Affine a = instances_.Variable(name);

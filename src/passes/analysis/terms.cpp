@@ -52,6 +52,12 @@ std::optional<AccessView> AccessOf(Op* op) {
   return view.tensor ? std::optional(view) : std::nullopt;
 }
 
+ir::AxisList AccessView::axes() const {
+  ir::AxisList axes;
+  for (const Value* operand : index) axes = ir::UnionAxes(axes, operand->type()->axes);
+  return axes;
+}
+
 std::optional<LoopBounds> LoopBoundsOf(const Value* param) {
   Op* op = param->block() ? param->block()->parent() : nullptr;
   if (!op) return std::nullopt;
@@ -99,40 +105,12 @@ std::optional<CompareKind> ComparisonOf(OpKind kind) {
   }
 }
 
-Terms::Terms(const ir::Function& function, ir::TypeTable& types, Sizes known)
-    : function_(function), types_(types), known_(std::move(known)), wraps_(function) {
-  for (const Op* op : *function.body) {
-    bool states =
-        op->kind() == OpKind::Assert && ir::AssertOp(const_cast<Op*>(op)).mask() == nullptr;
-    if (states && op->operand(0)->type()->axes.empty()) asserts_.push_back(op);
-  }
-}
-
-int Terms::DepthOf(const AtomFacts& facts) const {
-  int depth = 0;
-  auto below = [&](const Poly& poly) {
-    for (const auto& [monomial, coefficient] : poly.terms()) {
-      for (AtomId atom : monomial) depth = std::max(depth, atoms_[atom].depth + 1);
-    }
-  };
-  for (const auto* bounds : {&facts.lower, &facts.upper}) {
-    for (const AtomBound& bound : *bounds) {
-      below(bound.scale);
-      below(bound.bound);
-    }
-  }
-  below(facts.a);
-  below(facts.b);
-  return depth;
-}
-
 AtomId Terms::Intern(AtomFacts facts) {
   const void* what = facts.value ? static_cast<const void*>(facts.value)
                                  : static_cast<const void*>(facts.symbol.text().data());
   Key key{facts.kind, what, facts.a, facts.b};
   auto [slot, is_new] = index_.try_emplace(std::move(key), static_cast<AtomId>(atoms_.size()));
   if (is_new) {
-    facts.depth = DepthOf(facts);
     atoms_.push_back(std::move(facts));
   }
   return slot->second;
@@ -425,89 +403,6 @@ Poly Terms::OfIndex(const AccessView& view, size_t dim) {
     sum += OfSize(term.coefficient) * value;
   }
   return sum;
-}
-
-void Terms::AddComparison(CompareKind kind, const Poly& a, const Poly& b,
-                          std::vector<Poly>& facts) {
-  if (kind == CompareKind::Eq || kind == CompareKind::Le) facts.push_back(b - a);
-  if (kind == CompareKind::Eq || kind == CompareKind::Ge) facts.push_back(a - b);
-  if (kind == CompareKind::Lt) facts.push_back(b - a - 1);
-  if (kind == CompareKind::Gt) facts.push_back(a - b - 1);
-}
-
-void Terms::AddCondition(const Value* condition, bool holds, std::vector<Poly>& facts) {
-  const Op* def = condition->def();
-  if (!def) return;
-  if (def->kind() == OpKind::Not) return AddCondition(def->operand(0), !holds, facts);
-  if (def->kind() == OpKind::Broadcast) return AddCondition(def->operand(0), holds, facts);
-  if (def->kind() == (holds ? OpKind::And : OpKind::Or)) {
-    AddCondition(def->operand(0), holds, facts);
-    AddCondition(def->operand(1), holds, facts);
-    return;
-  }
-  std::optional<CompareKind> kind = ComparisonOf(def->kind());
-  Scalar scalar = kind ? def->operand(0)->type()->scalar : Scalar::F32;
-  if (!kind || !IsInteger(scalar) || scalar == Scalar::U64) return;
-  AddComparison(holds ? *kind : Negated(*kind), OfValue(def->operand(0)), OfValue(def->operand(1)),
-                facts);
-}
-
-void Terms::AddLoopFacts(const ir::Block* block, std::vector<Poly>& facts) {
-  for (const Value* param : block->params()) {
-    if (auto bounds = LoopBoundsOf(param))
-      facts.push_back(OfValue(bounds->hi) - OfValue(bounds->lo) - 1);
-  }
-}
-
-/// What asserts in front of all loops around `op` have found to hold.
-void Terms::AddAssertFacts(const Op* op, std::vector<Poly>& facts) {
-  while (op->block()->parent()) op = op->block()->parent();
-  for (const Op* assertion : asserts_) {
-    const Op* next = assertion;
-    while (next && next != op) next = next->next();
-    if (next) AddCondition(assertion->operand(0), true, facts);
-  }
-}
-
-std::vector<Poly> Terms::LaunchFacts() {
-  std::vector<Poly> facts;
-  for (Op* op : *function_.body) {
-    if (op->kind() != OpKind::Require) continue;
-    AddComparison(op->attr<AttrKey::Compare>(), OfSize(op->attr<AttrKey::Left>()),
-                  OfSize(op->attr<AttrKey::Right>()), facts);
-  }
-  for (const ir::Param& param : function_.params) {
-    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
-    for (Size dim : param.value->type()->dims) {
-      if (!IsConstant(dim) && dim->kind != SizeKind::Symbol) facts.push_back(OfSize(dim));
-    }
-  }
-  return facts;
-}
-
-/// Of blks that no loop binds: an element exists.
-void Terms::AddElementFacts(const AccessView& view, std::vector<Poly>& facts) {
-  for (const Value* blk : view.index) {
-    if (blk->type()->kind == ir::TypeKind::Blk && blk->def())
-      facts.push_back(OfValue(blk->def()->operand(1)) - 1);
-  }
-}
-
-std::vector<Poly> Terms::FactsAt(const Op* op) {
-  std::vector<Poly> facts = LaunchFacts();
-  if (auto view = AccessOf(const_cast<Op*>(op))) {
-    AddElementFacts(*view, facts);
-    if (view->mask) AddCondition(view->mask, true, facts);
-  }
-  AddAssertFacts(op, facts);
-  for (const ir::Block* block = op->block(); block && block->parent();
-       block = block->parent()->block()) {
-    AddLoopFacts(block, facts);
-    const Op* parent = block->parent();
-    if (parent->kind() == OpKind::If)
-      AddCondition(parent->operand(0), parent->region(0) == block, facts);
-  }
-  return facts;
 }
 
 }  // namespace kdl::passes

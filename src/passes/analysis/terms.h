@@ -22,6 +22,8 @@ struct AccessView {
 
   ir::Access access() const { return op->attr<ir::AttrKey::Access>(); }
   size_t rank() const { return tensor->type()->dims.size(); }
+  /// Over which it names its elements.
+  ir::AxisList axes() const;
   /// Of a `reduce` statement: into a partial value, which an `out` element becomes.
   bool is_partial() const {
     return op->HasAttr(ir::AttrKey::Scope) &&
@@ -61,18 +63,19 @@ struct AtomFacts {
   Name symbol{};
   const ir::Value* value = nullptr;
   Poly a{}, b{};
-  std::vector<AtomBound> lower{}, upper{};  ///< over atoms of less depth
-  int depth = 0;
+  std::vector<AtomBound> lower{}, upper{};  ///< over atoms made before
 };
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
-/// sizes and blks mean. Equal values have equal polynomials. Bounds name atoms of less depth only.
+/// sizes and blks mean. Equal values have equal polynomials.
 class Terms {
  public:
   /// Of launches that have these sizes, if any are given.
-  Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {});
+  Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {})
+      : function_(function), types_(types), known_(std::move(known)), wraps_(function) {}
 
   const ir::Function& function() const { return function_; }
+  ValueNumbers& numbers() { return numbers_; }
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
   size_t atom_count() const { return atoms_.size(); }
 
@@ -90,6 +93,9 @@ class Terms {
   std::vector<Poly> OfElement(const AccessView& view);
   Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
 
+  /// A sum of products of numbers that are not negative.
+  bool IsNonNegative(const Poly& poly) const;
+
   AtomId StartOf(const ir::Value* blk);  ///< of a loop's blk
   AtomId CountOf(const ir::Value* blk);
   AtomId NumberOf(const ir::Value* blk);
@@ -98,27 +104,13 @@ class Terms {
   AtomId CoreIdAtom();
   AtomId CoreNumAtom();
 
-  /// What a launch that is not refused fulfils, as polynomials that are at least 0.
-  std::vector<Poly> LaunchFacts();
-  /// Polynomials that are at least 0 where `op` runs and, with a mask, where that holds: of the launch, the loops around it,
-  /// the branches of `if` that it is in.
-  std::vector<Poly> FactsAt(const ir::Op* op);
-  /// What follows from a bool being `holds`; nothing where it is no comparison of integers.
-  void AddCondition(const ir::Value* condition, bool holds, std::vector<Poly>& facts);
-  void AddComparison(ir::CompareKind kind, const Poly& a, const Poly& b, std::vector<Poly>& facts);
-
  private:
   using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
-  int DepthOf(const AtomFacts& facts) const;
   Poly Modulo(const ir::Value* value);
   Poly OfResult(const ir::Value* value);
   std::optional<Poly> TurnsOfSteps(const ir::Op* select);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
-  bool IsNonNegative(const Poly& poly) const;
-  void AddElementFacts(const AccessView& view, std::vector<Poly>& facts);
-  void AddLoopFacts(const ir::Block* block, std::vector<Poly>& facts);
-  void AddAssertFacts(const ir::Op* op, std::vector<Poly>& facts);
 
   const ir::Function& function_;
   ir::TypeTable& types_;
@@ -128,7 +120,6 @@ class Terms {
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
-  std::vector<const ir::Op*> asserts_;                        ///< of scalars, outside of loops
 };
 
 /// Bounds of a parameter that a loop binds; nothing for carried values.
