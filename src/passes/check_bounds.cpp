@@ -42,18 +42,17 @@ class BoundsChecker {
     if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
     AccessRuns runs(instances_, view);
     bool clip = false;
-    bool wrong = false;
-    std::vector<size_t> open;
+    std::vector<OpenIndex> open;
     for (size_t d = 0; d < view.rank(); ++d) {
       if (IsWholeRange(view, d)) {
         clip = true;
-      } else if (!IsInside(view, d, runs)) {
-        wrong = ReportOutside(view, d, runs) || wrong;
-        open.push_back(d);
+      } else if (OpenIndex index = Ask(view, d, runs); index.below || index.above) {
+        index.is_wrong = ReportOutside(view, index, runs);
+        open.push_back(index);
       }
     }
-    if (wrong) return;
-    bool proven = std::ranges::all_of(open, [&](size_t d) { return launch_bounds_.Add(view, d, runs); });
+    bool proven = std::ranges::all_of(
+        open, [&](const OpenIndex& index) { return launch_bounds_.Add(view, index); });
     if (!proven && !context_.unchecked) return;
     view.op->SetAttr(ir::MakeAttr<AttrKey::Edge>(clip ? EdgeKind::Clip : EdgeKind::Proven));
     if (proven) DropMask(view);
@@ -71,10 +70,11 @@ class BoundsChecker {
            function_.axis(type->axes[0]).domain == view.tensor->type()->dims[d];
   }
 
-  bool IsInside(const AccessView& view, size_t d, AccessRuns& runs) {
+  OpenIndex Ask(const AccessView& view, size_t d, AccessRuns& runs) {
     Poly index = terms_.OfIndex(view, d);
     Poly size = terms_.OfDim(view, d);
-    return IsPlain(index, size) || runs.AlwaysInside(index, size);
+    if (IsPlain(index, size)) return {d, false, false};
+    return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
   }
 
   /// Bounds of loops alone say it: most indices need no more.
@@ -85,27 +85,26 @@ class BoundsChecker {
   }
 
   /// Only where the access runs, at each of its points, whenever its loops do.
-  bool ReportOutside(const AccessView& view, size_t d, AccessRuns& runs) {
+  bool ReportOutside(const AccessView& view, const OpenIndex& open, AccessRuns& runs) {
     if (!reach_.IsAlways(view)) return false;
-    Poly index = terms_.OfIndex(view, d);
-    Poly size = terms_.OfDim(view, d);
+    Poly index = terms_.OfIndex(view, open.dim);
+    auto is_outside = [&](const Poly& at, bool above) {
+      return above ? runs.Always(at, CompareKind::Ge, terms_.OfDim(view, open.dim))
+                   : runs.Always(at, CompareKind::Lt, 0);
+    };
     std::string_view text = view.op->attr<AttrKey::Text>().text();
+    std::string size = ToString(view.tensor->type()->dims[open.dim]);
     Span span = context_.SpanOf(view.op->loc());
-    if (runs.Always(index, CompareKind::Lt, 0) || runs.Always(index, CompareKind::Ge, size)) {
-      context_.diagnostics
-          .Report(diag::AlwaysOutside, span, text, d, ToString(view.tensor->type()->dims[d]))
+    if (open.below != open.above && is_outside(index, open.above)) {
+      context_.diagnostics.Report(diag::AlwaysOutside, span, text, open.dim, size)
           .Help(kOutsideHelp);
       return true;
     }
-    for (bool greatest : {false, true}) {
-      std::optional<Poly> extreme = reach_.Extreme(index, greatest);
-      if (!extreme) continue;
-      bool outside = greatest ? runs.Always(*extreme, CompareKind::Ge, size)
-                              : runs.Always(*extreme, CompareKind::Lt, 0);
-      if (!outside) continue;
+    for (bool above : {false, true}) {
+      std::optional<Poly> extreme = reach_.Extreme(index, above);
+      if (!(above ? open.above : open.below) || !extreme || !is_outside(*extreme, above)) continue;
       context_.diagnostics
-          .Report(diag::ReachesOutside, span, text, ToText(*extreme, terms_), d,
-                  ToString(view.tensor->type()->dims[d]))
+          .Report(diag::ReachesOutside, span, text, ToText(*extreme, terms_), open.dim, size)
           .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
       return true;
     }
@@ -116,14 +115,16 @@ class BoundsChecker {
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !IsInput(view.tensor) || UsesMask(view)) return;
-    if (view.axes() == view.op->result()->type()->axes) view.op->SetSegment(ir::LoadOp::at_mask, {});
+    if (view.axes() == view.op->result()->type()->axes)
+      view.op->SetSegment(ir::LoadOp::at_mask, {});
   }
 
   /// The proof may rest on the mask.
   bool UsesMask(const AccessView& view) {
     AccessRuns runs(instances_, view, false);
     for (size_t d = 0; d < view.rank(); ++d) {
-      if (!IsWholeRange(view, d) && !IsInside(view, d, runs)) return true;
+      OpenIndex index = IsWholeRange(view, d) ? OpenIndex{} : Ask(view, d, runs);
+      if (index.below || index.above) return true;
     }
     return false;
   }

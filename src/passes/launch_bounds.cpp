@@ -13,26 +13,26 @@ using ir::MakeAttr;
 using ir::Op;
 using ir::OpKind;
 
-bool LaunchBounds::Add(const AccessView& view, size_t dim, AccessRuns& runs) {
+bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;  // other sizes may use core_num
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update && reach_.IsAlways(view);
   std::optional<Size> any = eligible ? AnyTurn(view) : std::nullopt;
   if (!any) return false;
-  Poly index = terms_.OfIndex(view, dim);
+  Poly index = terms_.OfIndex(view, open.dim);
   std::optional<Poly> least = reach_.Extreme(index, false);
   std::optional<Poly> most = reach_.Extreme(index, true);
   std::optional<Size> from = least ? SizeOf(*least) : std::nullopt;
   std::optional<Size> to = most ? SizeOf(*most + 1) : std::nullopt;
   if (!from || !to) return false;
   SizeTable& sizes = module_.types().sizes();
-  if (!runs.Always(index, CompareKind::Ge, 0))
-    Require(view, dim, sizes.Binary(SizeKind::Mul, *any, *from), CompareKind::Ge,
+  if (open.below)
+    Require(view, open, sizes.Binary(SizeKind::Mul, *any, *from), CompareKind::Ge,
             sizes.Constant(0));
-  if (!runs.Always(index, CompareKind::Lt, terms_.OfDim(view, dim))) {
+  if (open.above) {
     Size behind = sizes.Binary(SizeKind::Mul, *any, *to);
-    Require(view, dim, sizes.Binary(SizeKind::Sub, behind, sizes.Constant(1)), CompareKind::Lt,
-            view.tensor->type()->dims[dim]);
+    Require(view, open, sizes.Binary(SizeKind::Sub, behind, sizes.Constant(1)), CompareKind::Lt,
+            view.tensor->type()->dims[open.dim]);
   }
   return true;
 }
@@ -73,8 +73,8 @@ std::optional<Size> LaunchBounds::SizeOf(const Poly& poly) {
 }
 
 /// Once for all accesses that say the same.
-void LaunchBounds::Require(const AccessView& view, size_t dim, Size index, CompareKind compare,
-                           Size bound) {
+void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size index,
+                           CompareKind compare, Size bound) {
   Name text = view.op->attr<AttrKey::Text>();
   for (Op* op : *function_.body) {
     if (op->kind() == OpKind::Require) {
@@ -86,11 +86,12 @@ void LaunchBounds::Require(const AccessView& view, size_t dim, Size index, Compa
     ir::Builder builder(module_);
     builder.SetInsertionPoint(op);
     builder.set_loc(view.op->loc());
-    instances_.Require(
+    const Op* require =
         builder.Create(OpKind::Require, {}, {},
                        {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
                         MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
-                        MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim))}));
+                        MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(open.dim))});
+    if (!open.is_wrong) instances_.Require(require);  // else no launch is left to speak of
     return;
   }
 }

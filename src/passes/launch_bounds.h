@@ -1,9 +1,17 @@
 #pragma once
 
-#include "passes/analysis/access_runs.h"
+#include "passes/analysis/instances.h"
 #include "passes/analysis/reach.h"
 
 namespace kdl::passes {
+
+/// An index of an access, and where it may be outside for all that is known.
+struct OpenIndex {
+  size_t dim = 0;
+  bool below = false;
+  bool above = false;
+  bool is_wrong = false;  ///< every launch that gets there takes it outside
+};
 
 /// Lets the launch check what its sizes decide: an access that is always reached, whose indices go from one sum of sizes to
 /// another, is inside where these are.
@@ -20,13 +28,14 @@ class LaunchBounds {
         terms_(instances.terms()),
         reach_(terms_) {}
 
-  /// Whether launches check from now on that dimension `dim` is inside; else nothing has changed.
-  bool Add(const AccessView& view, size_t dim, AccessRuns& runs);
+  /// Whether launches check from now on that the index is inside; else nothing has changed.
+  bool Add(const AccessView& view, const OpenIndex& open);
 
  private:
   std::optional<Size> SizeOf(const Poly& poly);
   std::optional<Size> AnyTurn(const AccessView& view);
-  void Require(const AccessView& view, size_t dim, Size index, ir::CompareKind compare, Size bound);
+  void Require(const AccessView& view, const OpenIndex& open, Size index, ir::CompareKind compare,
+               Size bound);
 
   ir::Module& module_;
   ir::Function& function_;

@@ -10,12 +10,9 @@ constexpr unsigned long kOperations = 400'000;  ///< of one question
 
 bool AccessRuns::Always(const Poly& a, ir::CompareKind compare, const Poly& b) {
   instances_.context().Allow(kOperations);
-  if (!runs_) runs_ = instances_.RunsOf(view_, masked_);
-  return instances_.WithFacts(*runs_ & instances_.Compare(Negated(compare), a, b)).IsSurelyEmpty();
-}
-
-bool AccessRuns::AlwaysInside(const Poly& index, const Poly& size) {
-  return Always(index, ir::CompareKind::Ge, 0) && Always(index, ir::CompareKind::Lt, size);
+  if (!runs_) runs_ = instances_.WithBounds(instances_.RunsOf(view_, masked_), known_);
+  PointSet others = *runs_ & instances_.Compare(Negated(compare), a, b);
+  return instances_.WithFacts(others, known_).IsSurelyEmpty();
 }
 
 }  // namespace kdl::passes

@@ -14,14 +14,13 @@ class AccessRuns {
       : instances_(instances), view_(view), masked_(masked) {}
 
   bool Always(const Poly& a, ir::CompareKind compare, const Poly& b);
-  /// 0 <= index < size; with products of sizes in both, of what the sizes multiply.
-  bool AlwaysInside(const Poly& index, const Poly& size);
 
  private:
   Instances& instances_;
   const AccessView& view_;
   bool masked_;
   std::optional<PointSet> runs_;
+  Instances::Names known_;  ///< variables of which runs_ says what is known
 };
 
 }  // namespace kdl::passes

@@ -137,7 +137,7 @@ std::vector<Poly> Elements::SplitIndex(const Poly& index, const std::vector<Poly
 }
 
 Affine Elements::Variable(size_t number) const {
-  return instances_.Variable(fmt::format("at{}", number));
+  return instances_.Variable(fmt::format("@{}", number));
 }
 
 PointSet Elements::Of(const Value* tensor) {
@@ -190,7 +190,7 @@ void Elements::FindRows(const Value* memory, const std::vector<AccessView>& view
 std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const Point& point) {
   size_t variable = 0;
   auto next = [&]() -> std::optional<int64_t> {
-    auto found = point.find(fmt::format("at{}", variable++));
+    auto found = point.find(fmt::format("@{}", variable++));
     return found == point.end() ? std::nullopt : std::optional(found->second);
   };
   std::vector<int64_t> index;

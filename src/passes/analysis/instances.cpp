@@ -146,7 +146,7 @@ void Instances::Declare(const std::string& name, Scope scope, bool is_opaque,
 
 std::string Instances::NameOf(AtomId atom) {
   const AtomFacts& facts = terms_.Facts(atom);
-  return facts.kind == AtomKind::Size ? facts.symbol.str() : fmt::format("a{}", atom);
+  return facts.kind == AtomKind::Size ? facts.symbol.str() : fmt::format("#{}", atom);
 }
 
 std::optional<int64_t> Instances::ExtentOf(const Value* blk) {
@@ -208,6 +208,16 @@ bool Instances::IsAny(AtomId atom) {
   return WithFacts(Less(Of(count), Constant(0))).IsSurelyEmpty();
 }
 
+/// The q of b * q where q is floor(a / b) and b a size.
+std::optional<AtomId> Instances::QuotientIn(const Monomial& monomial) const {
+  for (AtomId atom : monomial) {
+    const AtomFacts& facts = terms_.Facts(atom);
+    bool is_of_size = facts.kind == AtomKind::Quotient && terms_.IsNonNegative(facts.b);
+    if (is_of_size && facts.b * Poly::Atom(atom) == Poly::Term(monomial, 1)) return atom;
+  }
+  return std::nullopt;
+}
+
 Affine Instances::OfProduct(const Monomial& monomial) {
   for (AtomId atom : monomial) {
     if (!IsAny(atom)) continue;
@@ -228,8 +238,9 @@ Affine Instances::OfProduct(const Monomial& monomial) {
     scope = Join(scope, ScopeOf(atom));
     OfAtom(atom);
   }
-  Declare(name, scope, true, std::nullopt);
-  if (monomial.size() == 2 && !products_.contains(name)) {
+  Declare(name, scope, true, QuotientIn(monomial));
+  bool is_new = products_.try_emplace(name).second;
+  if (monomial.size() == 2 && is_new) {
     AtomId a = *monomial.begin();
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
@@ -282,7 +293,7 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   }
   const Value* first = terms_.numbers().Of(condition);
   size_t number = conditions_.try_emplace(first, conditions_.size()).first->second;
-  std::string name = fmt::format("c{}", number);
+  std::string name = fmt::format("?{}", number);
   Declare(name, ScopeOf(first), true, std::nullopt);
   return Equal(Variable(name), Constant(holds ? 1 : 0));
 }
@@ -425,6 +436,13 @@ PointSet Instances::OfTable(const Value* value, const Affine& at) {
   return any;
 }
 
+/// b * floor(a / b) is a without what is less than b.
+PointSet Instances::BoundsOfMultiple(const Affine& multiple, AtomFacts quotient) {
+  Affine dividend = Of(quotient.a);
+  PointSet bounds = AtMost(multiple, dividend) & Less(dividend, multiple + Of(quotient.b));
+  return bounds.known() ? bounds : All();
+}
+
 PointSet Instances::FactsOfProduct(const Product& product) {
   Affine none = Constant(0);
   PointSet set = InOrder(product.multiple, Variable(product.product), none, none, product.factor);
@@ -443,7 +461,8 @@ std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
   if (!atom || hi != Poly::Atom(*atom) || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
   const AtomFacts blocks = terms_.Facts(*atom);
   Poly size = Poly::Atom(product.factor);
-  if (blocks.kind != AtomKind::Quotient || blocks.b != size) return std::nullopt;
+  bool is_size = terms_.IsNonNegative(size);
+  if (!is_size || blocks.kind != AtomKind::Quotient || blocks.b != size) return std::nullopt;
   return blocks.a - size + 1;  // the quotient is ceil(end / size)
 }
 
@@ -454,6 +473,7 @@ PointSet Instances::FactsOf(const std::string& variable) {
   std::optional<AtomId> atom = variables_.at(variable).atom;
   if (products_.contains(variable)) {
     for (const Product& product : ProductsOf(variable)) set &= FactsOfProduct(product);
+    if (atom) set &= BoundsOfMultiple(Variable(variable), terms_.Facts(*atom));
   } else if (atom) {
     const AtomFacts facts = terms_.Facts(*atom);
     bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopBoundsOf(facts.value);
@@ -487,17 +507,22 @@ PointSet Instances::WithOrder(PointSet set) {
   return set;
 }
 
-PointSet Instances::WithFacts(PointSet set) {
-  std::set<std::string> done;
+PointSet Instances::WithFacts(PointSet set, Names& known, bool of_products) {
   for (bool more = true; more && set.known();) {
     more = false;
     for (const std::string& name : set.Variables()) {
-      if (!variables_.contains(name) || !done.insert(name).second) continue;
+      bool counts = variables_.contains(name) && (of_products || !products_.contains(name));
+      if (!counts || !known.insert(name).second) continue;
       set &= FactsOf(name);
       more = true;
     }
   }
-  return WithOrder(set);
+  return set;
+}
+
+PointSet Instances::WithFacts(PointSet set, Names known) {
+  set = WithFacts(std::move(set), known, false);
+  return WithOrder(WithFacts(std::move(set), known, true));
 }
 
 bool Instances::IsRaggedBound(const std::string& variable, const Op* walk) {

@@ -34,6 +34,8 @@ struct Product {
 
 class Instances {
  public:
+  using Names = std::set<std::string>;
+
   /// `known`: sizes of the launches that are looked at.
   Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
             Sizes known = {});
@@ -70,7 +72,11 @@ class Instances {
     return Launch() & Around(view.op) & PointsOf(view, masked);
   }
   /// The set, and what is known of its variables, of those that this speaks of, and so on.
-  PointSet WithFacts(PointSet set);
+  PointSet WithFacts(PointSet set, Names known = {});
+  /// The same but for what is known of products, which come in pieces; `known` gets the variables' names.
+  PointSet WithBounds(PointSet set, Names& known) {
+    return WithFacts(std::move(set), known, false);
+  }
 
   /// Elements of tensors, and numbers that a question adds, have no scope.
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
@@ -125,9 +131,12 @@ class Instances {
   };
   Affine OfAtom(AtomId atom);
   Affine OfProduct(const Monomial& monomial);
+  std::optional<AtomId> QuotientIn(const Monomial& monomial) const;
+  PointSet BoundsOfMultiple(const Affine& multiple, AtomFacts quotient);
   bool IsAny(AtomId atom);
   PointSet BoundsOf(AtomId atom);
   PointSet OfTable(const ir::Value* value, const Affine& at);
+  PointSet WithFacts(PointSet set, Names& known, bool of_products);
   PointSet WithOrder(PointSet set);
   PointSet OfBlock(const ir::Block* block);
   Scope ScopeOf(AtomId atom);

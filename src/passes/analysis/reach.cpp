@@ -46,9 +46,11 @@ std::optional<Poly> Reach::Extreme(Poly index, bool greatest) const {
     bool is_bound = facts.kind == AtomKind::Element ||
                     (facts.kind == AtomKind::Scalar && facts.value && LoopBoundsOf(facts.value));
     std::optional<Poly::Split> split = index.SplitBy(*atom);
-    std::optional<int64_t> factor = split ? split->coefficient.AsConstant() : std::nullopt;
-    if (!is_bound || !factor || facts.lower.empty() || facts.upper.empty()) return std::nullopt;
-    const auto& bounds = (*factor > 0) == greatest ? facts.upper : facts.lower;
+    bool rises = split && terms_.IsNonNegative(split->coefficient);
+    bool falls = split && !rises && terms_.IsNonNegative(Poly(-1) * split->coefficient);
+    if (!is_bound || (!rises && !falls) || facts.lower.empty() || facts.upper.empty())
+      return std::nullopt;
+    const auto& bounds = rises == greatest ? facts.upper : facts.lower;
     index = split->coefficient * bounds[0].bound + split->rest;
   }
   return index;

@@ -34,6 +34,31 @@ std::string NameOf(isl_set* set, int at) {
   return name;
 }
 
+isl_stat TakePiece(isl_basic_set* piece, void* taken) {
+  *static_cast<isl_basic_set**>(taken) = piece;
+  return isl_stat_ok;
+}
+
+/// The one piece that a set has.
+isl_basic_set* PieceOf(isl_set* set) {
+  isl_basic_set* piece = nullptr;
+  isl_set_foreach_basic_set(set, TakePiece, &piece);
+  isl_set_free(set);
+  return piece;
+}
+
+struct Pieces {
+  isl_basic_set* with;
+  isl_set* all;
+};
+
+isl_stat AddIntersection(isl_basic_set* piece, void* user) {
+  auto& pieces = *static_cast<Pieces*>(user);
+  isl_basic_set* both = isl_basic_set_intersect(piece, isl_basic_set_copy(pieces.with));
+  pieces.all = isl_set_union(pieces.all, isl_set_from_basic_set(both));
+  return isl_stat_ok;
+}
+
 int CountOf(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
 
 }  // namespace
@@ -117,9 +142,20 @@ PointSet PointSet::None(const SetContext& context) {
   return PointSet(isl_set_empty(isl_space_params_alloc(context.get(), 0)));
 }
 
+/// Of a piece with each one: isl itself asks first whether two sets are equal, and then of each piece whether it is empty.
 PointSet operator&(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known()) return {};
-  return PointSet(isl_set_intersect(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get())));
+  isl_set* first = isl_set_copy(a.set_.get());
+  isl_set* second = isl_set_copy(b.set_.get());
+  if (a.pieces() != 1 && b.pieces() != 1) return PointSet(isl_set_intersect(first, second));
+  first = isl_set_align_params(first, isl_set_get_space(second));
+  second = isl_set_align_params(second, isl_set_get_space(first));
+  if (a.pieces() != 1) std::swap(first, second);
+  Pieces pieces{PieceOf(first), isl_set_empty(isl_set_get_space(second))};
+  isl_set_foreach_basic_set(second, AddIntersection, &pieces);
+  isl_set_free(second);
+  isl_basic_set_free(pieces.with);
+  return PointSet(pieces.all);
 }
 
 PointSet operator|(const PointSet& a, const PointSet& b) {
