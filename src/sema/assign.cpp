@@ -204,6 +204,16 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const_cast<ReduceInfo*>(info.reduce)->in_place = true;
 }
 
+/// A variable that began with a literal is an i32 or f32: what else it could be declared.
+std::string WiderHint(const FunctionState& state, const AssignStmt& assign, Scalar target,
+                      Scalar value) {
+  const Entity* entity = state.fn.exprs.at(assign.target).entity;
+  bool is_var = entity != nullptr && entity->kind == EntityKind::Var && entity->type.is_scalar();
+  bool is_wider = IsFloat(target) == IsFloat(value) && Info(value).bits > Info(target).bits;
+  if (!is_var || !is_wider) return {};
+  return fmt::format(", or declare 'var {}: {} = …'", entity->name.text(), Spelling(value));
+}
+
 }  // namespace
 
 void CheckAssign(FunctionState& state, const AssignStmt& assign) {
@@ -224,7 +234,8 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     state.diagnostics
         .Report(diag::ValueType, assign.value->span, TargetName(assign), Spelling(target.scalar),
                 Spelling(value.scalar))
-        .Help(fmt::format("write '{}'", AsHint(state, assign.value, target.scalar)));
+        .Help(fmt::format("write '{}'{}", AsHint(state, assign.value, target.scalar),
+                          WiderHint(state, assign, target.scalar, value.scalar)));
     return;
   }
   value = state.fn.exprs[assign.value].type;

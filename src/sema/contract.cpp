@@ -69,6 +69,21 @@ bool AreEqual(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, Solved(state, a), Solved(state, b)) == 0;
 }
 
+/// What to write where a name indexes a dimension of another size, too.
+std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
+  Size domain = name.range.domain;
+  if (ConstantDifference(state.module.sizes, Solved(state, domain), Solved(state, size))) {
+    return fmt::format(
+        "use another name for the other dimension, or write an `else` behind one of the indices, "
+        "as in [{0} else 0]: it says nothing of how far '{0}' runs",
+        name.name.text());
+  }
+  return fmt::format(
+      "use another name for the other dimension, or state that both are as long: "
+      "`where {} == {}`",
+      SizeText(domain), SizeText(size));
+}
+
 /// The name indexes a dimension of this size bare: its extent, or one that has to agree.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
@@ -94,9 +109,7 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
               SizeText(entity->range.domain))
       .Note(contract.bound_at[entity],
             fmt::format("here it walks {}", SizeText(entity->range.domain)))
-      .Help(fmt::format("use another name for the other dimension, or state that both are as long: "
-                        "`where {} == {}`",
-                        SizeText(entity->range.domain), SizeText(size)));
+      .Help(HelpFor(state, *entity, size));
 }
 
 using Ranges = std::vector<const Entity*>;
