@@ -116,6 +116,7 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   });
   ir::NameGuards(*c.module);
   auto defines = ReadDefines(c.options, c.diagnostics);
+  if (defines) defines->insert(defines->end(), c.from_data.begin(), c.from_data.end());
   if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
   if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
   return AfterIrgen(c);

@@ -71,6 +71,7 @@ bool BindDefines(ir::Module& module, const std::vector<sema::Define>& defines,
     if (!numbers) return false;
     bool found = false;
     for (ir::Function* function : module.functions()) {
+      if (!define.function.empty() && define.function != function->base_name()) continue;
       for (ir::Generic& generic : function->generics) {
         if (generic.name.text() != define.name) continue;
         generic.values = *numbers;

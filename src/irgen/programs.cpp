@@ -16,7 +16,8 @@ using ir::AttrKey;
 using ir::Value;
 
 /// `BM = 64, BN = 32`: constants that a launch gives, the first ones in `before`.
-std::string WithConstant(const std::string& before, std::string_view name, int64_t value) {
+template <class Value>
+std::string WithConstant(const std::string& before, std::string_view name, const Value& value) {
   return fmt::format("{}{}{} = {}", before, before.empty() ? "" : ", ", name, value);
 }
 
@@ -110,7 +111,11 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     if (!is_handed_on) candidates = generic.Candidates();
     bool is_checked =
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
-    if (candidates.empty() || is_checked) continue;  // without any the kernel has no variant
+    if (is_checked) continue;
+    if (candidates.empty()) {  // the kernel has no variant until the program has a value
+      constants.known = WithConstant(constants.known, name, ToString(value));
+      continue;
+    }
     constants.selections.push_back(
         {launch.kernel->entity->name.text(), name, candidates, value, GenSize(gen, value)});
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "ir/builder.h"
@@ -28,24 +29,45 @@ struct Binding {
   int64_t value;
 };
 
-/// Nothing where the text, which may come from a .kir file, is no list `BM = 64, BN = 32`.
-std::optional<std::vector<Binding>> ParseConstants(std::string_view text, Names& names) {
+/// The constants of a launch.
+struct Constants {
   std::vector<Binding> bindings;
+  std::vector<Name> open;  ///< those that the program has no value for
+};
+
+/// A number, or an integer parameter of the program that has one value.
+std::optional<int64_t> ValueOf(std::string_view text, const Function& program) {
+  int64_t value = 0;
+  auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec == std::errc() && end.ptr == text.data() + text.size()) return value;
+  for (const Generic& generic : program.generics) {
+    if (generic.name.text() == text && generic.values.size() == 1) return generic.values[0];
+  }
+  return std::nullopt;
+}
+
+/// Nothing where the text, which may come from a .kir file, is no list `BM = 64, BN = D, BK = 2*D`.
+std::optional<Constants> ParseConstants(std::string_view text, const Function& program,
+                                        Names& names) {
+  Constants constants;
   while (!text.empty()) {
     size_t comma = std::min(text.find(','), text.size());
     std::string_view part = text.substr(0, comma);
     size_t equal = part.find('=');
     if (equal == 0 || equal == std::string_view::npos) return std::nullopt;
     size_t name_end = part.find_last_not_of(' ', equal - 1) + 1;
-    size_t digits = std::min(part.find_first_not_of(' ', equal + 1), part.size());
-    int64_t value = 0;
-    auto end = std::from_chars(part.data() + digits, part.data() + part.size(), value);
-    if (end.ec != std::errc() || end.ptr != part.data() + part.size()) return std::nullopt;
-    bindings.push_back({names.Intern(part.substr(0, name_end)), value});
+    std::string_view value =
+        part.substr(std::min(part.find_first_not_of(' ', equal + 1), part.size()));
+    if (value.empty()) return std::nullopt;
+    Name name = names.Intern(part.substr(0, name_end));
+    if (std::optional<int64_t> number = ValueOf(value, program))
+      constants.bindings.push_back({name, *number});
+    else
+      constants.open.push_back(name);
     text.remove_prefix(std::min(comma + 1, text.size()));
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   }
-  return bindings;
+  return constants;
 }
 
 std::string ConstantsText(const std::vector<Binding>& bindings) {
@@ -127,16 +149,21 @@ class Instantiation {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch || !op->HasAttr(ir::AttrKey::Constants)) return;
       std::string_view text = op->attr<ir::AttrKey::Constants>().text();
-      std::optional<std::vector<Binding>> bindings = ParseConstants(text, names());
-      if (!bindings) {
+      std::optional<Constants> constants = ParseConstants(text, program, names());
+      if (!constants) {
         context_.diagnostics.Report(diag::MalformedConstants, context_.SpanOf(op->loc()), text)
             .Help("constants = \"BM = 64, BN = 32\"");
         return;
       }
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
-      Function* variant = Variant(*kernel, *bindings, op->loc());
+      if (!constants->open.empty()) {
+        handed_on_[op] = constants->open[0];
+        return;
+      }
+      const std::vector<Binding>& bindings = constants->bindings;
+      Function* variant = Variant(*kernel, bindings, op->loc());
       op->SetAttr(ir::MakeAttr<ir::AttrKey::Callee>(variant->name));
-      op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(*bindings))));
+      op->SetAttr(ir::MakeAttr<ir::AttrKey::Constants>(names().Intern(ConstantsText(bindings))));
     });
   }
 
@@ -147,7 +174,10 @@ class Instantiation {
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
       for (const Generic& generic : kernel->generics) {
         bool is_alone = op->loc() == kernel->loc;  // `run` has made a program of it
-        if (generic.is_auto || !generic.values.empty() || is_alone) continue;
+        auto handed_on = handed_on_.find(op);
+        bool is_open = handed_on != handed_on_.end() && handed_on->second == generic.name;
+        bool has_value = generic.is_auto || !generic.values.empty() || is_alone;
+        if (has_value && !is_open) continue;
         open_.push_back(kernel);
         if (!is_given) return;
         std::string_view name = generic.name.text();
@@ -288,7 +318,8 @@ class Instantiation {
   ir::Module& module_;
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
-  std::vector<Function*> open_;  ///< launched without a value, as reported
+  std::vector<Function*> open_;              ///< launched without a value, as reported
+  std::map<const ir::Op*, Name> handed_on_;  ///< by launches: what the program has no value for
 };
 
 }  // namespace

@@ -34,12 +34,14 @@ driver::Options WithoutConstants(const driver::Options& options, const ir::Funct
   return left;
 }
 
-/// The same of what the data has given to the program's integer parameters.
-driver::Options WithoutData(const Compilation& c) {
+/// The same of what the data has given to the program's integer parameters, where they are no sizes of it any more.
+driver::Options WithoutData(const Compilation& c, const ir::Function& program) {
   driver::Options left = c.options;
   std::erase_if(left.set, [&](const std::string& text) {
     return std::ranges::any_of(c.from_data, [&](const sema::Define& define) {
-      return text.substr(0, text.find('=')) == define.name;
+      bool is_size =
+          std::ranges::any_of(program.dims, [&](Name dim) { return dim.text() == define.name; });
+      return text.substr(0, text.find('=')) == define.name && !is_size;
     });
   });
   return left;
@@ -59,6 +61,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
     chosen = driver::WrapKernel(*c.module, *chosen, Name());
   }
   if (!chosen) return nullptr;
+  if (!c.from_data.empty()) options = WithoutData(c, *chosen);
   if (c.options.core_num) driver::SetCoreNum(*c.module, *chosen, *c.options.core_num);
   driver::KeepOnly(*c.module, {chosen});
   return chosen;
@@ -93,7 +96,7 @@ std::vector<sema::Define> Run(Compilation& c) {
   if (std::vector<sema::Define> defines = FromData(c, *arguments);
       !defines.empty() || c.diagnostics.has_errors())
     return defines;
-  driver::Options options = WithoutData(c);
+  driver::Options options = c.options;
   std::optional<driver::BoundContract> contract;
   ir::Function* program = ChooseProgram(c, *arguments, options, contract);
   auto bound =
