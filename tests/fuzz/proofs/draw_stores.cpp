@@ -182,6 +182,10 @@ std::string Drawer::Computed() {
 
 std::string Drawer::Extremes() {
   scalars_.insert({"most: i64", "wide: u32"});
+  if (Chance(30))  // what stands in front of everything
+    views_ = Pick({"assert(0 <= 4 * most && 4 * most <= N);\n", "assert(0 <= most && most <= N);\n",
+                   "assert(0 <= most + most && most + most <= N);\n", "assert(most <= s);\n"}) +
+             views_;
   std::string i = Name("i");
   std::string y = Tensor("N + 2", 15);
   std::string w = "(wide as i64)";
