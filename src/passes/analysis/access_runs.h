@@ -6,8 +6,8 @@
 
 namespace kdl::passes {
 
-/// The runs of an access, asked what surely holds in each of them: what holds of no launch that is not refused, loops around
-/// it that have no turn, branches that are not taken and points that its mask leaves out, counts as holding.
+/// The runs of an access: of launches that are not refused, in turns of the loops around it, branches that are taken and, if
+/// it is asked, at points where its mask holds. What is shown of all of them is a proof.
 class AccessRuns {
  public:
   AccessRuns(Instances& instances, const AccessView& view, bool masked = true)

@@ -5,6 +5,12 @@
 
 namespace kdl::passes {
 
+namespace {
+
+constexpr size_t kMostAtoms = 7;  ///< of a product
+
+}  // namespace
+
 Poly Poly::Term(const Monomial& monomial, int64_t coefficient) {
   Poly poly;
   poly.Add(monomial, coefficient);
@@ -58,7 +64,7 @@ Poly& Poly::operator*=(const Poly& other) {
   product.exact_ = exact_ && other.exact_;
   for (const auto& [ma, ca] : terms_) {
     for (const auto& [mb, cb] : other.terms_) {
-      product.exact_ = product.exact_ && ma.size() + mb.size() <= Monomial::kMost;
+      product.exact_ = product.exact_ && ma.size() + mb.size() <= kMostAtoms;
       if (!product.exact_) continue;
       Monomial both;
       std::merge(ma.begin(), ma.end(), mb.begin(), mb.end(), std::back_inserter(both));
@@ -81,23 +87,6 @@ std::optional<Poly::Split> Poly::SplitBy(AtomId atom) const {
     (count == 1 ? split.coefficient : split.rest).Add(others, coefficient);
   }
   return split;
-}
-
-Poly Poly::With(AtomId atom, const Poly& value) const {
-  Poly result;
-  result.exact_ = exact_;
-  for (const auto& [monomial, coefficient] : terms_) {
-    Monomial others;
-    std::remove_copy(monomial.begin(), monomial.end(), std::back_inserter(others), atom);
-    if (others.size() == monomial.size()) {
-      result.Add(monomial, coefficient);
-      continue;
-    }
-    Poly term = Term(others, coefficient);
-    for (size_t power = others.size(); power < monomial.size(); ++power) term *= value;
-    result += term;
-  }
-  return result;
 }
 
 }  // namespace kdl::passes

@@ -77,7 +77,6 @@ class Terms {
   const ir::Function& function() const { return function_; }
   ValueNumbers& numbers() { return numbers_; }
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
-  size_t atom_count() const { return atoms_.size(); }
 
   Poly OfSize(Size size);
   /// An integer scalar, or a tile of integers at the point that is looked at.
