@@ -18,6 +18,7 @@
 #include "irgen/contracts.h"
 #include "irgen/irgen.h"
 #include "sema/checked.h"
+#include "passes/pipelines.h"
 #include "sema/dump_checked.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
@@ -147,18 +148,12 @@ PipelineEnd CompileText(Compilation& c, std::string text) {
 
 namespace {
 
-/// Refuses kernels that nothing is wrong with but what they do when they run.
-bool IsProof(passes::PassKind kind) {
-  return kind == passes::PassKind::CheckBounds || kind == passes::PassKind::CheckDisjoint ||
-         kind == passes::PassKind::CheckOutputs;
-}
-
 /// The module's passes where --unproven lets run what the proofs refuse: their errors become warnings.
-PipelineEnd RunWithoutProofs(Compilation& c, std::span<const passes::PassKind> pipeline) {
-  for (passes::PassKind kind : pipeline) {
+PipelineEnd RunWithoutProofs(Compilation& c, passes::Pipeline pipeline) {
+  for (const passes::Pass* pass : pipeline) {
     DiagnosticEngine refused;
-    passes::PassContext context{*c.module, IsProof(kind) ? refused : c.diagnostics, c.sources};
-    PipelineEnd end = passes::RunPipeline({&kind, 1}, context, PassOptionsOf(c));
+    passes::PassContext context{*c.module, pass->proves ? refused : c.diagnostics, c.sources};
+    PipelineEnd end = passes::RunPipeline({&pass, 1}, context, PassOptionsOf(c));
     for (const auto& one : refused.all()) {
       Diagnostic& report = c.diagnostics.Report(diag::Unproven, one->span, one->text, one->id);
       report.notes = one->notes;
@@ -174,7 +169,7 @@ PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
   context.unchecked = c.options.unchecked;
   bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
-  std::span<const passes::PassKind> pipeline = passes::kModulePipeline;
+  passes::Pipeline pipeline = passes::kModulePipeline;
   if (is_text) pipeline = passes::kTextPipeline;
   if (c.options.unproven) return RunWithoutProofs(c, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(c));

@@ -16,14 +16,16 @@
 #include "support/diagnostics.h"
 #include "support/names.h"
 #include "support/source.h"
+#include "targets/registry.h"
 
 namespace kdl::driver {
 
-/// What one compile reads and makes. Later members point into earlier ones, and the options outlive it.
+/// What one compile reads and makes. Later members point into earlier ones; options and families outlive it.
 struct Compilation {
-  explicit Compilation(const Options& o) : options(o) {}
+  Compilation(const Options& o, const targets::Registry& f) : options(o), families(f) {}
 
   const Options& options;
+  const targets::Registry& families;
   std::vector<Emit> emits;              ///< what `build` is asked for
   std::vector<sema::Define> from_data;  ///< integer parameters of the program that runs
   SourceManager sources;

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "codegen/llvm/images.h"
+#include "codegen/llvm/host_module.h"
 #include "driver/diagnostics.h"
 #include "driver/phases.h"
 #include "driver/runtime_name.h"
@@ -16,7 +16,8 @@
 #include "ir/equal.h"
 #include "ir/printer.h"
 #include "support/check.h"
-#include "targets/spec.h"
+#include "passes/pipelines.h"
+#include "targets/hosts.h"
 
 namespace kdl::driver {
 
@@ -65,7 +66,7 @@ void AddLevel(const TargetCode& level, const TargetCode& below, ir::Module& into
     const ir::Function& kernel = *level.tiled->FindFunction(code.kernel->name);
     code.reference.clear();
     if (ir::Difference(kernel, *below.tiled->FindFunction(kernel.name)).empty()) continue;
-    code.reference = fmt::format("{}.{}", kernel.name.text(), level.target.facts.cpu);
+    code.reference = fmt::format("{}.{}", kernel.name.text(), code.level);
     ir::CloneFunction(kernel, into, names.Intern(code.reference));
   }
 }
@@ -79,34 +80,34 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
-/// Gives the kernels their names in the text, too.
-std::string InterpretedText(const Compilation& c, Code& code) {
-  std::unique_ptr<ir::Module> all = CopyModule(*code.targets[0].tiled);
+/// What the interpreter runs in place of a part's kernels, to which it gives their names in the text.
+std::string InterpretedText(const Compilation& c, Part& part) {
+  std::unique_ptr<ir::Module> all = CopyModule(*part.targets[0]->tiled);
   TakePrograms(*c.module, *all);
   AddPrograms(*all, c.runtime_specs);
-  std::span<codegen::KernelCode> codes = code.compiled.kernels;
-  size_t kernels = codes.size() / code.targets.size();
-  for (size_t level = 1; level < code.targets.size(); ++level) {
-    AddLevel(code.targets[level], code.targets[level - 1], *all,
+  std::span<codegen::KernelCode> codes = part.compiled.kernels;
+  size_t kernels = codes.size() / part.targets.size();
+  for (size_t level = 1; level < part.targets.size(); ++level) {
+    AddLevel(*part.targets[level], *part.targets[level - 1], *all,
              codes.subspan(level * kernels, kernels));
   }
   return ir::Print(*all, {.locs = true});
 }
 
-/// Targets of several architectures take an object and a registration each.
-bool HaveOneArch(const std::vector<targets::Target>& targets, DiagnosticEngine& diagnostics) {
-  for (const targets::Target& target : targets) {
-    if (target.facts.arch == targets[0].facts.arch) continue;
-    diagnostics.Report(diag::SeveralArchs, {}, targets[0].facts.arch, target.facts.arch)
-        .Help("build for one after the other, each with its own -o DIR");
-    return false;
-  }
-  return true;
+bool EmbedsIr(const Compilation& c, const Code& code) {
+  return c.options.embed_ir || c.options.check || std::ranges::any_of(code.targets, [](const TargetCode& one) {
+           return one.target.interprets;
+         });
 }
 
-bool SameCode(const ir::TargetFacts& a, const ir::TargetFacts& b) {
-  return a.triple == b.triple && a.cpu == b.cpu && a.tune == b.tune && a.features == b.features &&
-         a.split_units == b.split_units && a.pipes_on_chip == b.pipes_on_chip;
+bool SameCode(const targets::Target& a, const targets::Target& b) {
+  return a.family == b.family && a.facts->arch == b.facts->arch &&
+         a.facts->level == b.facts->level && a.facts->split_units == b.facts->split_units &&
+         a.facts->pipes_on_chip == b.facts->pipes_on_chip;
+}
+
+bool InOnePart(const targets::Target& a, const targets::Target& b) {
+  return a.family == b.family && a.facts->arch == b.facts->arch;
 }
 
 passes::PipeMode PipesOf(const Options& options) {
@@ -115,22 +116,25 @@ passes::PipeMode PipesOf(const Options& options) {
 }
 
 passes::PassContext ContextOf(Compilation& c, const TargetCode& code) {
-  return {
-      *code.module,      c.diagnostics, c.sources, &code.target.facts, code.target.selector.get(),
-      PipesOf(c.options)};
+  return {*code.module,
+          c.diagnostics,
+          c.sources,
+          code.target.facts.get(),
+          code.target.selector.get(),
+          PipesOf(c.options)};
 }
 
 /// The target's tiles and pipes.
 PipelineEnd RunPipePasses(Compilation& c, targets::Target target, TargetCode& code) {
-  DoingScope doing(fmt::format("compiling for {}", target.facts.cpu));
+  DoingScope doing(fmt::format("compiling for {}", target.facts->level));
   code.target = std::move(target);
   code.module = CopyModule(*c.module);
   passes::PassContext context = ContextOf(c, code);
   passes::PassOptions pass_options = PassOptionsOf(c);
-  PipelineEnd end = passes::RunPipeline(passes::kVariantPipeline, context, pass_options);
+  PipelineEnd end = passes::RunPipeline(code.target.family->tiles, context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
-  return passes::RunPipeline(passes::kPipePipeline, context, pass_options);
+  return passes::RunPipeline(code.target.family->pipes, context, pass_options);
 }
 
 PipelineEnd RunProgramPasses(Compilation& c, const Code& code) {
@@ -140,43 +144,57 @@ PipelineEnd RunProgramPasses(Compilation& c, const Code& code) {
 }
 
 PipelineEnd RunLoopPasses(Compilation& c, TargetCode& code) {
-  DoingScope doing(fmt::format("compiling for {}", code.target.facts.cpu));
-  if (code.target.facts.pipes_on_chip) {
+  DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
+  if (code.target.facts->pipes_on_chip) {
     c.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
         .Help("leave pipes=chip away, or look at the passes with --emit ir --stop-after=PASS");
     return PipelineEnd::Failed;
   }
   passes::PassContext context = ContextOf(c, code);
-  return passes::RunPipeline(passes::kLoopPipeline, context, PassOptionsOf(c));
+  return passes::RunPipeline(code.target.family->loops, context, PassOptionsOf(c));
 }
 
-/// By what they ask of a processor, the least first.
+/// Those of one part side by side, and of these the one first that asks least of a processor.
 std::vector<targets::Target> Ordered(std::vector<targets::Target> targets) {
-  auto asks_less = [](const targets::Target& a, const targets::Target& b) {
-    return std::popcount(a.facts.required_features) < std::popcount(b.facts.required_features);
-  };
+  auto asks = [](const targets::Target& t) { return std::popcount(t.facts->required_features); };
   std::vector<targets::Target> ordered;
   for (targets::Target& target : targets) {
-    auto place = std::upper_bound(ordered.begin(), ordered.end(), target, asks_less);
+    auto of_part = [&](const targets::Target& t) { return InOnePart(t, target); };
+    auto begin = std::find_if(ordered.begin(), ordered.end(), of_part);
+    auto end = std::find_if_not(begin, ordered.end(), of_part);
+    auto place = std::find_if(begin, end, [&](const targets::Target& t) {
+      return asks(target) < asks(t);
+    });
     ordered.insert(place, std::move(target));
   }
   return ordered;
 }
 
+/// Makes the code of a part, whose targets are known.
+bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
+  const targets::Family& family = *part.targets[0]->target.family;
+  std::vector<targets::TargetKernels> kernels;
+  for (const TargetCode* one : part.targets) kernels.push_back({one->module.get(), &one->target});
+  Result<codegen::CompiledModule> compiled = family.generate(kernels, what);
+  if (compiled.ok()) {
+    part.compiled = std::move(*compiled);
+  } else {
+    Report(compiled.failure(), c.diagnostics);
+  }
+  return compiled.ok();
+}
+
 }  // namespace
 
-bool MayBeUnproven(const Options& options, const DeviceSpecs& specs,
-                   DiagnosticEngine& diagnostics) {
-  if (!options.unproven) return true;
-  auto is_watched = [](std::string_view text) {
-    Result<targets::Spec> spec = targets::ParseSpec(text);
-    auto races = std::pair<std::string, std::string>("watch", "races");
-    return spec.ok() && spec->kind == "reference" &&
-           std::ranges::find(spec->options, races) != spec->options.end();
+bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
+  if (!c.options.unproven) return true;
+  auto is_watched = [&](std::string_view text) {
+    Result<std::vector<targets::Target>> targets = c.families.ParseTargets(text);
+    return targets.ok() && (*targets)[0].watches;
   };
   for (const auto& [name, list] : specs) {
     if (std::ranges::all_of(SplitList(list), is_watched)) continue;
-    diagnostics
+    c.diagnostics
         .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
         .Help("only the interpreter, which checks each access, runs what is not proven");
     return false;
@@ -185,31 +203,33 @@ bool MayBeUnproven(const Options& options, const DeviceSpecs& specs,
 }
 
 std::optional<std::vector<targets::Target>> ParseTargets(const std::vector<std::string>& specs,
-                                                         DiagnosticEngine& diagnostics) {
+                                                         Compilation& c) {
   std::vector<targets::Target> chosen;
   for (const std::string& text : specs) {
-    Result<std::vector<targets::Target>> named = targets::ParseTargets(text);
+    Result<std::vector<targets::Target>> named = c.families.ParseTargets(text);
     if (!named.ok()) {
-      Report(named.failure(), diagnostics);
+      Report(named.failure(), c.diagnostics);
       return std::nullopt;
     }
     for (targets::Target& target : *named) {
-      bool is_new = std::none_of(chosen.begin(), chosen.end(), [&](const targets::Target& t) {
-        return SameCode(t.facts, target.facts);
-      });
-      if (is_new) chosen.push_back(std::move(target));
+      auto same = std::find_if(chosen.begin(), chosen.end(),
+                               [&](const targets::Target& t) { return SameCode(t, target); });
+      if (same == chosen.end()) {
+        chosen.push_back(std::move(target));
+      } else {
+        same->interprets |= target.interprets;
+      }
     }
   }
-  if (!HaveOneArch(chosen, diagnostics)) return std::nullopt;
   return Ordered(std::move(chosen));
 }
 
-DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs) {
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs, const targets::Registry& families) {
   DeviceSpecs stripped;
   for (const auto& [name, spec] : specs) {
     std::string list;
     for (std::string_view one : SplitList(spec)) {
-      Result<std::vector<targets::Target>> targets = targets::ParseTargets(one);
+      Result<std::vector<targets::Target>> targets = families.ParseTargets(one);
       list += (list.empty() ? "" : ",") + (targets.ok() ? (*targets)[0].device : std::string(one));
     }
     stripped[name] = list;
@@ -229,7 +249,7 @@ PipelineEnd DecidePipes(Compilation& c, std::vector<targets::Target> targets, Co
 }
 
 PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targets,
-                              const codegen::CompileOptions& what, Code& code) {
+                              codegen::CompileOptions what, Code& code) {
   PipelineEnd end = DecidePipes(c, std::move(targets), code);
   if (end != PipelineEnd::Done) return end;
   for (TargetCode& one : code.targets) {
@@ -238,36 +258,54 @@ PipelineEnd CompileForTargets(Compilation& c, std::vector<targets::Target> targe
     if (end != PipelineEnd::Done) return end;
   }
   PhaseTimer timer(c, "codegen");
-  Result<codegen::Backend> backend = codegen::Backend::Create(
-      code.targets[0].target.facts, static_cast<int>(*c.options.opt_level));
-  if (!backend.ok()) {
-    Report(backend.failure(), c.diagnostics);
-    return PipelineEnd::Failed;
+  what.prefix = SymbolPrefix(c);
+  what.opt_level = static_cast<int>(*c.options.opt_level);
+  for (const TargetCode& one : code.targets) {
+    bool joins = !code.parts.empty() && InOnePart(code.parts.back().targets[0]->target, one.target);
+    if (!joins) code.parts.emplace_back();
+    code.parts.back().targets.push_back(&one);
   }
-  code.backend = std::move(*backend);
-  std::vector<codegen::KernelSource> sources;
-  for (const TargetCode& one : code.targets)
-    sources.push_back({one.module.get(), &one.target.facts});
-  codegen::CompileOptions named = what;
-  named.prefix = SymbolPrefix(c);
-  Result<codegen::CompiledModule> compiled = codegen::CompileKernels(*code.backend, sources, named);
-  if (!compiled.ok()) {
-    Report(compiled.failure(), c.diagnostics);
-    return PipelineEnd::Failed;
+  for (Part& part : code.parts) {
+    if (!Generate(c, part, what)) return PipelineEnd::Failed;
   }
-  code.compiled = std::move(*compiled);
-  code.kir = InterpretedText(c, code);
   return PipelineEnd::Done;
 }
 
-bool RunsHere(const Code& code, DiagnosticEngine& diagnostics) {
-  if (code.arch() == targets::OwnArch()) return true;
-  diagnostics.Report(diag::OtherArch, {}, code.arch(), targets::OwnArch());
-  return false;
+const Part* OwnPart(const Code& code, DiagnosticEngine& diagnostics) {
+  for (const Part& part : code.parts) {
+    if (part.compiled.arch == targets::OwnArch()) return &part;
+  }
+  diagnostics.Report(diag::OtherArch, {}, code.parts[0].compiled.arch, targets::OwnArch());
+  return nullptr;
 }
 
-std::string CompileHostObject(const Compilation& c, const Code& code) {
-  return codegen::CompileImages(*code.backend, RuntimeName(c), code.compiled.kernels, code.kir);
+std::vector<std::string> HostArchs(const Code& code) {
+  std::vector<std::string> archs;
+  for (const Part& part : code.parts) {
+    if (targets::HostProcessor(part.compiled.arch)) archs.push_back(part.compiled.arch);
+  }
+  if (archs.empty()) archs.emplace_back(targets::OwnArch());
+  return archs;
+}
+
+std::optional<std::string> CompileHostObject(Compilation& c, Code& code, std::string_view arch) {
+  std::optional<codegen::Processor> host = targets::HostProcessor(arch);
+  KDL_CHECK(host, "no programs run on {}", arch);
+  Result<codegen::Backend> backend =
+      codegen::Backend::Create(*host, static_cast<int>(*c.options.opt_level));
+  if (!backend.ok()) {
+    Report(backend.failure(), c.diagnostics);
+    return std::nullopt;
+  }
+  std::vector<codegen::CompiledModule*> devices;
+  std::string kir;
+  for (Part& part : code.parts) {
+    bool is_host = part.compiled.arch == arch;
+    if (!is_host && targets::HostProcessor(part.compiled.arch)) continue;  // another host's
+    devices.push_back(&part.compiled);
+    if (is_host && EmbedsIr(c, code)) kir = InterpretedText(c, part);
+  }
+  return codegen::CompileHostModule(*backend, RuntimeName(c), c.names, devices, kir);
 }
 
 }  // namespace kdl::driver

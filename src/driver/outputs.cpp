@@ -19,7 +19,7 @@ namespace {
 /// Collects the files of one compile.
 class Collector {
  public:
-  Collector(Compilation& c, const Code& code) : c_(c), code_(code), name_(c.module->name.str()) {}
+  Collector(Compilation& c, Code& code) : c_(c), code_(code), name_(c.module->name.str()) {}
 
   std::vector<OutputFile> Run() {
     size_t errors_before = c_.diagnostics.error_count();
@@ -47,16 +47,20 @@ class Collector {
         AddObjects();
         break;
       case Emit::Llvm:
-        AddFile(fmt::format("{}.{}.ll", name_, code_.arch()), code_.compiled.llvm_ir);
+        for (const Part& part : code_.parts)
+          AddFile(fmt::format("{}.{}.ll", name_, part.compiled.arch), part.compiled.llvm_ir);
         break;
       case Emit::Asm:
-        AddFile(fmt::format("{}.{}.s", name_, code_.arch()), code_.compiled.assembly);
+        for (const Part& part : code_.parts)
+          AddFile(fmt::format("{}.{}.s", name_, part.compiled.arch), part.compiled.assembly);
         break;
       case Emit::Exe:
-        if (RunsHere(code_, c_.diagnostics)) AddLinked(name_, LinkProgram, true);
+        if (const Part* own = OwnPart(code_, c_.diagnostics))
+          AddLinked(name_, own->compiled.arch, LinkProgram, true);
         break;
       case Emit::Shared:
-        AddLinked(name_ + ".so", LinkShared, false);
+        for (const std::string& arch : HostArchs(code_))
+          AddLinked(ForHost("", arch, ".so"), arch, LinkShared, false);
         break;
       case Emit::Deps:
         AddDeps();
@@ -69,19 +73,29 @@ class Collector {
     files_.push_back({folder + name, std::move(bytes), executable});
   }
 
+  /// `NAME.host.o`; where there are hosts of several architectures, `NAME.host.aarch64.o`.
+  std::string ForHost(std::string_view what, std::string_view arch, std::string_view ending) const {
+    bool several = HostArchs(code_).size() > 1;
+    return fmt::format("{}{}{}{}{}", name_, what, several ? "." : "", several ? arch : "", ending);
+  }
+
   void AddObjects() {
-    AddFile(name_ + ".host.o", CompileHostObject(c_, code_));
-    AddFile(fmt::format("{}.{}.o", name_, code_.arch()), code_.compiled.object);
+    for (const std::string& arch : HostArchs(code_)) {
+      std::optional<std::string> host = CompileHostObject(c_, code_, arch);
+      if (host) AddFile(ForHost(".host", arch, ".o"), std::move(*host));
+    }
+    for (const Part& part : code_.parts)
+      AddFile(fmt::format("{}.{}.o", name_, part.compiled.arch), part.compiled.object);
   }
 
   using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
-  void AddLinked(const std::string& name, Linker link, bool executable) {
+  void AddLinked(const std::string& name, std::string_view arch, Linker link, bool executable) {
     Result<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) {
       c_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
       return;
     }
-    std::vector<std::string> objects = WriteObjects(c_, code_, folder->path());
+    std::vector<std::string> objects = WriteObjects(c_, code_, arch, folder->path());
     std::string linked = folder->path() + "/linked";
     if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
     Result<std::string> bytes = ReadFile(linked);
@@ -112,24 +126,29 @@ class Collector {
   }
 
   Compilation& c_;
-  const Code& code_;
+  Code& code_;
   std::string name_;
   std::vector<OutputFile> files_;
 };
 
 }  // namespace
 
-std::vector<std::string> WriteObjects(Compilation& c, const Code& code, const std::string& folder) {
-  std::vector<OutputFile> files = {
-      {folder + "/host.o", CompileHostObject(c, code)},
-      {fmt::format("{}/{}.o", folder, code.arch()), code.compiled.object}};
+std::vector<std::string> WriteObjects(Compilation& c, Code& code, std::string_view arch,
+                                      const std::string& folder) {
+  std::optional<std::string> host = CompileHostObject(c, code, arch);
+  if (!host) return {};
+  std::vector<OutputFile> files = {{folder + "/host.o", std::move(*host)}};
+  for (const Part& part : code.parts) {
+    if (part.compiled.arch == arch)
+      files.push_back({fmt::format("{}/{}.o", folder, arch), part.compiled.object});
+  }
   if (!WriteOutputFiles(files, c.diagnostics)) return {};
   std::vector<std::string> paths;
   for (const OutputFile& file : files) paths.push_back(file.path);
   return paths;
 }
 
-std::vector<OutputFile> CollectOutputs(Compilation& c, const Code& code) {
+std::vector<OutputFile> CollectOutputs(Compilation& c, Code& code) {
   return Collector(c, code).Run();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/compile.h"
@@ -9,13 +10,14 @@
 
 namespace kdl::driver {
 
-/// Objects on disk, for a linker: written into `folder`, named as `build` names them. Empty after a report.
-std::vector<std::string> WriteObjects(Compilation& compilation, const Code& code,
+/// The objects of programs for a host of this architecture on disk, for a linker: written into `folder`. Empty after a
+/// report.
+std::vector<std::string> WriteObjects(Compilation& compilation, Code& code, std::string_view arch,
                                       const std::string& folder);
 
 /// The files that `emits` asks for of a compile that is done, in the output folder. Nothing is written yet. Empty after a
 /// report.
-std::vector<OutputFile> CollectOutputs(Compilation& compilation, const Code& code);
+std::vector<OutputFile> CollectOutputs(Compilation& compilation, Code& code);
 
 /// KIR as it stands: to standard output, or into the output folder where one is named.
 void CollectIr(Compilation& compilation, const ir::Module& module, std::vector<OutputFile>& files);

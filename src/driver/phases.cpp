@@ -17,7 +17,7 @@ constexpr std::string_view kPhases[] = {kParse, kSema, kIrgen};
 
 bool CheckName(Compilation& compilation, std::string_view name) {
   std::vector<std::string_view> names(std::begin(kPhases), std::end(kPhases));
-  for (const passes::PassInfo& pass : passes::kPasses) names.push_back(pass.name);
+  for (const passes::Pass* pass : compilation.families.passes()) names.push_back(pass->name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
   std::string_view near = NearestName(name, names);
   compilation.diagnostics.Report(diag::UnknownPass, {}, name)
@@ -46,10 +46,10 @@ bool PrintsAfter(const Options& options, std::string_view phase) {
 
 passes::PassOptions PassOptionsOf(Compilation& compilation) {
   passes::PassOptions pass_options;
-  for (const passes::PassInfo& pass : passes::kPasses) {
-    if (PrintsAfter(compilation.options, pass.name)) pass_options.print_after.push_back(pass.kind);
-  }
-  pass_options.stop_after = passes::PassFromName(compilation.options.stop_after);
+  pass_options.prints_after = [&compilation](const passes::Pass& pass) {
+    return PrintsAfter(compilation.options, pass.name);
+  };
+  pass_options.stop_after = compilation.options.stop_after;
   pass_options.locs = compilation.options.locs;
   pass_options.print = [&compilation](std::string_view text) { compilation.printed += text; };
   pass_options.times = &compilation.times;

@@ -123,8 +123,8 @@ class ExtentChecker {
 }  // namespace
 
 void RunSelectTiles(PassContext& context, ir::Function& kernel) {
-  KDL_CHECK(context.selector && context.facts, "select-tiles runs for a target");
-  std::vector<int64_t> chosen = context.selector->Select(kernel, *context.facts);
+  KDL_CHECK(context.selector, "select-tiles runs for a target");
+  std::vector<int64_t> chosen = context.selector->Select(kernel);
   size_t next = 0;
   for (ir::Generic& generic : kernel.generics) {
     if (generic.is_auto && generic.values.empty()) generic.values = {chosen.at(next++)};

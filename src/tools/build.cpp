@@ -47,16 +47,16 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
         driver::ResolveSpecs(*c.module, c.options.files[0], "", false, c.options, c.diagnostics);
     if (!specs) return files;
     auto targets = driver::ParseTargets(
-        c.options.target.empty() ? driver::SpecsOf(*specs) : c.options.target, c.diagnostics);
+        c.options.target.empty() ? driver::SpecsOf(*specs) : c.options.target, c);
     if (!targets) return files;
-    c.runtime_specs = driver::RuntimeSpecs(*specs);
+    c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
     if (!targets->empty()) end = driver::CompileForTargets(c, std::move(*targets), what, code);
     if (end == PipelineEnd::Stopped) reached = code.reached;
   }
   if (end == PipelineEnd::Failed) return files;
-  if (end == PipelineEnd::Done && code.backend) return driver::CollectOutputs(c, code);
+  if (end == PipelineEnd::Done && !code.parts.empty()) return driver::CollectOutputs(c, code);
   if (reached && Wants(c, Emit::Ir)) driver::CollectIr(c, *reached, files);
   return files;
 }
@@ -74,8 +74,8 @@ void Write(Compilation& c, const std::vector<driver::OutputFile>& files) {
 
 }  // namespace
 
-int RunBuild(const driver::Options& options) {
-  Compilation compilation(options);
+int RunBuild(const driver::Options& options, const targets::Registry& families) {
+  Compilation compilation(options, families);
   auto emits = driver::ParseEmits(options, compilation.diagnostics);
   if (emits) {
     compilation.emits = std::move(*emits);

@@ -244,13 +244,14 @@ class KernelTest {
 /// The tests of one file.
 class FileTest {
  public:
-  FileTest(const driver::Options& options, const std::string& file)
-      : options_(options), targets_(TestTargets(options)) {
+  FileTest(const driver::Options& options, const targets::Registry& families,
+           const std::string& file)
+      : options_(options), families_(families), targets_(TestTargets(options, families)) {
     options_.files = {file};
   }
 
   TestCounts Run() {
-    driver::Compilation compilation(options_);
+    driver::Compilation compilation(options_, families_);
     if (driver::CompileToIr(compilation) != driver::PipelineEnd::Done) {
       driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options_.diag_format);
       return {0, 1};
@@ -325,7 +326,7 @@ class FileTest {
     bool all = true;
     std::vector<ItemResult> results;
     for (const std::vector<TestTarget>& targets : Compiles()) {
-      auto made = RunTestItem(options_, function.name.str(), SpecsOf(targets));
+      auto made = RunTestItem(options_, families_, function.name.str(), SpecsOf(targets));
       results.insert(results.end(), made.begin(), made.end());
     }
     for (const ItemResult& result : results) {
@@ -356,7 +357,7 @@ class FileTest {
         row.kernel += fmt::format(" {}={}", name, value);
       rows.push_back(std::move(row));
     }
-    LoadedKernel kernel(options_, choice, SpecsOf(targets));
+    LoadedKernel kernel(options_, families_, choice, SpecsOf(targets));
     if (!kernel.ok()) {
       driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
       rows.resize(1);
@@ -429,6 +430,7 @@ class FileTest {
   }
 
   driver::Options options_;
+  const targets::Registry& families_;
   std::vector<TestTarget> targets_;
   std::vector<Row> rows_;
   TestCounts counts_;
@@ -436,8 +438,9 @@ class FileTest {
 
 }  // namespace
 
-TestCounts TestContracts(const driver::Options& options, const std::string& file) {
-  return FileTest(options, file).Run();
+TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
+                         const std::string& file) {
+  return FileTest(options, families, file).Run();
 }
 
 }  // namespace kdl::tools

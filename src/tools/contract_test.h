@@ -4,6 +4,7 @@
 #include <string>
 
 #include "driver/options.h"
+#include "targets/registry.h"
 
 namespace kdl::tools {
 
@@ -14,6 +15,7 @@ struct TestCounts {
 
 /// Tests the kernels of a .kdl file that have `ensures`: each on drawn shapes and inputs, on several numbers of cores and
 /// on each target, against what it ensures. Prints a table, and what went wrong.
-TestCounts TestContracts(const driver::Options& options, const std::string& file);
+TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
+                         const std::string& file);
 
 }  // namespace kdl::tools

@@ -85,12 +85,13 @@ bool RowShows(const Table& table, const TableRow& row, const Shown& shown) {
 
 }  // namespace
 
-std::string CoverageReport(const std::vector<std::string>& files) {
+std::string CoverageReport(const std::vector<std::string>& files,
+                           const targets::Registry& families) {
   Shown shown = Collect(files);
   std::string text;
   size_t missing = 0;
   size_t all = 0;
-  for (const Table& table : AllTables()) {
+  for (const Table& table : AllTables(families)) {
     for (const TableRow& row : table.rows) {
       ++all;
       if (RowShows(table, row, shown)) continue;

@@ -49,13 +49,13 @@ std::string ListDiagnostics() {
 }
 
 /// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
-std::string PageFor(const std::string& word) {
+std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "diagnostics") return ListDiagnostics();
   std::string page;
   for (const DiagnosticRow& row : AllDiagnostics()) {
     if (row.id == word) page += ExplainDiagnostic(row);
   }
-  for (const Table& table : AllTables()) {
+  for (const Table& table : AllTables(families)) {
     if (table.topic == "diagnostics") continue;
     if (table.topic == word) return ListTable(table);
     for (const TableRow& row : table.rows) {
@@ -65,8 +65,8 @@ std::string PageFor(const std::string& word) {
   return page;
 }
 
-std::string Hint(const std::string& word) {
-  std::vector<Table> tables = AllTables();
+std::string Hint(const std::string& word, const targets::Registry& families) {
+  std::vector<Table> tables = AllTables(families);
   std::vector<std::string_view> known;
   for (const Table& table : tables) {
     known.push_back(table.topic);
@@ -86,8 +86,8 @@ void ExplainWorkspaces(driver::Compilation& c) {
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
                                     c.diagnostics);
   auto targets =
-      specs ? driver::ParseTargets(driver::SpecsOf(*specs), c.diagnostics) : std::nullopt;
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
+      specs ? driver::ParseTargets(driver::SpecsOf(*specs), c) : std::nullopt;
+  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
   driver::Code code;
   if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)
     return;
@@ -100,22 +100,22 @@ void ExplainWorkspaces(driver::Compilation& c) {
   }
 }
 
-int RunWorkspaces(const driver::Options& options) {
-  driver::Compilation compilation(options);
+int RunWorkspaces(const driver::Options& options, const targets::Registry& families) {
+  driver::Compilation compilation(options, families);
   ExplainWorkspaces(compilation);
   return driver::Finish(compilation);
 }
 
 }  // namespace
 
-int RunExplain(const driver::Options& options) {
-  if (options.workspace) return RunWorkspaces(options);
+int RunExplain(const driver::Options& options, const targets::Registry& families) {
+  if (options.workspace) return RunWorkspaces(options, families);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
-  std::string page = PageFor(word);
+  std::string page = PageFor(word, families);
   if (!page.empty())
     return driver::PrintOutput(page) ? driver::kExitDone : driver::kExitEnvironment;
   DiagnosticEngine diagnostics;
-  diagnostics.Report(driver::diag::UnknownTopic, {}, word).Help(Hint(word));
+  diagnostics.Report(driver::diag::UnknownTopic, {}, word).Help(Hint(word, families));
   driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
   return driver::ExitCodeOf(diagnostics);
 }

@@ -22,7 +22,7 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
     auto specs =
         driver::ResolveSpecs(*c.module, c.options.files[0], target, true, c.options, c.diagnostics);
     if (!specs) return std::nullopt;
-    driver::DeviceSpecs& runtime = by_target[target] = driver::RuntimeSpecs(*specs);
+    driver::DeviceSpecs& runtime = by_target[target] = driver::RuntimeSpecs(*specs, c.families);
     for (auto& [name, spec] : runtime) {
       // One compile holds all levels of a processor, so that the runtime has to be told which.
       if (targets.size() > 1 && specs->at(name) == target) spec = target;
@@ -38,8 +38,8 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
 }
 
 std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs) {
-  if (!driver::MayBeUnproven(c.options, specs, c.diagnostics)) return std::nullopt;
-  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c.diagnostics);
+  if (!driver::MayBeUnproven(c, specs)) return std::nullopt;
+  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c);
   if (!targets || driver::RunModulePasses(c) != driver::PipelineEnd::Done) return std::nullopt;
   std::optional<driver::Code> code(std::in_place);
   driver::PipelineEnd end = driver::CompileForTargets(c, std::move(*targets), {}, *code);
@@ -47,7 +47,9 @@ std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::Dev
   return code;
 }
 
-driver::Context Load(driver::Compilation& c, const driver::Code& code) {
+driver::Context Load(driver::Compilation& c, driver::Code& code) {
+  const driver::Part* own = driver::OwnPart(code, c.diagnostics);
+  if (!own) return nullptr;
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   kdl_context* made = nullptr;
   Status status =
@@ -55,7 +57,7 @@ driver::Context Load(driver::Compilation& c, const driver::Code& code) {
   driver::Context context(made);
   if (status.ok()) status = AddReferenceDevice(context.get());
   if (status.ok()) {
-    std::vector<std::string> objects = driver::WriteObjects(c, code, folder->path());
+    std::vector<std::string> objects = driver::WriteObjects(c, code, own->compiled.arch, folder->path());
     std::string shared = folder->path() + "/kernels.so";
     if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
     status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));

@@ -20,7 +20,7 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
 /// Everything up to code that the runtime can load. Nothing after a report.
 std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs);
 
-/// A runtime that knows the program's kernels. Null after a report.
-driver::Context Load(driver::Compilation& c, const driver::Code& code);
+/// A runtime that knows the program's kernels, as this machine runs them. Null after a report.
+driver::Context Load(driver::Compilation& c, driver::Code& code);
 
 }  // namespace kdl::tools

@@ -22,12 +22,12 @@ ir::Function* Find(const ir::Module& module, const std::string& instance) {
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(driver::Options options, KernelChoice choice,
-                           std::vector<std::string> targets)
+LoadedKernel::LoadedKernel(driver::Options options, const targets::Registry& families,
+                           KernelChoice choice, std::vector<std::string> targets)
     : options_(std::move(options)),
       choice_(std::move(choice)),
       targets_(std::move(targets)),
-      compilation_(options_) {
+      compilation_(options_, families) {
   Compile();
 }
 
@@ -48,7 +48,7 @@ void LoadedKernel::Compile() {
   auto specs = ResolveTargets(c, targets_, specs_);
   if (!specs) return;
   code_ = CompileAll(c, *specs);
-  if (!code_ || !driver::RunsHere(*code_, c.diagnostics)) return;
+  if (!code_) return;
   context_ = Load(c, *code_);
   FindTiles();
 }

@@ -26,7 +26,8 @@ struct KernelChoice {
 class LoadedKernel {
  public:
   /// Compiles the file of the options. Where that fails it is not `ok`, and `diagnostics` say why.
-  LoadedKernel(driver::Options options, KernelChoice choice, std::vector<std::string> targets);
+  LoadedKernel(driver::Options options, const targets::Registry& families, KernelChoice choice,
+               std::vector<std::string> targets);
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 

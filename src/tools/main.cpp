@@ -12,17 +12,18 @@
 #include "support/check.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
+#include "targets/builtin.h"
 #include "tools/commands.h"
 
 namespace {
 
 using namespace kdl;
 
-int Dispatch(const driver::Options& options) {
+int Dispatch(const driver::Options& options, const targets::Registry& families) {
   switch (options.command) {
 #define KDL_COMMAND(kind, name, words, most_files, summary, more) \
   case driver::Command::kind:                                     \
-    return tools::Run##kind(options);
+    return tools::Run##kind(options, families);
 #include "driver/commands.def"
   }
   KDL_UNREACHABLE("a command without a row");
@@ -57,7 +58,7 @@ int Main(const std::vector<std::string>& words) {
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);
   if (options->help) return Print(driver::HelpText(*command));
-  return Dispatch(*options);
+  return Dispatch(*options, targets::BuiltinFamilies());
 }
 
 /// For the report of an internal error: how to run this again.

@@ -105,10 +105,9 @@ std::vector<sema::Define> Run(Compilation& c) {
     return {};
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs);
+  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
   auto code = specs ? CompileAll(c, *specs) : std::nullopt;
-  bool runs = code && driver::RunsHere(*code, c.diagnostics);
-  driver::Context context = runs ? Load(c, *code) : nullptr;
+  driver::Context context = code ? Load(c, *code) : nullptr;
   if (!context) return {};
   driver::RunPlace place{context.get(), *c.module,         c.runtime_specs,
                          c.sources,     &c.contracts.list, std::move(contract)};
@@ -118,11 +117,11 @@ std::vector<sema::Define> Run(Compilation& c) {
 
 }  // namespace
 
-int RunRun(const driver::Options& options) {
-  Compilation compilation(options);
+int RunRun(const driver::Options& options, const targets::Registry& families) {
+  Compilation compilation(options, families);
   std::vector<sema::Define> from_data = Run(compilation);
   if (from_data.empty()) return driver::Finish(compilation);
-  Compilation with_data(options);
+  Compilation with_data(options, families);
   with_data.from_data = std::move(from_data);
   Run(with_data);
   return driver::Finish(with_data);

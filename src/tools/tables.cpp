@@ -10,7 +10,6 @@
 #include "ir/diagnostics.h"
 #include "ir/op.h"
 #include "passes/diagnostics.h"
-#include "passes/pass_manager.h"
 #include "sema/builtins.h"
 #include "sema/diagnostics.h"
 #include "syntax/diagnostics.h"
@@ -35,12 +34,13 @@ Table OpsTable() {
   return table;
 }
 
-Table PassesTable() {
+Table PassesTable(const targets::Registry& families) {
   Table table{"passes",
-              "Passes, in the order of the table; --print-after and --stop-after take these names.",
+              "Passes, in the order in which they run; --print-after and --stop-after take these "
+              "names.",
               {}};
-  for (const passes::PassInfo& pass : passes::kPasses)
-    table.rows.push_back({std::string(pass.name), std::string(pass.summary)});
+  for (const passes::Pass* pass : families.passes())
+    table.rows.push_back({std::string(pass->name), std::string(pass->summary)});
   return table;
 }
 
@@ -93,8 +93,8 @@ std::vector<DiagnosticRow> AllDiagnostics() {
   return all;
 }
 
-std::vector<Table> AllTables() {
-  return {DiagnosticsTable(), OpsTable(), PassesTable(), BuiltinsTable(), OptionsTable()};
+std::vector<Table> AllTables(const targets::Registry& families) {
+  return {DiagnosticsTable(), OpsTable(), PassesTable(families), BuiltinsTable(), OptionsTable()};
 }
 
 }  // namespace kdl::tools

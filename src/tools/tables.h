@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/diagnostics.h"
+#include "targets/registry.h"
 
 namespace kdl::tools {
 
@@ -26,6 +27,6 @@ struct Table {
 };
 
 /// The tables that `kernelc explain TOPIC` prints; diagnostics among them, in this order.
-std::vector<Table> AllTables();
+std::vector<Table> AllTables(const targets::Registry& families);
 
 }  // namespace kdl::tools

@@ -1,5 +1,3 @@
-#include "targets/targets.h"
-
 #include <fmt/format.h>
 
 #include <string>
@@ -10,11 +8,13 @@
 
 namespace kdl::tools {
 
-int RunTargets(const driver::Options&) {
+int RunTargets(const driver::Options&, const targets::Registry& families) {
   std::string text;
-  for (const targets::TargetKind& kind : targets::TargetKinds()) {
-    text += fmt::format("{:<12}{}", kind.kind, kind.summary);
-    text += kind.keys.empty() ? "\n" : fmt::format(" (keys: {})\n", kind.keys);
+  for (const targets::Family* family : families.families()) {
+    for (const targets::TargetKind& kind : family->kinds) {
+      text += fmt::format("{:<12}{}", kind.kind, kind.summary);
+      text += kind.keys.empty() ? "\n" : fmt::format(" (keys: {})\n", kind.keys);
+    }
   }
   return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
 }

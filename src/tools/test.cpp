@@ -215,17 +215,17 @@ size_t JobsOf(const driver::Options& options) {
 
 }  // namespace
 
-int RunTest(const driver::Options& options) {
+int RunTest(const driver::Options& options, const targets::Registry& families) {
   DiagnosticEngine diagnostics;
   std::vector<std::string> files = FilesOf(options, diagnostics);
   if (!diagnostics.has_errors() && options.coverage) {
-    return driver::PrintOutput(CoverageReport(files)) ? driver::kExitDone
+    return driver::PrintOutput(CoverageReport(files, families)) ? driver::kExitDone
                                                       : driver::kExitEnvironment;
   }
   TestCounts counts;
   if (!diagnostics.has_errors() && options.contracts) {
     for (const std::string& file : files) {
-      TestCounts of_file = TestContracts(options, file);
+      TestCounts of_file = TestContracts(options, families, file);
       counts.passed += of_file.passed;
       counts.failed += of_file.failed;
     }
@@ -236,7 +236,7 @@ int RunTest(const driver::Options& options) {
     bool found = counts.passed + counts.failed != 0;
     bool asks = !found && !options.kernel.empty() && files.size() == 1 &&
                 fs::path(files[0]).extension() == ".kdl";
-    if (!found && (!asks || KnowsKernel(files[0], options, diagnostics))) {
+    if (!found && (!asks || KnowsKernel(files[0], options, families, diagnostics))) {
       std::vector<std::string_view> names(options.files.begin(), options.files.end());
       diagnostics.Report(driver::diag::NoTestFiles, {}, QuotedList(names))
           .Help(files.empty() && !options.filter.empty()

@@ -34,8 +34,7 @@ void Run(driver::Compilation& c, const std::string& name, const std::vector<std:
   auto specs = ResolveTargets(c, targets, by_target);
   if (!specs) return;
   std::optional<driver::Code> code = CompileAll(c, *specs);
-  bool runs = code && driver::RunsHere(*code, c.diagnostics);
-  driver::Context context = runs ? Load(c, *code) : nullptr;
+  driver::Context context = code ? Load(c, *code) : nullptr;
   if (!context) return;
   for (const std::string& target : targets) {
     driver::RunPlace place{context.get(),
@@ -56,9 +55,10 @@ void Run(driver::Compilation& c, const std::string& name, const std::vector<std:
 
 }  // namespace
 
-std::vector<ItemResult> RunTestItem(const driver::Options& options, const std::string& program,
+std::vector<ItemResult> RunTestItem(const driver::Options& options,
+                                    const targets::Registry& families, const std::string& program,
                                     const std::vector<std::string>& targets) {
-  driver::Compilation compilation(options);
+  driver::Compilation compilation(options, families);
   std::vector<ItemResult> results;
   Run(compilation, program, targets, results);
   driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options.diag_format);

@@ -46,9 +46,10 @@ bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Op
   return known;
 }
 
-bool KnowsKernel(const std::string& file, driver::Options options, DiagnosticEngine& diagnostics) {
+bool KnowsKernel(const std::string& file, driver::Options options,
+                 const targets::Registry& families, DiagnosticEngine& diagnostics) {
   options.files = {file};
-  driver::Compilation compilation(options);
+  driver::Compilation compilation(options, families);
   if (driver::CompileToIr(compilation) != driver::PipelineEnd::Done) return true;
   std::vector<std::string_view> names;
   for (const ir::Function* function : compilation.module->functions()) {

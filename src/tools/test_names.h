@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "driver/options.h"
+#include "targets/registry.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 
@@ -16,6 +17,7 @@ bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Op
                DiagnosticEngine& diagnostics);
 
 /// Reports where the file has no kernel of the name that --kernel gives. True also where it does not compile.
-bool KnowsKernel(const std::string& file, driver::Options options, DiagnosticEngine& diagnostics);
+bool KnowsKernel(const std::string& file, driver::Options options,
+                 const targets::Registry& families, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::tools

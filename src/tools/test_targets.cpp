@@ -5,7 +5,6 @@
 #include "driver/executor.h"
 #include "driver/run_program.h"
 #include "kdl/runtime.h"
-#include "targets/targets.h"
 
 namespace kdl::tools {
 
@@ -16,14 +15,14 @@ using Cores = std::vector<std::optional<int64_t>>;
 constexpr double kMostInterpreted = 2e4;
 
 /// The processor's levels below the best one, which the host takes by itself.
-std::vector<std::string> LowerLevels() {
+std::vector<std::string> LowerLevels(const targets::Registry& families) {
   std::vector<std::string> specs;
   kdl_context* made = nullptr;
-  Result<std::vector<targets::Target>> levels = targets::ParseTargets("host");
+  Result<std::vector<targets::Target>> levels = families.ParseTargets("host");
   if (!levels.ok() || !driver::StatusOf(kdl_context_create(&made)).ok()) return specs;
   driver::Context context(made);
   for (const targets::Target& level : *levels) {  // the lowest first
-    std::string spec = fmt::format("host?isa={}", level.facts.cpu);
+    std::string spec = fmt::format("host?isa={}", level.facts->level);
     kdl_device* device = nullptr;
     if (driver::StatusOf(kdl_select_device(made, spec.c_str(), &device)).ok())
       specs.push_back(spec);
@@ -34,7 +33,8 @@ std::vector<std::string> LowerLevels() {
 
 }  // namespace
 
-std::vector<TestTarget> TestTargets(const driver::Options& options) {
+std::vector<TestTarget> TestTargets(const driver::Options& options,
+                                    const targets::Registry& families) {
   Cores all = {1, 2, 3, 1000, std::nullopt};
   Cores some = {3};
   if (options.core_num) all = some = {*options.core_num};
@@ -42,7 +42,7 @@ std::vector<TestTarget> TestTargets(const driver::Options& options) {
   for (const std::string& spec : options.target) targets.push_back({spec, all});
   if (!targets.empty()) return targets;
   targets.push_back({"host", all});
-  for (const std::string& spec : LowerLevels()) targets.push_back({spec, some});
+  for (const std::string& spec : LowerLevels(families)) targets.push_back({spec, some});
   targets.push_back({"debug", some});
   targets.push_back({"reference", some, kMostInterpreted});
   return targets;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/options.h"
+#include "targets/registry.h"
 
 namespace kdl::tools {
 
@@ -18,7 +19,8 @@ struct TestTarget {
 
 /// Those that the options name, else all that are there: the host, tried hardest; the lower levels of its processor, the
 /// debug device and the interpreter.
-std::vector<TestTarget> TestTargets(const driver::Options& options);
+std::vector<TestTarget> TestTargets(const driver::Options& options,
+                                    const targets::Registry& families);
 
 std::vector<std::string> SpecsOf(const std::vector<TestTarget>& targets);
 

@@ -69,7 +69,7 @@ std::vector<KernelMap> MapKernels(const ir::Module& module, const driver::Code& 
       auto known = std::find_if(maps.begin(), maps.end(),
                                 [&](const KernelMap& other) { return SameLayout(other, map); });
       if (known == maps.end()) known = maps.insert(maps.end(), std::move(map));
-      known->targets.push_back(target.target.facts.cpu);
+      known->targets.push_back(target.target.facts->level);
     }
   }
   return maps;

@@ -10,6 +10,7 @@ import sys
 
 # What each folder may include besides itself. One direction:
 #   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
+# A family of targets, a folder of src/targets, is seen by the one file that lists them and by nobody else.
 # passes, interp and the two code generators do not see each other. include/kdl is all that src/ and
 # runtime/ share.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
@@ -27,7 +28,8 @@ MAY_INCLUDE = {
     "src/interp": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
-    "src/targets": BELOW_TARGETS,
+    "src/targets": BELOW_TARGETS | {"src/targets/cpu"},
+    "src/targets/cpu": BELOW_TARGETS | {"src/targets"},
     "src/driver": BELOW_DRIVER,
     "src/tools": BELOW_DRIVER | {"src/driver"},
     "runtime": {"include/kdl"},
@@ -38,6 +40,10 @@ ONLY_IN = {
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
 }
+
+# The one file outside of a family's folder that includes from it.
+FAMILIES = "src/targets"
+LISTS_FAMILIES = pathlib.PurePath("src/targets/builtin.cpp")
 
 ROOTS = ["src", "runtime", "include"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
@@ -85,6 +91,8 @@ def edge_complaints(root, found):
                 if name.startswith(prefix) and here not in owner.split():
                     yield f"{file}: includes {name}, which only {owner.replace(' ', ' and ')} may"
             there = folder_of(target.relative_to(root)) if target else here
+            if there.startswith(f"{FAMILIES}/") and there != here and file != LISTS_FAMILIES:
+                yield f"{file}: includes {name}, a family's, which only {LISTS_FAMILIES} may"
             if there != here and there not in MAY_INCLUDE[here]:
                 allowed = ", ".join(sorted(MAY_INCLUDE[here])) or "no other folder"
                 yield f"{file}: includes {name}; {here} may include {allowed}"

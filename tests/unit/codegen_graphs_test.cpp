@@ -72,12 +72,12 @@ void CheckGraph(const interp::TestModule& reference, const LoadedModule& compile
   CHECK(interp::SameBits(expected.z, found.z));
 }
 
-void CheckGraphs(uint64_t first_seed, uint64_t count, int opt_level, const ir::TargetFacts& facts) {
+void CheckGraphs(uint64_t first_seed, uint64_t count, int opt_level, const Processor& processor) {
   std::string text;
   for (uint64_t seed = first_seed; seed < first_seed + count; ++seed)
     text += test::GraphText(test::GraphDraw(seed).Draw()).Write(fmt::format("k{}", seed));
   interp::TestModule reference(text);
-  LoadedModule compiled(text, opt_level, facts);
+  LoadedModule compiled(text, opt_level, processor);
   for (size_t kernel = 0; kernel < count; ++kernel) {
     for (auto [blocks, cores] : {std::pair<int64_t, int64_t>{7, 1}, {11, 3}, {0, 1}})
       CheckGraph(reference, compiled, kernel, blocks, cores);
@@ -88,11 +88,11 @@ void CheckGraphs(uint64_t first_seed, uint64_t count, int opt_level, const ir::T
 
 TEST_CASE("compiled stages and pipes: random graphs, as the interpreter runs them") {
   constexpr uint64_t kGraphs = 40;
-  CheckGraphs(1, kGraphs, 0, X86Facts());
-  CheckGraphs(1001, kGraphs, 1, X86Facts());
-  CheckGraphs(2001, kGraphs, 2, X86Facts());
-  CheckGraphs(3001, kGraphs, 3, X86Facts());
-  if (__builtin_cpu_supports("avx512f") != 0) CheckGraphs(4001, kGraphs, 3, Avx512Facts());
+  CheckGraphs(1, kGraphs, 0, X86Processor());
+  CheckGraphs(1001, kGraphs, 1, X86Processor());
+  CheckGraphs(2001, kGraphs, 2, X86Processor());
+  CheckGraphs(3001, kGraphs, 3, X86Processor());
+  if (__builtin_cpu_supports("avx512f") != 0) CheckGraphs(4001, kGraphs, 3, Avx512Processor());
 }
 
 }  // namespace kdl::codegen

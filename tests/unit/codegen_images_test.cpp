@@ -31,7 +31,7 @@ CompiledModule Compile(const ir::Module& module, const Backend& backend) {
 }
 
 Backend MakeBackend() {
-  Result<Backend> backend = Backend::Create(X86Facts(), 2);
+  Result<Backend> backend = Backend::Create(X86Processor(), 2);
   REQUIRE(backend.ok());
   return std::move(*backend);
 }
@@ -147,8 +147,8 @@ TEST_CASE("objects of two modules link together; names of one file do not meet t
   Backend backend = MakeBackend();
   CompiledModule code_a = Compile(*a.module, backend);
   CompiledModule code_b = Compile(*b.module, backend);
-  SharedObject both({code_a.object, CompileImages(backend, "my file", code_a.kernels, "a"),
-                     code_b.object, CompileImages(backend, "other", code_b.kernels, "b")});
+  SharedObject both({code_a.object, HostObject(backend, "my file", a.names, code_a, "a"),
+                     code_b.object, HostObject(backend, "other", b.names, code_b, "b")});
   const kdl_image& first = *both.images("kdl_images_my_file")[0];
   const kdl_image& other = *both.images("kdl_images_other")[0];
   CHECK(std::string(first.module) == "my file");
@@ -158,9 +158,9 @@ TEST_CASE("objects of two modules link together; names of one file do not meet t
 
 TEST_CASE("one object and one image hold the variants of several processors") {
   ir::ReadText read{std::string(kModule)};
-  ir::TargetFacts narrow = X86Facts();
+  Processor narrow = X86Processor();
   narrow.required_features = 1 << KDL_FEATURE_BIT_X86_AVX2;
-  ir::TargetFacts wide = Avx512Facts();
+  Processor wide = Avx512Processor();
   wide.required_features = 1 << KDL_FEATURE_BIT_X86_AVX512F;
   Backend backend = MakeBackend();
   KernelSource sources[] = {{read.module.get(), &narrow}, {read.module.get(), &wide}};
@@ -170,7 +170,7 @@ TEST_CASE("one object and one image hold the variants of several processors") {
   CHECK(code->llvm_ir.find("\"target-cpu\"=\"x86-64-v4\"") != std::string::npos);
   code->kernels[3].reference = "scale.f32.x86-64-v4";
   code->kernels[4].reference = "";
-  SharedObject shared({code->object, CompileImages(backend, "m", code->kernels, "")});
+  SharedObject shared({code->object, HostObject(backend, "m", read.names, *code, "KIR")});
   const kdl_kernel& scale = KernelOf(*shared.images()[0], "scale");
   REQUIRE(scale.variant_count == 4);
   CHECK(std::string(scale.variants[0].symbol) == "scale.f32.x86-64-v3");

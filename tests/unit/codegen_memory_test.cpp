@@ -300,7 +300,7 @@ TEST_CASE("a load sees the store before it") {
 TEST_CASE("LLVM is told that outputs overlap nothing") {
   ir::ReadText read{std::string(kInOut)};
   REQUIRE(read.module);
-  Result<Backend> backend = Backend::Create(X86Facts(), 2);
+  Result<Backend> backend = Backend::Create(X86Processor(), 2);
   REQUIRE(backend.ok());
   Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {false, true, true});
   REQUIRE(compiled.ok());

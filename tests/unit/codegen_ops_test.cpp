@@ -72,7 +72,7 @@ TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
     return;
   }
-  LoadedModule module(text, 3, Avx512Facts());
+  LoadedModule module(text, 3, Avx512Processor());
   for (const Case& c : cases) Compare(module, c);
 }
 
@@ -83,11 +83,11 @@ TEST_CASE("no op calls a function, on any processor") {
     return text;
   }());
   REQUIRE_MESSAGE(read.module, read.Errors());
-  for (const ir::TargetFacts& facts : {X86Facts(), Avx512Facts(), Arm64Facts()}) {
-    CAPTURE(facts.cpu);
+  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
+    CAPTURE(processor.level);
     for (int opt_level : {0, 3}) {
       CAPTURE(opt_level);
-      Result<Backend> backend = Backend::Create(facts, opt_level);
+      Result<Backend> backend = Backend::Create(processor, opt_level);
       REQUIRE(backend.ok());
       Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {});
       REQUIRE(compiled.ok());

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "codegen/llvm/compile.h"
-#include "codegen/llvm/images.h"
+#include "codegen/llvm/host_module.h"
 #include "ir/printer.h"
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"
@@ -24,31 +24,28 @@
 
 namespace kdl::codegen {
 
-inline ir::TargetFacts X86Facts() {
-  ir::TargetFacts facts;
-  facts.kind = "host";
-  facts.arch = "x86-64";
-  facts.triple = "x86_64-unknown-linux-gnu";
-  facts.cpu = "x86-64-v3";
-  facts.vector_bits = 256;
-  return facts;
+inline Processor X86Processor() {
+  Processor processor;
+  processor.arch = "x86-64";
+  processor.triple = "x86_64-unknown-linux-gnu";
+  processor.level = processor.cpu = "x86-64-v3";
+  return processor;
 }
 
-inline ir::TargetFacts Avx512Facts() {
-  ir::TargetFacts facts = X86Facts();
-  facts.cpu = "x86-64-v4";
-  facts.features = "-prefer-256-bit";
-  facts.vector_bits = 512;
-  return facts;
+inline Processor Avx512Processor() {
+  Processor processor = X86Processor();
+  processor.level = processor.cpu = "x86-64-v4";
+  processor.features = "-prefer-256-bit";
+  return processor;
 }
 
-inline ir::TargetFacts Arm64Facts() {
-  ir::TargetFacts facts = X86Facts();
-  facts.arch = "aarch64";
-  facts.triple = "aarch64-unknown-linux-gnu";
-  facts.cpu = "generic";
-  facts.vector_bits = 128;
-  return facts;
+inline Processor Arm64Processor() {
+  Processor processor;
+  processor.arch = "aarch64";
+  processor.triple = "aarch64-unknown-linux-gnu";
+  processor.level = "armv8-a";
+  processor.cpu = "generic";
+  return processor;
 }
 
 /// Runs a program by argument vector, its output going to `output` where there is one; its exit
@@ -75,8 +72,15 @@ inline int RunProgram(std::vector<std::string> words, const std::string& output 
 /// The kernels of one module for the backend's own processor.
 inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
                                              const CompileOptions& options) {
-  KernelSource source{&module, &backend.facts()};
+  KernelSource source{&module, &backend.processor()};
   return CompileKernels(backend, {&source, 1}, options);
+}
+
+/// The host's object for the kernels of one module.
+inline std::string HostObject(const Backend& backend, std::string_view name, Names& names,
+                              CompiledModule& compiled, std::string_view kir_text = "KIR text") {
+  CompiledModule* devices[] = {&compiled};
+  return CompileHostModule(backend, name, names, devices, kir_text);
 }
 
 /// What an object uses and does not define, as llvm-nm prints it.
@@ -183,18 +187,17 @@ inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
 /// A module of kernels at loop level, compiled and loaded.
 class LoadedModule {
  public:
-  LoadedModule(std::string text, int opt_level, ir::TargetFacts facts = X86Facts())
-      : read_(std::move(text)), processor_(facts.cpu) {
+  LoadedModule(std::string text, int opt_level, const Processor& processor = X86Processor())
+      : read_(std::move(text)), level_(processor.level) {
     REQUIRE_MESSAGE(read_.module, read_.Errors());
     if (read_.module->name.empty()) read_.module->name = read_.names.Intern("test");
-    Result<Backend> backend = Backend::Create(facts, opt_level);
+    Result<Backend> backend = Backend::Create(processor, opt_level);
     REQUIRE(backend.ok());
     Result<CompiledModule> compiled = CompileKernels(*backend, *read_.module, {});
     REQUIRE(compiled.ok());
     compiled_ = std::move(*compiled);
-    std::string images =
-        CompileImages(*backend, read_.module->name.text(), compiled_.kernels, "KIR text");
-    shared_ = std::make_unique<SharedObject>(std::vector<std::string>{compiled_.object, images});
+    std::string host = HostObject(*backend, read_.module->name.text(), read_.names, compiled_);
+    shared_ = std::make_unique<SharedObject>(std::vector<std::string>{compiled_.object, host});
     const kdl_image* image = shared_->images()[0];
     for (int32_t k = 0; k < image->kernel_count; ++k) {
       for (int32_t v = 0; v < image->kernels[k].variant_count; ++v) {
@@ -207,7 +210,7 @@ class LoadedModule {
   const CompiledModule& compiled() const { return compiled_; }
   const SharedObject& shared() const { return *shared_; }
   const kdl_variant& variant(const std::string& function) const {
-    auto found = variants_.find(function + "." + processor_);
+    auto found = variants_.find(function + "." + level_);
     REQUIRE_MESSAGE(found != variants_.end(), function);
     return *found->second;
   }
@@ -217,7 +220,7 @@ class LoadedModule {
 
  private:
   ir::ReadText read_;
-  std::string processor_;
+  std::string level_;
   CompiledModule compiled_;
   std::unique_ptr<SharedObject> shared_;
   std::map<std::string, const kdl_variant*> variants_;

@@ -186,11 +186,11 @@ TEST_CASE("the stages of a core have scratch of their own") {
 }
 
 TEST_CASE("stages for every processor: no symbol stays undefined") {
-  for (const ir::TargetFacts& facts : {X86Facts(), Avx512Facts(), Arm64Facts()}) {
+  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
     for (int opt_level : {0, 3}) {
       ir::ReadText read{std::string(kTwoStages)};
       REQUIRE_MESSAGE(read.module, read.Errors());
-      Result<Backend> backend = Backend::Create(facts, opt_level);
+      Result<Backend> backend = Backend::Create(processor, opt_level);
       REQUIRE(backend.ok());
       Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {});
       REQUIRE(compiled.ok());

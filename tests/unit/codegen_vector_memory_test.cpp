@@ -210,12 +210,12 @@ void CheckCount(const LoadedModule& module, Scalar scalar, int64_t lanes) {
   }
 }
 
-void CheckAll(int opt_level, const ir::TargetFacts& facts) {
+void CheckAll(int opt_level, const Processor& processor) {
   CAPTURE(opt_level);
-  CAPTURE(facts.cpu);
+  CAPTURE(processor.level);
   LoadedModule module(ForAll("masked", kMasked) + ForAll("before", kBefore) +
                           ForAll("scratch", kScratch) + ForAll("count", kCount),
-                      opt_level, facts);
+                      opt_level, processor);
   for (Scalar scalar : kScalars) {
     for (int64_t lanes : kLanes) {
       CAPTURE(Spelling(scalar));
@@ -231,12 +231,12 @@ void CheckAll(int opt_level, const ir::TargetFacts& facts) {
 }  // namespace
 
 TEST_CASE("masked accesses touch the lanes that are on, and no other memory") {
-  for (int opt_level : {0, 1, 3}) CheckAll(opt_level, X86Facts());
+  for (int opt_level : {0, 1, 3}) CheckAll(opt_level, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
     return;
   }
-  for (int opt_level : {0, 3}) CheckAll(opt_level, Avx512Facts());
+  for (int opt_level : {0, 3}) CheckAll(opt_level, Avx512Processor());
 }
 
 }  // namespace kdl::codegen

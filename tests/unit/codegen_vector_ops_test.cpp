@@ -100,29 +100,29 @@ void Compare(const LoadedModule& module, const VectorCase& v) {
   CHECK_MESSAGE(wrong == 0, v.name());
 }
 
-void CompareAll(const std::vector<VectorCase>& cases, int opt_level, const ir::TargetFacts& facts) {
-  CAPTURE(facts.cpu);
+void CompareAll(const std::vector<VectorCase>& cases, int opt_level, const Processor& processor) {
+  CAPTURE(processor.level);
   CAPTURE(opt_level);
   REQUIRE(cases.size() > 300);
   std::string text;
   for (const VectorCase& v : cases) text += KernelText(v);
-  LoadedModule module(text, opt_level, facts);
+  LoadedModule module(text, opt_level, processor);
   for (const VectorCase& v : cases) Compare(module, v);
 }
 
 }  // namespace
 
 TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 computes what eval.h says") {
-  CompareAll(VectorCases(4), 1, X86Facts());
-  CompareAll(VectorCases(8), 0, X86Facts());
-  CompareAll(VectorCases(16), 3, X86Facts());
-  CompareAll(WithoutScalars(VectorCases(64)), 1, X86Facts());
+  CompareAll(VectorCases(4), 1, X86Processor());
+  CompareAll(VectorCases(8), 0, X86Processor());
+  CompareAll(VectorCases(16), 3, X86Processor());
+  CompareAll(WithoutScalars(VectorCases(64)), 1, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
     return;
   }
-  CompareAll(VectorCases(16), 3, Avx512Facts());
-  CompareAll(WithoutScalars(VectorCases(64)), 1, Avx512Facts());
+  CompareAll(VectorCases(16), 3, Avx512Processor());
+  CompareAll(WithoutScalars(VectorCases(64)), 1, Avx512Processor());
 }
 
 TEST_CASE("no elementwise op on vectors calls a function, on any processor") {
@@ -130,10 +130,10 @@ TEST_CASE("no elementwise op on vectors calls a function, on any processor") {
   for (const VectorCase& v : WithoutScalars(VectorCases(16))) text += KernelText(v);
   ir::ReadText read(std::move(text));
   REQUIRE_MESSAGE(read.module, read.Errors());
-  for (const ir::TargetFacts& facts : {X86Facts(), Avx512Facts(), Arm64Facts()}) {
-    CAPTURE(facts.cpu);
+  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
+    CAPTURE(processor.level);
     for (int opt_level : {0, 3}) {
-      Result<Backend> backend = Backend::Create(facts, opt_level);
+      Result<Backend> backend = Backend::Create(processor, opt_level);
       REQUIRE(backend.ok());
       Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {});
       REQUIRE(compiled.ok());

@@ -106,9 +106,9 @@ std::vector<int64_t> PartsOf(int64_t n) {
   return parts;
 }
 
-void CheckMoves(int opt_level, const ir::TargetFacts& facts) {
+void CheckMoves(int opt_level, const Processor& processor) {
   CAPTURE(opt_level);
-  CAPTURE(facts.cpu);
+  CAPTURE(processor.level);
   std::string text;
   for (Scalar scalar : kScalars) {
     for (int64_t n : kSizes) {
@@ -116,7 +116,7 @@ void CheckMoves(int opt_level, const ir::TargetFacts& facts) {
       text += HalvesText(scalar, n);
     }
   }
-  LoadedModule module(text, opt_level, facts);
+  LoadedModule module(text, opt_level, processor);
   for (Scalar scalar : kScalars) {
     for (int64_t n : kSizes) {
       for (int64_t parts : PartsOf(n)) CheckTranspose(module, scalar, n, parts);
@@ -230,10 +230,10 @@ constexpr std::string_view kLoop =
 }
 )";
 
-CompiledModule Compiled(std::string_view text, int opt_level, const ir::TargetFacts& facts) {
+CompiledModule Compiled(std::string_view text, int opt_level, const Processor& processor) {
   ir::ReadText read{std::string(text)};
   REQUIRE_MESSAGE(read.module, read.Errors());
-  Result<Backend> backend = Backend::Create(facts, opt_level);
+  Result<Backend> backend = Backend::Create(processor, opt_level);
   REQUIRE(backend.ok());
   Result<CompiledModule> compiled = CompileKernels(*backend, *read.module, {true, true, true});
   REQUIRE(compiled.ok());
@@ -257,12 +257,12 @@ int Count(const std::string& text, std::string_view part, std::string_view also 
 }  // namespace
 
 TEST_CASE("transpositions, and halves down to scalars, of every scalar and size") {
-  for (int opt_level : {0, 1, 3}) CheckMoves(opt_level, X86Facts());
+  for (int opt_level : {0, 1, 3}) CheckMoves(opt_level, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
     return;
   }
-  CheckMoves(3, Avx512Facts());
+  CheckMoves(3, Avx512Processor());
 }
 
 TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
@@ -299,14 +299,14 @@ TEST_CASE("a zero in any lane of a divisor traps; a constant is not asked") {
 TEST_CASE("vectors become the vector instructions of the processor") {
   for (int opt_level : {1, 2, 3}) {
     CAPTURE(opt_level);
-    CompiledModule v4 = Compiled(kLoop, opt_level, Avx512Facts());
+    CompiledModule v4 = Compiled(kLoop, opt_level, Avx512Processor());
     CHECK(Count(v4.assembly, "vcvtph2ps", "zmm") == 1);
     CHECK(Count(v4.assembly, "vpmovzxwd", "zmm") == 1);
     CHECK(Count(v4.assembly, "vfmadd", "zmm") == 1);
     CHECK(Count(v4.assembly, "vcvttps2dq", "zmm") == 1);
     CHECK(Has(v4.assembly, "{%k1}"));
     CHECK(!Has(v4.assembly, "ymm"));
-    CompiledModule v3 = Compiled(kLoop, opt_level, X86Facts());
+    CompiledModule v3 = Compiled(kLoop, opt_level, X86Processor());
     CHECK(Count(v3.assembly, "vcvtph2ps", "ymm") == 2);
     CHECK(Count(v3.assembly, "vfmadd", "ymm") == 2);
     CHECK(Count(v3.assembly, "vcvttps2dq", "ymm") == 2);
@@ -319,22 +319,22 @@ TEST_CASE("vectors become the vector instructions of the processor") {
 }
 
 TEST_CASE("a transposition is one shuffle a row and round") {
-  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8), 3, X86Facts());
+  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8), 3, X86Processor());
   CHECK(Count(v3.assembly, "vunpck") == 16);
   CHECK(Count(v3.assembly, "vperm2f128") + Count(v3.assembly, "vinsertf128") == 8);
   CHECK(Count(v3.assembly, "vblend") + Count(v3.assembly, "vshuf") == 0);
-  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16), 3, Avx512Facts());
+  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16), 3, Avx512Processor());
   CHECK(Count(v4.assembly, "vunpck", "zmm") == 32);
   CHECK(Count(v4.assembly, "vshuff", "zmm") == 32);
   CHECK(Count(v4.assembly, "vperm") == 0);
 }
 
 TEST_CASE("rows in parts of 128 bits are put together by loading them") {
-  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8, 2), 3, X86Facts());
+  CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8, 2), 3, X86Processor());
   CHECK(Count(v3.assembly, "vunpck") == 16);
   CHECK(Count(v3.assembly, "vinsertf128", "(%r") == 8);
   CHECK(Count(v3.assembly, "vperm") + Count(v3.assembly, "vshuf") == 0);
-  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16, 4), 3, Avx512Facts());
+  CompiledModule v4 = Compiled(TransposeText(Scalar::F32, 16, 4), 3, Avx512Processor());
   CHECK(Count(v4.assembly, "vunpck") + Count(v4.assembly, "vpunpck") == 32);
   CHECK(Count(v4.assembly, "vshuf") + Count(v4.assembly, "vperm") == 0);
 }
@@ -357,13 +357,13 @@ kernel @past dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
 
 TEST_CASE("stores past the caches: aligned, and fenced where the processor needs it") {
   for (int opt_level : {0, 3}) {
-    CompiledModule v3 = Compiled(kPast, opt_level, X86Facts());
+    CompiledModule v3 = Compiled(kPast, opt_level, X86Processor());
     CHECK(Count(v3.assembly, "vmovntps", "%ymm") == 1);
     CHECK(Count(v3.assembly, "sfence") == 1);
-    CompiledModule arm = Compiled(kPast, opt_level, Arm64Facts());
+    CompiledModule arm = Compiled(kPast, opt_level, Arm64Processor());
     CHECK(Count(arm.assembly, "stnp") == (opt_level > 0 ? 1 : 0));
     CHECK(Count(arm.assembly, "dmb") == 0);
-    LoadedModule module(kPast, opt_level, X86Facts());
+    LoadedModule module(kPast, opt_level, X86Processor());
     std::vector<float> x(64);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
     for (size_t first = 0; first < 8; ++first) {
@@ -384,10 +384,10 @@ TEST_CASE("stores past the caches: aligned, and fenced where the processor needs
 TEST_CASE("no op on vectors calls a function, on any processor") {
   std::string text = std::string(kCarry) + std::string(kDivide) + std::string(kLoop);
   for (Scalar scalar : kScalars) text += TransposeText(scalar, 8) + HalvesText(scalar, 8);
-  for (const ir::TargetFacts& facts : {X86Facts(), Avx512Facts(), Arm64Facts()}) {
-    CAPTURE(facts.cpu);
+  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
+    CAPTURE(processor.level);
     for (int opt_level : {0, 3})
-      CHECK(UndefinedSymbols(Compiled(text, opt_level, facts).object) == "");
+      CHECK(UndefinedSymbols(Compiled(text, opt_level, processor).object) == "");
   }
 }
 

@@ -85,7 +85,7 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
 TEST_CASE("calls of tile functions run as their bodies do") {
   TestKernel called(kKernel);
   TestKernel inlined(kKernel);
-  inlined.Apply(PassKind::InlineTileFunctions);
+  inlined.Apply(kInlineTileFunctions);
   CHECK(inlined.read.module->functions().size() == 1);
   for (int64_t m : {1, 4, 7}) {
     for (int64_t n : {1, 3, 5}) {

@@ -19,7 +19,7 @@
 #include "ir/ring.h"
 #include "ir/verifier.h"
 #include "ir_text.h"
-#include "passes/pass_manager.h"
+#include "passes/passes.h"
 
 namespace kdl::passes {
 
@@ -34,7 +34,7 @@ struct Outcome {
 /// A kernel as text, run through passes; every step is verified and keeps the text's laws.
 struct TestKernel {
   ir::ReadText read;
-  ir::TargetFacts facts;  ///< of the target that the passes lower for
+  const ir::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
   PipeMode pipes = PipeMode::Auto;
 
   explicit TestKernel(std::string text) : read(std::move(text)) {
@@ -44,14 +44,15 @@ struct TestKernel {
   ir::Function& kernel() const { return *read.module->functions().back(); }
   std::string Text() const { return ir::Print(*read.module); }
 
-  void Apply(PassKind kind) {
-    PassContext context{*read.module, read.diagnostics, read.sources, &facts, nullptr, pipes};
+  void Apply(const Pass& pass) {
+    PassContext context{*read.module, read.diagnostics, read.sources, facts, nullptr, pipes};
     PassOptions options;
     options.verify = false;
-    RunPipeline({&kind, 1}, context, options);
+    const Pass* passes[] = {&pass};
+    RunPipeline(passes, context, options);
     REQUIRE_MESSAGE(read.diagnostics.all().empty(), read.Errors());
     std::vector<std::string> faults = ir::Verify(*read.module);
-    REQUIRE_MESSAGE(faults.empty(), Info(kind).name, ": ", faults[0], "\n", Text());
+    REQUIRE_MESSAGE(faults.empty(), pass.name, ": ", faults[0], "\n", Text());
     std::unique_ptr<ir::Module> again = read.Again(Text());
     REQUIRE_MESSAGE(again, read.Errors());
     REQUIRE(ir::Difference(*read.module, *again) == "");
@@ -122,75 +123,6 @@ inline Outcome RunOn(const TestKernel& test, const Dims& dims, int64_t core_num,
     }
   }
   return outcome;
-}
-
-struct LoweringRuns {
-  int ended = 0;
-  int trapped = 0;
-};
-
-/// Applies the passes of the lowering for one target one by one; after each, the kernel must do what
-/// it did before, to the bit and to the trap, for all these sizes, numbers of cores and drawn
-/// inputs.
-inline LoweringRuns CheckLoweringFor(const ir::TargetFacts& facts, const std::string& text,
-                                     const std::vector<Dims>& shapes,
-                                     std::span<const PassKind> pipeline,
-                                     PipeMode pipes = PipeMode::Auto) {
-  struct Run {
-    Dims dims;
-    int64_t core_num;
-    uint64_t seed;
-    Outcome expected;
-  };
-  std::vector<Run> runs;
-  TestKernel test(text);
-  test.facts = facts;
-  test.pipes = pipes;
-  for (const Dims& dims : shapes) {
-    uint64_t seed = runs.size();
-    for (int64_t cores : {1, 3, 1000}) runs.push_back({dims, cores, ++seed, {}});
-  }
-  LoweringRuns counts;
-  for (Run& run : runs) {
-    run.expected = RunOn(test, run.dims, run.core_num, run.seed);
-    ++(run.expected.trap.empty() ? counts.ended : counts.trapped);
-  }
-  for (PassKind kind : pipeline) {
-    test.Apply(kind);
-    for (const Run& run : runs) {
-      Outcome outcome = RunOn(test, run.dims, run.core_num, run.seed);
-      std::string what;
-      for (const auto& [name, value] : run.dims) what += name + "=" + std::to_string(value) + " ";
-      what += "cores=" + std::to_string(run.core_num);
-      REQUIRE_MESSAGE(outcome.trap == run.expected.trap, Info(kind).name, " ", what, "\n",
-                      test.Text());
-      REQUIRE_MESSAGE(outcome.tensors == run.expected.tensors, Info(kind).name, " ", what, "\n",
-                      test.Text());
-    }
-  }
-  bool lowered = !pipeline.empty() && pipeline.size() == kLoweringPipeline.size();
-  if (!lowered) return counts;
-  std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
-  REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
-  return counts;
-}
-
-/// The same for targets with the narrowest and with the widest vectors, of which the latter has caches that hold next to
-/// nothing.
-inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
-                                  std::span<const PassKind> pipeline = kLoweringPipeline,
-                                  PipeMode pipes = PipeMode::Auto) {
-  LoweringRuns counts;
-  for (int vector_bits : {128, 512}) {
-    ir::TargetFacts facts;
-    facts.vector_bits = vector_bits;
-    facts.vector_registers = vector_bits == 512 ? 32 : 16;
-    facts.last_level_bytes = vector_bits == 512 ? 256 : 0;
-    LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline, pipes);
-    counts.ended += runs.ended;
-    counts.trapped += runs.trapped;
-  }
-  return counts;
 }
 
 }  // namespace kdl::passes

@@ -1,13 +1,15 @@
 #include <doctest/doctest.h>
 
-#include "targets/targets.h"
+#include "targets/builtin.h"
+#include "targets/cpu/facts.h"
+#include "targets/hosts.h"
 
 namespace kdl::targets {
 
 namespace {
 
 std::string Complaint(std::string_view text) {
-  Result<std::vector<Target>> targets = ParseTargets(text);
+  Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(text);
   if (targets.ok()) return "none";
   CHECK(targets.failure().kind == FailureKind::Usage);
   return targets.failure().message;
@@ -15,7 +17,7 @@ std::string Complaint(std::string_view text) {
 
 /// The one target that the spec names.
 Target OnlyTarget(std::string_view text) {
-  Result<std::vector<Target>> targets = ParseTargets(text);
+  Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(text);
   REQUIRE(targets.ok());
   REQUIRE(targets->size() == 1);
   return std::move(targets->front());
@@ -40,31 +42,33 @@ TEST_CASE("a spec reads back as its shortest text") {
 
 TEST_CASE("facts follow from the isa, and only the runtime's keys travel on") {
   Target target = OnlyTarget("host?threads=4&isa=x86-64-v4");
-  CHECK(target.facts.cpu == "x86-64-v4");
-  CHECK(target.facts.arch == "x86-64");
-  CHECK(target.facts.vector_bits == 512);
-  CHECK(target.facts.exact);
+  CHECK(target.facts->level == "x86-64-v4");
+  CHECK(target.facts->arch == "x86-64");
+  CHECK(target.facts->vector_bits == 512);
+  CHECK(target.facts->exact);
   CHECK(target.device == "host?threads=4");
 
   Target debug = OnlyTarget("debug?isa=x86-64-v3&seed=7");
-  CHECK(debug.facts.cpu == "x86-64-v3");
+  CHECK(debug.facts->level == "x86-64-v3");
   CHECK(debug.device == "debug?seed=7");
-  CHECK(OnlyTarget("host?isa=armv8-a").facts.triple == "aarch64-unknown-linux-gnu");
+  Target arm = OnlyTarget("host?isa=armv8-a");
+  const auto& facts = dynamic_cast<const cpu::ProcessorFacts&>(*arm.facts);
+  CHECK(facts.processor.triple == "aarch64-unknown-linux-gnu");
 }
 
 TEST_CASE("without an isa, a spec means every level of the own architecture, the lowest first") {
   for (std::string spec : {"host", "debug?seed=7", "reference"}) {
-    Result<std::vector<Target>> targets = ParseTargets(spec);
+    Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(spec);
     REQUIRE(targets.ok());
     std::vector<std::string> processors;
     for (const Target& target : *targets) {
-      processors.push_back(target.facts.cpu);
+      processors.push_back(target.facts->level);
       CHECK(target.device == spec);
     }
 #ifdef __x86_64__
     CHECK(processors == std::vector<std::string>{"x86-64-v3", "x86-64-v4"});
 #else
-    CHECK(processors == std::vector<std::string>{"generic"});
+    CHECK(processors == std::vector<std::string>{"armv8-a"});
 #endif
   }
 }

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "ir_text.h"
-#include "targets/targets.h"
+#include "targets/builtin.h"
 
 namespace kdl::targets {
 
@@ -10,12 +10,12 @@ namespace {
 std::vector<int64_t> TilesOf(std::string text, std::string_view target = "host?isa=x86-64-v3") {
   ir::ReadText read(std::move(text));
   REQUIRE_MESSAGE(read.module, read.Errors());
-  Result<std::vector<Target>> targets = ParseTargets(target);
+  Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(target);
   REQUIRE(targets.ok());
   const Target& host = targets->front();
   const ir::Function& kernel = *read.module->functions()[0];
-  std::vector<int64_t> tiles = host.selector->Select(kernel, host.facts);
-  CHECK(tiles == host.selector->Select(kernel, host.facts));
+  std::vector<int64_t> tiles = host.selector->Select(kernel);
+  CHECK(tiles == host.selector->Select(kernel));
   return tiles;
 }
 

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "codegen/llvm/machine.h"
-#include "ir/target_facts.h"
 #include "support/check.h"
 #include "support/result.h"
 
 extern "C" {
-// Of libLLVM's X86 and AArch64: the only two that a TargetFacts names.
+// Of libLLVM's X86 and AArch64: the only two that a Processor names.
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
@@ -51,26 +50,26 @@ llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
 
 }  // namespace
 
-Result<Backend> Backend::Create(const ir::TargetFacts& facts, int opt_level) {
+Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
   static const bool initialized = (InitializeTargets(), true);
   KDL_CHECK(initialized);
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(facts.triple, error);
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(processor.triple, error);
   if (!target) {
-    return Failure{"LLVM cannot make code for " + facts.triple + ": " + error,
+    return Failure{"LLVM cannot make code for " + processor.triple + ": " + error,
                    FailureKind::Environment};
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      facts.triple, facts.cpu, facts.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      CodeGenLevel(opt_level)));
-  KDL_CHECK(machine, "no machine for {} {}", facts.triple, facts.cpu);
-  return Backend(facts, std::make_unique<Machine>(std::move(machine), opt_level));
+      processor.triple, processor.cpu, processor.features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, CodeGenLevel(opt_level)));
+  KDL_CHECK(machine, "no machine for {} {}", processor.triple, processor.cpu);
+  return Backend(processor, std::make_unique<Machine>(std::move(machine), opt_level));
 }
 
-Backend::Backend(ir::TargetFacts facts, std::unique_ptr<Machine> machine)
-    : facts_(std::move(facts)), machine_(std::move(machine)) {}
+Backend::Backend(Processor processor, std::unique_ptr<Machine> machine)
+    : processor_(std::move(processor)), machine_(std::move(machine)) {}
 Backend::Backend(Backend&&) noexcept = default;
 Backend& Backend::operator=(Backend&&) noexcept = default;
 Backend::~Backend() = default;

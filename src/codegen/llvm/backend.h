@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "ir/target_facts.h"
+#include "codegen/llvm/processor.h"
 #include "support/result.h"
 
 namespace kdl::codegen {
@@ -13,17 +13,17 @@ class Machine;
 /// number of modules, by one thread at a time.
 class Backend {
  public:
-  static Result<Backend> Create(const ir::TargetFacts& facts, int opt_level);
+  static Result<Backend> Create(const Processor& processor, int opt_level);
   Backend(Backend&&) noexcept;
   Backend& operator=(Backend&&) noexcept;
   ~Backend();
 
-  const ir::TargetFacts& facts() const { return facts_; }
+  const Processor& processor() const { return processor_; }
   const Machine& machine() const { return *machine_; }
 
  private:
-  Backend(ir::TargetFacts facts, std::unique_ptr<Machine> machine);
-  ir::TargetFacts facts_;
+  Backend(Processor processor, std::unique_ptr<Machine> machine);
+  Processor processor_;
   std::unique_ptr<Machine> machine_;
 };
 

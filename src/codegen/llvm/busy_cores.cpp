@@ -49,19 +49,16 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   return builder.CreateExtractValue(pair, 0);
 }
 
-void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                   Names& names, KernelCode& code) {
+llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
+                              KernelCode& code) {
+  const ir::Function& kernel = *code.kernel;
   std::vector<Size> counts = BlockCounts(kernel);
-  if (counts.empty()) return;
-  code.busy_cores = code.entry + ".busy_cores";
+  if (counts.empty()) return nullptr;
   Emitter emitter(module, abi, kernel, code, names);
   auto& builder = emitter.builder;
   auto* type = llvm::FunctionType::get(builder.getInt64Ty(),
                                        {llvm::PointerType::get(emitter.context(), 0)}, false);
-  emitter.function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, code.busy_cores, module);
-  emitter.function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  emitter.function->addFnAttr(llvm::Attribute::NoUnwind);
+  emitter.function = DeclareHostFunction(emitter, type, "busy_cores");
   emitter.args = emitter.function->getArg(0);
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
   ReadDims(emitter);
@@ -72,6 +69,7 @@ void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function
     most = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, value);
   }
   builder.CreateRet(builder.CreateSelect(overflow, builder.getInt64(INT64_MAX), most));
+  return emitter.function;
 }
 
 }  // namespace kdl::codegen

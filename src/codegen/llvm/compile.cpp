@@ -19,11 +19,11 @@ namespace kdl::codegen {
 namespace {
 
 /// The functions of one object may be for different processors.
-void SetProcessor(llvm::Module& module, const std::string& symbol, const ir::TargetFacts& facts) {
+void SetProcessor(llvm::Module& module, const std::string& symbol, const Processor& processor) {
   llvm::Function* function = module.getFunction(symbol);
-  function->addFnAttr("target-cpu", facts.cpu);
-  function->addFnAttr("target-features", facts.features);
-  if (!facts.tune.empty()) function->addFnAttr("tune-cpu", facts.tune);
+  function->addFnAttr("target-cpu", processor.cpu);
+  function->addFnAttr("target-features", processor.features);
+  if (!processor.tune.empty()) function->addFnAttr("tune-cpu", processor.tune);
 }
 
 void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,
@@ -31,20 +31,15 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel.name.text()));
   const ir::Module& from = *source.module;
   code.kernel = &kernel;
-  code.facts = source.facts;
+  code.level = source.processor->level;
+  code.required_features = source.processor->required_features;
   code.reference = kernel.name.str();
-  code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), source.facts->cpu);
+  code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), code.level);
   Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);
-  EmitLaunchCheck(module, abi, kernel, from.context().names, code);
-  EmitBusyCores(module, abi, kernel, from.context().names, code);
-  EmitSharedBytes(module, abi, kernel, from.context().names, code);
-  SetProcessor(module, code.entry, *source.facts);
-  if (!code.shared_bytes.empty()) SetProcessor(module, code.shared_bytes, *source.facts);
-  if (!code.resumable.empty()) SetProcessor(module, code.resumable, *source.facts);
-  if (!code.busy_cores.empty()) SetProcessor(module, code.busy_cores, *source.facts);
-  if (!code.check.empty()) SetProcessor(module, code.check, *source.facts);
-  for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.facts);
+  SetProcessor(module, code.entry, *source.processor);
+  if (!code.resumable.empty()) SetProcessor(module, code.resumable, *source.processor);
+  for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.processor);
 }
 
 void Verify(const llvm::Module& module) {
@@ -68,6 +63,8 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   const std::string name = sources[0].module->name.str();
   const std::string& prefix = options.prefix.empty() ? name : options.prefix;
   CompiledModule compiled;
+  compiled.kind = "host";
+  compiled.arch = backend.processor().arch;
   const Machine& machine = backend.machine();
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.llvm_ir);

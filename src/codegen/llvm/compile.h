@@ -17,6 +17,7 @@ struct CompileOptions {
   bool assembly = false;
   bool llvm_ir = false;     ///< after the passes
   std::string prefix = {};  ///< of all symbols; empty: the module's name
+  int opt_level = 2;        ///< 0 to 3, of backends that are made for it
 };
 
 /// A row of kdl_variant.locations.
@@ -33,14 +34,12 @@ struct TrapLocation {
 /// What the image says about one compiled kernel.
 struct KernelCode {
   const ir::Function* kernel = nullptr;
-  const ir::TargetFacts* facts = nullptr;  ///< of the processor that it is for
-  std::string entry;                       ///< symbol of the kernel_fn
-  std::string check;                       ///< symbol of the check_fn; empty: none is needed
-  std::string busy_cores;                  ///< symbol of the busy_cores_fn; empty: there is none
-  std::vector<std::string> stages;         ///< symbols of what starts each stage's coroutine
+  std::string level;               ///< of the processor that it is for: `x86-64-v3`
+  uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+  std::string entry;               ///< symbol of the kernel_fn
+  std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
   std::string
       resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
-  std::string shared_bytes;   ///< symbol of the shared_bytes_fn; empty: there is none
   int64_t frame_bytes = 0;    ///< of a core, where there are barriers
   int64_t claim_count = 0;    ///< counters of a launch, from which loops take their numbers
   int64_t scratch_bytes = 0;  ///< the coroutines' frames too, once they are split
@@ -52,10 +51,13 @@ struct KernelCode {
 /// A module's kernels at loop level, as one processor is to run them. Other functions are passed over.
 struct KernelSource {
   const ir::Module* module;
-  const ir::TargetFacts* facts;
+  const Processor* processor;
 };
 
+/// The code for devices of one kind and one architecture.
 struct CompiledModule {
+  std::string kind;  ///< of the image, as a device asks for it: `host`
+  std::string arch;
   std::string object;
   std::string assembly;
   std::string llvm_ir;

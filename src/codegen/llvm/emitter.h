@@ -237,9 +237,9 @@ struct LaunchTensorMemory {
 };
 /// Where the tensors lie that the launch has for all its cores.
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter);
-/// Makes the shared_bytes_fn where the kernel has such tensors.
-void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                     Names& names, KernelCode& code);
+/// Makes the shared_bytes_fn where the kernel has such tensors; else null.
+llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
+                                KernelCode& code);
 
 // pipes.cpp
 void EmptyRings(Emitter& emitter);
@@ -262,13 +262,18 @@ void ReadDims(Emitter& emitter);
 // busy_cores.cpp
 /// The size; `overflow` collects whether an operation left 64 bits.
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
-/// Makes the busy_cores_fn where the kernel says how many blocks there are.
-void EmitBusyCores(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                   Names& names, KernelCode& code);
+/// Makes the busy_cores_fn where the kernel says how many blocks there are; else null.
+llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
+                              KernelCode& code);
 
 // launch_check.cpp
-/// Makes the check_fn where a parameter has a dimension that is an expression.
-void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                     Names& names, KernelCode& code);
+/// Makes the check_fn where a parameter has a dimension that is an expression; else null. Its traps join the locations.
+llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names& names,
+                                KernelCode& code);
+
+// host_module.cpp
+/// A function of the host's module for the emitter's kernel: `scale.f32.x86-64-v3.check`.
+llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
+                                    std::string_view what);
 
 }  // namespace kdl::codegen

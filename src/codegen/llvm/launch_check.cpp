@@ -202,20 +202,17 @@ void DeclareCheck(Emitter& emitter) {
   llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
   auto* type =
       llvm::FunctionType::get(llvm::Type::getInt32Ty(emitter.context()), {ptr, ptr, ptr}, false);
-  emitter.function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                            emitter.code.check, emitter.module);
-  emitter.function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  emitter.function->addFnAttr(llvm::Attribute::NoUnwind);
+  emitter.function = DeclareHostFunction(emitter, type, "check");
   emitter.args = emitter.function->getArg(1);
   emitter.trap = emitter.function->getArg(2);
 }
 
 }  // namespace
 
-void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                     Names& names, KernelCode& code) {
-  if (!NeedsCheck(kernel)) return;
-  code.check = code.entry + ".check";
+llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names& names,
+                                KernelCode& code) {
+  const ir::Function& kernel = *code.kernel;
+  if (!NeedsCheck(kernel)) return nullptr;
   Emitter emitter(module, abi, kernel, code, names);
   DeclareCheck(emitter);
   auto& builder = emitter.builder;
@@ -245,6 +242,7 @@ void EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, const ir::Functi
   CheckViews(emitter, tensors, names);
   builder.CreateRet(builder.getInt32(0));
   FinishTraps(emitter);
+  return emitter.function;
 }
 
 }  // namespace kdl::codegen

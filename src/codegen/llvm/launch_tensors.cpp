@@ -61,17 +61,6 @@ llvm::Value* CheckedBytes(Emitter& emitter, ir::Type type, llvm::Value*& fault) 
   return bytes;
 }
 
-llvm::Function* DeclareSharedBytes(Emitter& emitter) {
-  auto& builder = emitter.builder;
-  llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
-  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {ptr, builder.getInt64Ty()}, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                          emitter.code.shared_bytes, emitter.module);
-  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  return function;
-}
-
 }  // namespace
 
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter) {
@@ -94,14 +83,16 @@ std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter) {
   return memories;
 }
 
-void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                     Names& names, KernelCode& code) {
+llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
+                                KernelCode& code) {
+  const ir::Function& kernel = *code.kernel;
   std::vector<const ir::Op*> tensors = TensorsOf(kernel);
-  if (tensors.empty()) return;
-  code.shared_bytes = code.entry + ".shared_bytes";
+  if (tensors.empty()) return nullptr;
   Emitter emitter(module, abi, kernel, code, names);
   auto& builder = emitter.builder;
-  emitter.function = DeclareSharedBytes(emitter);
+  llvm::Type* ptr = llvm::PointerType::get(emitter.context(), 0);
+  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {ptr, builder.getInt64Ty()}, false);
+  emitter.function = DeclareHostFunction(emitter, type, "shared_bytes");
   emitter.args = emitter.function->getArg(0);
   emitter.core_num = emitter.function->getArg(1);
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
@@ -121,6 +112,7 @@ void EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, const ir::Functi
   }
   builder.CreateRet(
       builder.CreateSelect(fault, builder.getInt64(static_cast<uint64_t>(-1)), total));
+  return emitter.function;
 }
 
 }  // namespace kdl::codegen

@@ -13,6 +13,8 @@
 
 #include "driver/compile.h"
 #include "interp/run.h"
+#include "passes/pipelines.h"
+#include "targets/builtin.h"
 
 namespace kdl::fuzz {
 
@@ -33,18 +35,22 @@ enum class Proofs : uint8_t { Run, Skipped };
 
 /// The passes of a module. Where the proofs are skipped, what check-bounds refuses is checked when it runs.
 driver::PipelineEnd RunPasses(driver::Compilation& compilation, Proofs proofs) {
-  using passes::PassKind;
   if (proofs == Proofs::Run) return driver::RunModulePasses(compilation);
   DiagnosticEngine refused;
-  for (PassKind kind : passes::kModulePipeline) {
-    if (kind == PassKind::CheckDisjoint || kind == PassKind::CheckOutputs) continue;
-    bool may_refuse = kind == PassKind::CheckBounds;
+  for (const passes::Pass* pass : passes::kModulePipeline) {
+    if (pass == &passes::kCheckDisjoint || pass == &passes::kCheckOutputs) continue;
+    bool may_refuse = pass == &passes::kCheckBounds;
     passes::PassContext context{*compilation.module, may_refuse ? refused : compilation.diagnostics,
                                 compilation.sources};
-    driver::PipelineEnd end = passes::RunPipeline({&kind, 1}, context, {});
+    driver::PipelineEnd end = passes::RunPipeline({&pass, 1}, context, {});
     if (end != driver::PipelineEnd::Done && !may_refuse) return end;
   }
   return driver::PipelineEnd::Done;
+}
+
+const targets::Registry& Families() {
+  static const targets::Registry families = targets::BuiltinFamilies();
+  return families;
 }
 
 /// A kernel compiled as far as the interpreter runs it.
@@ -55,7 +61,7 @@ struct Compiled {
 
   Compiled(const std::string& text, Proofs proofs) {
     options.files = {"drawn.kdl"};
-    compilation.emplace(options);
+    compilation.emplace(options, Families());
     done = driver::CompileText(*compilation, text) == driver::PipelineEnd::Done &&
            RunPasses(*compilation, proofs) == driver::PipelineEnd::Done;
   }
@@ -284,7 +290,7 @@ bool IsRightlyRefused(const std::string& text, uint64_t seed) {
 bool IsAcceptedWith(const Fault& fault, const std::string& text) {
   driver::Options options;
   options.files = {"drawn.kdl"};
-  driver::Compilation compilation(options);
+  driver::Compilation compilation(options, Families());
   return driver::CompileText(compilation, text) == driver::PipelineEnd::Done &&
          fault.plant(*compilation.module) &&
          driver::RunModulePasses(compilation) == driver::PipelineEnd::Done;

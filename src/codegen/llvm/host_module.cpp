@@ -1,0 +1,74 @@
+#include "codegen/llvm/host_module.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "codegen/llvm/emitter.h"
+#include "codegen/llvm/image_tables.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/llvm/optimize.h"
+#include "support/check.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+HostFunctions Functions(llvm::Module& module, const AbiTypes& abi, Names& names, KernelCode& code) {
+  DoingScope doing(fmt::format("making the launch functions of kernel {}", code.kernel->name.text()));
+  HostFunctions functions;
+  functions.check = EmitLaunchCheck(module, abi, names, code);
+  functions.busy_cores = EmitBusyCores(module, abi, names, code);
+  functions.shared_bytes = EmitSharedBytes(module, abi, names, code);
+  return functions;
+}
+
+/// What the interpreter runs in place of a device's kernels.
+void AddReference(const Image& device, std::string_view first_level, Image& reference) {
+  for (ImageRow row : device.rows) {
+    if (row.code->reference.empty()) continue;
+    row.symbol = row.code->reference;
+    row.enters = false;
+    row.features = row.code->level == first_level ? 0 : row.code->required_features;
+    reference.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
+                                    std::string_view what) {
+  std::string name =
+      fmt::format("{}.{}.{}", emitter.kernel.name.text(), emitter.code.level, what);
+  auto* function =
+      llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, emitter.module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  return function;
+}
+
+std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
+                              std::span<CompiledModule* const> devices, std::string_view kir_text) {
+  DoingScope doing(fmt::format("making the host's part of module {}", runtime_name));
+  llvm::LLVMContext context;
+  auto module = host.machine().MakeModule(context, std::string(runtime_name));
+  AbiTypes abi(context);
+  std::vector<Image> images;
+  Image reference{"reference", "", {}, kir_text};
+  for (CompiledModule* device : devices) {
+    Image& image = images.emplace_back(Image{device->kind, device->arch, {}, ""});
+    for (KernelCode& code : device->kernels) {
+      HostFunctions functions = Functions(*module, abi, names, code);
+      std::string symbol = fmt::format("{}.{}", code.kernel->name.text(), code.level);
+      image.rows.push_back({&code, functions, symbol, true, code.required_features});
+    }
+    if (device->arch == host.processor().arch && !device->kernels.empty())
+      AddReference(image, device->kernels[0].level, reference);
+  }
+  if (!kir_text.empty()) images.push_back(std::move(reference));
+  Optimize(host.machine(), *module, {});
+  AddImages(*module, runtime_name, images);
+  return host.machine().Emit(*module, FileType::Object);
+}
+
+}  // namespace kdl::codegen

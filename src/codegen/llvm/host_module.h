@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "codegen/llvm/compile.h"
+
+namespace kdl::codegen {
+
+/// Makes the object NAME.host.o, which is the host's whatever the devices are: `kdl_images_RUNTIME_NAME` (and the weak
+/// `kdl_module_images`) with an image for each of `devices`, and the functions that are asked before a launch: its check,
+/// the bytes that its cores share, how many cores may have blocks. An image of the host's own architecture names the
+/// entries of its kernels as symbols. Of variants that ask for the same features the earlier one is preferred.
+///
+/// Where `kir_text` is not empty, there is a "reference" image too: the text is its payload, and its variants are the
+/// kernels that have a name in it. What the interpreter runs for the first level asks for no features: it runs everywhere.
+///
+/// `names` are those of the kernels' modules.
+std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
+                              std::span<CompiledModule* const> devices, std::string_view kir_text);
+
+/// The number of an element kind in the ABI.
+int64_t ElementCode(Scalar scalar);
+
+/// The symbol that the object defines: `kdl_images_` and the name, with `_` for what C does not
+/// allow.
+std::string ImagesSymbol(std::string_view runtime_name);
+
+}  // namespace kdl::codegen

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace kdl::codegen {
+
+/// A processor, as LLVM and the runtime know it.
+struct Processor {
+  std::string arch;                ///< in file names and images: `x86-64`
+  std::string level;               ///< in symbols: `x86-64-v3`
+  std::string triple;              ///< LLVM's
+  std::string cpu;                 ///< LLVM's: `x86-64-v3`
+  std::string tune;                ///< LLVM's: the processor whose timing counts; empty: `cpu`
+  std::string features;            ///< LLVM's, comma-separated, may be empty
+  uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+
+  bool operator==(const Processor&) const = default;
+};
+
+}  // namespace kdl::codegen

@@ -1,0 +1,17 @@
+#include "targets/builtin.h"
+
+#include "support/check.h"
+#include "targets/cpu/family.h"
+
+namespace kdl::targets {
+
+Registry BuiltinFamilies() {
+  Registry registry;
+  for (const Family* family : {&cpu::kFamily}) {
+    Status added = registry.Add(*family);
+    KDL_CHECK(added.ok(), "{}", added.failure().message);
+  }
+  return registry;
+}
+
+}  // namespace kdl::targets

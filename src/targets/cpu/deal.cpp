@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/busy_cores.h"
+#include "ir/views.h"
+#include "targets/cpu/walks.h"
+#include "passes/block_range.h"
+#include "targets/cpu/passes.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+
+// deal: blocks become numbers, and each core takes a run of them: neighbours share lines of memory, and what its processor
+// fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`
+// over blocks walks their starts.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
+//                                                   %begin .. %end: its part of them, the first cores' one longer
+//                                                   loop %n in %begin .. %end step 1 {
+//                                                     %start = lo + n * extent
+//                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
+//   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
+//
+// Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//
+// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
+// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile.
+//
+// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
+//
+// All of it is exact for every lo and hi: where lo may be negative, hi - lo is taken as a u64.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+class Dealer {
+ public:
+  Dealer(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
+      : kernel_(kernel), facts_(facts), builder_(module) {}
+
+  /// Says how many cores may get blocks; before anything is dealt.
+  void StateBusyCores(const Walks& walks);
+  void Spmd(Op* op, const Walk& walk);
+  void For(Op* op);
+
+ private:
+  int64_t ExtentOf(const Value* binder) const;
+  /// BlockSizes goes no lower.
+  int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
+    return walk.rereads[b].empty() ? std::min(walk.granule[b], ExtentOf(binder)) : 1;
+  }
+  std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num);
+  Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again);
+  Value* CeilDiv(Value* a, Value* b);
+  Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
+  Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
+  /// A name that says what the number is for: `i.count`.
+  void SetName(Value* value, const Value* binder, std::string_view what);
+  Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step);
+  Op* MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num);
+  Op* MakeClaimingLoop(Op* op, Value* total);
+
+  ir::Function& kernel_;
+  const ProcessorFacts& facts_;
+  ir::Builder builder_;
+  int64_t claims_ = 0;
+};
+
+int64_t Dealer::ExtentOf(const Value* binder) const {
+  if (binder->type()->kind != ir::TypeKind::Blk) return 1;
+  Size extent = kernel_.axis(binder->type()->axes[0]).extent;
+  KDL_CHECK(IsConstant(extent) && extent->value > 0, "blocks of {}: select-tiles runs before deal",
+            ToString(extent));
+  return extent->value;
+}
+
+void Dealer::SetName(Value* value, const Value* binder, std::string_view what) {
+  if (binder->name().empty() || !value->name().empty() || !value->def()) return;
+  std::string name = binder->name().str() + "." + std::string(what);
+  value->set_name(builder_.module().context().names.Intern(name));
+}
+
+Value* Dealer::MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
+  SetName(size, binder, "size");
+  Value* blk = builder_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
+  blk->set_name(binder->name());
+  return blk;
+}
+
+/// A loop in place of `op`, which its carried values pass through as before.
+Op* Dealer::MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
+  std::vector<Value*> inits;
+  if (op->kind() == OpKind::For) {
+    auto old = ir::ForOp(op).inits();
+    inits.assign(old.begin(), old.end());
+  }
+  std::vector<ir::Type> types;
+  for (const Value* init : inits) types.push_back(init->type());
+  Op* loop = builder_.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
+  if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
+  builder_.AddParam(loop->region(), builder_.types().ScalarOf(Scalar::I64), {});
+  for (size_t i = 0; i < inits.size(); ++i) {
+    Value* old = op->region()->param(i + 1);
+    old->ReplaceAllUsesWith(builder_.AddParam(loop->region(), old->type(), old->name()));
+    loop->result(i)->set_name(op->result(i)->name());
+    op->result(i)->ReplaceAllUsesWith(loop->result(i));
+  }
+  builder_.SetInsertionPoint(loop->region());
+  return loop;
+}
+
+/// A loop in place of `op` over all blocks, each of which one core takes.
+Op* Dealer::MakeClaimingLoop(Op* op, Value* total) {
+  Value* zero = builder_.I64(0);
+  Op* loop = MakeLoop(op, zero, total, builder_.I64(1));
+  loop->SetAttr(ir::MakeAttr<ir::AttrKey::Claim>(claims_++));
+  return loop;
+}
+
+Value* Dealer::CeilDiv(Value* a, Value* b) {
+  Value* one = builder_.I64(1);
+  Value* last = builder_.Binary(OpKind::Sub, builder_.Binary(OpKind::Add, a, b), one);
+  return builder_.Binary(OpKind::Div, last, b);
+}
+
+/// `size`, or fewer: as many rows as stay in the nearest cache from pass to pass, and at least one.
+Value* Dealer::InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
+  constexpr int64_t kShare = 2;  // of the cache: other things pass through it
+  Value* bytes = builder_.I64(0);
+  for (const Rereads::Rows& rows : again)
+    bytes = builder_.Binary(OpKind::Add, bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
+  Value* cache = builder_.I64(facts_.l1_bytes / kShare);
+  Value* fitting = builder_.Binary(OpKind::Div, cache, AtLeastOne(bytes));
+  return builder_.Binary(OpKind::Min, size, AtLeastOne(fitting));
+}
+
+/// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
+/// allows where that gives every core work, down to a granule.
+std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num) {
+  const std::vector<Value*>& binders = op->region()->params();
+  std::vector<Value*> sizes;
+  std::vector<Value*> counts;
+  Value* total = builder_.I64(1);
+  for (size_t b = 0; b < binders.size(); ++b) {
+    sizes.push_back(builder_.I64(ExtentOf(binders[b])));
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    counts.push_back(AtLeastOne(range.Count()));
+    total = builder_.Binary(OpKind::Mul, total, counts[b]);
+  }
+  for (size_t b : walk.order) {
+    if (!walk.free[b] || ExtentOf(binders[b]) == 1) continue;
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    Value* length = AtLeastOne(range.Length());
+    Value* granule = builder_.I64(std::min(walk.granule[b], ExtentOf(binders[b])));
+    // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
+    // (Numbers that overflow choose a poor size, but still one of 1 or more.)
+    Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
+    Value* turns = CeilDiv(total, core_num);
+    Value* wanted = CeilDiv(builder_.Binary(OpKind::Mul, turns, core_num), others);
+    if (walk.narrow && b == walk.order[0])
+      wanted =
+          builder_.Binary(OpKind::Max, wanted, builder_.Binary(OpKind::Max, counts[b], core_num));
+    Value* most = builder_.Binary(OpKind::Max, CeilDiv(length, granule), counts[b]);
+    Value* count = AtLeastOne(builder_.Binary(OpKind::Min, wanted, most));
+    Value* granules = CeilDiv(CeilDiv(length, count), granule);
+    sizes[b] = AtLeastOne(
+        builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
+    if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
+    total = builder_.Binary(OpKind::Mul, others, CeilDiv(length, sizes[b]));
+  }
+  return sizes;
+}
+
+void Dealer::StateBusyCores(const Walks& walks) {
+  SizeTable& sizes = builder_.types().sizes();
+  auto least = [&](const Op* op, size_t b) {
+    auto of_op = [&](const auto& walk) { return walk.first == op; };
+    const Walk& walk = std::find_if(walks.begin(), walks.end(), of_op)->second;
+    return sizes.Constant(LeastLength(walk, b, op->region()->param(b)));
+  };
+  std::optional<std::vector<Size>> most = ir::MostBlocks(kernel_, sizes, least);
+  if (!most) return;
+  builder_.SetInsertionPoint(kernel_.body->first());
+  builder_.set_loc(kernel_.loc);
+  for (size_t i = 0; i < most->size(); ++i) {
+    bool known = std::find(most->begin(), most->begin() + i, (*most)[i]) != most->begin() + i;
+    if (!known)
+      builder_.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<ir::AttrKey::Size>((*most)[i])});
+  }
+}
+
+/// A loop in place of `op` over a core's blocks, of `total`: all cores have as many, the first ones one more.
+Op* Dealer::MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num) {
+  Value* share = builder_.Binary(OpKind::Div, total, core_num);
+  Value* more = builder_.Binary(OpKind::Rem, total, core_num);
+  Value* before = builder_.Binary(OpKind::Mul, core, share);
+  Value* begin = builder_.Binary(OpKind::Add, before, builder_.Binary(OpKind::Min, core, more));
+  Value* one_more = builder_.Binary(OpKind::Add, share, builder_.I64(1));
+  Value* own = builder_.Select(builder_.Binary(OpKind::Lt, core, more), one_more, share);
+  Value* end = builder_.Binary(OpKind::Add, begin, own);
+  return MakeLoop(op, begin, end, builder_.I64(1));
+}
+
+void Dealer::Spmd(Op* op, const Walk& walk) {
+  const std::vector<Value*> binders = op->region()->params();
+  builder_.SetInsertionPoint(op);
+  builder_.set_loc(op->loc());
+  ir::Type i64 = builder_.types().ScalarOf(Scalar::I64);
+  Value* core_id = builder_.Make(OpKind::CoreId, {}, i64);
+  Value* core_num = builder_.Make(OpKind::CoreNum, {}, i64);
+  std::vector<Value*> sizes = BlockSizes(op, walk, core_num);
+  std::vector<BlockRange> ranges;
+  std::vector<Value*> counts;
+  Value* total = nullptr;
+  for (size_t b = 0; b < binders.size(); ++b) {
+    ranges.emplace_back(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    counts.push_back(ranges.back().Count());
+    SetName(counts.back(), binders[b], "count");
+    total = total ? builder_.Binary(OpKind::Mul, total, counts.back()) : counts.back();
+  }
+  Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
+                 ? MakeClaimingLoop(op, total)
+                 : MakeShareLoop(op, core_id, total, core_num);
+
+  Value* rest = loop->region()->param(0);
+  std::vector<Value*> numbers(binders.size());
+  for (size_t at = binders.size(); at-- > 0;) {
+    size_t b = walk.order[at];
+    numbers[b] = at == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts[b]);
+    if (at > 0) rest = builder_.Binary(OpKind::Div, rest, counts[b]);
+  }
+  for (size_t b = 0; b < binders.size(); ++b) {
+    Value* value = ranges[b].Start(numbers[b]);
+    if (binders[b]->type()->kind == ir::TypeKind::Blk) {
+      SetName(value, binders[b], "start");
+      value = MakeBlk(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
+    } else {
+      value->set_name(binders[b]->name());
+    }
+    binders[b]->ReplaceAllUsesWith(value);
+  }
+  MoveOps(op->region(), loop->region());
+  ir::Erase(op);
+}
+
+void Dealer::For(Op* op) {
+  ir::ForOp loop_over_blocks(op);
+  Value* binder = op->region()->param(0);
+  builder_.SetInsertionPoint(op);
+  builder_.set_loc(op->loc());
+  Value* extent = builder_.I64(ExtentOf(binder));
+  BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
+  Op* loop = MakeLoop(op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
+  Value* start = loop->region()->param(0);
+  start->set_name(binder->name().empty()
+                      ? Name()
+                      : builder_.module().context().names.Intern(binder->name().str() + ".start"));
+  Value* size = range.SizeAt(start);
+  Value* blk = MakeBlk(start, size, range.IndexOf(start), binder);
+  binder->ReplaceAllUsesWith(blk);
+  MoveOps(op->region(), loop->region());
+  ir::Erase(op);
+}
+
+}  // namespace
+
+void RunDeal(PassContext& context, ir::Function& kernel) {
+  Dealer dealer(context.module, kernel, FactsOf(context));
+  Walks walks = WalksOf(kernel, FactsOf(context));
+  dealer.StateBusyCores(walks);
+  for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
+  for (const auto& [op, walk] : walks) dealer.Spmd(op, walk);
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,407 @@
+#include <algorithm>
+#include <map>
+
+#include "targets/cpu/expand/accumulate.h"
+#include "targets/cpu/expand/register_block.h"
+#include "targets/cpu/expand/slide.h"
+
+// A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
+// accumulators are carried through the loops over the folded axes. What an operand lacks, the row or the column, it is
+// read once for.
+//
+//   for each row block i, column block j
+//     loop %k carry(acc[rows][columns])
+//       b[columns] = buffer_load b[k, j + c * L] : vec
+//       for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
+//
+// What the contraction packs itself (late_pack.cpp) comes before the rows of each column, and what follows in the last
+// turn (epilogue.cpp) behind each block.
+// Rows that no whole block covers go by smaller blocks, columns by single vectors with a mask: nothing outside the
+// valid elements is read or written.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+using Shape = RegisterBlock::Shape;
+
+class Chain {
+ public:
+  Chain(Expander& e, const Accumulation& what)
+      : e_(e),
+        what_(what),
+        block_(RegisterBlock::Of(e, *what.op)),
+        row_(block_.row),
+        column_(block_.column),
+        lanes_(block_.lanes) {}
+
+  void Run() {
+    for (Value* operand : what_.operands) {
+      slides_.emplace_back();
+      if (const Op* slide = IsTileValue(operand) ? SlideInPlace(e_, operand, what_.op) : nullptr) {
+        slides_.back() = SlidingOf(e_, slide);
+        homes_.emplace_back();
+        continue;
+      }
+      if (const Op* pack = IsTileValue(operand) ? LatePackOf(e_, operand) : nullptr) {
+        packs_.push_back({pack, homes_.size()});
+        homes_.push_back(NewHome(e_, operand->type(), std::nullopt, PanelOf(e_, operand)));
+        continue;
+      }
+      bool walks = column_ && HasAxis(operand, *column_);
+      homes_.push_back(!IsTileValue(operand) ? Home()
+                       : walks               ? HomeAlong(e_, what_.op, operand, *column_)
+                                             : e_.homes.at(operand));
+    }
+    if (!column_) {
+      e_.scalars[what_.op->result()] = Block({}, {})[0];
+      return;
+    }
+    PlaceResult();
+    MakeNest(e_, what_.op, block_.outer, position_, {}, [&](const Values&) -> Values {
+      Columns();
+      return {};
+    });
+  }
+
+ private:
+  /// The result's home, which holds the starting values where it can be that of `into`.
+  void PlaceResult() {
+    Value* into = what_.into;
+    bool in_place = into && IsTileValue(into) && DiesAt(into, what_.op) &&
+                    into->uses().size() == 1 && e_.homes.at(into).axes.back() == *column_;
+    result_ =
+        in_place ? e_.homes[what_.op->result()] = e_.homes.at(into) : ResultHome(e_, what_.op, 0);
+    if (into && IsTileValue(into)) start_ = HomeAlong(e_, what_.op, into, *column_);
+    auto last = e_.last_turns.find(into);
+    if (last != e_.last_turns.end()) last_turn_ = &last->second;
+  }
+
+  Window WindowFrom(Value* lo, Value* size) {
+    return {lo, e_.b.Binary(OpKind::Add, lo, size), size};
+  }
+
+  /// A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than
+  /// pieces of them: all columns are packed at once.
+  void PackAllForFewRows() {
+    if (packs_.empty()) return;
+    constexpr int64_t kFewBlocks = 4;
+    Value* rows = e_.Facts(what_.op, *row_).size;
+    few_rows_ = e_.b.Binary(OpKind::Lt, rows, e_.b.I64(kFewBlocks * block_.largest.rows));
+    MakeIf(
+        e_, few_rows_, {},
+        [&]() -> Values {
+          for (const auto& [nest, operand] : packs_) {
+            e_.homes[nest->result()] = homes_[operand];
+            ExpandNest(e_, nest);
+          }
+          return {};
+        },
+        [] { return Values(); });
+  }
+
+  /// Packs what the rows of these columns read, always in the same place.
+  void Pack() {
+    if (packs_.empty()) return;
+    for (const auto& [nest, operand] : packs_) {
+      Home& home = homes_[operand];
+      Value* panel = e_.b.Binary(OpKind::Div, column_index_, e_.b.I64(home.panel));
+      home.place = e_.b.Select(few_rows_, panel, e_.b.I64(0));
+      home.first = e_.b.Binary(OpKind::Mul, panel, e_.b.I64(home.panel));
+    }
+    MakeIf(
+        e_, few_rows_, {}, [] { return Values(); },
+        [&]() -> Values {
+          for (const auto& [nest, operand] : packs_) {
+            e_.homes[nest->result()] = homes_[operand];
+            e_.windows[*column_] = WindowFrom(column_index_, width_);
+            ExpandNest(e_, nest);
+            e_.windows.clear();
+          }
+          return {};
+        });
+  }
+
+  void Columns() {
+    PackAllForFewRows();
+    const Shape& largest = block_.largest;
+    Value* size = e_.Facts(what_.op, *column_).size;
+    Value* first = e_.b.I64(0);
+    if (largest.columns > 1) {
+      int64_t step = largest.columns * lanes_;
+      Value* blocks = e_.b.Binary(OpKind::Div, size, e_.b.I64(step));
+      Value* end = e_.b.Binary(OpKind::Mul, blocks, e_.b.I64(step));
+      MakeLoop(e_, {first, end, step}, {}, [&](Value* index, const Values&) -> Values {
+        column_index_ = index;
+        width_ = e_.b.I64(step);
+        Pack();
+        Rows(largest, {lanes_});
+        return {};
+      });
+      first = end;
+    }
+    MakeLoop(e_, {first, size, lanes_}, {}, [&](Value* index, const Values&) -> Values {
+      column_index_ = index;
+      width_ = e_.b.I64(1);
+      Piece piece{lanes_};
+      if (lanes_ > 1) {
+        piece.count = e_.b.Binary(OpKind::Sub, size, index);
+        width_ = e_.b.Binary(OpKind::Min, piece.count, e_.b.I64(lanes_));
+        piece.mask =
+            e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(kdl::Scalar::Bool, lanes_));
+      }
+      Pack();
+      Rows({largest.rows, 1}, piece);
+      return {};
+    });
+  }
+
+  /// All rows in one column: blocks of the largest height, then of smaller ones.
+  void Rows(Shape shape, const Piece& piece) {
+    if (!row_) return StoreBlock(shape, piece);
+    Value* size = e_.Facts(what_.op, *row_).size;
+    Value* first = e_.b.I64(0);
+    for (int64_t rows : Heights(shape.rows)) {
+      Value* rest = e_.b.Binary(OpKind::Sub, size, first);
+      Value* blocks = e_.b.Binary(OpKind::Div, rest, e_.b.I64(rows));
+      Value* end =
+          e_.b.Binary(OpKind::Add, first, e_.b.Binary(OpKind::Mul, blocks, e_.b.I64(rows)));
+      MakeLoop(e_, {first, end, rows}, {}, [&](Value* index, const Values&) -> Values {
+        row_index_ = index;
+        StoreBlock({rows, shape.columns}, piece);
+        return {};
+      });
+      first = end;
+    }
+  }
+
+  /// The largest blocks, then what is left of them: by fours and twos where that saves much, then one by one.
+  static std::vector<int64_t> Heights(int64_t largest) {
+    std::vector<int64_t> heights = {largest};
+    for (int64_t less : {4, 2, 1}) {
+      if (2 * less <= largest) heights.push_back(less);
+    }
+    return heights;
+  }
+
+  void StoreBlock(Shape shape, const Piece& piece) {
+    if (!piece.mask) Prefetch(shape, piece);
+    Values block = Block(shape, piece);
+    auto keep = [&]() -> Values {
+      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+        Place(row, column);
+        StorePiece(e_, block[n], result_, position_, piece);
+      });
+      return {};
+    };
+    if (!last_turn_) {
+      keep();
+      return;
+    }
+    MakeIf(
+        e_, IsLastTurn(), {},
+        [&]() -> Values {
+          if (IsShort(last_turn_->epilogue)) {
+            Finish(block, shape, piece);
+          } else {
+            keep();
+            FinishFromTile(shape);
+          }
+          return {};
+        },
+        keep);
+  }
+
+  /// While a block of rows passes, its share of the next columns' panel is asked for; so is what it will store.
+  void Prefetch(Shape shape, const Piece& piece) {
+    if (!packs_.empty()) {
+      MakeIf(
+          e_, few_rows_, {}, [] { return Values(); },
+          [&]() -> Values {
+            PrefetchPanel(shape);
+            return {};
+          });
+    }
+    if (!last_turn_) return;
+    MakeIf(
+        e_, IsLastTurn(), {},
+        [&]() -> Values {
+          ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+            Place(row, column);
+            PrefetchStoresAt(e_, last_turn_->epilogue, position_, piece);
+          });
+          return {};
+        },
+        [] { return Values(); });
+  }
+
+  void PrefetchPanel(Shape shape) {
+    for (const LatePack& pack : packs_) {
+      if (pack.nest->operands().size() != 2) continue;
+      AxisId folded = pack.nest->operand(0)->type()->axes[0];
+      Value* terms = e_.Facts(what_.op, folded).size;
+      Value* rows = e_.Facts(what_.op, *row_).size;
+      auto share = [&](Value* row) {
+        return e_.b.Binary(OpKind::Div, e_.b.Binary(OpKind::Mul, terms, row), rows);
+      };
+      Value* lo = share(row_index_);
+      Value* hi = share(e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(shape.rows)));
+      e_.windows[folded] = {lo, hi, e_.b.Binary(OpKind::Sub, hi, lo)};
+      Value* next = e_.b.Binary(OpKind::Add, column_index_, width_);
+      e_.windows[*column_] = WindowFrom(next, width_);
+      PrefetchLoads(e_, pack.nest);
+      e_.windows.clear();
+    }
+  }
+
+  /// No index comes after this one. The distance to the end is taken as a u64, which holds every one.
+  Value* IsLastTurn() {
+    Value* left = e_.b.Binary(OpKind::Sub, last_turn_->hi, last_turn_->index);
+    Value* rest = e_.b.Cast(left, kdl::Scalar::U64);
+    Value* step = e_.b.Cast(last_turn_->step, kdl::Scalar::U64);
+    Value* is_last = e_.b.Binary(OpKind::Le, rest, step);
+    return e_.b.Binary(OpKind::And, last_turn_->is_long, is_last);
+  }
+
+  /// Few enough ops that a copy for each vector of a block is small, and leaves the accumulators in registers.
+  static bool IsShort(const Op* nest) {
+    constexpr int kFew = 4;
+    int count = 0;
+    for (const Op* op : *nest->region()) count += op->info().has(ir::kElementwise) ? 1 : 0;
+    return count <= kFew;
+  }
+
+  void Finish(const Values& block, Shape shape, const Piece& piece) {
+    ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+      Place(row, column);
+      ExpandNestAt(e_, last_turn_->epilogue, position_, piece, last_turn_->result, block[n]);
+    });
+  }
+
+  void FinishFromTile(Shape shape) {
+    e_.homes[last_turn_->result] = result_;
+    e_.windows[*row_] = WindowFrom(row_index_, e_.b.I64(shape.rows));
+    e_.windows[*column_] = WindowFrom(column_index_, width_);
+    ExpandNest(e_, last_turn_->epilogue);
+    e_.windows.clear();
+  }
+
+  template <class Visit>
+  void ForEach(Shape shape, Visit&& visit) {
+    size_t n = 0;
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      for (int64_t column = 0; column < shape.columns; ++column) visit(n++, row, column);
+    }
+  }
+
+  /// The position of a vector of the block.
+  void Place(int64_t row, int64_t column) {
+    if (row_) position_[*row_] = e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(row));
+    if (column_) {
+      Value* skipped = e_.b.I64(column * lanes_);
+      position_[*column_] = e_.b.Binary(OpKind::Add, column_index_, skipped);
+    }
+  }
+
+  /// The accumulators of a block after all terms.
+  Values Block(Shape shape, const Piece& piece) {
+    return MakeNest(e_, what_.op, what_.folded, position_, Starts(shape, piece),
+                    [&](const Values& carried) {
+                      Values next;
+                      read_.clear();
+                      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+                        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
+                      });
+                      return next;
+                    });
+  }
+
+  /// What the accumulators of a block start from.
+  Values Starts(Shape shape, const Piece& piece) {
+    auto same = [&](Value* value) {
+      auto count = static_cast<size_t>(shape.rows * shape.columns);
+      return Values(count, e_.b.Splat(value, piece.lanes));
+    };
+    if (!what_.into) return same(what_.identity);
+    if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
+    auto first = e_.first_turns.find(what_.into);
+    if (first == e_.first_turns.end()) return Loads(shape, piece);
+    std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
+                                e_.TypeOf(what_.acc, piece.lanes));
+    const FirstTurn& turn = first->second;
+    return MakeIf(
+        e_, e_.b.Binary(OpKind::Eq, turn.index, turn.lo), types, [&] { return same(turn.value); },
+        [&] { return Loads(shape, piece); });
+  }
+
+  Values Loads(Shape shape, const Piece& piece) {
+    Values loads;
+    ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+      Place(row, column);
+      loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece));
+    });
+    return loads;
+  }
+
+  Value* Load(size_t operand, const Piece& piece) {
+    kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
+    if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
+    return LoadPiece(e_, homes_[operand], scalar, position_, piece);
+  }
+
+  Values Terms(int64_t row, int64_t column, const Piece& piece) {
+    Values terms;
+    for (size_t i = 0; i < what_.operands.size(); ++i) {
+      Value* operand = what_.operands[i];
+      if (!IsTileValue(operand)) {
+        terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.acc));
+        continue;
+      }
+      bool walks_rows = row_ && HasAxis(operand, *row_);
+      bool walks_columns = column_ && HasAxis(operand, *column_);
+      Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
+      if (!read) {
+        Place(row, column);
+        Value* loaded = Load(i, walks_columns ? piece : Piece{});
+        read = e_.b.Cast(loaded, what_.acc);
+      }
+      terms.push_back(read);
+    }
+    return terms;
+  }
+
+  Expander& e_;
+  const Accumulation& what_;
+  RegisterBlock block_;
+  std::optional<AxisId> row_;
+  std::optional<AxisId> column_;
+  int64_t lanes_;
+  std::vector<Home> homes_;                     ///< of the operands that have one
+  std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
+  struct LatePack {
+    const Op* nest;
+    size_t operand;
+  };
+  std::vector<LatePack> packs_;
+  Value* few_rows_ = nullptr;            ///< where there are packs
+  const LastTurn* last_turn_ = nullptr;  ///< of `into`
+  Home result_;
+  Home start_;  ///< of `into`
+  Position position_;
+  Value* row_index_ = nullptr;
+  Value* column_index_ = nullptr;
+  Value* width_ = nullptr;  ///< existing columns from there on that belong together
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
+      read_;  ///< operand, row, column: in this turn
+};
+
+}  // namespace
+
+void AccumulateChain(Expander& e, const Accumulation& what) { Chain(e, what).Run(); }
+
+}  // namespace kdl::cpu

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "targets/cpu/expand/lane_folds.h"
+
+// A fold in lanes whose operands stand in scratch, or are scalars.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AxisId;
+using ir::Value;
+
+bool Varies(const Value* operand, AxisId axis) {
+  const auto& axes = operand->type()->axes;
+  return IsTileValue(operand) && std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+}  // namespace
+
+void AccumulateLanes(Expander& e, const Accumulation& what) {
+  AxisId last = what.folded.back();
+  std::vector<Home> homes;  // of the operands that have the last axis
+  for (Value* operand : what.operands)
+    homes.push_back(Varies(operand, last) ? HomeAlong(e, what.op, operand, last) : Home());
+  Position position;
+  LaneFolds folds(e, {what}, Bytes(what.acc));
+  LaneFolds::Body body;
+  body.terms = [&](const Piece& piece) {
+    Values terms;
+    for (size_t i = 0; i < homes.size(); ++i) {
+      Value* operand = what.operands[i];
+      terms.push_back(Varies(operand, last)
+                          ? LoadPiece(e, homes[i], operand->type()->scalar, position, piece)
+                      : IsTileValue(operand)
+                          ? LoadPiece(e, e.homes.at(operand), operand->type()->scalar, position)
+                          : e.Scalar(operand));
+    }
+    return std::vector<Values>{terms};
+  };
+  const Value* result = what.op->result();
+  if (!IsTileValue(result)) {
+    e.scalars[result] = folds.Fold(position, body)[0];
+    return;
+  }
+  Home target = ResultHome(e, what.op, 0);
+  folds.FoldAll(target.axes, {target}, position, body);
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,62 @@
+#include "targets/cpu/expand/expander.h"
+#include "support/check.h"
+
+// Blks are no values at loop level: what is known of them are scalars.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The old value as `shifted` has it for another turn of the loop around `block`: what depends on the turn is computed
+/// again.
+Value* ShiftedTo(Expander& e, Value* old, const ir::Block* block, ir::ValueMap& shifted) {
+  if (auto known = shifted.find(old); known != shifted.end()) return known->second;
+  Op* def = old->def();
+  bool inside =
+      def && def->block() == block && def->info().has(ir::kPure) && def->regions().empty();
+  if (!inside) return shifted[old] = e.Scalar(old);
+  for (Value* operand : def->operands()) ShiftedTo(e, operand, block, shifted);
+  ir::Clone(def, e.b, shifted);
+  return shifted.at(old);
+}
+
+/// Where the blk starts in the next turn of its loop; null where none makes it, or another core may get that turn.
+Value* NextStart(Expander& e, ir::MakeBlkOp blk) {
+  const ir::Block* block = blk->block();
+  Op* parent = block->parent();
+  if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::Claim))
+    return nullptr;
+  Value* turn = block->param(0);
+  Value* step = e.Scalar(ir::LoopOp(parent).step());
+  ir::ValueMap shifted = {{turn, e.b.Binary(OpKind::Add, e.Scalar(turn), step)}};
+  return ShiftedTo(e, blk.start(), block, shifted);
+}
+
+}  // namespace
+
+void NoteBlk(Expander& e, Op* op) {
+  ir::MakeBlkOp blk(op);
+  BlkFacts facts{e.Scalar(blk.start()), e.Scalar(blk.size()), e.Scalar(blk.index())};
+  if (e.rereads.HasRows(op->result())) facts.next = NextStart(e, blk);
+  e.blks[op->result()] = facts;
+}
+
+const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
+  const Value* blk = ir::FindBlk(at, axis);
+  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope",
+            function.axis(axis).name.text());
+  return blks.at(blk);
+}
+
+Window Expander::WindowOf(const ir::Op* at, ir::AxisId axis) {
+  auto found = windows.find(axis);
+  if (found != windows.end()) return found->second;
+  Value* size = Facts(at, axis).size;
+  return {b.I64(0), size, size};
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,195 @@
+#include "targets/cpu/expand/combine.h"
+
+#include <algorithm>
+
+#include "passes/rewrite.h"
+
+// Folds and scans by a region.
+//
+//   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
+//   -> for each row of the other axes, a vector of the last one at a time:
+//      loop %k carry(%a = %z): %x = %t[row, %k]; …; %s[row, %k] = %n
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
+
+Value* InVectors(Expander& e, const Op* op, const ir::ValueMap& map) {
+  ir::Builder::Segments segments;
+  Values operands;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (Value* operand : op->Segment(s)) {
+      operands.push_back(map.at(operand));
+      segments.back().push_back(operands.back());
+    }
+  }
+  ir::Type type = e.b.ElementwiseType(op->result()->type()->scalar, operands);
+  return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
+}
+
+/// What the region reads of what stands around it: constants that other passes have moved out.
+ir::ValueMap Outside(const Expander& e, const ir::Block* region) {
+  ir::ValueMap map;
+  auto look = [&](const Op* op) {
+    for (Value* operand : op->operands()) {
+      if (e.scalars.contains(operand)) map[operand] = e.Scalar(operand);
+    }
+  };
+  ir::Walk(region, look);
+  return map;
+}
+
+/// The accumulators after one more step: scalars, or vectors of `lanes`.
+Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
+               int64_t lanes) {
+  const ir::Block* region = op->region();
+  ir::ValueMap map = Outside(e, region);
+  for (size_t i = 0; i < accumulators.size(); ++i) {
+    map[region->param(i)] = accumulators[i];
+    map[region->param(accumulators.size() + i)] = terms[i];
+  }
+  if (lanes == 1) {
+    ir::CloneBody(region, e.b, map);
+  } else {
+    for (const Op* inner : *region) {
+      if (!inner->info().has(ir::kTerminator)) map[inner->result()] = InVectors(e, inner, map);
+    }
+  }
+  Values next;
+  for (const Value* value : region->terminator()->operands())
+    next.push_back(e.b.Splat(map.at(value), lanes));
+  return next;
+}
+
+Values Inits(Expander& e, const Op* op, int64_t lanes) {
+  Values inits;
+  for (Value* init : op->Segment(ir::FoldOp::at_inits))
+    inits.push_back(e.b.Splat(e.Scalar(init), lanes));
+  return inits;
+}
+
+/// Whether the region runs on vectors: nothing in it branches or may trap.
+bool CombinesVectors(const Op* op) {
+  for (const Op* inner : *op->region()) {
+    bool runs = inner->info().has(ir::kTerminator) ||
+                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
+                 !MayTrap(inner));
+    if (!runs) return false;
+  }
+  return true;
+}
+
+/// The widest scalar that goes through a vector of the region.
+int64_t CombinedBytes(const Op* op) {
+  int64_t bytes = 0;
+  auto count = [&](const Value* value) {
+    kdl::Scalar scalar = value->type()->scalar;
+    // As in nests: indices and conditions are as wide as they must be; they do not decide.
+    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+      bytes = std::max<int64_t>(bytes, Bytes(scalar));
+  };
+  for (const Value* param : op->region()->params()) count(param);
+  for (const Op* inner : *op->region()) {
+    for (const Value* result : inner->results()) count(result);
+  }
+  return bytes ? bytes : 8;
+}
+
+/// One fold or scan in a chain for each element of the other axes.
+class ChainWalk {
+ public:
+  ChainWalk(Expander& e, const Op* op) : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
+    kept_ = e.order.Sorted(op->result(0)->type()->axes);
+    if (IsScan(op)) std::erase(kept_, folded_[0]);
+    if (!kept_.empty() && CombinesVectors(op))
+      lanes_ = e.LanesAlong(kept_.back(), CombinedBytes(op));
+    for (Value* value : op->Segment(ir::FoldOp::at_values))
+      values_.push_back(lanes_ > 1 ? HomeAlong(e, op, value, kept_.back()) : e.homes.at(value));
+    for (size_t i = 0; i < op->results().size(); ++i) MakeTarget(i);
+  }
+
+  void Run() {
+    if (kept_.empty()) {
+      Element({});
+    } else {
+      ir::AxisList around(kept_.begin(), kept_.end() - 1);
+      MakeNest(e_, op_, around, position_, {}, [&](const Values&) -> Values {
+        auto element = [&](const Piece& piece) { Element(piece); };
+        MakePieces(e_, op_, kept_.back(), lanes_, position_, element, true);
+        return {};
+      });
+    }
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      if (!IsTileValue(op_->result(i))) continue;
+      CopyTile(e_, op_, targets_[i], e_.homes.at(op_->result(i)), op_->result(i)->type()->scalar);
+    }
+  }
+
+ private:
+  /// Vectors are stored side by side: where the result's home has another axis last, they stand in one of their own first.
+  void MakeTarget(size_t i) {
+    targets_.emplace_back();
+    if (!IsTileValue(op_->result(i))) return;
+    Home home = ResultHome(e_, op_, i);
+    bool fits = lanes_ == 1 || home.axes.back() == kept_.back();
+    targets_[i] = fits ? home : NewHome(e_, op_->result(i)->type(), kept_.back());
+  }
+
+  void Store(const Values& accumulators, const Piece& piece) {
+    for (size_t i = 0; i < accumulators.size(); ++i)
+      StorePiece(e_, accumulators[i], targets_[i], position_, piece);
+  }
+
+  void Element(const Piece& piece) {
+    auto step = [&](const Values& before) -> Values {
+      Values terms;
+      for (size_t i = 0; i < values_.size(); ++i)
+        terms.push_back(
+            LoadPiece(e_, values_[i], op_->operand(i)->type()->scalar, position_, piece));
+      Values after = Stepped(e_, op_, before, terms, piece.lanes);
+      if (IsScan(op_))
+        Store(op_->attr<AttrKey::Keep>() == ir::KeepKind::After ? after : before, piece);
+      return after;
+    };
+    Values inits = Inits(e_, op_, piece.lanes);
+    if (IsScan(op_)) return Along(inits, step);
+    Values folded = MakeNest(e_, op_, folded_, position_, inits, step);
+    if (!kept_.empty()) return Store(folded, piece);
+    for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
+  }
+
+  void Along(const Values& inits, const std::function<Values(const Values&)>& step) {
+    Window window = e_.WindowOf(op_, folded_[0]);
+    bool down = op_->attr<AttrKey::Walk>() == ir::WalkKind::Down;
+    Value* last = down ? e_.b.Binary(OpKind::Sub, window.hi, e_.b.I64(1)) : nullptr;
+    MakeLoop(e_, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
+      Value* from_end = down ? e_.b.Binary(OpKind::Sub, index, window.lo) : nullptr;
+      position_[folded_[0]] = down ? e_.b.Binary(OpKind::Sub, last, from_end) : index;
+      return step(before);
+    });
+  }
+
+  Expander& e_;
+  const Op* op_;
+  ir::AxisList folded_;
+  ir::AxisList kept_;
+  int64_t lanes_ = 1;
+  std::vector<Home> values_;
+  std::vector<Home> targets_;  ///< of the results that are tiles
+  Position position_;
+};
+
+}  // namespace
+
+void ExpandCombine(Expander& e, const Op* op) { ChainWalk(e, op).Run(); }
+
+}  // namespace kdl::cpu

@@ -1,0 +1,36 @@
+#include "targets/cpu/expand/accumulate.h"
+
+// contraction: `into` plus the products of a and b over the folded axes, one fma a term.
+//   chain    ascending from `into`
+//   lanes64  lane 0 starts from `into`, the others from +0
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+using ir::Value;
+
+Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
+  if (IsFloat(c->type()->scalar)) return e.b.Fma(a, b, c);
+  return e.b.Binary(OpKind::Add, c, e.b.Binary(OpKind::Mul, a, b));
+}
+
+}  // namespace
+
+Accumulation ContractAccumulation(Expander& e, const ir::Op* op) {
+  ir::ContractionOp contraction(const_cast<ir::Op*>(op));
+  auto acc = op->attr<AttrKey::Acc>();
+  return {
+      op,
+      op->attr<AttrKey::Axes>(),
+      {contraction.a(), contraction.b()},
+      acc,
+      contraction.into(),
+      e.b.Bits(acc, 0),
+      [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
+      [&e](Value* sum, const Values& terms) { return MultiplyAdd(e, terms[0], terms[1], sum); }};
+}
+
+}  // namespace kdl::cpu

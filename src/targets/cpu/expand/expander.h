@@ -1,0 +1,233 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/builder.h"
+#include "targets/cpu/facts.h"
+#include "ir/views.h"
+#include "passes/analysis/axis_order.h"
+#include "passes/analysis/rereads.h"
+
+namespace kdl::cpu {
+
+/// Where a tile lives: scratch with one dimension for each of `axes`, outermost first, indexed from the start of the
+/// block. Elements that differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis
+/// stand together, and the panels one behind the other: the buffer has dimensions [last / panel, …, panel].
+struct Home {
+  ir::Value* buffer = nullptr;
+  ir::AxisList axes;
+  int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
+  /// Where the panel is known: the position along the last axis at which it begins, and its place in the buffer.
+  ir::Value* first = nullptr;
+  ir::Value* place = nullptr;
+};
+
+/// The facts of a blk, as scalars.
+struct BlkFacts {
+  ir::Value* start = nullptr;
+  ir::Value* size = nullptr;
+  ir::Value* index = nullptr;
+  ir::Value* next =
+      nullptr;  ///< where its loop's next turn starts; set of blks with Rereads::rows()
+};
+
+/// A position inside the blocks of some axes, counted from their starts.
+using Position = std::unordered_map<ir::AxisId, ir::Value*>;
+
+/// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
+/// a scalar and has no mask.
+struct Piece {
+  int64_t lanes = 1;
+  ir::Value* mask = nullptr;
+  ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
+};
+
+/// A carried tile that starts as one value everywhere: in the first turn of its loop that value is taken, and nothing is
+/// read.
+struct FirstTurn {
+  ir::Value* index;  ///< of the loop
+  ir::Value* lo;
+  ir::Value* value;
+};
+
+/// A carried tile that one nest reads behind its loop: where the loop is long, that nest follows in its last turn each
+/// part of the tile as soon as the part is finished.
+struct LastTurn {
+  ir::Value* is_long;
+  ir::Value* index;  ///< of the loop
+  ir::Value* hi;
+  ir::Value* step;
+  const ir::Op* epilogue;
+  const ir::Value* result;  ///< the loop's, which the nest reads
+};
+
+/// The positions of an axis that loops walk.
+struct Window {
+  ir::Value* lo;
+  ir::Value* hi;
+  ir::Value* size;  ///< hi - lo
+};
+
+/// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
+struct Expander {
+  ir::Module& module;
+  ir::Function& function;
+  const ProcessorFacts& facts;
+  AxisOrder order;
+  ir::Builder b;
+  ir::ValueMap scalars;                                         ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;             ///< of old tiles
+  std::unordered_map<const ir::Value*, BlkFacts> blks;          ///< of old blks
+  std::unordered_map<const ir::Value*, FirstTurn> first_turns;  ///< of old carried tiles
+  std::unordered_set<const ir::Op*> taken_along = {};           ///< old folds that a nest has done
+  std::unordered_map<const ir::Value*, LastTurn> last_turns = {};  ///< of old carried tiles
+  std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};   ///< of those with an epilogue
+  std::unordered_map<ir::AxisId, Window> windows = {};             ///< where not the whole block
+  Rereads rereads;                                                 ///< of the old body
+
+  ir::Value* Scalar(ir::Value* old) const;
+  const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
+  /// What loops over the axis walk: its valid elements, or those of them that `windows` names.
+  Window WindowOf(const ir::Op* at, ir::AxisId axis);
+  ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
+  ir::Type TypeOf(kdl::Scalar scalar, int64_t lanes) {
+    return module.types().Vector(scalar, lanes);
+  }
+  /// The constant extent of an axis.
+  int64_t Extent(ir::AxisId axis) const;
+  /// How many scalars of `bytes` each a vector along `axis` takes: a register's worth, fewer where blocks are shorter.
+  int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
+};
+
+// homes.cpp
+/// A new buffer for a tile of this type, laid out in the kernel's order of axes, or with `last` last.
+Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last = std::nullopt,
+             int64_t panel = 0);
+/// The home of result `i` of `op`, made here unless what the tile will be copied into can take it at once.
+Home ResultHome(Expander& e, const ir::Op* op, size_t i);
+/// A home of `tile` whose last axis is `last`: its own, or a copy.
+Home HomeAlong(Expander& e, const ir::Op* at, ir::Value* tile, ir::AxisId last);
+/// Whether `op` is the last that looks at `operand`, so that its result may stand in the same place.
+bool DiesAt(const ir::Value* operand, const ir::Op* op);
+void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
+/// The elements of a piece that begins at the position; along the home's last axis.
+ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
+                     const Piece& piece = {});
+void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
+                const Piece& piece = {});
+
+// register_block.cpp
+/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too.
+int64_t PanelOf(const Expander& e, const ir::Value* tile);
+
+// loops.cpp
+using Values = std::vector<ir::Value*>;
+struct LoopBounds {
+  ir::Value* lo;
+  ir::Value* hi;
+  int64_t step = 1;
+};
+/// `body(index, carried)` gives the next carried values; the results are the last ones.
+Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
+                const std::function<Values(ir::Value*, const Values&)>& body);
+/// Loops over the valid elements of the axes, outermost first, all carrying the same values.
+Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
+                const Values& inits, const std::function<Values(const Values&)>& body);
+/// So many pieces take no loop where all are full.
+inline constexpr int64_t kFewPieces = 4;
+/// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all
+/// are full take no loop. What touches scratch only takes short axes one by one where no full piece fits.
+void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
+                const std::function<void(const Piece&)>& body, bool in_scratch = false);
+/// Elements of an axis, counted from its block's start.
+struct Stretch {
+  ir::AxisId axis;
+  ir::Value* begin;
+  ir::Value* end;
+};
+/// A loop over the full pieces of the stretch; where they end.
+ir::Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                          const std::function<void(const Piece&)>& body);
+/// One piece with a mask, where the stretch, which is shorter than `lanes`, is not empty.
+void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Piece&)>& body);
+/// `if condition` with one result of each kind of value that `then` and `otherwise` give.
+Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
+              const std::function<Values()>& then, const std::function<Values()>& otherwise);
+/// The largest multiple of `step`, a power of two, that is not above `size`.
+ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
+
+// access.cpp
+/// The elements of a load or store with operands `index` (new values); guards, masks and `else` become checks and
+/// branches. With several lanes the elements are side by side, and the indices those of the first.
+struct ElementAccess {
+  const ir::Op* op;
+  ir::Value* tensor;
+  Values index;
+  ir::Value* otherwise = nullptr;
+  ir::Value* mask = nullptr;
+  Piece piece;
+  bool past_caches = false;  ///< of a store of a full vector, which is aligned
+};
+ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
+void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
+void ExpandUpdate(Expander& e, const ElementAccess& access, ir::Value* value);
+/// A hint that the element is touched soon; it may lie outside.
+void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
+/// How many elements stand before the next one at which a piece of the access would be aligned.
+ir::Value* AlignGap(Expander& e, const ElementAccess& access);
+
+// late_fill.cpp
+/// The contraction that alone reads and makes the loop's carried value of that number; null: none does.
+const ir::Op* AccumulatorOf(const ir::Op* loop, size_t carried);
+/// Whether a nest only fills the accumulators of a contraction in a loop: where the loop runs, its first turn starts
+/// from the value instead of reading them.
+bool FillsAccumulators(const ir::Op* nest);
+/// The nest of that kind that makes a loop's initial value; null: none does.
+const ir::Op* LateFillOf(const ir::Value* init);
+
+// late_pack.cpp
+/// The nest that makes the tile, where it runs panel by panel inside the one contraction that reads it; else null.
+const ir::Op* LatePackOf(const Expander& e, const ir::Value* tile);
+bool IsLatePack(const Expander& e, const ir::Op* nest);
+
+// epilogue.cpp
+/// The nest behind the loop that runs inside the loop's last turn, for its result of that number; else null.
+const ir::Op* EpilogueOf(const Expander& e, const ir::Op* loop, size_t carried);
+/// The loop whose last turn runs the nest; null where none does.
+const ir::Op* LoopOfEpilogue(const Expander& e, const ir::Op* nest);
+
+// nest.cpp, accumulate.cpp
+void ExpandNest(Expander& e, const ir::Op* op);
+/// The body of a nest for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
+void ExpandNestAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece,
+                  const ir::Value* tile, ir::Value* value);
+/// Asks for the memory that the nest reads, which is wanted later; only where rows of it are loaded piece by piece.
+void PrefetchLoads(Expander& e, const ir::Op* op);
+/// Asks for the memory that the nest writes in one piece.
+void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece);
+/// A reduction or contraction.
+void ExpandFold(Expander& e, const ir::Op* op);
+
+// slide.cpp
+/// Gives the slide a tile, unless the one fold that reads it finds its elements in the window.
+void ExpandSlide(Expander& e, const ir::Op* op);
+
+// take.cpp
+void ExpandTake(Expander& e, const ir::Op* op);
+
+// blks.cpp
+/// Of a make_blk.
+void NoteBlk(Expander& e, ir::Op* op);
+
+// control.cpp
+/// All ops of an old block, to the builder's place; not the terminator.
+void ExpandBlock(Expander& e, const ir::Block* block);
+/// A tile with axes, which has a home; not a scalar.
+bool IsTileValue(const ir::Value* value);
+
+}  // namespace kdl::cpu

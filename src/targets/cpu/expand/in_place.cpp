@@ -1,0 +1,227 @@
+#include "targets/cpu/expand/in_place.h"
+
+#include <algorithm>
+
+#include "ir/comparisons.h"
+#include "passes/rewrite.h"
+
+// A nest that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
+// What it would do elsewhere is to store what is there.
+//
+//   nest (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
+//                               %n = select %c, %v, %e ; yield %n }
+//   ->  loop over %r .. %r + 1 of %i { loop over 0 .. %p + 1 of %j { … } }
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int kDeepest = 8;  // conditions and choices that are looked through
+
+bool IsElementHere(const Op* nest, const Value* value) {
+  const Op* def = value->def();
+  if (!def || def->kind() != OpKind::Element || def->block() != nest->region()) return false;
+  size_t axes = def->operand(0)->type()->axes.size();
+  return axes == nest->operands().size();
+}
+
+void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>& found) {
+  const Op* def = value->def();
+  if (IsElementHere(nest, value)) {
+    if (std::ranges::find(found, def->operand(0)) == found.end()) found.push_back(def->operand(0));
+  } else if (def && def->kind() == OpKind::Select && def->block() == nest->region() &&
+             depth < kDeepest) {
+    FindKept(nest, def->operand(1), depth + 1, found);
+    FindKept(nest, def->operand(2), depth + 1, found);
+  }
+}
+
+/// Skipping an element leaves out nothing but the store of what is there.
+bool OnlyComputes(const Op* nest) {
+  bool only = true;
+  for (const Op* op : *nest->region())
+    only = only && !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update;
+  return only;
+}
+
+}  // namespace
+
+std::vector<Value*> KeptTiles(const Op* nest, size_t i) {
+  std::vector<Value*> found;
+  const Value* yielded = nest->region()->terminator()->operand(i);
+  if (yielded->def() && yielded->def()->kind() == OpKind::Select) FindKept(nest, yielded, 0, found);
+  std::erase_if(found, [&](const Value* tile) { return tile->type() != nest->result(i)->type(); });
+  return found;
+}
+
+Changes::Changes(NestBody& body) : e_(body.e()), body_(body) {
+  const Op* nest = body.nest();
+  bool may_skip =
+      body.riders().empty() && !body.last().Transposes() && body.UsesHomes() && OnlyComputes(nest);
+  if (!may_skip || nest->results().empty()) return;
+  bool all = true;
+  for (size_t i = 0; i < nest->results().size(); ++i) all = all && NoteKept(i);
+  if (!all) kept_.clear();
+}
+
+Changes::~Changes() {
+  for (ir::AxisId axis : narrowed_) e_.windows.erase(axis);
+}
+
+/// The tile that the result keeps in its own place; false: there is none.
+bool Changes::NoteKept(size_t result) {
+  const Op* nest = body_.nest();
+  auto own = e_.homes.find(nest->result(result));
+  if (own == e_.homes.end() || own->second.panel) return false;
+  for (Value* tile : KeptTiles(nest, result)) {
+    auto home = e_.homes.find(tile);
+    if (home == e_.homes.end() || home->second.buffer != own->second.buffer) continue;
+    kept_.push_back(tile);
+    return true;
+  }
+  return false;
+}
+
+Changes::Reach Changes::Both(const Reach& a, const Reach& b) {
+  if (a.kind == Reach::Kind::None || b.kind == Reach::Kind::All) return a;
+  if (b.kind == Reach::Kind::None || a.kind == Reach::Kind::All) return b;
+  return {Reach::Kind::Part, e_.b.Binary(OpKind::Max, a.lo, b.lo),
+          e_.b.Binary(OpKind::Min, a.hi, b.hi), a.is_point || b.is_point};
+}
+
+Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
+  if (a.kind == Reach::Kind::None || b.kind == Reach::Kind::All) return b;
+  if (b.kind == Reach::Kind::None || a.kind == Reach::Kind::All) return a;
+  return {Reach::Kind::Part, e_.b.Binary(OpKind::Min, a.lo, b.lo),
+          e_.b.Binary(OpKind::Max, a.hi, b.hi)};
+}
+
+/// Where `value` is not the element of `kept`.
+Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
+  const Op* def = value->def();
+  if (IsElementHere(body_.nest(), value) && def->operand(0) == kept) return {Reach::Kind::None};
+  bool chooses = def && def->kind() == OpKind::Select && def->block() == body_.nest()->region();
+  if (!chooses || depth == kDeepest) return {Reach::Kind::All};
+  Reach where_first = Where(def->operand(0), true, depth);
+  Reach first = Both(OfValue(def->operand(1), kept, depth + 1), where_first);
+  Reach where_second = Where(def->operand(0), false, depth);
+  Reach second = Both(OfValue(def->operand(2), kept, depth + 1), where_second);
+  return Either(first, second);
+}
+
+Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
+  const Op* def = condition->def();
+  if (!def || def->block() != body_.nest()->region() || depth == kDeepest)
+    return {Reach::Kind::All};
+  if (def->kind() == OpKind::Not) return Where(def->operand(0), !holds, depth + 1);
+  if (def->kind() == OpKind::And || def->kind() == OpKind::Or) {
+    Reach a = Where(def->operand(0), holds, depth + 1);
+    Reach b = Where(def->operand(1), holds, depth + 1);
+    return (def->kind() == OpKind::And) == holds ? Both(a, b) : Either(a, b);
+  }
+  return ir::IsComparison(def->kind()) ? OfComparison(def, holds) : Reach{Reach::Kind::All};
+}
+
+/// A value that is there where the loop begins; null: it is not.
+Value* Changes::Known(Value* value) {
+  if (!value->def() || value->def()->block() != body_.nest()->region()) {
+    const auto& points = body_.nest()->region()->params();
+    auto point = std::ranges::find(points, value);
+    if (point == points.end()) return e_.Scalar(value);
+    auto i = static_cast<size_t>(point - points.begin());
+    if (i >= mapped_) return nullptr;
+    const ir::Value* blk = body_.nest()->operand(i);
+    return e_.b.Binary(OpKind::Add, e_.blks.at(blk).start, body_.position().at(body_.axes()[i]));
+  }
+  return nullptr;
+}
+
+/// Of a comparison of the point with a number, which may be any.
+Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
+  const Value* point = body_.nest()->region()->param(axis_);
+  bool mirrored = op->operand(1) == point;
+  if ((op->operand(0) == point) == mirrored) return {Reach::Kind::All};
+  Value* number = Known(op->operand(mirrored ? 0 : 1));
+  OpKind kind = mirrored ? ir::Mirrored(op->kind()) : op->kind();
+  if (!holds) kind = ir::Negated(kind);
+  if (!number || kind == OpKind::Ne) return {Reach::Kind::All};
+  const BlkFacts& blk = e_.blks.at(body_.nest()->operand(axis_));
+  auto clamped = [&](Value* from, Value* to) {
+    return e_.b.Binary(OpKind::Max, e_.b.Binary(OpKind::Min, number, to), from);
+  };
+  Value* end = e_.b.Binary(OpKind::Add, blk.start, blk.size);
+  Value* one = e_.b.I64(1);
+  // The first position that is not below the number, and the first above it.
+  auto at = [&] { return e_.b.Binary(OpKind::Sub, clamped(blk.start, end), blk.start); };
+  auto above = [&] {
+    Value* before = e_.b.Binary(OpKind::Sub, blk.start, one);
+    Value* last = e_.b.Binary(OpKind::Sub, end, one);
+    Value* behind = e_.b.Binary(OpKind::Add, clamped(before, last), one);
+    return e_.b.Binary(OpKind::Sub, behind, blk.start);
+  };
+  Value* zero = e_.b.I64(0);
+  switch (kind) {
+    case OpKind::Eq:
+      return {Reach::Kind::Part, at(), above(), true};
+    case OpKind::Lt:
+      return {Reach::Kind::Part, zero, at()};
+    case OpKind::Le:
+      return {Reach::Kind::Part, zero, above()};
+    case OpKind::Gt:
+      return {Reach::Kind::Part, above(), blk.size};
+    default:
+      return {Reach::Kind::Part, at(), blk.size};
+  }
+}
+
+/// A few pieces that take no loop are as fast as one with bounds that vary.
+bool Changes::IsWorthwhile(const Reach& reach) const {
+  if (reach.kind != Reach::Kind::Part) return false;
+  bool is_last = axis_ + 1 == body_.axes().size();
+  return !is_last || reach.is_point || e_.Extent(body_.axes()[axis_]) > kFewPieces * body_.Lanes();
+}
+
+void Changes::Narrow(size_t i, size_t mapped) {
+  ir::AxisId axis = body_.axes()[i];
+  if (kept_.empty() || e_.windows.contains(axis)) return;
+  axis_ = i;
+  mapped_ = mapped;
+  Reach reach{Reach::Kind::None};
+  const Op* yield = body_.nest()->region()->terminator();
+  for (size_t r = 0; r < kept_.size(); ++r)
+    reach = Either(reach, OfValue(yield->operand(r), kept_[r], 0));
+  if (!IsWorthwhile(reach)) return;
+  int64_t lanes = i + 1 == body_.axes().size() ? body_.Lanes() : 1;
+  Value* size = e_.blks.at(body_.nest()->operand(i)).size;
+  int64_t known = ConstantOf(size).value_or(0);
+  bool is_one_piece = reach.is_point && known > 0 && known % lanes == 0;
+  e_.windows[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);
+  narrowed_.push_back(axis);
+}
+
+/// The piece with the one position. Where there is none it may be any: nothing is chosen there.
+Window Changes::OnePiece(const Reach& reach, int64_t size, int64_t lanes) {
+  Value* at = e_.b.Binary(OpKind::Min, reach.lo, e_.b.I64(size - 1));
+  Value* lo = lanes > 1 ? RoundDown(e_, at, lanes) : at;
+  Value* count = e_.b.I64(lanes);
+  return {lo, e_.b.Binary(OpKind::Add, lo, count), count};
+}
+
+/// From piece to piece of the whole axis: a processor hands on at once what has been stored by one of the same place.
+Window Changes::WholePieces(const Reach& reach, Value* size, int64_t lanes) {
+  Value* lo = reach.lo;
+  Value* hi = reach.hi;
+  if (lanes > 1) {
+    lo = RoundDown(e_, lo, lanes);
+    hi = RoundDown(e_, e_.b.Binary(OpKind::Add, hi, e_.b.I64(lanes - 1)), lanes);
+    hi = e_.b.Binary(OpKind::Min, hi, size);
+  }
+  hi = e_.b.Binary(OpKind::Max, hi, lo);
+  return {lo, hi, e_.b.Binary(OpKind::Sub, hi, lo)};
+}
+
+}  // namespace kdl::cpu

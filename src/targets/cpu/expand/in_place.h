@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "targets/cpu/expand/nest_body.h"
+
+namespace kdl::cpu {
+
+/// The tiles whose elements result `i` of the nest has wherever its conditions choose nothing else.
+std::vector<ir::Value*> KeptTiles(const ir::Op* nest, size_t i);
+
+/// What a nest changes where its results stand in the place of the tiles that they keep. It walks nothing else.
+class Changes {
+ public:
+  explicit Changes(NestBody& body);
+  ~Changes();
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+
+  /// Narrows the window of axis number `i` of the nest to what conditions on it leave. Points of `mapped` axes, from the
+  /// first one on, are known where the loop over the axis begins.
+  void Narrow(size_t i, size_t mapped);
+
+ private:
+  /// Positions along one axis of which none outside is changed.
+  struct Reach {
+    enum class Kind : uint8_t { None, Part, All } kind;
+    ir::Value* lo = nullptr;  ///< Part, as hi
+    ir::Value* hi = nullptr;
+    bool is_point = false;  ///< one at most
+  };
+
+  bool NoteKept(size_t result);
+  Reach Both(const Reach& a, const Reach& b);
+  Reach Either(const Reach& a, const Reach& b);
+  Reach OfValue(const ir::Value* value, const ir::Value* kept, int depth);
+  Reach Where(const ir::Value* condition, bool holds, int depth);
+  Reach OfComparison(const ir::Op* op, bool holds);
+  ir::Value* Known(ir::Value* value);
+  bool IsWorthwhile(const Reach& reach) const;
+  Window OnePiece(const Reach& reach, int64_t size, int64_t lanes);
+  Window WholePieces(const Reach& reach, ir::Value* size, int64_t lanes);
+
+  Expander& e_;
+  NestBody& body_;
+  std::vector<ir::Value*> kept_;  ///< by result; empty where all of the nest runs
+  std::vector<ir::AxisId> narrowed_;
+  size_t axis_ = 0;    ///< that is narrowed now
+  size_t mapped_ = 0;  ///< axes before this one have points
+};
+
+}  // namespace kdl::cpu

@@ -1,0 +1,207 @@
+#include "targets/cpu/expand/lane_folds.h"
+
+#include <algorithm>
+
+// 64 accumulators a fold, as 64 / L vectors of L lanes; those of all folds are carried through one loop.
+//
+//   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole turns: vector number i takes elements n + i L …
+//   if rest: vector number 0 takes its elements, under a mask
+//     if more than L: number 1, …                       what a row has above a multiple of 64
+//
+// Of elements side by side the folded values are put together in a vector before they are stored: who reads them reads
+// vectors, and a processor hands on what it has just stored only where a load takes no more than one store has written.
+//
+//   loop %base in 0 .. size step L
+//     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
+//     store %v at %base
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kLanes = 64;
+
+}  // namespace
+
+LaneFolds::LaneFolds(Expander& e, std::vector<Accumulation> folds, int64_t bytes)
+    : e_(e),
+      folds_(std::move(folds)),
+      last_(folds_[0].folded.back()),
+      width_(std::min<int64_t>(kLanes, e.facts.vector_bits / 8 / bytes)),
+      vectors_(static_cast<size_t>(kLanes / width_)) {}
+
+Values LaneFolds::Fold(Position& position, const Body& body) {
+  const ir::AxisList& folded = folds_[0].folded;
+  ir::AxisList slow(folded.begin(), folded.end() - 1);
+  Values starts;
+  for (const Accumulation& fold : folds_) {
+    Values lanes = Start(fold, position);
+    starts.insert(starts.end(), lanes.begin(), lanes.end());
+  }
+  Values lanes =
+      MakeNest(e_, folds_[0].op, slow, position, starts, [&](const Values& carried) -> Values {
+        if (body.row) body.row();
+        return Row(carried, position, body);
+      });
+  Values results;
+  auto first = lanes.begin();
+  for (const Accumulation& fold : folds_) {
+    auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
+    results.push_back(Finish(fold, Values(first, behind)));
+    first = behind;
+  }
+  return results;
+}
+
+void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes,
+                        Position& position, const Body& body) {
+  ir::AxisId axis = kept.back();
+  int64_t bytes = 1;
+  for (const Accumulation& fold : folds_) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+  int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
+  ir::AxisList around = kept;
+  if (lanes > 1) around.pop_back();
+  MakeNest(e_, folds_[0].op, around, position, {}, [&](const Values&) -> Values {
+    if (lanes > 1) {
+      FoldRow(axis, lanes, homes, position, body);
+    } else {
+      Store(Fold(position, body), homes, position, {});
+    }
+    return {};
+  });
+}
+
+void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
+                      const Position& position, const Piece& piece) {
+  for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position, piece);
+}
+
+/// Vectors of folded values along the axis.
+void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes,
+                        Position& position, const Body& body) {
+  Window row = e_.WindowOf(folds_[0].op, axis);
+  MakeLoop(e_, {row.lo, row.hi, lanes}, {}, [&](Value* base, const Values&) -> Values {
+    Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
+    Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(lanes));
+    Values starts;
+    for (Value* identity : Identities()) starts.push_back(e_.b.Splat(identity, lanes));
+    LoopBounds elements{base, e_.b.Binary(OpKind::Add, base, count)};
+    Values vectors = MakeLoop(e_, elements, starts, [&](Value* index, const Values& before) {
+      position[axis] = index;
+      Values folded = Fold(position, body);
+      Value* is_before = Mask(e_.b.Binary(OpKind::Sub, index, base), lanes);
+      for (size_t i = 0; i < folded.size(); ++i)
+        folded[i] = e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes));
+      return folded;
+    });
+    position[axis] = base;
+    // Where the row's last vector fits, its other elements are nobody's.
+    bool fits = e_.Extent(axis) % lanes == 0;
+    Store(vectors, homes, position, fits ? Piece{lanes} : Piece{lanes, Mask(count, lanes), count});
+    return {};
+  });
+}
+
+Values LaneFolds::Identities() const {
+  Values all;
+  for (const Accumulation& fold : folds_) all.push_back(fold.identity);
+  return all;
+}
+
+/// Lane 0 starts where the fold does, the others from its identity.
+Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
+  Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
+  if (fold.into) {
+    Value* into = IsTileValue(fold.into) ? LoadPiece(e_, e_.homes.at(fold.into), fold.acc, position)
+                                         : e_.Scalar(fold.into);
+    lanes[0] = e_.b.Select(Mask(e_.b.I64(1), width_), into, lanes[0]);
+  }
+  return lanes;
+}
+
+Values LaneFolds::Row(const Values& carried, Position& position, const Body& body) {
+  Value* size = e_.Facts(folds_[0].op, last_).size;
+  Value* full = RoundDown(e_, size, kLanes);
+  Values lanes = WholeTurns(carried, full, position, body);
+  return Rest(lanes, full, position, body);
+}
+
+Values LaneFolds::WholeTurns(const Values& carried, Value* full, Position& position,
+                             const Body& body) {
+  if (e_.Extent(last_) < kLanes) return carried;
+  return MakeLoop(e_, {e_.b.I64(0), full, kLanes}, carried,
+                  [&](Value* index, const Values& inner) -> Values {
+                    Values lanes = inner;
+                    for (size_t i = 0; i < vectors_; ++i) {
+                      Value* skipped = e_.b.I64(static_cast<int64_t>(i) * width_);
+                      position[last_] = e_.b.Binary(OpKind::Add, index, skipped);
+                      Step(lanes, i, {width_}, body);
+                    }
+                    return lanes;
+                  });
+}
+
+/// The elements from `full` on. Vectors that have none of them are skipped: nothing is computed for them, and nothing
+/// that could trap.
+Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, const Body& body) {
+  Value* size = e_.Facts(folds_[0].op, last_).size;
+  std::vector<ir::Type> types;
+  for (const Value* value : carried) types.push_back(value->type());
+  std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
+    int64_t skipped = static_cast<int64_t>(vector) * width_;
+    if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
+    Value* first = e_.b.Binary(OpKind::Add, full, e_.b.I64(skipped));
+    return MakeIf(
+        e_, e_.b.Binary(OpKind::Lt, first, size), types,
+        [&] {
+          Values lanes = before;
+          position[last_] = first;
+          Value* left = e_.b.Binary(OpKind::Sub, size, first);
+          Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(width_));
+          Step(lanes, vector, {width_, Mask(count, width_), count}, body);
+          return from(vector + 1, lanes);
+        },
+        [&] { return before; });
+  };
+  return from(0, carried);
+}
+
+/// Vector number `vector` of each fold takes in what the piece has.
+void LaneFolds::Step(Values& lanes, size_t vector, const Piece& piece, const Body& body) {
+  std::vector<Values> terms = body.terms(piece);
+  auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
+  for (size_t i = 0; i < folds_.size(); ++i) {
+    for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), folds_[i].acc);
+    Value* stepped = folds_[i].step(*lane, terms[i]);
+    *lane = piece.mask ? e_.b.Select(piece.mask, stepped, *lane) : stepped;
+    lane += static_cast<std::ptrdiff_t>(vectors_);
+  }
+}
+
+/// Lane l takes lane l + 32, then + 16, … + 1.
+Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
+  for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
+    for (size_t v = 0; v < vectors / 2; ++v)
+      lanes[v] = fold.combine(lanes[v], lanes[v + vectors / 2]);
+  }
+  Value* folded = lanes[0];
+  while (ir::IsVector(folded->type())) {
+    ir::Type half = e_.TypeOf(fold.acc, ir::Lanes(folded->type()) / 2);
+    auto part = [&](int64_t number) {
+      return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
+    };
+    Value* low = part(0);
+    folded = fold.combine(low, part(1));
+  }
+  return folded;
+}
+
+Value* LaneFolds::Mask(Value* count, int64_t lanes) {
+  return e_.b.Make(OpKind::LaneMask, {count}, e_.TypeOf(kdl::Scalar::Bool, lanes));
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "targets/cpu/expand/accumulate.h"
+
+namespace kdl::cpu {
+
+/// Folds in lanes that go over the same axes together: one walk, 64 accumulators each.
+class LaneFolds {
+ public:
+  /// All fold the same axes; `bytes` is the widest scalar that goes through a vector.
+  LaneFolds(Expander& e, std::vector<Accumulation> folds, int64_t bytes);
+
+  const std::vector<Accumulation>& folds() const { return folds_; }
+
+  /// What the walk does besides folding.
+  struct Body {
+    /// At the start of a row of the last axis.
+    std::function<void()> row;
+    /// The terms of each fold for the elements of the piece at the position.
+    std::function<std::vector<Values>(const Piece&)> terms;
+  };
+
+  /// The folded values of the element at the position, one for each fold.
+  Values Fold(Position& position, const Body& body);
+
+  /// Folds for all elements over `kept`, and stores each folded value into the home of its number. The homes have those
+  /// axes in one order.
+  void FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes, Position& position,
+               const Body& body);
+
+ private:
+  void FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes, Position& position,
+               const Body& body);
+  void Store(const Values& folded, const std::vector<Home>& homes, const Position& position,
+             const Piece& piece);
+  Values Start(const Accumulation& fold, const Position& position);
+  Values Identities() const;
+  Values Row(const Values& carried, Position& position, const Body& body);
+  Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
+  Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
+  void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
+  ir::Value* Finish(const Accumulation& fold, Values lanes);
+  ir::Value* Mask(ir::Value* count, int64_t lanes);
+
+  Expander& e_;
+  std::vector<Accumulation> folds_;
+  ir::AxisId last_;
+  int64_t width_;   ///< of a vector
+  size_t vectors_;  ///< with the lanes of one accumulator
+};
+
+}  // namespace kdl::cpu

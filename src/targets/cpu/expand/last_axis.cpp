@@ -1,0 +1,153 @@
+#include "targets/cpu/expand/last_axis.h"
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/cpu/facts.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::EdgeKind;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// How one access walks an axis.
+enum class Walk { Still, SideBySide, RowToRow, Otherwise };
+
+}  // namespace
+
+LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
+  axis_ = nest->operands().back()->type()->axes[0];
+  for (const Op* op : *nest->region()) Study(op);
+  for (const Op* op : *nest->region()) {
+    if (MustStay(op)) staying_.insert(op);
+  }
+}
+
+/// What may trap, writes or varies, and what needs a value of such an op.
+bool LastAxis::MustStay(const Op* op) const {
+  if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
+      op->kind() == OpKind::Yield)
+    return true;
+  return std::ranges::any_of(op->results(), [&](const Value* v) { return !IsUniform(v); }) ||
+         std::ranges::any_of(OutsideOperands(op),
+                             [&](const Value* v) { return staying_.contains(v->def()); });
+}
+
+/// What a while carries varies where its first value or a later one does, or where elements end at different turns.
+void LastAxis::StudyWhile(const Op* op) {
+  const ir::Block* region = op->region();
+  const Op* yield = region->terminator();
+  for (size_t before = varying_.size() + 1; before != varying_.size();) {
+    before = varying_.size();
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      bool varies = !IsUniform(op->operand(i)) || !IsUniform(yield->operand(i)) ||
+                    !IsUniform(region->param(0));
+      if (!varies) continue;
+      varying_.insert(region->param(i));
+      varying_.insert(op->result(i));
+    }
+    for (const Op* inner : *region) Study(inner);
+  }
+  for (const Value* result : op->results()) Count(result->type()->scalar);
+  if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;  // one after the other
+}
+
+void LastAxis::Study(const Op* op) {
+  if (op->kind() == OpKind::While) return StudyWhile(op);
+  bool varies = std::any_of(op->operands().begin(), op->operands().end(),
+                            [&](const Value* operand) { return !IsUniform(operand); });
+  if (op->kind() == OpKind::Element) {
+    const auto& axes = op->operand(0)->type()->axes;
+    varies = std::find(axes.begin(), axes.end(), axis_) != axes.end();
+  } else if (op->kind() == OpKind::Update) {
+    scattered_ = true;
+  } else if (op->HasAttr(AttrKey::Edge)) {
+    StudyAccess(op);
+  } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
+    scattered_ = true;
+  }
+  for (const Value* result : op->results()) {
+    if (varies) varying_.insert(result);
+    Count(result->type()->scalar);
+  }
+  if (op->kind() == OpKind::Store) Count(op->operand(0)->type()->scalar);
+  if (op->kind() == OpKind::Yield) {
+    for (const Value* value : op->operands()) Count(value->type()->scalar);
+  }
+}
+
+/// Indices and conditions are as wide as they must be; they do not decide.
+void LastAxis::Count(Scalar scalar) {
+  if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+    bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
+}
+
+void LastAxis::StudyAccess(const Op* op) {
+  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  ir::Access access = op->attr<AttrKey::Access>();
+  Walk walk = Walk::Still;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = index[term.operand];
+      if (IsUniform(operand)) continue;
+      bool last = &dim == &access.dims.back();
+      Walk here = operand != point_                 ? Walk::Otherwise
+                  : !last                           ? Walk::RowToRow
+                  : IsConstant(term.coefficient, 1) ? Walk::SideBySide
+                                                    : Walk::Otherwise;
+      walk = walk == Walk::Still ? here : Walk::Otherwise;
+    }
+  }
+  bool is_load = op->kind() == OpKind::Load;
+  auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
+  if (walk == Walk::SideBySide) {
+    if (op->attr<AttrKey::Edge>() == EdgeKind::Guard && !mask.empty()) scattered_ = true;
+  } else if (walk == Walk::Still) {
+    bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
+    if (!fits) scattered_ = true;
+  } else if (walk == Walk::RowToRow && is_load && mask.empty() && WalksRows(op)) {
+    across_.push_back(op);
+  } else {
+    scattered_ = true;
+  }
+}
+
+/// Whether the load's last dimension is the index of another axis, by itself, no element can be outside, and its index is
+/// known before the body begins: rows are loaded in front of it.
+bool LastAxis::WalksRows(const Op* load) {
+  auto edge = load->attr<AttrKey::Edge>();
+  if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;
+  ir::Access access = load->attr<AttrKey::Access>();
+  const ir::AccessDim& last = access.dims.back();
+  if (last.terms.size() != 1 || !IsConstant(last.terms[0].coefficient, 1)) return false;
+  auto index = load->Segment(ir::LoadOp::at_index);
+  const Value* side = index[last.terms[0].operand];
+  const auto& points = nest_->region()->params();
+  auto found = std::find(points.begin(), points.end(), side);
+  if (found == points.end()) return false;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = index[term.operand];
+      bool computed = operand->def() && operand->def()->block() == nest_->region();
+      if (computed || (&dim != &last && operand == side)) return false;
+    }
+  }
+  auto axis = static_cast<size_t>(found - points.begin());
+  if (!across_.empty() && across_axis_ != axis) return false;
+  across_axis_ = axis;
+  return true;
+}
+
+bool LastAxis::AllUniform(std::span<Value* const> values) const {
+  return std::all_of(values.begin(), values.end(),
+                     [&](const Value* value) { return IsUniform(value); });
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "targets/cpu/expand/in_place.h"
+#include "targets/cpu/expand/lane_folds.h"
+#include "targets/cpu/expand/nest_body.h"
+
+// A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
+// before the innermost loop. Folds of what it makes are taken along: the loops carry their accumulators. A body that no
+// vector can hold, because it gathers, runs element by element.
+
+namespace kdl::cpu {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+/// The rows of a nest, one at a time.
+class Rows {
+ public:
+  explicit Rows(NestBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
+    if (body.riders().empty()) streaming_ = StreamingOf(body, body.Lanes());
+  }
+
+  void Run() { body_.riders().empty() ? RunRows() : RunFolds(); }
+
+ private:
+  void RunRows() {
+    ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
+    Changes changes(body_);
+    for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
+    MakeNest(e_, body_.nest(), around, body_.position(), {}, [&](const Values&) -> Values {
+      BeginRow();
+      changes.Narrow(around.size(), around.size());
+      if (streaming_.large) {
+        RunStreamed();
+      } else {
+        MakePieces(e_, body_.nest(), axis_, body_.Lanes(), body_.position(), Body(),
+                   !TouchesTensors());
+      }
+      return {};
+    });
+  }
+
+  bool TouchesTensors() const {
+    for (const Op* op : *body_.nest()->region()) {
+      if (op->HasAttr(ir::AttrKey::Edge)) return true;
+    }
+    return false;
+  }
+
+  /// What is the same for a whole row.
+  void BeginRow() {
+    for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
+    body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
+  }
+
+  /// The rest of the body, for one piece; then `behind`.
+  template <class Behind>
+  void RunPiece(const Piece& piece, Behind&& behind) {
+    body_.Locally([&] {
+      body_.MapPoint(body_.axes().size() - 1);
+      body_.Expand(piece, [&](const Op* op) { return !body_.last().IsInvariant(op); });
+      behind();
+    });
+  }
+
+  std::function<void(const Piece&)> Body() {
+    return [this](const Piece& piece) { RunPiece(piece, [] {}); };
+  }
+
+  /// One walk that also carries the accumulators of folds.
+  void RunFolds() {
+    const std::vector<Accumulation>& riders = body_.riders();
+    int64_t bytes = body_.last().Bytes();
+    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
+    LaneFolds folds(e_, riders, bytes);
+    LaneFolds::Body body{[&] { BeginRow(); },
+                         [&](const Piece& piece) {
+                           std::vector<Values> terms;
+                           RunPiece(piece, [&] { terms = Terms(); });
+                           return terms;
+                         }};
+    ir::AxisList kept = body_.axes();
+    kept.resize(kept.size() - riders[0].folded.size());
+    if (kept.empty()) {
+      Values folded = folds.Fold(body_.position(), body);
+      size_t number = 0;
+      for (const Value* result : RiderResults()) e_.scalars[result] = folded[number++];
+      return;
+    }
+    std::vector<Home> homes;
+    for (const Value* result : RiderResults()) {
+      homes.push_back(NewHome(e_, result->type()));
+      e_.homes[result] = homes.back();
+    }
+    folds.FoldAll(kept, homes, body_.position(), body);
+  }
+
+  std::vector<const Value*> RiderResults() const {
+    std::vector<const Value*> all;
+    for (const Accumulation& rider : body_.riders()) all.push_back(rider.op->result());
+    return all;
+  }
+
+  /// For each rider what its accumulator takes in from the present piece.
+  std::vector<Values> Terms() {
+    std::vector<Values> terms;
+    for (const Accumulation& rider : body_.riders()) {
+      terms.emplace_back();
+      for (Value* operand : rider.operands) terms.back().push_back(body_.Term(operand));
+    }
+    return terms;
+  }
+
+  /// Full vectors, past the caches from the first aligned one on or as they come, and the rest of the row.
+  void RunStreamed() {
+    const Window row = e_.WindowOf(body_.nest(), axis_);
+    RowStart start;
+    body_.Locally([&] {
+      body_.position()[axis_] = row.lo;
+      body_.MapPoint(body_.axes().size() - 1);
+      start = RowStartOf(body_, streaming_);
+    });
+    Value* large =
+        start.agrees ? e_.b.Binary(OpKind::And, streaming_.large, start.agrees) : streaming_.large;
+    Value* end = MakeIf(
+        e_, large, {e_.ScalarType(Scalar::I64)},
+        [&]() -> Values {
+          Value* gap = e_.b.Binary(OpKind::Min, start.gap, row.size);
+          Value* aligned = e_.b.Binary(OpKind::Add, row.lo, gap);
+          MakeRestOfPieces(e_, {axis_, row.lo, aligned}, body_.Lanes(), body_.position(), Body());
+          body_.StorePastCaches(streaming_.stores);
+          Values end = {MakeFullPieces(e_, {axis_, aligned, row.hi}, body_.Lanes(),
+                                       body_.position(), Body())};
+          body_.StorePastCaches({});
+          return end;
+        },
+        [&]() -> Values {
+          return {
+              MakeFullPieces(e_, {axis_, row.lo, row.hi}, body_.Lanes(), body_.position(), Body())};
+        })[0];
+    MakeRestOfPieces(e_, {axis_, end, row.hi}, body_.Lanes(), body_.position(), Body());
+  }
+
+  Expander& e_;
+  NestBody& body_;
+  ir::AxisId axis_;
+  Streaming streaming_;
+};
+
+}  // namespace
+
+void ExpandNest(Expander& e, const Op* op) {
+  ir::Loc outer = e.b.loc();
+  NestBody body(e, op);
+  body.TakeOver();
+  if (body.last().Transposes()) {
+    RunSquares(body);
+  } else {
+    Rows(body).Run();
+  }
+  body.MoveKept();
+  e.b.set_loc(outer);
+}
+
+void ExpandNestAt(Expander& e, const Op* op, const Position& position, const Piece& piece,
+                  const Value* tile, Value* value) {
+  ir::Loc outer = e.b.loc();
+  NestBody body(e, op);
+  body.Give(tile, value);
+  body.PlaceAt(position);
+  body.Expand(piece, [](const Op*) { return true; });
+  e.b.set_loc(outer);
+}
+
+void PrefetchLoads(Expander& e, const Op* op) {
+  NestBody body(e, op);
+  if (!body.last().Vectorizes()) return;
+  ir::AxisList around(body.axes().begin(), body.axes().end() - 1);
+  MakeNest(e, op, around, body.position(), {}, [&](const Values&) -> Values {
+    MakePieces(e, op, body.axes().back(), body.Lanes(), body.position(), [&](const Piece& piece) {
+      body.PlaceAt(body.position());
+      body.AskFor(OpKind::Load, piece, ir::IntentKind::ReadLater);
+    });
+    return {};
+  });
+}
+
+void PrefetchStoresAt(Expander& e, const Op* op, const Position& position, const Piece& piece) {
+  NestBody body(e, op);
+  body.PlaceAt(position);
+  body.AskFor(OpKind::Store, piece, ir::IntentKind::Write);
+}
+
+}  // namespace kdl::cpu

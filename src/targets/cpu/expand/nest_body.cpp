@@ -1,0 +1,263 @@
+#include "targets/cpu/expand/nest_body.h"
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "targets/cpu/expand/riders.h"
+
+namespace kdl::cpu {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+NestBody::NestBody(Expander& e, const Op* nest)
+    : e_(e), nest_(nest), last_(nest), prefetching_(e, nest, last_.Transposes()) {
+  if (last_.Vectorizes()) riders_ = RidersOf(e, nest);
+  for (const Accumulation& rider : riders_) e.taken_along.insert(rider.op);
+  for (size_t i = 0; i < nest->results().size(); ++i)
+    homes_.push_back(IsKept(nest->result(i)) ? KeptHome(i) : Home());
+  for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
+}
+
+/// Pieces are stored side by side: where the nest walks its axes in an order of its own, since it may trap, its results
+/// lie in that order first.
+Home NestBody::KeptHome(size_t i) {
+  Home home = ResultHome(e_, nest_, i);
+  ir::AxisId last = nest_->operands().back()->type()->axes[0];
+  if (RunsByElements() || home.axes.back() == last) return home;
+  moves_.push_back({NewHome(e_, nest_->result(i)->type(), last), home, nest_->result(i)});
+  return moves_.back().from;
+}
+
+void NestBody::TakeOver() {
+  for (Op* op : *nest_->region()) {
+    if (op->kind() == OpKind::Element) TakeOver(op->operand(0));
+  }
+  for (const Accumulation& rider : riders_) {
+    for (Value* operand : rider.operands) {
+      if (operand->def() != nest_) TakeOver(operand);
+    }
+  }
+}
+
+void NestBody::TakeOver(Value* tile) {
+  if (RunsByElements() || !IsTileValue(tile)) return;
+  const auto& axes = tile->type()->axes;
+  if (std::find(axes.begin(), axes.end(), axes_.back()) == axes.end()) return;
+  if (e_.homes.at(tile).axes.back() != axes_.back() && !taken_.contains(tile))
+    taken_.emplace(tile, HomeAlong(e_, nest_, tile, axes_.back()));
+}
+
+void NestBody::MoveKept() {
+  for (const Move& move : moves_)
+    CopyTile(e_, nest_, move.from, move.to, move.result->type()->scalar);
+}
+
+bool NestBody::IsKept(const Value* result) const {
+  return std::ranges::any_of(
+      result->uses(), [&](const ir::Use& use) { return !e_.taken_along.contains(use.user); });
+}
+
+int64_t NestBody::Lanes() const {
+  return last_.Vectorizes() ? e_.LanesAlong(axes_.back(), last_.Bytes()) : 1;
+}
+
+void NestBody::MapPoint(size_t i) {
+  const Value* blk = nest_->operand(i);
+  map_[nest_->region()->param(i)] =
+      e_.b.Binary(OpKind::Add, e_.blks.at(blk).start, position_.at(axes_[i]));
+}
+
+void NestBody::PlaceAt(const Position& position) {
+  position_ = position;
+  for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
+}
+
+void NestBody::Give(const Value* tile, Value* value) {
+  given_ = {tile, value};
+  looks_ahead_ = false;
+}
+
+Value* NestBody::At(Value* old) {
+  auto found = map_.find(old);
+  return found == map_.end() ? e_.Scalar(old) : found->second;
+}
+
+/// The operand as a value: of the last axis's index the indices of all lanes.
+Value* NestBody::Lane(Value* old) {
+  if (old != nest_->region()->params().back() || piece_.lanes == 1) return At(old);
+  ir::Type numbers = e_.TypeOf(Scalar::I64, piece_.lanes);
+  return e_.b.Binary(OpKind::Add, At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
+}
+
+ElementAccess NestBody::AccessOf(const Op* op, const Piece& piece) {
+  bool loads = op->kind() == OpKind::Load;
+  size_t tensor = loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor};
+  ElementAccess access{op, e_.Scalar(op->Segment(tensor)[0]), {}, nullptr, nullptr, piece};
+  for (Value* index : op->Segment(ir::AccessOperands(op->kind())))
+    access.index.push_back(At(index));
+  return access;
+}
+
+bool NestBody::IsUniformAccess(const Op* op) const {
+  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  return std::all_of(index.begin(), index.end(),
+                     [&](const Value* operand) { return last_.IsUniform(operand); });
+}
+
+Value* NestBody::ElementPiece(Value* tile) {
+  if (tile == given_.tile) return given_.value;
+  if (!IsTileValue(tile)) return e_.Scalar(tile);
+  auto taken = taken_.find(tile);
+  const Home& home = taken == taken_.end() ? e_.homes.at(tile) : taken->second;
+  const auto& axes = tile->type()->axes;
+  bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
+  if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);
+  return LoadPiece(e_, home, tile->type()->scalar, position_, piece_);
+}
+
+Value* NestBody::Term(Value* operand) {
+  if (operand->def() != nest_) return ElementPiece(operand);
+  return Lane(nest_->region()->terminator()->operand(operand->index()));
+}
+
+void NestBody::ExpandLoadOp(Op* op) {
+  ir::LoadOp load(op);
+  ElementAccess access = AccessOf(op, IsUniformAccess(op) ? Piece{} : piece_);
+  access.otherwise = Optional(load.otherwise());
+  access.mask = Optional(load.mask());
+  Prefetch(access);
+  map_[op->result()] = ExpandLoad(e_, access, op->result()->type()->scalar);
+}
+
+void NestBody::ExpandUpdateOp(Op* op) {
+  ir::UpdateOp update(op);
+  ElementAccess access = AccessOf(op, {});
+  access.mask = Optional(update.mask());
+  ExpandUpdate(e_, access, Lane(update.value()));
+}
+
+void NestBody::ExpandStoreOp(Op* op) {
+  ir::StoreOp store(op);
+  ElementAccess access = AccessOf(op, piece_);
+  access.mask = Optional(store.mask());
+  access.past_caches = !piece_.mask && std::ranges::find(past_caches_, op) != past_caches_.end();
+  if (!access.past_caches) Prefetch(access);
+  ExpandStore(e_, access, Lane(store.value()));
+}
+
+/// Full vectors only: what comes after the others is near its end.
+void NestBody::Prefetch(const ElementAccess& access) {
+  if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
+  auto index = access.op->Segment(ir::AccessOperands(access.op->kind()));
+  for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
+    if (request.is_streaming && past_caches_.empty()) continue;
+    ElementAccess ahead = access;
+    for (size_t i = 0; i < index.size(); ++i) {
+      if (index[i] != request.point) continue;
+      Value* distance = request.distance ? request.distance : e_.b.I64(request.elements);
+      ahead.index[i] = e_.b.Binary(OpKind::Add, access.index[i], distance);
+    }
+    ExpandPrefetch(e_, ahead, request.intent);
+  }
+}
+
+/// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.
+void NestBody::AskFor(OpKind kind, const Piece& piece, ir::IntentKind intent) {
+  auto made_here = [&](const Value* index) {
+    return index->def() && index->def()->block() == nest_->region();
+  };
+  for (const Op* op : *nest_->region()) {
+    if (op->kind() != kind) continue;
+    auto index = op->Segment(ir::AccessOperands(kind));
+    if (std::ranges::any_of(index, made_here)) continue;
+    ElementAccess access = AccessOf(op, {});
+    for (size_t i = 0; i < index.size(); ++i) {
+      if (index[i] == nest_->region()->params().back())
+        access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(piece.lanes - 1));
+    }
+    ExpandPrefetch(e_, access, intent);
+  }
+}
+
+Value* NestBody::ExpandElementwise(Op* op) {
+  ir::Builder::Segments segments;
+  Values operands;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (Value* operand : op->Segment(s)) {
+      operands.push_back(Lane(operand));
+      segments.back().push_back(operands.back());
+    }
+  }
+  ir::Type type = e_.b.ElementwiseType(op->result()->type()->scalar, operands);
+  Op* copy = e_.b.Create(op->kind(), segments, {type}, op->attrs());
+  copy->result()->set_name(op->result()->name());
+  return copy->result();
+}
+
+/// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
+void NestBody::ExpandWhile(Op* op) {
+  const ir::Block* region = op->region();
+  auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : piece_.lanes; };
+  Values inits;
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    inits.push_back(e_.b.Splat(Lane(op->operand(i)), lanes(i)));
+    types.push_back(inits[i]->type());
+  }
+  if (piece_.mask && lanes(0) > 1)
+    inits[0] = e_.b.Make(OpKind::And, {inits[0], piece_.mask}, types[0]);
+  Op* copy = e_.b.Create(OpKind::While, {inits}, types);
+  ir::Block* around = e_.b.block();
+  e_.b.SetInsertionPoint(copy->region());
+  for (size_t i = 0; i < types.size(); ++i)
+    map_[region->param(i)] = e_.b.AddParam(copy->region(), types[i], region->param(i)->name());
+  for (Op* inner : *region) {
+    if (inner != region->terminator()) ExpandOp(inner);
+  }
+  Values yielded;
+  for (size_t i = 0; i < types.size(); ++i)
+    yielded.push_back(e_.b.Splat(Lane(region->terminator()->operand(i)), lanes(i)));
+  e_.b.Create(OpKind::Yield, {yielded}, {});
+  e_.b.SetInsertionPoint(around);
+  for (size_t i = 0; i < types.size(); ++i) {
+    copy->result(i)->set_name(op->result(i)->name());
+    map_[op->result(i)] = copy->result(i);
+  }
+}
+
+void NestBody::ExpandAssert(Op* op) {
+  ir::AssertOp assertion(op);
+  Values mask;
+  if (assertion.mask()) mask.push_back(Lane(assertion.mask()));
+  Value* condition = Lane(assertion.condition());
+  if (piece_.mask && ir::IsVector(condition->type())) {
+    mask = {mask.empty() ? piece_.mask : e_.b.Binary(OpKind::And, mask[0], piece_.mask)};
+  }
+  e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
+}
+
+void NestBody::ExpandOp(Op* op) {
+  if (op->kind() == OpKind::Yield) {
+    for (size_t i = 0; i < op->operands().size(); ++i)
+      if (homes_[i].buffer) StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
+  } else if (op->kind() == OpKind::Element) {
+    map_[op->result()] = ElementPiece(op->operand(0));
+  } else if (op->kind() == OpKind::Load) {
+    ExpandLoadOp(op);
+  } else if (op->kind() == OpKind::Store) {
+    ExpandStoreOp(op);
+  } else if (op->kind() == OpKind::Update) {
+    ExpandUpdateOp(op);
+  } else if (op->kind() == OpKind::While) {
+    ExpandWhile(op);
+  } else if (op->kind() == OpKind::Assert) {
+    ExpandAssert(op);
+  } else {
+    map_[op->result()] = ExpandElementwise(op);
+  }
+}
+
+}  // namespace kdl::cpu

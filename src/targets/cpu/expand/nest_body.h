@@ -1,0 +1,136 @@
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "targets/cpu/expand/accumulate.h"
+#include "targets/cpu/expand/expander.h"
+#include "targets/cpu/expand/last_axis.h"
+#include "targets/cpu/expand/prefetching.h"
+
+namespace kdl::cpu {
+
+/// The body of one nest, expanded once for each place where it runs.
+class NestBody {
+ public:
+  NestBody(Expander& e, const ir::Op* nest);
+
+  Expander& e() const { return e_; }
+  const ir::Op* nest() const { return nest_; }
+  const LastAxis& last() const { return last_; }
+  const ir::AxisList& axes() const { return axes_; }
+  /// The folds that it takes along.
+  const std::vector<Accumulation>& riders() const { return riders_; }
+  /// How many elements of the last axis a vector takes.
+  int64_t Lanes() const;
+
+  /// Where the body runs. MapPoint makes the absolute index along axis `i` from it; along the last one that of the
+  /// piece's first element.
+  Position& position() { return position_; }
+  void MapPoint(size_t i);
+  void PlaceAt(const Position& position);
+
+  /// The ops for which `wanted` holds, for a piece of the last axis.
+  template <class Wanted>
+  void Expand(const Piece& piece, Wanted&& wanted) {
+    piece_ = piece;
+    for (ir::Op* op : *nest_->region()) {
+      if (!wanted(op)) continue;
+      e_.b.set_loc(op->loc());
+      ExpandOp(op);
+    }
+  }
+  /// What `make` maps is forgotten afterwards.
+  template <class Make>
+  void Locally(Make&& make) {
+    ir::ValueMap around = map_;
+    make();
+    map_ = std::move(around);
+  }
+  /// The operand of a rider, for the piece that was expanded last.
+  ir::Value* Term(ir::Value* operand);
+  void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
+
+  /// Elements of `tile` are `value`, and nothing is asked for ahead of time.
+  void Give(const ir::Value* tile, ir::Value* value);
+  /// Asks for the lines that the loads, or the stores, of a piece end in, where the body runs now.
+  void AskFor(ir::OpKind kind, const Piece& piece, ir::IntentKind intent);
+
+  /// From here on these stores go past the caches wherever a full vector is stored; none: all stay in them.
+  void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
+  /// The load or store without its value, `else` and mask, where the body runs now.
+  ElementAccess AccessOf(const ir::Op* op, const Piece& piece);
+
+  /// Before the nest and behind it: where it walks its axes in an order of its own, since it may trap, the tiles that it
+  /// reads by vectors are put into that order, and its results go from there to their homes.
+  void TakeOver();
+  void MoveKept();
+  /// Whether it reads and writes tiles in their own homes.
+  bool UsesHomes() const { return moves_.empty() && taken_.empty(); }
+
+ private:
+  struct Move {
+    Home from;
+    Home to;
+    const ir::Value* result;
+  };
+  Home KeptHome(size_t i);
+  bool RunsByElements() const { return !last_.Vectorizes() && !last_.Transposes(); }
+  bool IsKept(const ir::Value* result) const;
+  ir::Value* At(ir::Value* old);
+  ir::Value* Lane(ir::Value* old);
+  ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
+  bool IsUniformAccess(const ir::Op* op) const;
+  void TakeOver(ir::Value* tile);
+  ir::Value* ElementPiece(ir::Value* tile);
+  void Prefetch(const ElementAccess& access);
+  void ExpandLoadOp(ir::Op* op);
+  void ExpandStoreOp(ir::Op* op);
+  void ExpandUpdateOp(ir::Op* op);
+  ir::Value* ExpandElementwise(ir::Op* op);
+  void ExpandWhile(ir::Op* op);
+  void ExpandAssert(ir::Op* op);
+  void ExpandOp(ir::Op* op);
+
+  Expander& e_;
+  const ir::Op* nest_;
+  std::vector<Move> moves_;
+  LastAxis last_;
+  Prefetching prefetching_;
+  std::vector<Accumulation> riders_;
+  std::vector<Home> homes_;  ///< of the results; none where only riders use them
+  std::unordered_map<const ir::Value*, Home> taken_;  ///< tiles in the nest's own order
+  ir::AxisList axes_;
+  std::span<const ir::Op* const> past_caches_;
+  bool looks_ahead_ = true;
+  struct {
+    const ir::Value* tile = nullptr;
+    ir::Value* value = nullptr;
+  } given_;
+  Position position_;
+  Piece piece_;
+  ir::ValueMap map_;
+};
+
+/// The stores of a nest that go past the caches where its outputs are too large for them, and when.
+struct Streaming {
+  std::vector<const ir::Op*> stores;
+  ir::Value* large = nullptr;  ///< a bool; null: they never do
+};
+// streaming.cpp
+/// Of a nest that runs by vectors of so many lanes.
+Streaming StreamingOf(NestBody& body, int64_t lanes);
+/// How many elements stand before the first vector that may go past the caches, where the body is placed at the start of
+/// a row; and whether all stores of it agree.
+struct RowStart {
+  ir::Value* gap;
+  ir::Value* agrees;
+};
+RowStart RowStartOf(NestBody& body, const Streaming& streaming);
+
+// squares.cpp
+/// Runs a nest whose loads of LastAxis::Across() are transposed.
+void RunSquares(NestBody& body);
+
+}  // namespace kdl::cpu

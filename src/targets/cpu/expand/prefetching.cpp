@@ -1,0 +1,120 @@
+#include "targets/cpu/expand/prefetching.h"
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "targets/cpu/expand/expander.h"
+#include "passes/rewrite.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+Value* TensorOf(const Op* access) {
+  bool loads = access->kind() == OpKind::Load;
+  return access->Segment(loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor})[0];
+}
+
+bool SameElement(const Op* a, const Op* b) {
+  return TensorOf(a) == TensorOf(b) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>() &&
+         std::ranges::equal(a->Segment(ir::AccessOperands(a->kind())),
+                            b->Segment(ir::AccessOperands(b->kind())));
+}
+
+bool Contains(const std::vector<const Op*>& ops, const Op* op) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+}  // namespace
+
+Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
+    : nest_(nest), transposes_(transposes) {
+  std::vector<const Op*> loads;
+  for (const Op* op : *nest->region()) {
+    if (!op->HasAttr(AttrKey::Edge) || op->kind() == OpKind::Update) continue;
+    bool stores = op->kind() == OpKind::Store;
+    for (const Op* load : loads) {
+      if (!SameElement(load, op)) continue;
+      if (stores) written_.push_back(load);
+      repeated_.push_back(op);
+    }
+    if (!stores) loads.push_back(op);
+    int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
+    if (!point_) LookAhead(e, bytes);
+  }
+  if (transposes) return;
+  for (const Op* load : loads) Study(e, load);
+}
+
+/// Whether every row loads the same.
+bool Prefetching::IsNear(const Op* load) const {
+  const auto& points = nest_->region()->params();
+  auto index = load->Segment(ir::AccessOperands(OpKind::Load));
+  bool plain = std::ranges::none_of(index, [&](const Value* operand) {
+    return operand->def() && operand->def()->block() == nest_->region();
+  });
+  return plain && std::any_of(points.begin(), points.end() - 1, [&](const Value* point) {
+           return std::ranges::find(index, point) == index.end();
+         });
+}
+
+/// What the block has loaded before is near, and memory has nothing to do: the next block's rows are asked for. Where
+/// they are small, the first pass that comes back has them brought into the nearest cache; where the last one stores past
+/// the caches, it has them brought from memory meanwhile.
+void Prefetching::Study(Expander& e, const Op* load) {
+  const Rereads::Again* again = e.rereads.Of(load);
+  if (!again) {
+    if (IsNear(load)) near_[load];
+    return;
+  }
+  std::vector<Request>& requests = near_[load];
+  const Value* point = load->Segment(ir::AccessOperands(OpKind::Load))[again->operand];
+  const auto& points = nest_->region()->params();
+  auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
+  const BlkFacts& rows = e.blks.at(nest_->operand(at));
+  if (!rows.next) return;
+  Value* distance = e.b.Binary(OpKind::Sub, rows.next, rows.start);
+  if (again->first) {
+    constexpr int64_t kShare = 4;  // of the nearest cache: two blocks and what is written
+    Value* tensor = e.Scalar(load->Segment(ir::LoadOp::at_tensor)[0]);
+    Value* bytes = e.b.Binary(OpKind::Mul, rows.size, BytesPerIndex(e.b, tensor, again->dim));
+    Value* small = e.b.Binary(OpKind::Le, bytes, e.b.I64(e.facts.l1_bytes / kShare));
+    requests.push_back({point, e.b.Select(small, distance, e.b.I64(0)), 0, ir::IntentKind::Read});
+  }
+  if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
+}
+
+/// Squares go along the lines that are stored to: the next line. Else along the nest's rows where they are long, else
+/// some rows on.
+void Prefetching::LookAhead(const Expander& e, int64_t bytes) {
+  constexpr int64_t kLongRow = 4096;  // bytes
+  constexpr int64_t kAlongRow = 2048;
+  constexpr int64_t kRowsOn = 4096;
+  const auto& points = nest_->region()->params();
+  ir::AxisId last = nest_->operands().back()->type()->axes[0];
+  std::optional<int64_t> part;
+  auto window = e.windows.find(last);
+  if (window != e.windows.end()) part = ConstantOf(window->second.size);
+  int64_t row = std::max<int64_t>(part.value_or(e.Extent(last)) * bytes, 1);
+  if (transposes_ || row >= kLongRow) {
+    point_ = points.back();
+    distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;
+  } else if (points.size() > 1) {
+    point_ = points[points.size() - 2];
+    distance_ = (kRowsOn + row - 1) / row;
+  }
+}
+
+std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
+  if (auto near = near_.find(access); near != near_.end()) return near->second;
+  if (!point_ || Contains(repeated_, access)) return {};
+  bool writes = access->kind() == OpKind::Store || Contains(written_, access);
+  return {{point_, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
+}
+
+}  // namespace kdl::cpu

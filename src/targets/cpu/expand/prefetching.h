@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/op.h"
+
+namespace kdl::cpu {
+
+struct Expander;
+
+/// What a nest touches ahead of time: a processor looks ahead along one page, and not behind much arithmetic.
+class Prefetching {
+ public:
+  /// What is computed for it comes before the nest.
+  Prefetching(Expander& e, const ir::Op* nest, bool transposes);
+
+  /// The element that is `distance` further along one point of the nest is asked for.
+  struct Request {
+    const ir::Value* point;
+    ir::Value* distance;  ///< null: `elements`
+    int64_t elements;
+    ir::IntentKind intent;
+    bool is_streaming = false;  ///< only while stores go past the caches
+  };
+  /// What is asked for where the nest comes to a load or store; nothing where another access asks for its line.
+  std::vector<Request> Of(const ir::Op* access) const;
+
+ private:
+  void LookAhead(const Expander& e, int64_t bytes);
+  bool IsNear(const ir::Op* load) const;
+  void Study(Expander& e, const ir::Op* load);
+
+  const ir::Op* nest_;
+  bool transposes_;
+  const ir::Value* point_ = nullptr;
+  int64_t distance_ = 0;
+  std::vector<const ir::Op*> written_;   ///< loads of elements that are stored to
+  std::vector<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
+  std::unordered_map<const ir::Op*, std::vector<Request>>
+      near_;  ///< loads of what was there before
+};
+
+}  // namespace kdl::cpu

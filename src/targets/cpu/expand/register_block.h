@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+
+#include "targets/cpu/expand/expander.h"
+
+namespace kdl::cpu {
+
+/// How a reduction or contraction in one chain an element is cut into blocks whose accumulators fit the registers:
+/// rows along one axis of the result, vectors along its last one.
+struct RegisterBlock {
+  struct Shape {
+    int64_t rows = 1;
+    int64_t columns = 1;  ///< vectors
+  };
+
+  std::optional<ir::AxisId> column;  ///< none: the result is a scalar
+  /// An axis along which some operand that walks the columns stands still: it is read once for several rows.
+  std::optional<ir::AxisId> row;
+  ir::AxisList outer;  ///< the result's other axes: walked one by one around the blocks
+  int64_t lanes = 1;   ///< of a vector
+  Shape
+      largest;  ///< its accumulators, a vector a column and one of a spread scalar fill the registers
+
+  static RegisterBlock Of(const Expander& e, const ir::Op& fold);
+};
+
+/// Whether the value is a tile with the axis.
+bool HasAxis(const ir::Value* value, ir::AxisId axis);
+
+}  // namespace kdl::cpu

@@ -1,0 +1,122 @@
+#include "targets/cpu/expand/slide.h"
+
+#include <algorithm>
+
+#include "targets/cpu/expand/register_block.h"
+
+// A window seen from each place. A fold in one chain reads the window itself; anything else gets a tile.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
+  return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
+}
+
+/// Whether neighbours along `axis` are neighbours in the window.
+bool RunsAlong(const Op* slide, const Home& window, AxisId axis) {
+  const ir::AxisList over = slide->attr<AttrKey::Axes>();
+  const ir::Access access = slide->attr<AttrKey::Access>();
+  bool moves = false;
+  for (size_t d = 0; d < over.size(); ++d) {
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      if (AxisOfTerm(slide, term) != axis) continue;
+      if (over[d] != window.axes.back() || !IsConstant(term.coefficient, 1)) return false;
+      moves = true;
+    }
+  }
+  const auto& own = slide->operand(0)->type()->axes;
+  bool kept = std::find(own.begin(), own.end(), axis) != own.end() &&
+              std::find(over.begin(), over.end(), axis) == over.end();
+  return kept ? !moves && window.axes.back() == axis : moves;
+}
+
+bool Moves(const Op* slide, AxisId axis) { return HasAxis(slide->result(), axis); }
+
+}  // namespace
+
+Sliding SlidingOf(Expander& e, const Op* slide) {
+  Sliding sliding{e.homes.at(slide->operand(0)), {}};
+  const ir::AxisList over = slide->attr<AttrKey::Axes>();
+  const ir::Access access = slide->attr<AttrKey::Access>();
+  for (size_t d = 0; d < over.size(); ++d) {
+    Value* base = e.b.SizeValue(access.dims[d].offset);
+    Sliding::Axis made{over[d], nullptr, {}};
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      AxisId axis = AxisOfTerm(slide, term);
+      int64_t coefficient = term.coefficient->value;
+      Value* start = e.Facts(slide, axis).start;
+      base = e.b.Binary(OpKind::Add, base, e.b.Binary(OpKind::Mul, start, e.b.I64(coefficient)));
+      made.terms.emplace_back(axis, coefficient);
+    }
+    made.base = e.b.Binary(OpKind::Sub, base, e.Facts(slide, over[d]).start);
+    sliding.axes.push_back(std::move(made));
+  }
+  return sliding;
+}
+
+Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const Position& position,
+                const Piece& piece) {
+  Position there = position;
+  for (const Sliding::Axis& axis : sliding.axes) {
+    Value* sum = axis.base;
+    for (const auto& [moving, coefficient] : axis.terms) {
+      Value* scaled = coefficient == 1
+                          ? position.at(moving)
+                          : e.b.Binary(OpKind::Mul, position.at(moving), e.b.I64(coefficient));
+      sum = e.b.Binary(OpKind::Add, sum, scaled);
+    }
+    there[axis.axis] = sum;
+  }
+  return LoadPiece(e, sliding.window, scalar, there, piece);
+}
+
+const Op* SlideInPlace(const Expander& e, const Value* tile, const Op* fold) {
+  const Op* slide = tile->def();
+  if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
+  bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
+                  fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
+  bool is_start = fold->kind() == OpKind::Contraction &&
+                  tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
+  if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
+  auto window = e.homes.find(slide->operand(0));
+  if (window == e.homes.end()) return nullptr;
+  std::optional<AxisId> column = RegisterBlock::Of(e, *fold).column;
+  bool fits = !column || !Moves(slide, *column) || RunsAlong(slide, window->second, *column);
+  return fits ? slide : nullptr;
+}
+
+void ExpandSlide(Expander& e, const Op* op) {
+  const Value* result = op->result();
+  if (result->uses().size() == 1 && SlideInPlace(e, result, result->uses()[0].user)) return;
+  Sliding sliding = SlidingOf(e, op);
+  Position position;
+  if (!IsTileValue(result)) {
+    e.scalars[result] = LoadSlid(e, sliding, result->type()->scalar, position);
+    return;
+  }
+  Home home = ResultHome(e, op, 0);
+  AxisId last = home.axes.back();
+  bool runs = RunsAlong(op, sliding.window, last);
+  int64_t lanes = runs ? e.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
+  ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
+  MakeNest(e, op, around, position, {}, [&](const Values&) -> Values {
+    MakePieces(
+        e, op, last, lanes, position,
+        [&](const Piece& piece) {
+          Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, piece);
+          StorePiece(e, loaded, home, position, piece);
+        },
+        true);
+    return {};
+  });
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "targets/cpu/expand/expander.h"
+
+namespace kdl::cpu {
+
+/// Where the elements of a slide are: the window's home, and along each axis of it on which the slide moves the sum of
+/// positions that stands for the one there.
+struct Sliding {
+  struct Axis {
+    ir::AxisId axis;
+    ir::Value* base;  ///< where all positions are 0
+    std::vector<std::pair<ir::AxisId, int64_t>>
+        terms;  ///< position along the axis times the number
+  };
+  Home window;
+  std::vector<Axis> axes;
+};
+Sliding SlidingOf(Expander& e, const ir::Op* slide);
+
+ir::Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar,
+                    const Position& position, const Piece& piece = {});
+
+/// The slide that makes the tile, where the fold, its only reader, reads the window in its place: what becomes vectors lies
+/// side by side there. Else null.
+const ir::Op* SlideInPlace(const Expander& e, const ir::Value* tile, const ir::Op* fold);
+
+}  // namespace kdl::cpu

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "targets/cpu/expand/nest_body.h"
+
+// Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are
+// loaded along the axis that the loads walk side by side, the side axis, and transposed; then the body runs once for
+// each of its points, a vector along the last axis each.
+//
+// In caches the squares follow each other along the last axis, which the stores walk: a line that is stored to has to
+// come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares
+// follow the loads.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// `lanes` points of both axes from a corner on; of those that exist, `side_points` and `last_points`.
+struct Square {
+  Value* side;
+  Value* last;
+  Value* side_points;
+  Value* last_points;
+};
+
+class Squares {
+ public:
+  explicit Squares(NestBody& body)
+      : e_(body.e()),
+        body_(body),
+        side_(body.last().across_axis()),
+        lanes_(std::min(kLargest, e_.facts.vector_bits / 8 / body.last().Bytes())),
+        streaming_(StreamingOf(body, lanes_)) {}
+
+  void Run() {
+    ir::AxisList around;
+    for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
+      if (i != side_) around.push_back(body_.axes()[i]);
+    }
+    MakeNest(e_, body_.nest(), around, body_.position(), {}, [&](const Values&) -> Values {
+      for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
+        if (i != side_) body_.MapPoint(i);
+      }
+      RunBlock();
+      return {};
+    });
+  }
+
+ private:
+  static constexpr int64_t kLargest = 16;  // rows that registers hold together
+
+  ir::AxisId SideAxis() const { return body_.axes()[side_]; }
+  ir::AxisId LastAxis() const { return body_.axes().back(); }
+  LoopBounds Corners(ir::AxisId axis) {
+    Window window = e_.WindowOf(body_.nest(), axis);
+    return {window.lo, window.hi, lanes_};
+  }
+
+  void RunBlock() {
+    Block block{Corners(SideAxis()), Corners(LastAxis())};
+    if (!streaming_.large) return AlongLast(block);
+    MakeIf(
+        e_, PassesCaches(block), {},
+        [&]() -> Values {
+          body_.StorePastCaches(streaming_.stores);
+          AlongSide(block);
+          body_.StorePastCaches({});
+          return {};
+        },
+        [&]() -> Values {
+          AlongLast(block);
+          return {};
+        });
+  }
+
+  /// Where squares may begin along both axes.
+  struct Block {
+    LoopBounds side;
+    LoopBounds last;
+  };
+
+  void AlongLast(const Block& block) {
+    MakeLoop(e_, block.side, {}, [&](Value* side, const Values&) -> Values {
+      MakeLoop(e_, block.last, {}, [&](Value* last, const Values&) -> Values {
+        RunSquare(block, side, last);
+        return {};
+      });
+      return {};
+    });
+  }
+
+  void AlongSide(const Block& block) {
+    MakeLoop(e_, block.last, {}, [&](Value* last, const Values&) -> Values {
+      MakeLoop(e_, block.side, {}, [&](Value* side, const Values&) -> Values {
+        RunSquare(block, side, last);
+        return {};
+      });
+      return {};
+    });
+  }
+
+  /// Whether the outputs are large, and every vector of the block is aligned: the first of its first two rows are, and
+  /// the others follow in steps.
+  Value* PassesCaches(const Block& block) {
+    Value* zero = e_.b.I64(0);
+    Value* one = e_.b.I64(1);
+    Value* next = e_.b.Binary(OpKind::Add, block.side.lo, one);
+    Value* last = e_.b.Binary(OpKind::Sub, block.side.hi, one);
+    Value* second = e_.b.Binary(OpKind::Min, next, last);
+    Value* passes = streaming_.large;
+    for (Value* side : {block.side.lo, second}) {
+      body_.Locally([&] {
+        MoveTo({side, block.last.lo, nullptr, nullptr}, zero, zero);
+        for (const Op* store : streaming_.stores) {
+          Value* gap = AlignGap(e_, body_.AccessOf(store, {lanes_}));
+          passes = e_.b.Binary(OpKind::And, passes, e_.b.Binary(OpKind::Eq, gap, zero));
+        }
+      });
+    }
+    return passes;
+  }
+
+  void RunSquare(const Block& block, Value* at_side, Value* at_last) {
+    Square square{at_side, at_last, e_.b.Binary(OpKind::Sub, block.side.hi, at_side),
+                  e_.b.Binary(OpKind::Sub, block.last.hi, at_last)};
+    Value* lanes = e_.b.I64(lanes_);
+    Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
+    Value* full_last = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
+    Value* full = e_.b.Binary(OpKind::And, full_side, full_last);
+    auto run = [&](bool masked) {
+      return [this, &square, masked]() -> Values {
+        body_.Locally([&] { Fill(square, masked); });
+        return {};
+      };
+    };
+    MakeIf(e_, full, {}, run(false), run(true));
+  }
+
+  void Fill(const Square& square, bool masked) {
+    std::unordered_map<const Op*, Values> transposed;
+    for (const Op* load : body_.last().Across())
+      transposed[load] = LoadTransposed(load, square, masked);
+    for (int64_t i = 0; i < lanes_; ++i) {
+      Value* point = ExistingPoint(square, i, masked);
+      MoveTo(square, point, e_.b.I64(0));
+      for (const auto& [load, rows] : transposed)
+        body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
+      Piece piece = PieceOf(square.side_points, i, square.last_points, masked);
+      body_.Expand(piece, [&](const Op* op) { return !transposed.contains(op); });
+    }
+  }
+
+  /// For each point of the side axis the vector along the last one.
+  Values LoadTransposed(const Op* load, const Square& square, bool masked) {
+    Scalar scalar = load->result()->type()->scalar;
+    int64_t part = masked ? lanes_ : PartLanes(scalar);
+    Values parts;
+    for (int64_t i = 0; i < lanes_; ++i) {
+      Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
+      piece.lanes = part;
+      for (int64_t begin = 0; begin < lanes_; begin += part) {
+        Value* place = e_.b.I64(begin);
+        MoveTo(square, place, e_.b.I64(i));
+        parts.push_back(ExpandLoad(e_, body_.AccessOf(load, piece), scalar));
+      }
+    }
+    std::vector<ir::Type> types(static_cast<size_t>(lanes_), e_.TypeOf(scalar, lanes_));
+    return e_.b.Create(OpKind::Transpose, {parts}, types)->results();
+  }
+
+  /// Rows come in parts that lanes move about in freely: loading puts the parts where they belong, and nothing moves
+  /// from one part of a vector to another.
+  int64_t PartLanes(Scalar scalar) const {
+    constexpr int64_t kPartBytes = 16;
+    return std::min(lanes_, kPartBytes / Bytes(scalar));
+  }
+
+  /// Point `i` of the side axis, or the last one where there are fewer: what is the same for all of the last axis is
+  /// read without a mask.
+  Value* ExistingPoint(const Square& square, int64_t i, bool masked) {
+    Value* point = e_.b.I64(i);
+    if (!masked || i == 0) return point;
+    return e_.b.Binary(OpKind::Min, point,
+                       e_.b.Binary(OpKind::Sub, square.side_points, e_.b.I64(1)));
+  }
+
+  /// The points that far from the square's corner.
+  void MoveTo(const Square& square, Value* side, Value* last) {
+    body_.position()[SideAxis()] = e_.b.Binary(OpKind::Add, square.side, side);
+    body_.position()[LastAxis()] = e_.b.Binary(OpKind::Add, square.last, last);
+    body_.MapPoint(side_);
+    body_.MapPoint(body_.axes().size() - 1);
+  }
+
+  /// Vector number `i` of `vectors`: empty where there are fewer, else of `existing` elements.
+  Piece PieceOf(Value* vectors, int64_t i, Value* existing, bool masked) {
+    Piece piece{lanes_, nullptr, nullptr};
+    if (!masked) return piece;
+    Value* exists = e_.b.Binary(OpKind::Lt, e_.b.I64(i), vectors);
+    piece.count = e_.b.Select(exists, existing, e_.b.I64(0));
+    piece.mask = e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(Scalar::Bool, lanes_));
+    return piece;
+  }
+
+  Expander& e_;
+  NestBody& body_;
+  size_t side_;
+  int64_t lanes_;
+  Streaming streaming_;
+};
+
+}  // namespace
+
+void RunSquares(NestBody& body) { Squares(body).Run(); }
+
+}  // namespace kdl::cpu

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/tensor_view.h"
+#include "targets/cpu/expand/nest_body.h"
+
+// Stores past the caches. A line that is stored to is read first, unless all of it is stored past the caches, straight
+// to memory: outputs that no cache holds are written at nearly twice the rate. Outputs that a cache holds are not: who
+// reads them next would find them in memory. Only the launch knows their sizes, so both forms are made.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Whether the kernel writes the tensor with this store, and otherwise never touches it. Not a pipe's slot: who takes it
+/// out waits for no fence.
+bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
+  return !ir::MemoryOf(tensor)->def() &&
+         std::ranges::all_of(ir::UsersOfMemory(tensor),
+                             [&](const Op* user) { return user == store; });
+}
+
+/// Whether the index is known before the loops over pieces or squares.
+bool IsKnownBefore(const NestBody& body, const Value* index) {
+  const Op* def = index->def();
+  bool inside = def && def->block() == body.nest()->region();
+  return !inside || (body.last().Vectorizes() && body.last().IsInvariant(def));
+}
+
+bool MayPassCaches(const NestBody& body, int64_t lanes, const Op* op) {
+  if (op->kind() != OpKind::Store) return false;
+  ir::StoreOp store(const_cast<Op*>(op));
+  int64_t bytes = lanes * Bytes(store.tensor()->type()->scalar);
+  constexpr int64_t kLeastBytes = 16;  // what one instruction stores past the caches
+  auto index = store.index();
+  return bytes >= kLeastBytes && !store.mask() && IsOnlyTouchedBy(store.tensor(), op) &&
+         std::all_of(index.begin(), index.end(),
+                     [&](const Value* value) { return IsKnownBefore(body, value); });
+}
+
+/// The bytes of all tensors that the stores write: a constant, or computed.
+struct TotalBytes {
+  int64_t known = 0;
+  Value* computed = nullptr;
+};
+
+void AddBytes(Expander& e, TotalBytes& total, ir::Type tensor) {
+  int64_t factor = Bytes(tensor->scalar);
+  Value* product = nullptr;
+  for (Size dim : tensor->dims) {
+    if (IsConstant(dim)) {
+      factor *= dim->value;
+    } else {
+      Value* size = e.b.SizeValue(dim);
+      product = product ? e.b.Binary(OpKind::Mul, product, size) : size;
+    }
+  }
+  if (!product) {
+    total.known += factor;
+    return;
+  }
+  product = e.b.Binary(OpKind::Mul, product, e.b.I64(factor));
+  total.computed = total.computed ? e.b.Binary(OpKind::Add, total.computed, product) : product;
+}
+
+Value* IsLarge(Expander& e, const std::vector<const Op*>& stores) {
+  TotalBytes total;
+  for (const Op* store : stores)
+    AddBytes(e, total, e.Scalar(ir::StoreOp(const_cast<Op*>(store)).tensor())->type());
+  if (total.known > e.facts.last_level_bytes) return e.b.Bool(true);
+  if (!total.computed) return nullptr;
+  return e.b.Binary(OpKind::Gt, total.computed, e.b.I64(e.facts.last_level_bytes - total.known));
+}
+
+}  // namespace
+
+Streaming StreamingOf(NestBody& body, int64_t lanes) {
+  Expander& e = body.e();
+  constexpr int64_t kLeastVectors = 2;  // of a row: lines that others follow at once
+  Streaming streaming;
+  if (e.facts.last_level_bytes == 0 || lanes == 1 ||
+      e.Extent(body.axes().back()) < kLeastVectors * lanes)
+    return streaming;
+  for (const Op* op : *body.nest()->region()) {
+    if (MayPassCaches(body, lanes, op)) streaming.stores.push_back(op);
+  }
+  if (!streaming.stores.empty()) streaming.large = IsLarge(e, streaming.stores);
+  return streaming;
+}
+
+RowStart RowStartOf(NestBody& body, const Streaming& streaming) {
+  Expander& e = body.e();
+  RowStart start{nullptr, nullptr};
+  for (const Op* store : streaming.stores) {
+    Value* gap = AlignGap(e, body.AccessOf(store, {body.Lanes(), nullptr, nullptr}));
+    if (!start.gap) {
+      start.gap = gap;
+      continue;
+    }
+    Value* same = e.b.Binary(OpKind::Eq, start.gap, gap);
+    start.agrees = start.agrees ? e.b.Binary(OpKind::And, start.agrees, same) : same;
+  }
+  return start;
+}
+
+}  // namespace kdl::cpu

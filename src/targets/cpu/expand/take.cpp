@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "passes/analysis/index_conditions.h"
+#include "passes/analysis/loop_ranges.h"
+#include "targets/cpu/expand/expander.h"
+
+// A tile indexed by name, element by element of the result; where the indices stand still along the last axis, or one of them
+// is that axis's own, a vector at a time.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool HasAxis(const Value* value, AxisId axis) {
+  const auto& axes = value->type()->axes;
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+class Taking {
+ public:
+  Taking(Expander& e, ir::TakeOp take)
+      : e_(e), take_(take), over_(take->attr<AttrKey::Axes>()), tile_(e.homes.at(take.tile())) {}
+
+  void Run() {
+    const Value* result = take_.result();
+    if (!IsTileValue(result)) {
+      e_.scalars[result] = Element({});
+      return;
+    }
+    Home home = ResultHome(e_, take_.op, 0);
+    AxisId last = home.axes.back();
+    along_ = IndexAlong(last);
+    int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
+    ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
+    MakeNest(e_, take_.op, around, position_, {}, [&](const Values&) -> Values {
+      MakePieces(
+          e_, take_.op, last, lanes, position_,
+          [&](const Piece& piece) { StorePiece(e_, Element(piece), home, position_, piece); },
+          true);
+      return {};
+    });
+  }
+
+ private:
+  /// Whether elements side by side along the axis are so in the tile, too, under one index and one mask.
+  bool RunsAlong(AxisId last) const {
+    bool masked = take_.mask() && HasAxis(take_.mask(), last);
+    if (along_) return !masked && !take_.otherwise();
+    bool still = std::none_of(take_.index().begin(), take_.index().end(),
+                              [&](const Value* index) { return HasAxis(index, last); });
+    bool kept = std::find(over_.begin(), over_.end(), last) == over_.end();
+    return still && !masked && kept && tile_.axes.back() == last &&
+           AlongOrStill(take_.otherwise(), last);
+  }
+
+  /// Which index alone goes with the last axis, one by one, and is that of elements side by side in the tile.
+  std::optional<size_t> IndexAlong(AxisId last) const {
+    if (HasAxis(take_.tile(), last)) return std::nullopt;
+    std::optional<size_t> along;
+    for (size_t i = 0; i < over_.size(); ++i) {
+      const Value* index = take_.index()[i];
+      if (!HasAxis(index, last)) continue;
+      bool fits = !along && IsIndices(index) && tile_.axes.back() == over_[i];
+      if (!fits) return std::nullopt;
+      along = i;
+    }
+    return along;
+  }
+
+  bool AlongOrStill(const Value* value, AxisId last) const {
+    return !value || !IsTileValue(value) || !HasAxis(value, last) ||
+           e_.homes.at(value).axes.back() == last;
+  }
+
+  /// With several lanes those of a value that has the axis along which they lie.
+  Value* Read(Value* value, const Piece& piece) {
+    if (!IsTileValue(value)) return e_.Scalar(value);
+    bool varies = piece.lanes > 1 && HasAxis(value, e_.homes.at(take_.result()).axes.back());
+    return LoadPiece(e_, e_.homes.at(value), value->type()->scalar, position_,
+                     varies ? piece : Piece{});
+  }
+
+  /// The absolute index number `i` at the present position.
+  Value* Index(size_t i) {
+    Value* index = take_.index()[i];
+    if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
+    ir::AxisId axis = index->type()->axes[0];
+    return e_.b.Binary(OpKind::Add, e_.Facts(take_.op, axis).start, position_.at(axis));
+  }
+
+  /// The positions in the tile along the axes that are indexed, from the starts of their blocks.
+  Values Indices() {
+    Values indices;
+    for (size_t i = 0; i < over_.size(); ++i) {
+      Value* start = e_.Facts(take_.op, over_[i]).start;
+      indices.push_back(e_.b.Binary(OpKind::Sub, Index(i), start));
+    }
+    return indices;
+  }
+
+  Value* Element(const Piece& piece) {
+    Value* mask = take_.mask() ? Read(take_.mask(), {}) : nullptr;
+    if (!mask) return Unmasked(piece);
+    return Chosen(
+        mask, piece, [&] { return Unmasked(piece); },
+        [&] { return e_.b.Bits(take_.result()->type()->scalar, 0); });
+  }
+
+  Value* Unmasked(const Piece& piece) {
+    Values indices = Indices();
+    if (take_.otherwise()) {
+      return Chosen(
+          Inside(indices), piece, [&] { return Taken(indices, piece); },
+          [&] { return Read(take_.otherwise(), piece); });
+    }
+    for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
+    if (along_ && piece.lanes > 1) {  // the first one outside, if any, is at the size
+      Value* count = piece.count ? piece.count : e_.b.I64(piece.lanes);
+      Value* behind = e_.b.Binary(OpKind::Add, indices[*along_], count);
+      Value* last = e_.b.Binary(OpKind::Sub, behind, e_.b.I64(1));
+      Check(*along_, e_.b.Binary(OpKind::Min, last, e_.Facts(take_.op, over_[*along_]).size));
+    }
+    return Taken(indices, piece);
+  }
+
+  void Check(size_t i, Value* index) {
+    Value* size = e_.Facts(take_.op, over_[i]).size;
+    if (IsInside(index, size)) return;
+    e_.b.Create(OpKind::Check, {{index}, {size}}, {},
+                {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
+                 ir::MakeAttr<AttrKey::Text>(take_->attr<AttrKey::Text>())});
+  }
+
+  template <class Then, class Otherwise>
+  Value* Chosen(Value* condition, const Piece& piece, Then then, Otherwise otherwise) {
+    ir::Type type = e_.TypeOf(take_.result()->type()->scalar, piece.lanes);
+    return MakeIf(
+        e_, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), piece.lanes)}; },
+        [&]() -> Values { return {e_.b.Splat(otherwise(), piece.lanes)}; })[0];
+  }
+
+  Value* Inside(const Values& indices) {
+    Value* inside = e_.b.Bool(true);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      Value* size = e_.Facts(take_.op, over_[i]).size;
+      inside = e_.b.Binary(OpKind::And, inside, e_.b.Binary(OpKind::Ge, indices[i], e_.b.I64(0)));
+      inside = e_.b.Binary(OpKind::And, inside, e_.b.Binary(OpKind::Lt, indices[i], size));
+    }
+    return inside;
+  }
+
+  Value* Taken(const Values& indices, const Piece& piece) {
+    Position position = position_;
+    for (size_t i = 0; i < over_.size(); ++i) position[over_[i]] = indices[i];
+    return LoadPiece(e_, tile_, take_.result()->type()->scalar, position, piece);
+  }
+
+  Expander& e_;
+  ir::TakeOp take_;
+  ir::AxisList over_;
+  Home tile_;
+  std::optional<size_t> along_;  ///< the index that goes with the last axis, by number
+  Position position_;
+};
+
+}  // namespace
+
+void ExpandTake(Expander& e, const Op* op) { Taking(e, ir::TakeOp(const_cast<Op*>(op))).Run(); }
+
+}  // namespace kdl::cpu

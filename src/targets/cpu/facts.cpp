@@ -1,0 +1,13 @@
+#include "targets/cpu/facts.h"
+
+#include "support/check.h"
+
+namespace kdl::cpu {
+
+const ProcessorFacts& FactsOf(const passes::PassContext& context) {
+  const auto* facts = dynamic_cast<const ProcessorFacts*>(context.facts);
+  KDL_CHECK(facts, "a pass of the processor's family runs for a processor");
+  return *facts;
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,66 @@
+#include "targets/cpu/family.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "targets/cpu/facts.h"
+#include "targets/cpu/levels.h"
+#include "targets/cpu/pipelines.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+constexpr std::string_view kKeys = "isa units pipes";
+
+/// The interpreter runs what the processor's levels would compute.
+Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
+  Result<std::vector<targets::Target>> levels = MakeLevels(spec);
+  if (!levels) return levels;
+  auto races = std::pair<std::string, std::string>("watch", "races");
+  bool watches = std::ranges::find(spec.options, races) != spec.options.end();
+  for (targets::Target& level : *levels) {
+    level.interprets = true;
+    level.watches = watches;
+  }
+  return levels;
+}
+
+constexpr targets::TargetKind kKinds[] = {
+    {"host", kKeys, MakeLevels,
+     "this processor; isa = x86-64-v3, x86-64-v4, armv8-a (default: each level of the "
+     "architecture, chosen at run time); units = split: contractions in a stage of their own; "
+     "pipes = chip: pipes take no memory (no code can be made); resident = cores: a slice of "
+     "workspace for every core, not for every thread"},
+    {"debug", kKeys, MakeLevels,
+     "host code on separate, poisoned memory with cores in shuffled order"},
+    {"reference", kKeys, MakeReference,
+     "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
+     "race of two blocks, and at what nothing has written"}};
+
+Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
+                                         const codegen::CompileOptions& options) {
+  std::vector<codegen::KernelSource> sources;
+  for (const targets::TargetKernels& one : kernels) {
+    const auto& facts = static_cast<const ProcessorFacts&>(*one.target->facts);
+    sources.push_back({one.module, &facts.processor});
+  }
+  Result<codegen::Backend> backend =
+      codegen::Backend::Create(*sources[0].processor, options.opt_level);
+  if (!backend) return backend.failure();
+  return codegen::CompileKernels(*backend, sources, options);
+}
+
+}  // namespace
+
+const targets::Family kFamily = {.name = "cpu",
+                                 .kinds = kKinds,
+                                 .tiles = kTilePipeline,
+                                 .pipes = kPipePipeline,
+                                 .loops = kLoopPipeline,
+                                 .generate = Generate};
+
+}  // namespace kdl::cpu

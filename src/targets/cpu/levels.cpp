@@ -1,0 +1,120 @@
+#include "targets/cpu/levels.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kdl/kernel_abi.h"  // IWYU pragma: keep: isa.def
+#include "support/check.h"
+#include "targets/cpu/facts.h"
+#include "targets/cpu/family.h"
+#include "targets/cpu/tile_selector.h"
+#include "targets/hosts.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+using targets::Spec;
+using targets::Target;
+
+struct Isa {
+  std::string_view name;
+  std::string_view arch;
+  std::string_view cpu;
+  std::string_view tune;
+  std::string_view features;
+  uint64_t required_features;
+  int vector_bits;
+  int vector_registers;
+  int64_t l1_bytes;
+  int64_t l2_bytes;
+  int64_t last_level_bytes;
+};
+
+#define F(id) (uint64_t{1} << KDL_FEATURE_BIT_##id)
+constexpr Isa kIsas[] = {
+#define KDL_ISA(...) {__VA_ARGS__},
+#include "targets/cpu/isa.def"
+};
+#undef F
+
+/// What a spec's keys ask for.
+struct Wanted {
+  std::optional<std::string_view> isa;
+  bool split_units = false;
+  bool pipes_on_chip = false;
+};
+
+Result<Wanted> WantedBy(const Spec& spec) {
+  Wanted wanted;
+  for (const auto& [key, value] : spec.options) {
+    if (key == "isa") wanted.isa = value;
+    if (key == "units" && value != "split") {
+      return Failure{fmt::format("target '{}': units = {} is unknown; units = split acts as a "
+                                 "device with separate matrix and vector units",
+                                 spec.text, value),
+                     FailureKind::Usage};
+    }
+    if (key == "pipes" && value != "chip") {
+      return Failure{fmt::format("target '{}': pipes = {} is unknown; pipes = chip stands for a "
+                                 "device whose pipes take no memory",
+                                 spec.text, value),
+                     FailureKind::Usage};
+    }
+    wanted.split_units |= key == "units";
+    wanted.pipes_on_chip |= key == "pipes";
+  }
+  return wanted;
+}
+
+ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
+  std::optional<codegen::Processor> host = targets::HostProcessor(isa.arch);
+  KDL_CHECK(host, "isa {} is of no architecture of hosts.def", isa.name);
+  ProcessorFacts facts;
+  facts.arch = isa.arch;
+  facts.level = isa.name;
+  facts.required_features = isa.required_features;
+  facts.vector_bits = isa.vector_bits;
+  facts.split_units = wanted.split_units;
+  facts.pipes_on_chip = wanted.pipes_on_chip;
+  facts.processor = std::move(*host);
+  facts.processor.level = isa.name;
+  facts.processor.cpu = isa.cpu;
+  facts.processor.tune = isa.tune;
+  facts.processor.features = isa.features;
+  facts.processor.required_features = isa.required_features;
+  facts.vector_registers = isa.vector_registers;
+  facts.l1_bytes = isa.l1_bytes;
+  facts.l2_bytes = isa.l2_bytes;
+  facts.last_level_bytes = isa.last_level_bytes;
+  return facts;
+}
+
+}  // namespace
+
+Result<std::vector<Target>> MakeLevels(const Spec& spec) {
+  Result<Wanted> wanted = WantedBy(spec);
+  if (!wanted) return wanted.failure();
+  std::vector<Target> levels;
+  for (const Isa& isa : kIsas) {
+    if (wanted->isa ? isa.name != *wanted->isa : isa.arch != targets::OwnArch()) continue;
+    auto facts = std::make_shared<const ProcessorFacts>(FactsOf(isa, *wanted));
+    levels.push_back({&kFamily, facts, MakeTileSelector(*facts), spec.text});
+  }
+  if (!levels.empty()) return levels;
+  std::string known;
+  for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
+  return Failure{fmt::format("target '{}': there is no isa '{}'; those known are:{}", spec.text,
+                             *wanted->isa, known),
+                 FailureKind::Usage};
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "support/result.h"
+#include "targets/family.h"
+
+namespace kdl::cpu {
+
+/// Processors. The key `isa` chooses a row of isa.def; left out, it is all rows of kernelc's own architecture.
+Result<std::vector<targets::Target>> MakeLevels(const targets::Spec& spec);
+
+}  // namespace kdl::cpu

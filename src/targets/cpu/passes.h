@@ -1,0 +1,36 @@
+#pragma once
+
+#include "passes/passes.h"
+#include "targets/cpu/facts.h"
+
+// The passes that only processors need, each in the file named like it.
+
+namespace kdl::cpu {
+
+inline constexpr Fact kLoopLevel{"loop-level"};
+
+void RunDeal(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kDeal{
+    .name = "deal",
+    .summary = "turns blocked loops into loops over block numbers, dealt to the cores",
+    .on_kernel = RunDeal,
+    .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
+              {&kGroupsFolded, "groups walk their blocks in order, whichever core has them"}},
+    .gives = {&kDealt}};
+
+void RunWidenOperands(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kWidenOperands{
+    .name = "widen-operands",
+    .summary = "widens the narrow operands of contractions where they are made",
+    .on_kernel = RunWidenOperands,
+    .needs = {{&kTilesSelected, "an operand's tile has its constant axes"}}};
+
+void RunExpandTiles(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kExpandTiles{
+    .name = "expand-tiles",
+    .summary = "gives tiles their scratch and turns nests, reductions and contractions into loops",
+    .on_kernel = RunExpandTiles,
+    .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"}},
+    .gives = {&kLoopLevel}};
+
+}  // namespace kdl::cpu

@@ -1,0 +1,262 @@
+#include "targets/cpu/tile_selector.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "targets/cpu/facts.h"
+#include "ir/type.h"
+#include "support/names.h"
+#include "support/scalar.h"
+#include "support/size.h"
+
+// The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
+// comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each
+// to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
+// runs waste cache lines. In a contraction
+//   folded axes    stop where a panel of register blocks' columns fills most of L1
+//   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
+//                  register blocks
+// Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
+// stored side by side as far as a few lines; the block stays in L2.
+// Everything is counted from the kernel alone, so the same kernel gives the same tiles on every run.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AxisId;
+
+/// How a kernel uses the axes whose extent is one generic.
+struct Role {
+  bool contracted = false;     ///< summed over by a contraction
+  bool kept = false;           ///< stays in the result of a contraction
+  bool contiguous = false;     ///< the last index of some access
+  bool strided = false;        ///< an earlier index of some access
+  bool read_along = false;     ///< the last index of several of a load
+  bool written_along = false;  ///< the last index of a store
+
+  /// Rows become columns: what is read side by side is stored far apart.
+  bool transposed() const { return read_along && !written_along && strided; }
+
+  /// Long runs pay: memory holds the elements side by side wherever the axis indexes.
+  bool runs() const { return contiguous && !strided; }
+};
+
+/// How far an extent grows: at first, while others have not grown at all, and in the end.
+struct Steps {
+  int64_t first;
+  int64_t early;
+  int64_t late;
+};
+
+struct Choice {
+  const ir::Generic* generic;
+  Role role;
+  int64_t extent = 1;
+  Steps steps = {1, 1, 1};
+};
+
+constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the launch knows
+constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
+constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
+constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
+constexpr int64_t kFloatBytes = 4;
+
+Steps StepsOf(const Role& role, const ProcessorFacts& facts) {
+  int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
+  int64_t folded = facts.l1_bytes * 3 / 4 / (columns * kFloatBytes);
+  int64_t rows = BlockRows(facts, kBlockColumns);
+  if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
+  if (role.kept && role.runs()) return {1, kRun, 16 * columns};
+  if (role.kept) return {rows, 4 * rows, 24 * rows};
+  if (role.transposed()) return {1, kRun, kTransposedRun};
+  return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
+}
+
+/// The generic that is an axis's extent, or an empty name.
+Name ExtentGeneric(const ir::Function& kernel, AxisId axis) {
+  Size extent = kernel.axis(axis).extent;
+  return extent && extent->kind == SizeKind::Symbol ? extent->symbol : Name();
+}
+
+class Selection {
+ public:
+  Selection(const ir::Function& kernel, const ProcessorFacts& facts) : kernel_(kernel) {
+    for (const ir::Generic& generic : kernel.generics) {
+      if (!generic.is_auto || !generic.values.empty()) continue;
+      int64_t least = generic.choices.empty()
+                          ? 1
+                          : *std::min_element(generic.choices.begin(), generic.choices.end());
+      choices_.push_back({&generic, {}, least, {1, 1, 1}});
+    }
+    ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
+    CollectTiles(kernel.body, {});
+    bool transposes = std::any_of(choices_.begin(), choices_.end(),
+                                  [](const Choice& choice) { return choice.role.transposed(); });
+    budget_ = contracts_   ? facts.l2_bytes * 3 / 2
+              : transposes ? facts.l2_bytes / 4
+                           : facts.l1_bytes * 3 / 2;
+    for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
+  }
+
+  std::vector<int64_t> Run() {
+    auto runs = [](const Choice& choice) { return choice.role.runs(); };
+    GrowInTurns(runs, &Steps::early);
+    GrowInTurns([](const Choice&) { return true; }, &Steps::early);
+    GrowInTurns([](const Choice&) { return true; }, &Steps::late);
+    std::vector<int64_t> extents;
+    extents.reserve(choices_.size());
+    for (const Choice& choice : choices_) extents.push_back(choice.extent);
+    return extents;
+  }
+
+ private:
+  Choice* FindChoice(Name name) {
+    auto found = std::find_if(choices_.begin(), choices_.end(),
+                              [&](const Choice& c) { return c.generic->name == name; });
+    return found == choices_.end() ? nullptr : &*found;
+  }
+
+  void Mark(AxisId axis, bool Role::* flag) {
+    if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis))) choice->role.*flag = true;
+  }
+
+  /// Enters the tiles of a block that are made outside of its loops.
+  static void AddTiles(const ir::Block* block, std::set<ir::Type>& tiles,
+                       std::vector<const ir::Op*>& loops) {
+    for (const ir::Op* op : *block) {
+      for (const ir::Value* result : op->results()) {
+        if (ir::IsTile(result->type()) && !ir::IsScalar(result->type()))
+          tiles.insert(result->type());
+      }
+      if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
+        loops.push_back(op);
+      } else {
+        for (const ir::Block* region : op->regions()) AddTiles(region, tiles, loops);
+      }
+    }
+  }
+
+  void CollectTiles(const ir::Block* block, std::set<ir::Type> tiles) {
+    std::vector<const ir::Op*> loops;
+    AddTiles(block, tiles, loops);
+    for (const ir::Op* loop : loops) CollectTiles(loop->region(), tiles);
+    if (loops.empty()) scopes_.push_back(std::move(tiles));
+  }
+
+  void Study(const ir::Op* op) {
+    if (op->kind() == ir::OpKind::Contraction) {
+      contracts_ = true;
+      for (AxisId axis : op->attr<ir::AttrKey::Axes>()) Mark(axis, &Role::contracted);
+      for (AxisId axis : op->result()->type()->axes) Mark(axis, &Role::kept);
+    }
+    if (!op->HasAttr(ir::AttrKey::Access)) return;
+    const ir::Access access = op->attr<ir::AttrKey::Access>();
+    size_t index = op->kind() == ir::OpKind::Load ? 1 : 2;  // the operand segment of the indices
+    for (const ir::AccessDim& dim : access.dims) {
+      for (const ir::AccessTerm& term : dim.terms) {
+        ir::Type type = op->Segment(index)[term.operand]->type();
+        if (type->kind != ir::TypeKind::Blk) continue;
+        bool last = &dim == &access.dims.back();
+        Mark(type->axes[0], last ? &Role::contiguous : &Role::strided);
+        if (!last) continue;
+        if (index == 2) Mark(type->axes[0], &Role::written_along);
+        if (index == 1 && access.dims.size() > 1) Mark(type->axes[0], &Role::read_along);
+      }
+    }
+  }
+
+  int64_t Extent(AxisId axis) {
+    Size extent = kernel_.axis(axis).extent;
+    if (!extent) return kUnknownExtent;
+    auto symbol = [this](Name name) -> std::optional<int64_t> {
+      if (const Choice* choice = FindChoice(name)) return choice->extent;
+      for (const ir::Generic& generic : kernel_.generics) {
+        if (generic.name == name && !generic.values.empty()) return generic.values[0];
+      }
+      return kUnknownExtent;
+    };
+    return std::clamp<int64_t>(Evaluate(extent, symbol).value_or(kUnknownExtent), 1, 1 << 20);
+  }
+
+  bool Fits() {
+    return std::all_of(scopes_.begin(), scopes_.end(), [this](const std::set<ir::Type>& tiles) {
+      double bytes = 0;
+      for (ir::Type tile : tiles) {
+        double tile_bytes = Bytes(tile->scalar);
+        for (AxisId axis : tile->axes) tile_bytes *= static_cast<double>(Extent(axis));
+        bytes += tile_bytes;
+      }
+      return bytes <= static_cast<double>(budget_);
+    });
+  }
+
+  /// The next larger extent up to `cap`, or the present one where there is none.
+  static int64_t Next(const Choice& choice, int64_t cap) {
+    if (choice.generic->choices.empty()) {
+      int64_t next = std::max(choice.extent * 2, choice.steps.first);
+      return std::max(std::min(next, cap), choice.extent);
+    }
+    int64_t next = choice.extent;
+    for (int64_t candidate : choice.generic->choices) {
+      if (candidate > choice.extent && candidate <= cap &&
+          (next == choice.extent || candidate < next))
+        next = candidate;
+    }
+    return next;
+  }
+
+  /// True where it grew.
+  bool Grow(Choice& choice, int64_t cap) {
+    int64_t before = choice.extent;
+    choice.extent = Next(choice, cap);
+    if (choice.extent != before && Fits()) return true;
+    choice.extent = before;
+    return false;
+  }
+
+  template <class Wanted>
+  void GrowInTurns(Wanted&& wanted, int64_t Steps::* cap) {
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (Choice& choice : choices_) {
+        if (wanted(choice) && Grow(choice, choice.steps.*cap)) grew = true;
+      }
+    }
+  }
+
+  const ir::Function& kernel_;
+  std::vector<Choice> choices_;
+  std::vector<std::set<ir::Type>>
+      scopes_;  ///< the tiles of a loop without loops, and of what is around it
+  bool contracts_ = false;
+  int64_t budget_ = 0;
+};
+
+class CacheTileSelector final : public ir::TileSelector {
+ public:
+  explicit CacheTileSelector(const ProcessorFacts& facts) : facts_(facts) {}
+
+  std::vector<int64_t> Select(const ir::Function& kernel) const override {
+    return Selection(kernel, facts_).Run();
+  }
+
+ private:
+  ProcessorFacts facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<const ir::TileSelector> MakeTileSelector(const ProcessorFacts& facts) {
+  return std::make_unique<CacheTileSelector>(facts);
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/target_facts.h"
+#include "targets/cpu/facts.h"
+
+namespace kdl::cpu {
+
+/// Chooses blocks so that the tiles of a kernel fit the caches. See the source for the model.
+std::unique_ptr<const ir::TileSelector> MakeTileSelector(const ProcessorFacts& facts);
+
+}  // namespace kdl::cpu

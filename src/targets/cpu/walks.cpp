@@ -1,0 +1,144 @@
+#include "targets/cpu/walks.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "ir/views.h"
+#include "passes/analysis/axis_order.h"
+#include "passes/rewrite.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
+bool IsFree(const ir::Function& kernel, const Value* binder) {
+  if (binder->type()->kind != ir::TypeKind::Blk) return false;
+  ir::AxisId axis = binder->type()->axes[0];
+  auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
+  if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
+  bool free = true;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes)) {
+      const auto& axes = std::get<ir::AxisList>(folded->value);
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) free = false;
+    }
+    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
+                op->kind() == OpKind::BlkIndex;
+    if (asks && op->operand(0) == binder) free = false;
+  });
+  return free;
+}
+
+/// Which dimension of the stored tensors a binder walks, the outermost one; SIZE_MAX where none is stored along it.
+size_t StoredDimension(Op* op, const Value* binder) {
+  size_t least = SIZE_MAX;
+  ir::Walk(op->region(), [&](Op* inner) {
+    auto store = ir::DynAs<ir::StoreOp>(inner);
+    if (!store) return;
+    ir::Access access = inner->attr<ir::AttrKey::Access>();
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      for (const ir::AccessTerm& term : access.dims[d].terms) {
+        if (store->index()[term.operand] == binder) least = std::min(least, d);
+      }
+    }
+  });
+  return least;
+}
+
+/// Whether a block stores less than that at a stretch: along the last dimension walks a binder with short blocks.
+bool IsNarrow(const ir::Function& kernel, Op* op) {
+  constexpr int64_t kRunBytes = 1024;
+  const std::vector<Value*>& binders = op->region()->params();
+  bool narrow = false;
+  ir::Walk(op->region(), [&](Op* inner) {
+    auto store = ir::DynAs<ir::StoreOp>(inner);
+    if (!store) return;
+    ir::Access access = inner->attr<ir::AttrKey::Access>();
+    if (access.dims.empty()) return;
+    for (const ir::AccessTerm& term : access.dims.back().terms) {
+      const Value* index = store->index()[term.operand];
+      bool walks = std::find(binders.begin(), binders.end(), index) != binders.end();
+      if (!walks || index->type()->kind != ir::TypeKind::Blk) continue;
+      Size extent = kernel.axis(index->type()->axes[0]).extent;
+      int64_t bytes = Bytes(store->tensor()->type()->scalar);
+      narrow = narrow || (IsConstant(extent) && extent->value * bytes < kRunBytes);
+    }
+  });
+  return narrow;
+}
+
+/// Two vectors along the axis that becomes vectors, a few rows along the others.
+int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
+                const ProcessorFacts& facts) {
+  constexpr int64_t kRows = 8;
+  constexpr int64_t kElementBits = 32;
+  if (binder->type()->kind != ir::TypeKind::Blk) return 1;
+  ir::AxisList axes;
+  for (const Value* param : op->region()->params()) {
+    if (param->type()->kind == ir::TypeKind::Blk) axes.push_back(param->type()->axes[0]);
+  }
+  bool is_last = order.Sorted(axes).back() == binder->type()->axes[0];
+  return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
+}
+
+/// What is known of a kernel's blocks.
+struct KernelFacts {
+  const ir::Function& kernel;
+  const ProcessorFacts& target;
+  AxisOrder order;
+  Rereads rereads;
+};
+
+/// Of ops that walk one domain. Cores that have whole rows of what they store stay out of each other's way: next to lines
+/// that one core writes, its processor fetches more than those.
+Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
+  size_t binders = ops[0]->region()->params().size();
+  std::vector<size_t> stored(binders, SIZE_MAX);
+  Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
+            std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders)};
+  for (Op* op : ops) {
+    walk.narrow = walk.narrow || IsNarrow(facts.kernel, op);
+    for (size_t b = 0; b < binders; ++b) {
+      const Value* binder = op->region()->param(b);
+      stored[b] = std::min(stored[b], StoredDimension(op, binder));
+      walk.free[b] = walk.free[b] && IsFree(facts.kernel, binder);
+      walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, facts.order, facts.target));
+      for (const Rereads::Rows& rows : facts.rereads.rows()) {
+        if (rows.blk == binder) walk.rereads[b].push_back(rows);
+      }
+    }
+  }
+  std::iota(walk.order.begin(), walk.order.end(), 0);
+  std::sort(walk.order.begin(), walk.order.end(),
+            [&](size_t a, size_t b) { return std::pair(stored[a], a) < std::pair(stored[b], b); });
+  return walk;
+}
+
+}  // namespace
+
+Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target) {
+  const KernelFacts facts{kernel, target, AxisOrder(kernel), Rereads(kernel)};
+  std::map<Name, std::vector<Op*>> domains;
+  Walks walks;
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
+    if (op->HasAttr(ir::AttrKey::Domain)) {
+      domains[op->attr<ir::AttrKey::Domain>()].push_back(op);
+    } else {
+      walks.emplace_back(op, WalkOf(facts, {op}));
+    }
+  }
+  for (const auto& [name, ops] : domains) {
+    Walk walk = WalkOf(facts, ops);
+    for (Op* op : ops) walks.emplace_back(op, walk);
+  }
+  return walks;
+}
+
+}  // namespace kdl::cpu

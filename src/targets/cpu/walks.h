@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ir/module.h"
+#include "targets/cpu/facts.h"
+#include "passes/analysis/rereads.h"
+
+namespace kdl::cpu {
+
+/// How the blocks of an `spmd` may be made and numbered. All that walk one domain have the same: a core gets the same
+/// blocks of each.
+struct Walk {
+  /// The binders' numbers, outermost first, as the dimensions of what is stored have them.
+  std::vector<size_t> order;
+  /// Per binder: no result depends on how long its blocks are.
+  std::vector<bool> free;
+  /// Per binder: blocks shorter than this waste what a core does at once.
+  std::vector<int64_t> granule;
+  /// Per binder: what its blocks go over again.
+  std::vector<std::vector<Rereads::Rows>> rereads;
+  /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
+  bool narrow = false;
+};
+
+/// Of each `spmd` of a kernel.
+using Walks = std::vector<std::pair<ir::Op*, Walk>>;
+
+Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target);
+
+}  // namespace kdl::cpu

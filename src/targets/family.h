@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/llvm/compile.h"
+#include "ir/module.h"
+#include "ir/target_facts.h"
+#include "passes/pass.h"
+#include "support/result.h"
+#include "targets/spec.h"
+
+namespace kdl::targets {
+
+struct Family;
+
+/// Something that kernels are compiled for and run on.
+struct Target {
+  const Family* family = nullptr;
+  std::shared_ptr<const ir::TargetFacts> facts;  ///< the family's own record
+  std::shared_ptr<const ir::TileSelector> selector;
+  std::string device;  ///< the spec for the runtime: without the keys that only the compiler reads
+  bool interprets = false;  ///< the device runs KIR text
+  bool watches = false;     ///< and checks every access: it may run what no proof has accepted
+};
+
+/// A kind of device spec: what `kernelc targets` lists.
+struct TargetKind {
+  std::string_view kind;
+  /// Compile-time keys, separated by spaces: they change the code; all others are the runtime's and travel to it.
+  std::string_view keys;
+  /// What the spec names, the lowest level first, or what is wrong with its keys.
+  Result<std::vector<Target>> (*make)(const Spec& spec);
+  std::string_view summary;
+};
+
+/// A target's kernels at the end of the family's pipeline.
+struct TargetKernels {
+  const ir::Module* module = nullptr;
+  const Target* target = nullptr;
+};
+
+/// A family of machines: all that stands below the tile level.
+struct Family {
+  std::string_view name;  ///< its folder
+  std::span<const TargetKind> kinds;
+  /// The passes, in three parts that run one behind the other after passes::kModulePipeline. The first chooses what the
+  /// reference has to compute alike, the second decides the pipes, the third goes on to what `generate` takes.
+  passes::Pipeline tiles;
+  passes::Pipeline pipes;
+  passes::Pipeline loops;
+  /// The code of targets of this family that have one architecture. Null: the family has none yet, and its kernels run by
+  /// the interpreter alone.
+  Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
+                                              const codegen::CompileOptions& options) = nullptr;
+};
+
+}  // namespace kdl::targets

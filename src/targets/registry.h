@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+#include "support/result.h"
+#include "targets/family.h"
+
+namespace kdl::targets {
+
+/// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
+class Registry {
+ public:
+  /// Refuses a family whose passes do not find what they need, or that has a kind or a pass of another's name. It has to
+  /// outlive the registry.
+  Status Add(const Family& family);
+
+  std::span<const Family* const> families() const { return families_; }
+  /// Of all families, and those that run whatever the target is; in the order in which they run.
+  std::span<const passes::Pass* const> passes() const { return passes_; }
+
+  /// The targets that a spec names, the lowest level first; the same code for all but the processor.
+  /// `host?isa=x86-64-v3&threads=4` is one; `host` and `debug?seed=7` are every level of kernelc's own architecture, of
+  /// which the runtime takes the best that the processor has.
+  Result<std::vector<Target>> ParseTargets(std::string_view text) const;
+
+ private:
+  Status AddPasses(const Family& family, passes::Pipeline pipeline);
+  const TargetKind* FindKind(std::string_view kind) const;
+
+  std::vector<const Family*> families_;
+  std::vector<const passes::Pass*> passes_;
+};
+
+}  // namespace kdl::targets

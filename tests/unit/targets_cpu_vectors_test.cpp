@@ -1,0 +1,139 @@
+#include "lowering_run.h"
+
+// Shapes around whole vectors and register blocks: the lowering changes no bit there either.
+
+namespace kdl::cpu {
+
+namespace {
+
+/// Around multiples of 4, 8 and 16 lanes.
+const std::vector<Dims> kAroundVectors = {{{"M", 1}, {"N", 40}},  {{"M", 16}, {"N", 16}},
+                                          {{"M", 15}, {"N", 17}}, {{"M", 33}, {"N", 31}},
+                                          {{"M", 47}, {"N", 3}},  {{"M", 0}, {"N", 5}}};
+
+/// Around blocks of 14 rows and 2 vectors, and of 6 rows.
+const std::vector<Dims> kAroundBlocks = {{{"M", 14}, {"N", 32}, {"K", 5}},
+                                         {{"M", 13}, {"N", 33}, {"K", 3}},
+                                         {{"M", 29}, {"N", 47}, {"K", 9}},
+                                         {{"M", 6}, {"N", 8}, {"K", 1}},
+                                         {{"M", 1}, {"N", 65}, {"K", 17}}};
+
+}  // namespace
+
+TEST_CASE("a load that walks the axes the other way is transposed") {
+  CheckLowering(R"(
+kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> out) {
+  axis i = M by 40
+  axis j = N by 24
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+    store %t to %y[%j, %i] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                kAroundVectors);
+}
+
+TEST_CASE("transposed and straight loads meet, with a row that both lack") {
+  CheckLowering(R"(
+kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: tensor<f64,[N,M]> inout) {
+  axis i = M by 40
+  axis j = N by 24
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = load %x[%i, %j] {edge = clip} : tile<f64; i j>
+    %a = load %s[%j] {edge = clip} : tile<f64; j>
+    %b = load %y[%j, %i] {edge = clip} : tile<f64; i j>
+    %c = fma %t, %a, %b : tile<f64; i j>
+    store %c to %y[%j, %i] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                kAroundVectors);
+}
+
+TEST_CASE("a product with operands that lie transposed in memory") {
+  CheckLowering(R"(
+kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by 28
+  axis j = N by 64
+  axis k = K by 8
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = broadcast %z : tile<f32; i j>
+    %s = for %k: blk<k> in %0 .. %K carry(%acc = %t) {
+      %x = load %a[%k, %i] {edge = clip} : tile<f32; i k>
+      %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
+      %u = contraction %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
+      yield %u
+    } : tile<f32; i j>
+    store %s to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                kAroundBlocks);
+}
+
+TEST_CASE("an operand that others read too keeps its plain layout") {
+  CheckLowering(R"(
+kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out, %d: tensor<f32,[K,N]> out) {
+  axis i = M by 28
+  axis j = N by 64
+  axis k = K by 20
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  %k = make_blk %0, %K, %0 : blk<k>
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = broadcast %z : tile<f32; i j>
+    %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
+    %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+    %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+    %v = add %y, %y : tile<f32; j k>
+    store %u to %c[%i, %j] {edge = clip}
+    store %v to %d[%k, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                kAroundBlocks);
+}
+
+TEST_CASE("rows fold in lanes, whole and in part, where nobody can see the blocks") {
+  CheckLowering(R"(
+kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {
+  axis i = M by 12
+  axis j = N by 200
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+    %z = const 0.0 : f32
+    %t = broadcast %z : tile<f32; i>
+    %s = for %j: blk<j> in %0 .. %N carry(%acc = %t) {
+      %v = load %x[%i, %j] {edge = clip} : tile<bf16; i j>
+      %w = cast %v : tile<f32; i j>
+      %r = reduce sum %w over j {acc = f32, order = lanes64} : tile<f32; i>
+      %u = add %acc, %r : tile<f32; i>
+      yield %u
+    } : tile<f32; i>
+    store %s to %y[%i] {edge = clip}
+    yield
+  }
+  return
+}
+)",
+                {{{"M", 3}, {"N", 63}},
+                 {{"M", 25}, {"N", 64}},
+                 {{"M", 2}, {"N", 129}},
+                 {{"M", 1}, {"N", 333}},
+                 {{"M", 4}, {"N", 0}}});
+}
+
+}  // namespace kdl::cpu
