@@ -10,15 +10,17 @@
 #include "driver/defines.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/output_names.h"
 #include "driver/phases.h"
 #include "driver/report.h"
+#include "driver/resume.h"
 #include "driver/sources.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "irgen/contracts.h"
 #include "irgen/irgen.h"
-#include "sema/checked.h"
 #include "passes/pipelines.h"
+#include "sema/checked.h"
 #include "sema/dump_checked.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
@@ -97,6 +99,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
     c.module =
         irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])),
                         with_tests ? &c.contracts : nullptr);
+    c.module->after = kIrgen;
   }
   return c.diagnostics.has_errors() ? PipelineEnd::Failed : AfterIrgen(c);
 }
@@ -106,7 +109,7 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   PhaseTimer timer(c, kParse);
   ir::Trust trust = c.options.trust_ir ? ir::Trust::Everything : ir::Trust::Nothing;
   c.module = ir::Parse(c.sources, file, c.context, c.diagnostics, trust);
-  if (!c.module) return PipelineEnd::Failed;
+  if (!c.module || !CheckStanding(c)) return PipelineEnd::Failed;
   c.contracts.module = std::make_unique<ir::Module>(c.context);
   for (ir::Function* function : c.module->functions()) {
     if (function->kind == ir::FunctionKind::Contract)
@@ -128,7 +131,7 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
 PipelineEnd CompileToIr(Compilation& c) {
   const std::string& path = c.options.files[0];
   std::string ending = std::filesystem::path(path).extension().string();
-  if (!CheckPassNames(c)) return PipelineEnd::Failed;
+  if (!CheckPassNames(c) || !CheckPrefixMap(c.options, c.diagnostics)) return PipelineEnd::Failed;
   size_t most = ending == ".kir" ? ir::kMaxTextBytes : syntax::kMaxBytes;
   std::optional<std::string> text = ReadInputFile(path, most, c.diagnostics);
   if (!text) return PipelineEnd::Failed;
@@ -142,7 +145,7 @@ PipelineEnd CompileToIr(Compilation& c) {
 
 PipelineEnd CompileText(Compilation& c, std::string text) {
   const std::string& path = c.options.files[0];
-  FileId file = c.sources.Add(path, std::move(text));
+  FileId file = c.sources.Add(path, std::move(text), NameInOutputs(c.options, path));
   return path.ends_with(".kir") ? ReadIr(c, file) : CompileLanguage(c, file);
 }
 
@@ -153,6 +156,7 @@ PipelineEnd RunWithoutProofs(Compilation& c, passes::Pipeline pipeline) {
   for (const passes::Pass* pass : pipeline) {
     DiagnosticEngine refused;
     passes::PassContext context{*c.module, pass->proves ? refused : c.diagnostics, c.sources};
+    context.unchecked = c.options.unchecked;
     PipelineEnd end = passes::RunPipeline({&pass, 1}, context, PassOptionsOf(c));
     for (const auto& one : refused.all()) {
       Diagnostic& report = c.diagnostics.Report(diag::Unproven, one->span, one->text, one->id);
@@ -169,8 +173,7 @@ PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
   context.unchecked = c.options.unchecked;
   bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
-  passes::Pipeline pipeline = passes::kModulePipeline;
-  if (is_text) pipeline = passes::kTextPipeline;
+  passes::Pipeline pipeline = is_text ? TextPasses(c.module->after) : passes::kModulePipeline;
   if (c.options.unproven) return RunWithoutProofs(c, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(c));
 }

@@ -106,15 +106,4 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   return specs;
 }
 
-std::vector<std::string> SpecsOf(const DeviceSpecs& specs) {
-  std::vector<std::string> all;
-  for (const auto& [name, spec] : specs) {
-    for (std::string_view one : SplitList(spec)) {
-      if (!one.empty() && std::find(all.begin(), all.end(), one) == all.end())
-        all.emplace_back(one);
-    }
-  }
-  return all;
-}
-
 }  // namespace kdl::driver

@@ -18,7 +18,7 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
                                         const std::string& under_test, bool needs_all,
                                         const Options& options, DiagnosticEngine& diagnostics);
 
-/// All specs, each once; the parts of lists one by one.
-std::vector<std::string> SpecsOf(const DeviceSpecs& specs);
+/// What launches on any device may reach, in the place of a device's name.
+inline constexpr const char* kAnyDevice = "";
 
 }  // namespace kdl::driver

@@ -7,10 +7,12 @@
 
 #include "codegen/orchestration/orchestration.h"
 #include "driver/diagnostics.h"
+#include "driver/host_object.h"
 #include "driver/runtime_name.h"
 #include "driver/toolchain.h"
 #include "ir/printer.h"
 #include "support/io.h"
+#include "targets/hosts.h"
 
 namespace kdl::driver {
 
@@ -47,20 +49,19 @@ class Collector {
         AddObjects();
         break;
       case Emit::Llvm:
-        for (const Part& part : code_.parts)
-          AddFile(fmt::format("{}.{}.ll", name_, part.compiled.arch), part.compiled.llvm_ir);
+        AddTexts("ll", &codegen::CompiledModule::llvm_ir);
         break;
       case Emit::Asm:
-        for (const Part& part : code_.parts)
-          AddFile(fmt::format("{}.{}.s", name_, part.compiled.arch), part.compiled.assembly);
+        AddTexts("s", &codegen::CompiledModule::assembly);
         break;
       case Emit::Exe:
-        if (const Part* own = OwnPart(code_, c_.diagnostics))
-          AddLinked(name_, own->compiled.arch, LinkProgram, true);
+        // Its host runs the programs' KIR.
+        if (RunsHere(code_, c_.diagnostics))
+          AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
         break;
       case Emit::Shared:
         for (const std::string& arch : HostArchs(code_))
-          AddLinked(ForHost("", arch, ".so"), arch, LinkShared, false);
+          AddLinked(ForHost("", arch, ".so"), arch, EmbedsIr(c_, code_), LinkShared, false);
         break;
       case Emit::Deps:
         AddDeps();
@@ -81,21 +82,29 @@ class Collector {
 
   void AddObjects() {
     for (const std::string& arch : HostArchs(code_)) {
-      std::optional<std::string> host = CompileHostObject(c_, code_, arch);
+      std::optional<std::string> host = CompileHostObject(c_, code_, arch, EmbedsIr(c_, code_));
       if (host) AddFile(ForHost(".host", arch, ".o"), std::move(*host));
     }
-    for (const Part& part : code_.parts)
-      AddFile(fmt::format("{}.{}.o", name_, part.compiled.arch), part.compiled.object);
+    AddTexts("o", &codegen::CompiledModule::object);
+  }
+
+  /// Of each part that has such a text.
+  void AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
+    for (const Part& part : code_.parts) {
+      if (!(part.compiled.*text).empty())
+        AddFile(fmt::format("{}.{}.{}", name_, part.compiled.arch, ending), part.compiled.*text);
+    }
   }
 
   using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
-  void AddLinked(const std::string& name, std::string_view arch, Linker link, bool executable) {
+  void AddLinked(const std::string& name, std::string_view arch, bool embeds_ir, Linker link,
+                 bool executable) {
     Result<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) {
       c_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
       return;
     }
-    std::vector<std::string> objects = WriteObjects(c_, code_, arch, folder->path());
+    std::vector<std::string> objects = WriteObjects(c_, code_, arch, embeds_ir, folder->path());
     std::string linked = folder->path() + "/linked";
     if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
     Result<std::string> bytes = ReadFile(linked);
@@ -134,13 +143,13 @@ class Collector {
 }  // namespace
 
 std::vector<std::string> WriteObjects(Compilation& c, Code& code, std::string_view arch,
-                                      const std::string& folder) {
-  std::optional<std::string> host = CompileHostObject(c, code, arch);
+                                      bool embeds_ir, const std::string& folder) {
+  std::optional<std::string> host = CompileHostObject(c, code, arch, embeds_ir);
   if (!host) return {};
   std::vector<OutputFile> files = {{folder + "/host.o", std::move(*host)}};
-  for (const Part& part : code.parts) {
-    if (part.compiled.arch == arch)
-      files.push_back({fmt::format("{}/{}.o", folder, arch), part.compiled.object});
+  for (const Part* part : PartsOf(code, arch)) {
+    if (!part->compiled.object.empty())
+      files.push_back({fmt::format("{}/{}.o", folder, files.size()), part->compiled.object});
   }
   if (!WriteOutputFiles(files, c.diagnostics)) return {};
   std::vector<std::string> paths;

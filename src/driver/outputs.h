@@ -13,7 +13,7 @@ namespace kdl::driver {
 /// The objects of programs for a host of this architecture on disk, for a linker: written into `folder`. Empty after a
 /// report.
 std::vector<std::string> WriteObjects(Compilation& compilation, Code& code, std::string_view arch,
-                                      const std::string& folder);
+                                      bool embeds_ir, const std::string& folder);
 
 /// The files that `emits` asks for of a compile that is done, in the output folder. Nothing is written yet. Empty after a
 /// report.

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kPhases[] = {kParse, kSema, kIrgen};
 
-bool CheckName(Compilation& compilation, std::string_view name) {
+bool CheckPassName(Compilation& compilation, std::string_view name) {
   std::vector<std::string_view> names(std::begin(kPhases), std::end(kPhases));
   for (const passes::Pass* pass : compilation.families.passes()) names.push_back(pass->name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
@@ -32,10 +32,10 @@ bool CheckName(Compilation& compilation, std::string_view name) {
 bool CheckPassNames(Compilation& compilation) {
   bool known = true;
   for (const std::string& name : compilation.options.print_after) {
-    if (name != kAll) known = CheckName(compilation, name) && known;
+    if (name != kAll) known = CheckPassName(compilation, name) && known;
   }
   const std::string& stop = compilation.options.stop_after;
-  return (stop.empty() || CheckName(compilation, stop)) && known;
+  return (stop.empty() || CheckPassName(compilation, stop)) && known;
 }
 
 bool PrintsAfter(const Options& options, std::string_view phase) {

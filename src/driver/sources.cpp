@@ -12,6 +12,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/output_names.h"
 #include "driver/phases.h"
 #include "driver/stdlib.h"
 #include "sema/builtins.h"
@@ -117,7 +118,7 @@ class Loader {
     std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, c_.diagnostics);
     if (!text) return std::nullopt;
     c_.files_read.push_back(full);
-    return c_.sources.Add(full, std::move(*text));
+    return c_.sources.Add(full, std::move(*text), NameInOutputs(c_.options, full));
   }
 
   Compilation& c_;

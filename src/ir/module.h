@@ -103,6 +103,8 @@ class Module {
 
   Name name;  ///< of the file, without folder and ending
   std::vector<Device> devices;
+  std::string after;   ///< the last pass that has run; empty: none has
+  std::string target;  ///< the spec of the one target that it is lowered for; empty: for all
 
  private:
   Context* context_;

@@ -30,6 +30,7 @@ class ModuleReader {
  private:
   bool ReadItem();
   bool ReadDevice();
+  bool ReadAfter();
   bool ReadFunction(FunctionKind kind, std::string doc);
   bool ReadHeader(TextReader& reader);
   bool ReadBindings(TextReader& reader);
@@ -77,13 +78,24 @@ bool ModuleReader::ReadItem() {
   if (cursor_.TryWord("contract")) return ReadFunction(FunctionKind::Contract, std::move(doc));
   if (!doc.empty() && cursor_.AtEnd()) return true;
   if (cursor_.TryWord("device")) return ReadDevice();
+  if (cursor_.TryWord("after")) return ReadAfter();
   if (cursor_.TryWord("module")) {
     std::optional<std::string> name = cursor_.QuotedText("the module's name in quotes");
     if (name) module_.name = Intern(*name);
     return name.has_value();
   }
-  cursor_.Expected("'module', 'device', 'fn', 'kernel', 'program' or 'contract'");
+  cursor_.Expected("'module', 'after', 'device', 'fn', 'kernel', 'program' or 'contract'");
   return false;
+}
+
+bool ModuleReader::ReadAfter() {
+  std::optional<std::string> pass = cursor_.QuotedText("the name of a pass in quotes");
+  if (!pass) return false;
+  module_.after = std::move(*pass);
+  if (!cursor_.TryWord("for")) return true;
+  std::optional<std::string> target = cursor_.QuotedText("a target in quotes");
+  if (target) module_.target = std::move(*target);
+  return target.has_value();
 }
 
 bool ModuleReader::ReadDevice() {
@@ -279,7 +291,7 @@ void ModuleReader::PlaceOps(const SourceManager& sources) {
   auto place = [&](Op* op) {
     Span span = SpanOf(op);
     LineColumn at = sources.Locate(span);
-    op->set_loc({Intern(sources.path(span.file)), at.line, at.column, span.end - span.begin});
+    op->set_loc({Intern(sources.name(span.file)), at.line, at.column, span.end - span.begin});
   };
   for (const Function* function : module_.functions()) Walk(function->body, look);
   if (has_source) return;

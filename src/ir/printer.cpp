@@ -464,6 +464,11 @@ std::string Print(const Function& function, PrintOptions options) {
 std::string Print(const Module& module, PrintOptions options) {
   std::string text;
   if (!module.name.empty()) text += fmt::format("module {}\n", Quoted(module.name.text()));
+  if (!module.after.empty()) {
+    text += fmt::format("after {}", Quoted(module.after));
+    if (!module.target.empty()) text += fmt::format(" for {}", Quoted(module.target));
+    text += "\n";
+  }
   for (const Device& device : module.devices) {
     text += fmt::format("device @{}", NameText(device.name.text()));
     if (!device.spec.empty()) text += " = " + Quoted(device.spec);

@@ -5,7 +5,7 @@ namespace kdl::irgen {
 ir::Loc FunctionGen::LocOf(Span span) const {
   if (!span.valid()) return {};
   LineColumn at = sources.Locate(span);
-  return {module.context().names.Intern(sources.path(span.file)), at.line, at.column,
+  return {module.context().names.Intern(sources.name(span.file)), at.line, at.column,
           span.end - span.begin};
 }
 

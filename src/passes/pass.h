@@ -45,7 +45,7 @@ struct Need {
   std::string_view why;
 };
 
-/// A pass runs once a module, and may add and remove functions, or once for each kernel of a target.
+/// A pass runs once a module, and may add and remove functions, or once for each kernel.
 struct Pass {
   std::string_view name;
   std::string_view summary;
@@ -67,7 +67,7 @@ struct Unmet {
 };
 
 /// The first such pass, where the pipelines run one behind the other; nothing: their order holds.
-constexpr std::optional<Unmet> FindUnmet(std::initializer_list<Pipeline> pipelines) {
+constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
   std::vector<const Fact*> hold;
   for (Pipeline pipeline : pipelines) {
     for (const Pass* pass : pipeline) {
@@ -79,6 +79,9 @@ constexpr std::optional<Unmet> FindUnmet(std::initializer_list<Pipeline> pipelin
     }
   }
   return std::nullopt;
+}
+constexpr std::optional<Unmet> FindUnmet(std::initializer_list<Pipeline> pipelines) {
+  return FindUnmet(std::span<const Pipeline>(pipelines.begin(), pipelines.size()));
 }
 
 }  // namespace kdl::passes

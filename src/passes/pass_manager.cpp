@@ -41,6 +41,7 @@ PipelineEnd RunPipeline(Pipeline pipeline, PassContext& context, const PassOptio
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (options.times) options.times->push_back({pass->name, elapsed.count()});
     if (context.diagnostics.error_count() != errors_before) return PipelineEnd::Failed;
+    context.module.after = pass->name;
     if (options.verify) VerifyAfter(*pass, context);
     if (options.print && options.prints_after && options.prints_after(*pass)) {
       options.print(fmt::format("// after {}\n{}", pass->name,

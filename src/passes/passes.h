@@ -28,8 +28,7 @@ inline constexpr Fact kNestsFormed{"nests-formed"};
 void RunInstantiate(PassContext& context);
 inline constexpr Pass kInstantiate{
     .name = "instantiate",
-    .summary =
-        "binds int generics from -D, defaults and launches; one kernel a set of constants",
+    .summary = "binds int generics from -D, defaults and launches; one kernel a set of constants",
     .on_module = RunInstantiate,
     .gives = {&kConstantsBound}};
 
@@ -72,8 +71,7 @@ inline constexpr Pass kCheckDisjoint{
 void RunCheckOutputs(PassContext& context);
 inline constexpr Pass kCheckOutputs{
     .name = "check-outputs",
-    .summary =
-        "proves that every element of an out parameter is written, and read only once it is",
+    .summary = "proves that every element of an out parameter is written, and read only once it is",
     .on_module = RunCheckOutputs,
     .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
               {&kTileFnsInlined, "what a fn stores, its caller's block stores"}},
@@ -174,7 +172,8 @@ inline constexpr Pass kScalePipeBuffers{
 void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kPrivatizeUpdates{
     .name = "privatize-updates",
-    .summary = "gives cores what they update of integers to themselves, and updates the tensor once",
+    .summary =
+        "gives cores what they update of integers to themselves, and updates the tensor once",
     .on_kernel = RunPrivatizeUpdates,
     .needs = {{&kTilesSelected, "whether it pays depends on the sizes of tiles"}}};
 

@@ -10,8 +10,9 @@ Span Cover(Span first, Span last) {
   return {first.file, std::min(first.begin, last.begin), std::max(first.end, last.end)};
 }
 
-FileId SourceManager::Add(std::string path, std::string text) {
-  auto file = std::make_unique<File>(File{std::move(path), std::move(text), {0}});
+FileId SourceManager::Add(std::string path, std::string text, std::string name) {
+  if (name.empty()) name = path;
+  auto file = std::make_unique<File>(File{std::move(path), std::move(name), std::move(text), {0}});
   for (size_t i = 0; i < file->text.size(); ++i) {
     if (file->text[i] == '\n') file->line_starts.push_back(static_cast<uint32_t>(i + 1));
   }
@@ -47,11 +48,11 @@ std::string_view SourceManager::Line(FileId id, uint32_t line) const {
   return std::string_view(file.text).substr(begin, end - begin);
 }
 
-Span SourceManager::FindSpan(std::string_view path, uint32_t line, uint32_t column,
+Span SourceManager::FindSpan(std::string_view name, uint32_t line, uint32_t column,
                              uint32_t length) const {
   for (size_t i = 0; i < files_.size(); ++i) {
     const File& file = *files_[i];
-    if (file.path != path || line == 0 || line > file.line_starts.size()) continue;
+    if (file.name != name || line == 0 || line > file.line_starts.size()) continue;
     uint32_t offset = file.line_starts[line - 1];
     auto size = static_cast<uint32_t>(file.text.size());
     for (uint32_t seen = 1; offset < size; ++offset) {

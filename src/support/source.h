@@ -34,23 +34,26 @@ struct LineColumn {
 /// The texts of a compile. Files are only added, so string_views into them stay good.
 class SourceManager {
  public:
-  /// `path` is what diagnostics print; it need not name a file on disk.
-  FileId Add(std::string path, std::string text);
+  /// `path` is what diagnostics print; it need not name a file on disk. `name` is what outputs call the file; empty: the
+  /// same.
+  FileId Add(std::string path, std::string text, std::string name = "");
 
   const std::string& path(FileId file) const { return files_[file.value]->path; }
+  const std::string& name(FileId file) const { return files_[file.value]->name; }
   std::string_view text(FileId file) const { return files_[file.value]->text; }
   std::string_view text(Span span) const;
   LineColumn Locate(FileId file, uint32_t offset) const;
   LineColumn Locate(Span span) const { return Locate(span.file, span.begin); }
   /// The text of a 1-based line, without its line end.
   std::string_view Line(FileId file, uint32_t line) const;
-  /// The span of `length` bytes from a 1-based line and column of the file with that path; invalid where there is none.
-  Span FindSpan(std::string_view path, uint32_t line, uint32_t column, uint32_t length) const;
+  /// The span of `length` bytes from a 1-based line and column of the file with that name; invalid where there is none.
+  Span FindSpan(std::string_view name, uint32_t line, uint32_t column, uint32_t length) const;
   size_t file_count() const { return files_.size(); }
 
  private:
   struct File {
     std::string path;
+    std::string name;
     std::string text;
     std::vector<uint32_t> line_starts;
   };

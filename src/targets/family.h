@@ -22,7 +22,8 @@ struct Target {
   const Family* family = nullptr;
   std::shared_ptr<const ir::TargetFacts> facts;  ///< the family's own record
   std::shared_ptr<const ir::TileSelector> selector;
-  std::string device;  ///< the spec for the runtime: without the keys that only the compiler reads
+  std::string spec;         ///< which leads to it alone; targets of one spec have one code
+  std::string device;       ///< the spec for the runtime, which the registry fills in
   bool interprets = false;  ///< the device runs KIR text
   bool watches = false;     ///< and checks every access: it may run what no proof has accepted
 };
@@ -30,8 +31,10 @@ struct Target {
 /// A kind of device spec: what `kernelc targets` lists.
 struct TargetKind {
   std::string_view kind;
-  /// Compile-time keys, separated by spaces: they change the code; all others are the runtime's and travel to it.
+  /// Compile-time keys, separated by spaces: they change the code. All others are the runtime's.
   std::string_view keys;
+  /// Those of them that the runtime does not know: they do not travel to it.
+  std::string_view stripped;
   /// What the spec names, the lowest level first, or what is wrong with its keys.
   Result<std::vector<Target>> (*make)(const Spec& spec);
   std::string_view summary;
@@ -40,6 +43,7 @@ struct TargetKind {
 /// A target's kernels at the end of the family's pipeline.
 struct TargetKernels {
   const ir::Module* module = nullptr;
+  std::vector<const ir::Function*> kernels;  ///< those of the module's that it gets code of
   const Target* target = nullptr;
 };
 
@@ -52,10 +56,10 @@ struct Family {
   passes::Pipeline tiles;
   passes::Pipeline pipes;
   passes::Pipeline loops;
-  /// The code of targets of this family that have one architecture. Null: the family has none yet, and its kernels run by
-  /// the interpreter alone.
+  /// The code of targets of this family that have one architecture: a KernelCode for each kernel, in order, with its
+  /// kernel, level, features, and an entry or its place in the payload. Failures are the machine's.
   Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
-                                              const codegen::CompileOptions& options) = nullptr;
+                                              const codegen::CompileOptions& options);
 };
 
 }  // namespace kdl::targets

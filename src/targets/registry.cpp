@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "passes/pipelines.h"
+#include "support/check.h"
 
 namespace kdl::targets {
 
@@ -24,17 +25,31 @@ bool Contains(std::string_view words, std::string_view word) {
   return false;
 }
 
+/// Why a family cannot join.
+template <class... Args>
+Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&... args) {
+  return {
+      fmt::format("family '{}': {}", family.name, fmt::format(text, std::forward<Args>(args)...)),
+      FailureKind::Usage};
+}
+
 }  // namespace
 
-Status Registry::AddPasses(const Family& family, passes::Pipeline pipeline) {
-  for (const passes::Pass* pass : pipeline) {
+Status Registry::AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines) {
+  std::vector<const passes::Pass*> all;
+  for (passes::Pipeline pipeline : pipelines)
+    all.insert(all.end(), pipeline.begin(), pipeline.end());
+  for (const passes::Pass* pass : all) {
     auto of_name = [&](const passes::Pass* known) { return known->name == pass->name; };
     auto known = std::find_if(passes_.begin(), passes_.end(), of_name);
+    if (std::count(all.begin(), all.end(), pass) > 1)
+      return Refused(
+          family, "pass '{}' runs twice: a text that stands after it would not say where to go on",
+          pass->name);
     if (known == passes_.end()) {
       passes_.push_back(pass);
     } else if (*known != pass) {
-      return Failure{fmt::format("family '{}': there is another pass '{}'", family.name, pass->name),
-                     FailureKind::Usage};
+      return Refused(family, "there is another pass '{}'", pass->name);
     }
   }
   return {};
@@ -50,27 +65,20 @@ const TargetKind* Registry::FindKind(std::string_view kind) const {
 }
 
 Status Registry::Add(const Family& family) {
-  std::optional<passes::Unmet> unmet = passes::FindUnmet(
-      {passes::kModulePipeline, family.tiles, family.pipes, family.loops});
-  if (unmet) {
-    return Failure{fmt::format("family '{}': pass '{}' needs '{}', which no pass before it gives: {}",
-                               family.name, unmet->pass->name, unmet->need.fact->name,
-                               unmet->need.why),
-                   FailureKind::Usage};
+  const passes::Pipeline pipelines[] = {passes::kModulePipeline, family.tiles, family.pipes,
+                                        passes::kProgramPipeline, family.loops};
+  if (std::optional<passes::Unmet> unmet = passes::FindUnmet(pipelines)) {
+    return Refused(family, "pass '{}' needs '{}', which no pass before it gives: {}",
+                   unmet->pass->name, unmet->need.fact->name, unmet->need.why);
   }
   for (const TargetKind& kind : family.kinds) {
-    if (!FindKind(kind.kind)) continue;
-    return Failure{fmt::format("family '{}': there is another kind '{}'", family.name, kind.kind),
-                   FailureKind::Usage};
+    auto of_name = [&](const TargetKind& other) { return other.kind == kind.kind; };
+    if (FindKind(kind.kind) || std::ranges::count_if(family.kinds, of_name) > 1)
+      return Refused(family, "there is another kind '{}'", kind.kind);
   }
-  for (passes::Pipeline pipeline : {passes::Pipeline(passes::kModulePipeline), family.tiles,
-                                    family.pipes, passes::Pipeline(passes::kProgramPipeline),
-                                    family.loops}) {
-    Status added = AddPasses(family, pipeline);
-    if (!added.ok()) return added;
-  }
-  families_.push_back(&family);
-  return {};
+  Status added = AddPasses(family, pipelines);
+  if (added.ok()) families_.push_back(&family);
+  return added;
 }
 
 Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const {
@@ -89,9 +97,10 @@ Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const 
   }
   Result<std::vector<Target>> targets = row->make(*spec);
   if (!targets) return targets;
+  KDL_CHECK(!targets->empty(), "kind '{}' made nothing of '{}'", row->kind, text);
   Spec device = *spec;
   std::erase_if(device.options,
-                [&](const auto& option) { return Contains(row->keys, option.first); });
+                [&](const auto& option) { return Contains(row->stripped, option.first); });
   for (Target& target : *targets) target.device = ToString(device);
   return targets;
 }

@@ -13,8 +13,8 @@ namespace kdl::targets {
 /// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
 class Registry {
  public:
-  /// Refuses a family whose passes do not find what they need, or that has a kind or a pass of another's name. It has to
-  /// outlive the registry.
+  /// Refuses a family whose passes do not find what they need or run twice, or that has a kind or a pass of another's name;
+  /// the registry is of no use then. The family has to outlive it.
   Status Add(const Family& family);
 
   std::span<const Family* const> families() const { return families_; }
@@ -27,7 +27,7 @@ class Registry {
   Result<std::vector<Target>> ParseTargets(std::string_view text) const;
 
  private:
-  Status AddPasses(const Family& family, passes::Pipeline pipeline);
+  Status AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines);
   const TargetKind* FindKind(std::string_view kind) const;
 
   std::vector<const Family*> families_;

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -35,6 +38,13 @@ bool NeedsTargets(const Compilation& compilation) {
          !compilation.options.stop_after.empty();
 }
 
+/// Where nothing is compiled for any target, only what the source says can be written.
+bool NeedsCode(const Compilation& compilation) {
+  constexpr Emit kOfTargets[] = {Emit::Obj, Emit::Llvm, Emit::Asm, Emit::Exe, Emit::Shared};
+  return std::any_of(std::begin(kOfTargets), std::end(kOfTargets),
+                     [&](Emit emit) { return Wants(compilation, emit); });
+}
+
 /// The files of the compile; none where it failed.
 std::vector<driver::OutputFile> Build(Compilation& c) {
   std::vector<driver::OutputFile> files;
@@ -46,17 +56,26 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
     auto specs =
         driver::ResolveSpecs(*c.module, c.options.files[0], "", false, c.options, c.diagnostics);
     if (!specs) return files;
-    auto targets = driver::ParseTargets(
-        c.options.target.empty() ? driver::SpecsOf(*specs) : c.options.target, c);
+    driver::DeviceSpecs wanted = *specs;
+    if (!c.options.target.empty())
+      wanted = {{driver::kAnyDevice, fmt::format("{}", fmt::join(c.options.target, ","))}};
+    auto targets = driver::ParseTargets(wanted, c);
     if (!targets) return files;
     c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
+    if (targets->empty() && NeedsCode(c)) {
+      c.diagnostics
+          .Report(driver::diag::UnboundDevice, {}, specs->begin()->first, c.options.files[0])
+          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`",
+                            specs->begin()->first));
+      return files;
+    }
     if (!targets->empty()) end = driver::CompileForTargets(c, std::move(*targets), what, code);
     if (end == PipelineEnd::Stopped) reached = code.reached;
   }
   if (end == PipelineEnd::Failed) return files;
-  if (end == PipelineEnd::Done && !code.parts.empty()) return driver::CollectOutputs(c, code);
+  if (end == PipelineEnd::Done && NeedsTargets(c)) return driver::CollectOutputs(c, code);
   if (reached && Wants(c, Emit::Ir)) driver::CollectIr(c, *reached, files);
   return files;
 }

@@ -85,8 +85,7 @@ void ExplainWorkspaces(driver::Compilation& c) {
   std::string under_test = c.options.target.empty() ? "" : c.options.target.back();
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
                                     c.diagnostics);
-  auto targets =
-      specs ? driver::ParseTargets(driver::SpecsOf(*specs), c) : std::nullopt;
+  auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
   driver::Code code;
   if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)

@@ -7,9 +7,11 @@
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/executor.h"
+#include "driver/host_object.h"
 #include "driver/outputs.h"
 #include "driver/toolchain.h"
 #include "support/io.h"
+#include "targets/hosts.h"
 #include "tools/reference_device.h"
 
 namespace kdl::tools {
@@ -22,11 +24,7 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
     auto specs =
         driver::ResolveSpecs(*c.module, c.options.files[0], target, true, c.options, c.diagnostics);
     if (!specs) return std::nullopt;
-    driver::DeviceSpecs& runtime = by_target[target] = driver::RuntimeSpecs(*specs, c.families);
-    for (auto& [name, spec] : runtime) {
-      // One compile holds all levels of a processor, so that the runtime has to be told which.
-      if (targets.size() > 1 && specs->at(name) == target) spec = target;
-    }
+    by_target[target] = driver::RuntimeSpecs(*specs, c.families);
     if (!all) {
       all = std::move(specs);
       continue;
@@ -39,7 +37,7 @@ std::optional<driver::DeviceSpecs> ResolveTargets(
 
 std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::DeviceSpecs& specs) {
   if (!driver::MayBeUnproven(c, specs)) return std::nullopt;
-  auto targets = driver::ParseTargets(driver::SpecsOf(specs), c);
+  auto targets = driver::ParseTargets(specs, c);
   if (!targets || driver::RunModulePasses(c) != driver::PipelineEnd::Done) return std::nullopt;
   std::optional<driver::Code> code(std::in_place);
   driver::PipelineEnd end = driver::CompileForTargets(c, std::move(*targets), {}, *code);
@@ -48,8 +46,7 @@ std::optional<driver::Code> CompileAll(driver::Compilation& c, const driver::Dev
 }
 
 driver::Context Load(driver::Compilation& c, driver::Code& code) {
-  const driver::Part* own = driver::OwnPart(code, c.diagnostics);
-  if (!own) return nullptr;
+  if (!driver::RunsHere(code, c.diagnostics)) return nullptr;
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   kdl_context* made = nullptr;
   Status status =
@@ -57,7 +54,8 @@ driver::Context Load(driver::Compilation& c, driver::Code& code) {
   driver::Context context(made);
   if (status.ok()) status = AddReferenceDevice(context.get());
   if (status.ok()) {
-    std::vector<std::string> objects = driver::WriteObjects(c, code, own->compiled.arch, folder->path());
+    std::vector<std::string> objects = driver::WriteObjects(
+        c, code, targets::OwnArch(), driver::EmbedsIr(c, code), folder->path());
     std::string shared = folder->path() + "/kernels.so";
     if (objects.empty() || !driver::LinkShared(objects, shared, c.diagnostics)) return nullptr;
     status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/devices.h"
+#include "driver/resume.h"
 #include "driver/wrap_kernel.h"
 #include "support/check.h"
 #include "tools/load.h"
@@ -42,8 +43,9 @@ void LoadedKernel::Compile() {
     }
   }
   contract_ = driver::FindContract(c.contracts.list, *c.module, *kernel);
-  auto_ = driver::WrapKernel(*c.module, *kernel, Name());
-  counted_ = driver::WrapKernel(*c.module, *kernel, Name(), driver::WrapCores::Parameter);
+  Name device = driver::DeviceOfAddedLaunch(*c.module);
+  auto_ = driver::WrapKernel(*c.module, *kernel, device);
+  counted_ = driver::WrapKernel(*c.module, *kernel, device, driver::WrapCores::Parameter);
   driver::KeepOnly(*c.module, {auto_, counted_});
   auto specs = ResolveTargets(c, targets_, specs_);
   if (!specs) return;

@@ -9,6 +9,7 @@
 #include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
+#include "driver/resume.h"
 #include "driver/run_program.h"
 #include "driver/select.h"
 #include "driver/wrap_kernel.h"
@@ -58,7 +59,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
     options = WithoutConstants(c.options, *chosen);
     contract = driver::FindContract(c.contracts.list, *c.module, *chosen);
-    chosen = driver::WrapKernel(*c.module, *chosen, Name());
+    chosen = driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module));
   }
   if (!chosen) return nullptr;
   if (!c.from_data.empty()) options = WithoutData(c, *chosen);

@@ -220,7 +220,7 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
   std::vector<std::string> files = FilesOf(options, diagnostics);
   if (!diagnostics.has_errors() && options.coverage) {
     return driver::PrintOutput(CoverageReport(files, families)) ? driver::kExitDone
-                                                      : driver::kExitEnvironment;
+                                                                : driver::kExitEnvironment;
   }
   TestCounts counts;
   if (!diagnostics.has_errors() && options.contracts) {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "driver/options.h"
-#include "targets/registry.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
+#include "targets/registry.h"
 
 namespace kdl::tools {
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Kernels compiled for aarch64, run by an emulator with a runtime for it: the interpreter's results, bit for bit.
+"""Kernels compiled in one build for x86-64 and for aarch64, run here and by an emulator with a runtime for it: the
+interpreter's results, bit for bit.
 
 The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
 aarch64_caller.cpp link to one program."""
@@ -59,7 +60,9 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
 """
 TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
 TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
-CXX = [TOOLS[0], "-std=c++20", "-O1", "-I", ROOT / "include", "-I", ROOT / "runtime", "-I", ROOT / "tests/run", "-I", "."]
+BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
+INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "runtime", "-I", ROOT / "tests/run", "-I", "."]
+CXX = [TOOLS[0], "-std=c++20", "-O1", *INCLUDES]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
 SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
           "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
@@ -77,7 +80,8 @@ def call(*words, folder):
 def build(folder):
     text = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in SAMPLES)
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
-    call("kernelc", "build", "kernels.kdl", "--target", "host?isa=armv8-a", PIPES, *TILES, folder=folder)
+    call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", PIPES, *TILES,
+         folder=folder)
     parts = [path for part in ("core", "host", "debug", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
     sources = [*parts, folder / "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp"]
     half = len(sources) // 2
@@ -85,7 +89,10 @@ def build(folder):
                for some in (sources[:half], sources[half:])]
     if any([process.wait(timeout=300) for process in running]):
         raise RuntimeError("the runtime does not compile for aarch64")
-    call(TOOLS[0], *sorted(folder.glob("*.o")), "-pthread", "-ldl", "-o", "program", folder=folder)
+    objects = [path for path in folder.glob("*.o") if not path.name.endswith(".x86-64.o")]
+    call(TOOLS[0], *sorted(objects), "-pthread", "-ldl", "-o", "program", folder=folder)
+    call("g++", "-std=c++20", "-O1", *INCLUDES, "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp",
+         *folder.glob("kernels.*x86-64.o"), BUILD / "lib/libkdl_runtime.a", "-pthread", "-ldl", "-o", "own", folder=folder)
 
 
 def parameters(program):
@@ -122,9 +129,12 @@ def same(program, shape, cores, random, folder):
             outputs.append(name)
             words += ["--out", f"{name}=@{name}.out.npy"]
     call(*words, folder=folder)
-    call(TOOLS[1], "-L", "/usr/aarch64-linux-gnu", "./program", program, cores, *shape, *[1] * (3 - len(shape)),
-         folder=folder)
-    return all(np.load(folder / f"{name}.out.npy").tobytes() == (folder / f"{name}.out").read_bytes() for name in outputs)
+    for run in ([TOOLS[1], "-L", "/usr/aarch64-linux-gnu", "./program"], ["./own"]):
+        call(*run, program, cores, *shape, *[1] * (3 - len(shape)), folder=folder)
+        if any(np.load(folder / f"{name}.out.npy").tobytes() != (folder / f"{name}.out").read_bytes()
+               for name in outputs):
+            return False
+    return True
 
 
 def main():

@@ -15,7 +15,7 @@ RUNS = [
 ]
 CONTRACTS = "check: the contracts of its launches hold\n"  # which a program of its own does not have
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
-COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime, isa was for kernelc
+COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime alone, isa for kernelc, too
 WRONG = [
     ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
@@ -45,7 +45,7 @@ def main():
         subprocess.run(["kernelc", "build", str(DEVICES), "--emit", "exe", "--device", f"cpu={COMPILED_FOR}",
                         "--device", "npu=@cpu", "-o", str(folder)], check=True, timeout=300)
         made = output([f"./{DEVICES.stem}", *"--program turns --set N=9 --arg a=2 --arg n=1 -v".split()], folder)
-        if made[0] != 0 or not made[1].startswith("host?threads=1: launches 4,"):
+        if made[0] != 0 or not made[1].startswith(f"{COMPILED_FOR}: launches 4,"):
             problems.append(f"{DEVICES.stem}, built for {COMPILED_FOR}: {made}")
         for options, code, message in WRONG:
             made = output(["./saxpy", *options.split()], folder)

@@ -163,12 +163,15 @@ TEST_CASE("one object and one image hold the variants of several processors") {
   Processor wide = Avx512Processor();
   wide.required_features = 1 << KDL_FEATURE_BIT_X86_AVX512F;
   Backend backend = MakeBackend();
-  KernelSource sources[] = {{read.module.get(), &narrow}, {read.module.get(), &wide}};
+  std::vector<const ir::Function*> kernels = KernelsOf(*read.module);
+  KernelSource sources[] = {{read.module.get(), kernels, &narrow},
+                            {read.module.get(), kernels, &wide}};
   Result<CompiledModule> code = CompileKernels(backend, sources, {true, true, true});
   REQUIRE(code.ok());
   CHECK(code->llvm_ir.find("\"target-cpu\"=\"x86-64-v3\"") != std::string::npos);
   CHECK(code->llvm_ir.find("\"target-cpu\"=\"x86-64-v4\"") != std::string::npos);
   code->kernels[3].reference = "scale.f32.x86-64-v4";
+  code->kernels[3].reference_features = wide.required_features;
   code->kernels[4].reference = "";
   SharedObject shared({code->object, HostObject(backend, "m", read.names, *code, "KIR")});
   const kdl_kernel& scale = KernelOf(*shared.images()[0], "scale");

@@ -69,10 +69,18 @@ inline int RunProgram(std::vector<std::string> words, const std::string& output 
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+inline std::vector<const ir::Function*> KernelsOf(const ir::Module& module) {
+  std::vector<const ir::Function*> kernels;
+  for (const ir::Function* function : module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) kernels.push_back(function);
+  }
+  return kernels;
+}
+
 /// The kernels of one module for the backend's own processor.
 inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
                                              const CompileOptions& options) {
-  KernelSource source{&module, &backend.processor()};
+  KernelSource source{&module, KernelsOf(module), &backend.processor()};
   return CompileKernels(backend, {&source, 1}, options);
 }
 

@@ -408,9 +408,9 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError("kernel @k () { frobnicate %x\n return }",
                   "1:16: error: 'frobnicate' is no operation of KIR");
   CheckFirstError("kernel k () {}", "expected '@', found 'k'");
-  CheckFirstError(
-      "rubbish",
-      "expected 'module', 'device', 'fn', 'kernel', 'program' or 'contract', found 'rubbish'");
+  CheckFirstError("rubbish",
+                  "expected 'module', 'after', 'device', 'fn', 'kernel', 'program' or 'contract', "
+                  "found 'rubbish'");
   CheckFirstError("kernel @k () { return",
                   "expected an operation or '}', found the end of the file");
   CheckFirstError("kernel @k () ", "expected '{' and the function's body");

@@ -52,8 +52,7 @@ inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::str
       std::string what;
       for (const auto& [name, value] : run.dims) what += name + "=" + std::to_string(value) + " ";
       what += "cores=" + std::to_string(run.core_num);
-      REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, " ", what, "\n",
-                      test.Text());
+      REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, " ", what, "\n", test.Text());
       REQUIRE_MESSAGE(outcome.tensors == run.expected.tensors, pass->name, " ", what, "\n",
                       test.Text());
     }

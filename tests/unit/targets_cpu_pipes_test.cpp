@@ -218,10 +218,10 @@ TEST_CASE("pipes on chip need no workspace") {
   ProcessorFacts facts;
   facts.pipes_on_chip = true;
   test.facts = &facts;
-  std::string before = test.Text();
+  std::string before = ir::Print(test.kernel());
   test.Apply(kSplitStages);
   test.Apply(kInjectPipeBuffers);
-  CHECK(test.Text() == before);
+  CHECK(ir::Print(test.kernel()) == before);
 }
 
 namespace {

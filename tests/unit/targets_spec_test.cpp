@@ -40,17 +40,19 @@ TEST_CASE("a spec reads back as its shortest text") {
   CHECK(ParseSpec("cuda[12]")->ordinal == 12);
 }
 
-TEST_CASE("facts follow from the isa, and only the runtime's keys travel on") {
+TEST_CASE("facts follow from the isa, and only what the runtime knows travels on") {
   Target target = OnlyTarget("host?threads=4&isa=x86-64-v4");
   CHECK(target.facts->level == "x86-64-v4");
   CHECK(target.facts->arch == "x86-64");
   CHECK(target.facts->vector_bits == 512);
   CHECK(target.facts->exact);
-  CHECK(target.device == "host?threads=4");
+  CHECK(target.device == "host?threads=4&isa=x86-64-v4");
+  CHECK(OnlyTarget("host?isa=x86-64-v4&units=split").device == "host?isa=x86-64-v4");
 
   Target debug = OnlyTarget("debug?isa=x86-64-v3&seed=7");
   CHECK(debug.facts->level == "x86-64-v3");
-  CHECK(debug.device == "debug?seed=7");
+  CHECK(debug.device == "debug?isa=x86-64-v3&seed=7");
+  CHECK(OnlyTarget("reference?isa=x86-64-v3&watch=races").device == "reference?watch=races");
   Target arm = OnlyTarget("host?isa=armv8-a");
   const auto& facts = dynamic_cast<const cpu::ProcessorFacts&>(*arm.facts);
   CHECK(facts.processor.triple == "aarch64-unknown-linux-gnu");

@@ -71,10 +71,8 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   auto module = machine.MakeModule(context, name);
   AbiTypes abi(context);
   for (const KernelSource& source : sources) {
-    for (const ir::Function* function : source.module->functions()) {
-      if (function->kind == ir::FunctionKind::Kernel)
-        EmitOne(*module, abi, source, *function, prefix, compiled.kernels.emplace_back());
-    }
+    for (const ir::Function* kernel : source.kernels)
+      EmitOne(*module, abi, source, *kernel, prefix, compiled.kernels.emplace_back());
   }
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));

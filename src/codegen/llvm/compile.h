@@ -34,9 +34,9 @@ struct TrapLocation {
 /// What the image says about one compiled kernel.
 struct KernelCode {
   const ir::Function* kernel = nullptr;
-  std::string level;               ///< of the processor that it is for: `x86-64-v3`
-  uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
-  std::string entry;               ///< symbol of the kernel_fn
+  std::string level;                ///< of the processor that it is for: `x86-64-v3`
+  uint64_t required_features = 0;   ///< bits of kdl_variant::required_features
+  std::string entry;                ///< symbol of the kernel_fn
   std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
   std::string
       resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
@@ -46,11 +46,13 @@ struct KernelCode {
   std::vector<TrapLocation> locations;
   /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
   std::string reference;
+  uint64_t reference_features = 0;  ///< that it asks for
 };
 
-/// A module's kernels at loop level, as one processor is to run them. Other functions are passed over.
+/// Kernels of a module at loop level, as one processor is to run them.
 struct KernelSource {
   const ir::Module* module;
+  std::vector<const ir::Function*> kernels;
   const Processor* processor;
 };
 
@@ -58,10 +60,11 @@ struct KernelSource {
 struct CompiledModule {
   std::string kind;  ///< of the image, as a device asks for it: `host`
   std::string arch;
-  std::string object;
+  std::string payload;  ///< what the device loads; empty: entries are symbols of the object
+  std::string object;   ///< for the host's linker; empty: there is none
   std::string assembly;
   std::string llvm_ir;
-  std::vector<KernelCode> kernels;  ///< source by source, in the modules' order
+  std::vector<KernelCode> kernels;  ///< source by source, in the sources' order
 };
 
 /// Compiles the kernels of all sources, whose processors have the backend's architecture, into one object. Symbols are

@@ -16,7 +16,8 @@ namespace kdl::codegen {
 namespace {
 
 HostFunctions Functions(llvm::Module& module, const AbiTypes& abi, Names& names, KernelCode& code) {
-  DoingScope doing(fmt::format("making the launch functions of kernel {}", code.kernel->name.text()));
+  DoingScope doing(
+      fmt::format("making the launch functions of kernel {}", code.kernel->name.text()));
   HostFunctions functions;
   functions.check = EmitLaunchCheck(module, abi, names, code);
   functions.busy_cores = EmitBusyCores(module, abi, names, code);
@@ -25,12 +26,12 @@ HostFunctions Functions(llvm::Module& module, const AbiTypes& abi, Names& names,
 }
 
 /// What the interpreter runs in place of a device's kernels.
-void AddReference(const Image& device, std::string_view first_level, Image& reference) {
+void AddReference(const Image& device, Image& reference) {
   for (ImageRow row : device.rows) {
     if (row.code->reference.empty()) continue;
     row.symbol = row.code->reference;
     row.enters = false;
-    row.features = row.code->level == first_level ? 0 : row.code->required_features;
+    row.features = row.code->reference_features;
     reference.rows.push_back(std::move(row));
   }
 }
@@ -39,8 +40,7 @@ void AddReference(const Image& device, std::string_view first_level, Image& refe
 
 llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
                                     std::string_view what) {
-  std::string name =
-      fmt::format("{}.{}.{}", emitter.kernel.name.text(), emitter.code.level, what);
+  std::string name = fmt::format("{}.{}.{}", emitter.kernel.name.text(), emitter.code.level, what);
   auto* function =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, emitter.module);
   function->addFnAttr(llvm::Attribute::NoUnwind);
@@ -54,16 +54,17 @@ std::string CompileHostModule(const Backend& host, std::string_view runtime_name
   auto module = host.machine().MakeModule(context, std::string(runtime_name));
   AbiTypes abi(context);
   std::vector<Image> images;
+  images.reserve(devices.size() + 1);
   Image reference{"reference", "", {}, kir_text};
   for (CompiledModule* device : devices) {
-    Image& image = images.emplace_back(Image{device->kind, device->arch, {}, ""});
+    Image& image = images.emplace_back(Image{device->kind, device->arch, {}, device->payload});
     for (KernelCode& code : device->kernels) {
       HostFunctions functions = Functions(*module, abi, names, code);
       std::string symbol = fmt::format("{}.{}", code.kernel->name.text(), code.level);
-      image.rows.push_back({&code, functions, symbol, true, code.required_features});
+      image.rows.push_back(
+          {&code, functions, symbol, device->payload.empty(), code.required_features});
     }
-    if (device->arch == host.processor().arch && !device->kernels.empty())
-      AddReference(image, device->kernels[0].level, reference);
+    if (device->arch == host.processor().arch) AddReference(image, reference);
   }
   if (!kir_text.empty()) images.push_back(std::move(reference));
   Optimize(host.machine(), *module, {});

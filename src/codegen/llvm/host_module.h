@@ -14,7 +14,7 @@ namespace kdl::codegen {
 /// entries of its kernels as symbols. Of variants that ask for the same features the earlier one is preferred.
 ///
 /// Where `kir_text` is not empty, there is a "reference" image too: the text is its payload, and its variants are the
-/// kernels that have a name in it. What the interpreter runs for the first level asks for no features: it runs everywhere.
+/// kernels that have a name in it.
 ///
 /// `names` are those of the kernels' modules.
 std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,

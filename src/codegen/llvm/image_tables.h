@@ -22,9 +22,9 @@ struct HostFunctions {
 struct ImageRow {
   const KernelCode* code = nullptr;
   HostFunctions functions;
-  std::string symbol;          ///< the device finds it by that
-  bool enters = false;         ///< by the address of its entry; else the device finds it in the payload
-  uint64_t features = 0;       ///< that it asks for
+  std::string symbol;     ///< the device finds it by that
+  bool enters = false;    ///< by the address of its entry; else the device finds it in the payload
+  uint64_t features = 0;  ///< that it asks for
 };
 
 /// A kdl_image.

@@ -6,11 +6,11 @@
 
 #include "ir/busy_cores.h"
 #include "ir/views.h"
-#include "targets/cpu/walks.h"
 #include "passes/block_range.h"
-#include "targets/cpu/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
+#include "targets/cpu/passes.h"
+#include "targets/cpu/walks.h"
 
 // deal: blocks become numbers, and each core takes a run of them: neighbours share lines of memory, and what its processor
 // fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`

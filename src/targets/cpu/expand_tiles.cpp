@@ -1,7 +1,7 @@
 #include "ir/verifier.h"
+#include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
-#include "support/check.h"
 
 // expand-tiles: a kernel of nests, reductions and contractions becomes loops over scalars and scratch. The body is
 // rebuilt: the folder expand/ holds a file for each kind of op, and homes.cpp, which says where tiles live.

@@ -15,6 +15,7 @@ namespace kdl::cpu {
 namespace {
 
 constexpr std::string_view kKeys = "isa units pipes";
+constexpr std::string_view kStripped = "units pipes";
 
 /// The interpreter runs what the processor's levels would compute.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
@@ -30,14 +31,14 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 }
 
 constexpr targets::TargetKind kKinds[] = {
-    {"host", kKeys, MakeLevels,
+    {"host", kKeys, kStripped, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v4, armv8-a (default: each level of the "
      "architecture, chosen at run time); units = split: contractions in a stage of their own; "
      "pipes = chip: pipes take no memory (no code can be made); resident = cores: a slice of "
      "workspace for every core, not for every thread"},
-    {"debug", kKeys, MakeLevels,
+    {"debug", kKeys, kStripped, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
-    {"reference", kKeys, MakeReference,
+    {"reference", kKeys, kKeys, MakeReference,
      "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
      "race of two blocks, and at what nothing has written"}};
 
@@ -46,7 +47,7 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   std::vector<codegen::KernelSource> sources;
   for (const targets::TargetKernels& one : kernels) {
     const auto& facts = static_cast<const ProcessorFacts&>(*one.target->facts);
-    sources.push_back({one.module, &facts.processor});
+    sources.push_back({one.module, one.kernels, &facts.processor});
   }
   Result<codegen::Backend> backend =
       codegen::Backend::Create(*sources[0].processor, options.opt_level);

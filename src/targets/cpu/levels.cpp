@@ -98,6 +98,15 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   return facts;
 }
 
+/// The spec of one level; the host's code is that of all kinds.
+std::string SpecOf(const Spec& spec, const Isa& isa) {
+  Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}};
+  for (const auto& option : spec.options) {
+    if (option.first == "units" || option.first == "pipes") of_level.options.push_back(option);
+  }
+  return ToString(of_level);
+}
+
 }  // namespace
 
 Result<std::vector<Target>> MakeLevels(const Spec& spec) {
@@ -107,7 +116,7 @@ Result<std::vector<Target>> MakeLevels(const Spec& spec) {
   for (const Isa& isa : kIsas) {
     if (wanted->isa ? isa.name != *wanted->isa : isa.arch != targets::OwnArch()) continue;
     auto facts = std::make_shared<const ProcessorFacts>(FactsOf(isa, *wanted));
-    levels.push_back({&kFamily, facts, MakeTileSelector(*facts), spec.text});
+    levels.push_back({&kFamily, facts, MakeTileSelector(*facts), SpecOf(spec, isa), ""});
   }
   if (!levels.empty()) return levels;
   std::string known;

@@ -33,4 +33,10 @@ inline constexpr Pass kExpandTiles{
     .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"}},
     .gives = {&kLoopLevel}};
 
+inline constexpr Pass kCanonicalizeLoops{
+    .name = "canonicalize-loops",
+    .summary = "canonicalize once more: the same of loops",
+    .on_kernel = RunCanonicalize,
+    .needs = {{&kLoopLevel, "expand-tiles leaves behind what it did not need"}}};
+
 }  // namespace kdl::cpu

@@ -13,13 +13,14 @@ namespace kdl::cpu {
 inline constexpr std::array kTilePipeline = {&kSelectTiles};
 /// Which pipes there are, and how they lie in memory.
 inline constexpr std::array kPipePipeline = {
-    &kCutUnits,      &kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
-    &kCheckStatics,  &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
+    &kCutUnits,     &kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
+    &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
     &kOpenSlots,    &kDeal,      &kWidenOperands, &kCanonicalize,
-    &kShareWindows, &kFormNests, &kExpandTiles,   &kCanonicalize};
+    &kShareWindows, &kFormNests, &kExpandTiles,   &kCanonicalizeLoops};
 
-static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kLoopPipeline}));
+static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
+                          kLoopPipeline}));
 
 }  // namespace kdl::cpu

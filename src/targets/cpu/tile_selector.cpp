@@ -11,11 +11,11 @@
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"
-#include "targets/cpu/facts.h"
 #include "ir/type.h"
 #include "support/names.h"
 #include "support/scalar.h"
 #include "support/size.h"
+#include "targets/cpu/facts.h"
 
 // The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
 // comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each

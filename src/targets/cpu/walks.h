@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "targets/cpu/facts.h"
 #include "passes/analysis/rereads.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 

@@ -1,6 +1,6 @@
 #include "ir/views.h"
-#include "targets/cpu/passes.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/passes.h"
 
 // widen-operands: a contraction of narrow floats multiplies in its accumulator's type; the operands are widened once,
 // where they are made, not at every multiplication.

@@ -1,5 +1,5 @@
-#include "targets/cpu/expand/expander.h"
 #include "support/check.h"
+#include "targets/cpu/expand/expander.h"
 
 // Blks are no values at loop level: what is known of them are scalars.
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/check.h"
 #include "targets/cpu/expand/combine.h"
 #include "targets/cpu/expand/expander.h"
-#include "support/check.h"
 
 // Loops and branches carry scalars as values; tiles they carry in homes that stay the same from turn to turn.
 

@@ -1,10 +1,10 @@
 #include <unordered_set>
 
 #include "ir/tensor_view.h"
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/expand/last_axis.h"
 #include "targets/cpu/expand/register_block.h"
-#include "passes/rewrite.h"
 
 // A nest that stores what a loop of contractions has made follows each register block in the loop's last turn: its
 // elements come from registers, or from a part of the tile that was written just before.

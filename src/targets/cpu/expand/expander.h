@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "targets/cpu/facts.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/analysis/rereads.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/expand/in_place.h"
-#include "support/check.h"
 
 // A tile's home is decided at its definition. To save copies it stands where it will be needed: a carried tile in the
 // place of its predecessor, a branch's tile in the place of the branch's result.

@@ -1,7 +1,7 @@
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/expand/last_axis.h"
 #include "targets/cpu/expand/register_block.h"
-#include "passes/rewrite.h"
 
 // What a contraction's register blocks walk by panels of columns is packed panel by panel, right before the rows pass
 // over it: the panel is in the nearest cache then, and its scratch is small enough to stay there.

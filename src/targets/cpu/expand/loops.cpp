@@ -1,6 +1,6 @@
-#include "targets/cpu/expand/expander.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
+#include "targets/cpu/expand/expander.h"
 
 namespace kdl::cpu {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/format.h"
-#include "targets/cpu/expand/expander.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/expand/expander.h"
 
 namespace kdl::cpu {
 

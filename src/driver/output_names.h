@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "driver/options.h"
+#include "support/diagnostics.h"
+
+namespace kdl::driver {
+
+/// Whether each --path-prefix-map is OLD=NEW; reported where one is not.
+bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
+
+/// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the
+/// present folder. So they are the same wherever the sources lie. What runs at once calls it by its path.
+std::string NameInOutputs(const Options& options, const std::string& path);
+
+}  // namespace kdl::driver

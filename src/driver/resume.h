@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "driver/compile.h"
+#include "passes/pass.h"
+
+namespace kdl::driver {
+
+// A .kir text may say after which pass it stands, and for which target: there the compile goes on.
+
+/// Forgets that of a text that is not trusted: it goes through passes::kTextPipeline. Whether the pass is one of those that
+/// run for the module's target, or for any; reported where it is not.
+bool CheckStanding(Compilation& compilation);
+
+/// The module's passes that a text which stands after `after` has left. Where it says nothing, those of
+/// passes::kTextPipeline.
+passes::Pipeline TextPasses(std::string_view after);
+
+/// The device of a launch that is added to the module now: none yet where the passes that it has left give launches theirs.
+Name DeviceOfAddedLaunch(const ir::Module& module);
+
+/// The pipelines, which run one behind the other, without what has run where one of their passes is `after`.
+std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
+                                     std::string_view after);
+
+}  // namespace kdl::driver

@@ -1,0 +1,142 @@
+#include "driver/wanted_targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "driver/diagnostics.h"
+#include "passes/pipelines.h"
+
+namespace kdl::driver {
+
+namespace {
+
+bool SameCode(const targets::Target& a, const targets::Target& b) {
+  return a.family == b.family && a.spec == b.spec;
+}
+
+/// Those of one part side by side, and of these the one first that asks least of a processor.
+std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
+  auto asks = [](const WantedTarget& t) {
+    return std::popcount(t.target.facts->required_features);
+  };
+  std::vector<WantedTarget> ordered;
+  for (WantedTarget& wanted : targets) {
+    auto of_part = [&](const WantedTarget& t) { return InOnePart(t.target, wanted.target); };
+    auto begin = std::find_if(ordered.begin(), ordered.end(), of_part);
+    auto end = std::find_if_not(begin, ordered.end(), of_part);
+    auto place =
+        std::find_if(begin, end, [&](const WantedTarget& t) { return asks(wanted) < asks(t); });
+    ordered.insert(place, std::move(wanted));
+  }
+  return ordered;
+}
+
+/// Adds the targets of one spec for a device. False after a report.
+bool Add(Compilation& c, const std::string& device, std::string_view spec,
+         std::vector<WantedTarget>& wanted) {
+  Result<std::vector<targets::Target>> named = c.families.ParseTargets(spec);
+  if (!named.ok()) {
+    c.diagnostics.Report(diag::UnknownTarget, {}, named.failure().message)
+        .Help("`kernelc targets` lists the targets");
+    return false;
+  }
+  for (targets::Target& target : *named) {
+    auto same = std::ranges::find_if(
+        wanted, [&](const WantedTarget& t) { return SameCode(t.target, target); });
+    if (same == wanted.end()) same = wanted.insert(wanted.end(), {std::move(target), {}});
+    same->target.interprets |= target.interprets;
+    same->devices.insert(device);
+  }
+  return true;
+}
+
+/// Reports two targets of one part and one level: the runtime chooses by levels.
+bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagnostics) {
+  auto alike = [](const WantedTarget& a, const WantedTarget& b) {
+    return InOnePart(a.target, b.target) && a.target.facts->level == b.target.facts->level;
+  };
+  for (auto a = ordered.begin(); a != ordered.end(); ++a) {
+    auto b =
+        std::find_if(a + 1, ordered.end(), [&](const WantedTarget& t) { return alike(*a, t); });
+    if (b == ordered.end()) continue;
+    diagnostics.Report(diag::TargetsAlike, {}, a->target.spec, b->target.spec)
+        .Help("build for one after the other, each with its own -o DIR");
+    return false;
+  }
+  return true;
+}
+
+/// Of the targets the one that the module is lowered for; all where it is for none yet.
+std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Compilation& c,
+                                                         std::vector<WantedTarget> targets) {
+  const std::string& after = c.module->after;
+  bool is_scaled = after == passes::kProgramPipeline.back()->name;
+  if (is_scaled && c.module->target.empty()) {
+    c.diagnostics.Report(diag::TextOfSeveralTargets, {}, after)
+        .Help(fmt::format("print it with one --target, or with --stop-after={}",
+                          passes::kModulePipeline.back()->name));
+    return std::nullopt;
+  }
+  if (c.module->target.empty()) return targets;
+  Result<std::vector<targets::Target>> meant = c.families.ParseTargets(c.module->target);
+  std::erase_if(targets, [&](const WantedTarget& wanted) {
+    return !meant.ok() || !SameCode(wanted.target, (*meant)[0]);
+  });
+  if (!targets.empty()) return targets;
+  c.diagnostics.Report(diag::TextOfTarget, {}, c.module->after, c.module->target)
+      .Help(fmt::format("--target '{}', or text that stands after '{}'", c.module->target,
+                        passes::kModulePipeline.back()->name));
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool InOnePart(const targets::Target& a, const targets::Target& b) {
+  return a.family == b.family && a.facts->arch == b.facts->arch;
+}
+
+bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
+  if (!c.options.unproven) return true;
+  auto is_watched = [&](std::string_view text) {
+    Result<std::vector<targets::Target>> targets = c.families.ParseTargets(text);
+    return targets.ok() && (*targets)[0].watches;
+  };
+  for (const auto& [name, list] : specs) {
+    if (std::ranges::all_of(SplitList(list), is_watched)) continue;
+    c.diagnostics
+        .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
+        .Help("only the interpreter, which checks each access, runs what is not proven");
+    return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, Compilation& c) {
+  std::vector<WantedTarget> wanted;
+  for (const auto& [device, list] : specs) {
+    for (std::string_view spec : SplitList(list)) {
+      if (!spec.empty() && !Add(c, device, spec, wanted)) return std::nullopt;
+    }
+  }
+  wanted = Ordered(std::move(wanted));
+  if (!AreApart(wanted, c.diagnostics)) return std::nullopt;
+  return OnlyTextsTarget(c, std::move(wanted));
+}
+
+DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs, const targets::Registry& families) {
+  DeviceSpecs stripped;
+  for (const auto& [name, spec] : specs) {
+    std::string list;
+    for (std::string_view one : SplitList(spec)) {
+      Result<std::vector<targets::Target>> targets = families.ParseTargets(one);
+      list += (list.empty() ? "" : ",") + (targets.ok() ? (*targets)[0].device : std::string(one));
+    }
+    stripped[name] = list;
+  }
+  return stripped;
+}
+
+}  // namespace kdl::driver

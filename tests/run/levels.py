@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""KIR text goes on from where it stands: whatever pass it was printed after, the rest of the passes make the same of it.
+
+Every sample, stopped after each of its passes in turn for one target, is built from the text; what comes out is the KIR of
+the whole pipeline. Of some passes the text also runs: with the bits that the source's run has.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = [*sorted(ROOT.glob("samples/*/*.kdl")), ROOT / "tests/run/orchestration_pipes.kdl"]
+LEVEL = "host?isa=x86-64-v3"
+# Some texts run, too: (sample, sizes and inputs, what comes out).
+RUNS = [("saxpy", ["--kernel", "saxpy", "--set", "N=1003", "--arg", "a=2.0", "--arg", "x=random:1", "--arg", "y=random:2"], "y"),
+        ("softmax", ["--kernel", "softmax", "--set", "R=5", "--set", "C=41", "--arg", "x=random:1"], "y")]
+RUNS_AFTER = ["order-launches", "select-tiles", "fuse-stages", "deal", "form-nests", "expand-tiles"]
+
+
+def call(*words, folder):
+    done = subprocess.run(["kernelc", *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def passes(folder):
+    table = call("explain", "passes", folder=folder)
+    return [line.split()[0] for line in table.split("\n\n", 1)[1].splitlines()]
+
+
+def lowered(file, folder, *options):
+    return call("build", "--emit", "ir", "--target", LEVEL, *options, file, folder=folder)
+
+
+def results(file, inputs, output, folder):
+    """The bits that a run writes, which the interpreter has compared with its own."""
+    call("run", file, "--target", LEVEL, *inputs, "--out", f"{output}=@{output}.npy", "--check", folder=folder)
+    return (folder / f"{output}.npy").read_bytes()
+
+
+def functions(text):
+    """Each function's text by its name: what stands before them says how far the whole module is."""
+    found = re.split(r"^(?=(?:kernel|fn|program) @)", text, flags=re.MULTILINE)
+    return {part.split("(")[0].split(" {")[0]: part.strip() for part in found[1:]}
+
+
+def main():
+    problems, checks = [], 0
+    with tempfile.TemporaryDirectory(prefix="levels-") as name:
+        folder = pathlib.Path(name)
+        names = passes(folder)
+        for source in SOURCES:
+            last = functions(lowered(source, folder, f"--stop-after={names[-1]}"))
+            for stop in names[:-1]:
+                text = lowered(source, folder, f"--stop-after={stop}")
+                (folder / "text.kir").write_text(text)
+                checks += 1
+                again = functions(lowered("text.kir", folder, "--trust-ir", f"--stop-after={names[-1]}"))
+                kernels = [key for key in last if key.startswith("kernel")]
+                if any(last[key] != again.get(key) for key in kernels):
+                    problems.append(f"{source.name} after {stop}: the rest of the passes make another kernel of the text")
+        for sample, inputs, output in RUNS:
+            source = ROOT / f"samples/{sample}/{sample}.kdl"
+            wanted = results(source, inputs, output, folder)
+            for stop in RUNS_AFTER:
+                (folder / "text.kir").write_text(lowered(source, folder, f"--stop-after={stop}"))
+                checks += 1
+                if results("text.kir", [*inputs, "--trust-ir"], output, folder) != wanted:
+                    problems.append(f"{sample} after {stop}: the text computes something else")
+    print("\n".join(problems))
+    print(f"{checks - len(problems)} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

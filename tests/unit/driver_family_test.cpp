@@ -1,0 +1,205 @@
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "driver/compile_target.h"
+#include "driver/host_object.h"
+#include "interp/run.h"
+#include "ir/builder.h"
+#include "ir/printer.h"
+#include "ir/views.h"
+#include "passes/passes.h"
+#include "targets/builtin.h"
+
+// A family of targets that only this file knows: it joins the compiler without a line elsewhere. Its machines have one unit
+// that adds, so that a pass of its own turns subtractions into additions of the negative.
+
+namespace kdl::driver {
+
+namespace {
+
+using passes::PassContext;
+
+inline constexpr passes::Fact kSubtractionsGone{"subtractions-gone"};
+inline constexpr passes::Fact kNobodyGives{"nobody-gives"};
+
+void RunAddNegatives(PassContext& context, ir::Function& kernel) {
+  std::vector<ir::Op*> found;
+  ir::Walk(kernel.body, [&](ir::Op* op) {
+    if (op->kind() == ir::OpKind::Sub) found.push_back(op);
+  });
+  ir::Builder builder(context.module);
+  for (ir::Op* op : found) {
+    builder.SetInsertionPoint(op);
+    builder.set_loc(op->loc());
+    ir::Value* negative = builder.Make(ir::OpKind::Neg, {op->operand(1)}, op->operand(1)->type());
+    ir::Value* sum =
+        builder.Make(ir::OpKind::Add, {op->operand(0), negative}, op->result()->type());
+    op->result()->ReplaceAllUsesWith(sum);
+    ir::Erase(op);
+  }
+}
+
+constexpr passes::Pass kAddNegatives{
+    .name = "add-negatives",
+    .summary = "a - b becomes a + -b",
+    .on_kernel = RunAddNegatives,
+    .needs = {{&passes::kFnsInlined, "what fns subtract goes, too"}},
+    .gives = {&kSubtractionsGone}};
+
+constexpr passes::Pass kTooEarly{.name = "too-early",
+                                 .summary = "needs what nobody gives",
+                                 .on_kernel = RunAddNegatives,
+                                 .needs = {{&kNobodyGives, "it would find nothing"}}};
+
+/// Every open constant is 8.
+class EightByEight final : public ir::TileSelector {
+ public:
+  std::vector<int64_t> Select(const ir::Function& kernel) const override {
+    std::vector<int64_t> chosen;
+    for (const ir::Generic& generic : kernel.generics) {
+      if (generic.is_auto && generic.values.empty()) chosen.push_back(8);
+    }
+    return chosen;
+  }
+};
+
+extern const targets::Family kAdders;
+
+Result<std::vector<targets::Target>> MakeAdder(const targets::Spec& spec) {
+  auto facts = std::make_shared<ir::TargetFacts>();
+  facts->arch = "adder";
+  facts->level = "adder-1";
+  std::vector<targets::Target> made;
+  made.push_back({&kAdders, facts, std::make_shared<EightByEight>(), spec.text, spec.text});
+  return made;
+}
+
+/// The code is the text of the kernels.
+Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
+                                         const codegen::CompileOptions&) {
+  codegen::CompiledModule compiled;
+  compiled.kind = "adder";
+  compiled.arch = "adder";
+  for (const targets::TargetKernels& one : kernels) {
+    for (const ir::Function* kernel : one.kernels) {
+      codegen::KernelCode& code = compiled.kernels.emplace_back();
+      code.kernel = kernel;
+      code.level = one.target->facts->level;
+      compiled.payload += ir::Print(*kernel);
+    }
+  }
+  return compiled;
+}
+
+constexpr targets::TargetKind kKinds[] = {{"adder", "", "", MakeAdder, "adds"}};
+constexpr const passes::Pass* kTiles[] = {&passes::kSelectTiles};
+constexpr const passes::Pass* kPipes[] = {&passes::kSplitStages, &passes::kInjectPipeBuffers,
+                                          &passes::kInlineFunctions, &passes::kFuseStages};
+constexpr const passes::Pass* kLoops[] = {&kAddNegatives};
+const targets::Family kAdders{"adders", kKinds, kTiles, kPipes, kLoops, Generate};
+
+constexpr std::string_view kSource = R"(
+fn apart(a: f32, b: f32) -> f32 { return a - b; }
+export kernel differ<B: int = auto>(x: in f32[N], y: in f32[N], z: out f32[N]) {
+    spmd for i in N by B { z[i] = apart(x[i], y[i]) - 1.0; }
+}
+)";
+
+struct Compiled {
+  targets::Registry families = targets::BuiltinFamilies();
+  Options options;
+  std::optional<Compilation> c;
+  Code code;
+
+  explicit Compiled(const DeviceSpecs& specs) {
+    REQUIRE(families.Add(kAdders).ok());
+    options.files = {"differ.kdl"};
+    options.opt_level = 0;
+    c.emplace(options, families);
+    REQUIRE(CompileText(*c, std::string(kSource)) == PipelineEnd::Done);
+    REQUIRE(RunModulePasses(*c) == PipelineEnd::Done);
+    auto targets = ParseTargets(specs, *c);
+    REQUIRE(targets);
+    REQUIRE(CompileForTargets(*c, std::move(*targets), {}, code) == PipelineEnd::Done);
+  }
+};
+
+std::vector<float> Run(const ir::Module& module, const ir::Function& kernel) {
+  std::vector<std::vector<float>> memory = {{1, 2, 3, 4, 5}, {5, 4, -3, 2, 1}, {9, 9, 9, 9, 9}};
+  interp::KernelArguments arguments;
+  for (std::vector<float>& values : memory) {
+    interp::TensorArgument tensor;
+    tensor.scalar = Scalar::F32;
+    tensor.sizes = {5};
+    tensor.strides = {1};
+    tensor.data = reinterpret_cast<std::byte*>(values.data());
+    arguments.tensors.push_back(tensor);
+  }
+  auto ran = interp::RunKernel(module, kernel, arguments, 2, {});
+  REQUIRE(ran.ok());
+  REQUIRE(!ran->has_value());
+  return memory[2];
+}
+
+}  // namespace
+
+TEST_CASE("a family of targets from elsewhere joins with passes, code and images of its own") {
+  Compiled compiled(DeviceSpecs{{"", "adder"}});
+  REQUIRE(compiled.code.parts.size() == 1);
+  const TargetCode& target = compiled.code.targets[0];
+  const codegen::CompiledModule& made = compiled.code.parts[0].compiled;
+  CHECK(made.payload.find("sub ") == std::string::npos);
+  CHECK(made.payload.find("neg ") != std::string::npos);
+  CHECK(target.module->after == "add-negatives");
+  CHECK(target.module->target == "adder");
+  const ir::Function& lowered = *target.module->functions().back();
+  const ir::Function& tiled = *target.tiled->functions().back();
+  CHECK(Run(*target.module, lowered) == Run(*target.tiled, tiled));
+  CHECK(Run(*target.module, lowered) == std::vector<float>{-5, -3, 5, 1, 3});
+}
+
+TEST_CASE("devices of several families lie in one object of the host") {
+  Compiled compiled(DeviceSpecs{{"", "adder,host"}});
+  REQUIRE(compiled.code.parts.size() == 2);
+  std::vector<std::string> archs = HostArchs(compiled.code);
+  REQUIRE(archs.size() == 1);
+  std::optional<std::string> host = CompileHostObject(*compiled.c, compiled.code, archs[0], false);
+  REQUIRE(host);
+  CHECK(host->find(compiled.code.parts[0].compiled.payload) != std::string::npos);
+  CHECK(host->find("differ.x86-64-v3") != std::string::npos);
+}
+
+TEST_CASE("a registry proves the order of a family's passes, and keeps names apart") {
+  constexpr const passes::Pass* too_early[] = {&kTooEarly};
+  const targets::Family broken{"broken", {}, kTiles, too_early, {}, nullptr};
+  targets::Registry families = targets::BuiltinFamilies();
+  Status added = families.Add(broken);
+  REQUIRE(!added.ok());
+  CHECK(added.failure().message ==
+        "family 'broken': pass 'too-early' needs 'nobody-gives', which no pass before it gives: it "
+        "would find nothing");
+
+  constexpr const passes::Pass* twice[] = {&passes::kSelectTiles, &passes::kSelectTiles};
+  const targets::Family repeats{"repeats", {}, twice, kPipes, {}, nullptr};
+  CHECK(families.Add(repeats).failure().message.find("'select-tiles' runs twice") !=
+        std::string::npos);
+
+  static constexpr passes::Pass other{
+      .name = "deal", .summary = "another", .on_kernel = RunAddNegatives};
+  constexpr const passes::Pass* others[] = {&other};
+  const targets::Family same_pass{"same", {}, kTiles, kPipes, others, nullptr};
+  CHECK(families.Add(same_pass).failure().message == "family 'same': there is another pass 'deal'");
+
+  const targets::Family late{"late", {}, kTiles, {}, {}, nullptr};
+  CHECK(families.Add(late).failure().message.find("'scale-pipe-buffers' needs 'pipes-decided'") !=
+        std::string::npos);
+
+  REQUIRE(families.Add(kAdders).ok());
+  CHECK(families.Add(kAdders).failure().message ==
+        "family 'adders': there is another kind 'adder'");
+}
+
+}  // namespace kdl::driver
