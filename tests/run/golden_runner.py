@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 KERNEL = "export kernel scale(x: in f32[N], y: out f32[N]) { spmd for i in N by 4 { y[i] = x[i]; } }\n"
-PASSING = "//! args: build --emit ir --stop-after=irgen\nconst N = 4;\n//=== stdout\n//| module \"t\"\n"
+PASSING = "//! args: build --emit ir --stop-after=irgen\nconst N = 4;\n//=== stdout\n//| module \"t\"\n//| after \"irgen\"\n"
 problems = []
 
 
