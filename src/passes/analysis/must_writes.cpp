@@ -193,7 +193,15 @@ PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
   };
   bool mentioned = std::ranges::any_of(variables, [&](auto& v) { return written.Mentions(v); });
   if (!mentioned && !written.Mentions(of_point)) return written & Less(lo, hi);
-  if (written.Mentions(of_point)) by_index(instances_.Variable(of_point));
+  if (written.Mentions(of_point)) {
+    // Mostly a block writes each of its elements alike, whichever block it is: then no way to lay the grid matters.
+    Affine at = instances_.Variable(of_point);
+    PointSet alike = written.Within(grid & AtMost(start, at) & Less(at, start + count));
+    bool is_alike = alike.known() && std::ranges::none_of(
+                                         variables, [&](auto& v) { return alike.Mentions(v); });
+    if (is_alike) return (alike & AtMost(lo, at) & Less(at, hi)).WithSome({of_point});
+    by_index(at);
+  }
   PointSet of_blocks = written.WithSome({of_point});
   std::swap(written, of_blocks);
   for (const Affine& at : written.UpperBounds(of_start, {of_count, of_number})) by_index(at);

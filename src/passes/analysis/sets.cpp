@@ -219,6 +219,11 @@ PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) cons
   return PointSet(set);
 }
 
+PointSet PointSet::Within(const PointSet& facts) const {
+  if (!known() || !facts.known()) return {};
+  return PointSet(isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get())));
+}
+
 PointSet PointSet::Joined() const {
   return known() ? PointSet(isl_set_coalesce(isl_set_copy(set_.get()))) : PointSet();
 }

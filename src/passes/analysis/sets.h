@@ -95,6 +95,8 @@ class PointSet {
   PointSet Renamed(const std::map<std::string, std::string>& names) const;
   /// The same in fewer pieces.
   PointSet Joined() const;
+  /// A simpler set, often of fewer variables, that has the same points within `facts`.
+  PointSet Within(const PointSet& facts) const;
   /// Affine bounds that some piece has above the variable, in which none of `without` stands.
   std::vector<Affine> UpperBounds(const std::string& variable,
                                   const std::vector<std::string>& without) const;
