@@ -197,8 +197,8 @@ PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
     // Mostly a block writes each of its elements alike, whichever block it is: then no way to lay the grid matters.
     Affine at = instances_.Variable(of_point);
     PointSet alike = written.Within(grid & AtMost(start, at) & Less(at, start + count));
-    bool is_alike = alike.known() && std::ranges::none_of(
-                                         variables, [&](auto& v) { return alike.Mentions(v); });
+    bool is_alike = alike.known() &&
+                    std::ranges::none_of(variables, [&](auto& v) { return alike.Mentions(v); });
     if (is_alike) return (alike & AtMost(lo, at) & Less(at, hi)).WithSome({of_point});
     by_index(at);
   }

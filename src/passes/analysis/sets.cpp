@@ -49,13 +49,16 @@ isl_basic_set* PieceOf(isl_set* set) {
 
 struct Pieces {
   isl_basic_set* with;
-  isl_set* all;
+  isl_set* all = nullptr;
+  bool any = false;
 };
 
 isl_stat AddIntersection(isl_basic_set* piece, void* user) {
   auto& pieces = *static_cast<Pieces*>(user);
   isl_basic_set* both = isl_basic_set_intersect(piece, isl_basic_set_copy(pieces.with));
-  pieces.all = isl_set_union(pieces.all, isl_set_from_basic_set(both));
+  isl_set* one = isl_set_from_basic_set(both);
+  pieces.all = pieces.any ? isl_set_union(pieces.all, one) : one;
+  pieces.any = true;
   return isl_stat_ok;
 }
 
@@ -151,8 +154,9 @@ PointSet operator&(const PointSet& a, const PointSet& b) {
   first = isl_set_align_params(first, isl_set_get_space(second));
   second = isl_set_align_params(second, isl_set_get_space(first));
   if (a.pieces() != 1) std::swap(first, second);
-  Pieces pieces{PieceOf(first), isl_set_empty(isl_set_get_space(second))};
+  Pieces pieces{PieceOf(first)};
   isl_set_foreach_basic_set(second, AddIntersection, &pieces);
+  if (!pieces.any) pieces.all = isl_set_empty(isl_set_get_space(second));
   isl_set_free(second);
   isl_basic_set_free(pieces.with);
   return PointSet(pieces.all);
