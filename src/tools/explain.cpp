@@ -48,6 +48,19 @@ std::string ListDiagnostics() {
   return text;
 }
 
+/// What a pass relies on and why, and what it gives; empty: there is no pass of that name.
+std::string OrderOf(const std::string& word, const targets::Registry& families) {
+  std::string text;
+  for (const passes::Pass* pass : families.passes()) {
+    if (pass->name != word) continue;
+    for (const passes::Need& need : pass->needs)
+      text += fmt::format("  needs {}: {}\n", need.fact->name, need.why);
+    for (const passes::Fact* fact : pass->withdraws) text += fmt::format("  ends {}\n", fact->name);
+    for (const passes::Fact* fact : pass->gives) text += fmt::format("  gives {}\n", fact->name);
+  }
+  return text;
+}
+
 /// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "diagnostics") return ListDiagnostics();
@@ -62,7 +75,7 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
   }
-  return page;
+  return page + OrderOf(word, families);
 }
 
 std::string Hint(const std::string& word, const targets::Registry& families) {
