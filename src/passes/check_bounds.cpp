@@ -149,4 +149,13 @@ void RunCheckBounds(PassContext& context) {
   }
 }
 
+void CheckBoundsIn(PassContext& context, Op* added) {
+  BoundsChecker checker(context, *added->block()->function());
+  for (const ir::Block* region : added->regions()) {
+    ir::Walk(region, [&](Op* op) {
+      if (std::optional<AccessView> view = AccessOf(op)) checker.Check(*view);
+    });
+  }
+}
+
 }  // namespace kdl::passes

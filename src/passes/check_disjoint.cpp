@@ -60,7 +60,7 @@ class DisjointChecker {
       bool touches = std::ranges::any_of(races_.sites(), [&](const Site& site) {
         return site.walk == ragged.walk && ir::MemoryOf(site.view.tensor) == memory;
       });
-      if (touches && !context_.unchecked) CheckThatItAscends(context_.module, ragged);
+      if (touches && !context_.unchecked) CheckThatItAscends(context_, ragged);
     }
     return true;
   }

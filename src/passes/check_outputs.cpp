@@ -112,8 +112,8 @@ class OutputChecker {
                                     ir::MemoryOf(view->tensor) == tensor);
         });
         if (!writes_it || context_.unchecked) continue;
-        CheckThatItAscends(context_.module, of_walk);
-        CheckThatItIsWhole(context_.module, of_walk, dim);
+        CheckThatItAscends(context_, of_walk);
+        CheckThatItIsWhole(context_, of_walk, dim);
       }
       return true;
     }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "ir/builder.h"
+#include "passes/check_bounds.h"
 
 namespace kdl::passes {
 
@@ -64,7 +65,8 @@ Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* 
 
 }  // namespace
 
-void CheckThatItAscends(ir::Module& module, const Ragged& ragged) {
+void CheckThatItAscends(PassContext& context, const Ragged& ragged) {
+  ir::Module& module = context.module;
   Name text = module.context().names.Intern(
       fmt::format("{} <= {}", TextOf(ragged.from), TextOf(ragged.to)));
   if (HasCheck(ragged, text)) return;
@@ -81,9 +83,11 @@ void CheckThatItAscends(ir::Module& module, const Ragged& ragged) {
   Value* to = LoadAt(builder, ragged.to, ragged.binder, number);
   Assert(builder, builder.Binary(OpKind::Le, from, to), text);
   builder.Create(OpKind::Yield, {{}}, {});
+  CheckBoundsIn(context, walk);
 }
 
-void CheckThatItIsWhole(ir::Module& module, const Ragged& ragged, Size size) {
+void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size) {
+  ir::Module& module = context.module;
   std::string_view table = ragged.from->operand(0)->name().text();
   Name starts = module.context().names.Intern(
       fmt::format("the first of '{}' is 0, so that all of the output is written", table));
@@ -111,6 +115,7 @@ void CheckThatItIsWhole(ir::Module& module, const Ragged& ragged, Size size) {
   builder.Create(OpKind::Yield, {{}}, {});
   builder.SetInsertionPoint(branch->region(1));
   builder.Create(OpKind::Yield, {{}}, {});
+  CheckBoundsIn(context, branch);
 }
 
 }  // namespace kdl::passes

@@ -11,9 +11,9 @@ namespace kdl::passes {
 ///
 /// Once for each walk and table; a block of no turns is checked, too. What blocks of other cores have done by then is memory of
 /// the tensors, in some order: the launch fails.
-void CheckThatItAscends(ir::Module& module, const Ragged& ragged);
+void CheckThatItAscends(PassContext& context, const Ragged& ragged);
 
 /// Lets core 0 check in front of the walk that its parts are all from 0 to `size`.
-void CheckThatItIsWhole(ir::Module& module, const Ragged& ragged, Size size);
+void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size);
 
 }  // namespace kdl::passes

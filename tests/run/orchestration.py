@@ -97,7 +97,8 @@ class Project:
         self.source, self.folder = source, folder
         self.bound = BOUND.get(source.name, [])
         self.flags = FLAGS.get(source.name, [])
-        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,orch,obj", folder=folder)
+        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,orch,obj", "--path-prefix-map",
+             f"{ROOT}={ROOT}", folder=folder)
         self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
         self.header = (folder / f"{self.name}.h").read_text()
         self.images = re.search(r"kdl_images_\w+", self.header)[0]
