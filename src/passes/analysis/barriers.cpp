@@ -163,6 +163,16 @@ void Barriers::Add(Way way, const Free& free, std::vector<Way>& ways) {
   ways.push_back(std::move(way));
 }
 
+/// Those around a place, inside of a block, whose turns may wait.
+std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Block* within) {
+  std::vector<const Op*> loops;
+  for (; place->block() != within; place = place->block()->parent()) {
+    const Op* around = place->block()->parent();
+    if (IsLoop(around) && HasBarrier(around)) loops.push_back(around);
+  }
+  return loops;
+}
+
 /// From the first place on to the second one, or the other way round.
 void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Turns::Same, false};
@@ -178,6 +188,8 @@ void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<
     way.is_swapped = true;
   }
   if (first->kind() == OpKind::Stage || second->kind() == OpKind::Stage) return;
+  way.left = WaitingLoops(a, common);
+  way.entered = WaitingLoops(b, common);
   Free free = All();
   for (const Op* op = a; op != first; op = op->block()->parent()) free &= Behind(op, op->block());
   for (const Op* op = b; op != second; op = op->block()->parent())
@@ -200,7 +212,11 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
     auto add = [&](const Op* from, const Op* to, bool is_swapped) {
       Free free = Behind(from, body);
       free &= InFrontOf(to, body);
-      Add({i, turns, is_swapped}, free, ways);
+      Way way{i, turns, is_swapped};
+      way.left = WaitingLoops(from, body);
+      way.entered = WaitingLoops(to, body);
+      way.may_wait = HasBarrier(of_a[i]);
+      Add(std::move(way), free, ways);
     };
     add(a, b, false);
     if (a != b) add(b, a, true);

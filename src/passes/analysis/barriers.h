@@ -20,6 +20,12 @@ struct Way {
   bool is_swapped = false;  ///< the second place comes first
   PointSet when{};          ///< launches in which no barrier lies between, or more
   bool is_certain = true;   ///< no more
+  /// Loops with a barrier around the first place that are left, around the second one that are entered, and whether turns of
+  /// the further loop that lie between may wait: there is surely no barrier only from a last turn on, to a first one, to the
+  /// next one.
+  std::vector<const ir::Op*> left{};
+  std::vector<const ir::Op*> entered{};
+  bool may_wait = false;
 };
 
 /// What `sync` orders. Stages are ordered like it: what joins them is looked at elsewhere.
@@ -56,6 +62,7 @@ class Barriers {
   Free Behind(const ir::Op* op, const ir::Block* end);
   Free InFrontOf(const ir::Op* op, const ir::Block* end);
   static void Add(Way way, const Free& free, std::vector<Way>& ways);
+  std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Block* within);
   void AddInOneTurn(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);
 
   Instances& instances_;

@@ -153,8 +153,8 @@ std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bo
 }
 
 std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
-  for (const Way& way : barriers_.Ways(a.place, b.place)) {
-    if (is_certain && !way.is_certain) continue;
+  for (Way& way : barriers_.Ways(a.place, b.place)) {
+    if (is_certain && !Narrow(a, way)) continue;
     for (size_t ca = 0; ca < kClasses; ++ca) {
       for (Conflict conflict : {Conflict::OtherBlock, Conflict::AnyBlock}) {
         PointSet of_b = instances_.None();
@@ -343,6 +343,38 @@ PointSet Races::InTurns(const Way& way, const Op* loop) {
   Affine b = instances_.Variable(Primed(name));
   if (way.is_swapped) std::swap(a, b);
   return turns & Equal(b, a + instances_.Constant(*step));
+}
+
+/// The last turn of a loop, or its first one; not known of a `while`.
+PointSet Races::AtEnd(const Op* loop, bool is_last) {
+  if (loop->kind() == OpKind::While) return {};
+  const Value* binder = loop->region()->param(0);
+  std::optional<LoopBounds> bounds = LoopBoundsOf(binder);
+  if (!bounds) return {};
+  Terms& terms = instances_.terms();
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  AtomId start = is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder);
+  Affine from = instances_.Of(Poly::Atom(start));
+  if (!is_last) return Equal(from, instances_.OfValue(bounds->lo));
+  Affine length = is_blk ? instances_.Of(Poly::Atom(terms.CountOf(binder)))
+                         : instances_.OfValue(loop->operand(2));
+  return AtMost(instances_.OfValue(bounds->hi), from + length);
+}
+
+/// Leaves of a way what surely has no barrier. False where that is nothing.
+bool Races::Narrow(const Group& a, Way& way) {
+  Loops equal = barriers_.LoopsAround(a.place);
+  equal.resize(way.equal);
+  if (way.may_wait) way.turns = Way::Turns::Next;
+  auto add = [&](const Loops& loops, bool is_last, bool is_a) {
+    for (const Op* loop : loops) {
+      PointSet at = AtEnd(loop, is_last);
+      way.when &= is_a ? at : SecondRun(at, equal);
+    }
+  };
+  add(way.left, true, !way.is_swapped);
+  add(way.entered, false, way.is_swapped);
+  return way.is_certain && way.when.known();
 }
 
 PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_turn) {
