@@ -121,6 +121,10 @@ std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, 
       if (!spec.empty() && !Add(c, device, spec, wanted)) return std::nullopt;
     }
   }
+  for (const auto& [device, list] : specs) {
+    if (!list.empty()) continue;  // a promise: its caller may bind it to any of the targets
+    for (WantedTarget& target : wanted) target.devices.insert(device);
+  }
   wanted = Ordered(std::move(wanted));
   if (!AreApart(wanted, c.diagnostics)) return std::nullopt;
   return OnlyTextsTarget(c, std::move(wanted));
