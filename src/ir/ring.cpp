@@ -32,13 +32,6 @@ std::vector<Op*> PipesOf(const Function& kernel) {
   return pipes;
 }
 
-bool HasStages(const Function& kernel) {
-  for (const Op* op : *kernel.body) {
-    if (op->kind() == OpKind::Stage) return true;
-  }
-  return false;
-}
-
 std::string WaitingText(const Op& op, Name pipe) {
   bool pushes = op.kind() == OpKind::Push || op.kind() == OpKind::Acquire;
   const Attr* text = op.FindAttr(AttrKey::Text);

@@ -37,8 +37,6 @@ Ring RingOf(const Op* pipe);
 /// The `pipe` ops of a kernel, in order.
 std::vector<Op*> PipesOf(const Function& kernel);
 
-bool HasStages(const Function& kernel);
-
 /// What a stage that cannot go on waits for, at an op that suspends it: "'q.push(v)' waits for a free slot of 'q'".
 std::string WaitingText(const Op& op, Name pipe);
 

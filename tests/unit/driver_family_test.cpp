@@ -54,6 +54,15 @@ constexpr passes::Pass kTooEarly{.name = "too-early",
                                  .on_kernel = RunAddNegatives,
                                  .needs = {{&kNobodyGives, "it would find nothing"}}};
 
+constexpr passes::Pass kForgets{.name = "forgets",
+                                .summary = "ends what add-negatives gave",
+                                .on_kernel = RunAddNegatives,
+                                .withdraws = {&kSubtractionsGone}};
+constexpr passes::Pass kTooLate{.name = "too-late",
+                                .summary = "needs what has ended",
+                                .on_kernel = RunAddNegatives,
+                                .needs = {{&kSubtractionsGone, "it would find some"}}};
+
 /// Every open constant is 8.
 class EightByEight final : public ir::TileSelector {
  public:
@@ -192,6 +201,11 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
   constexpr const passes::Pass* others[] = {&other};
   const targets::Family same_pass{"same", {}, kTiles, kPipes, others, nullptr};
   CHECK(families.Add(same_pass).failure().message == "family 'same': there is another pass 'deal'");
+
+  constexpr const passes::Pass* too_late[] = {&kAddNegatives, &kForgets, &kTooLate};
+  const targets::Family forgets{"forgets", {}, kTiles, kPipes, too_late, nullptr};
+  CHECK(families.Add(forgets).failure().message.find("'too-late' needs 'subtractions-gone'") !=
+        std::string::npos);
 
   const targets::Family late{"late", {}, kTiles, {}, {}, nullptr};
   CHECK(families.Add(late).failure().message.find("'scale-pipe-buffers' needs 'pipes-decided'") !=

@@ -31,7 +31,8 @@ inline constexpr Pass kExpandTiles{
     .summary = "gives tiles their scratch and turns nests, reductions and contractions into loops",
     .on_kernel = RunExpandTiles,
     .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"}},
-    .gives = {&kLoopLevel}};
+    .gives = {&kLoopLevel},
+    .withdraws = {&kNestsFormed}};
 
 inline constexpr Pass kCanonicalizeLoops{
     .name = "canonicalize-loops",
