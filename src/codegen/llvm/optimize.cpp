@@ -4,6 +4,8 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -17,13 +19,16 @@ namespace kdl::codegen {
 namespace {
 
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
-/// straight code. Analyses go with their function: a file may hold a thousand kernels.
+/// straight code, and addresses that no turn of a loop changes. Analyses go with their function: a
+/// file may hold a thousand kernels.
 llvm::ModulePassManager CleanUp() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
   llvm::ModulePassManager module_passes;
   module_passes.addPass(
       llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true));

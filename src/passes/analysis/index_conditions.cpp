@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/tensor_view.h"
+#include "ir/views.h"
 #include "passes/analysis/points.h"
 
 namespace kdl::passes {
@@ -26,6 +28,20 @@ bool IsInWhile(const Op* op) {
   return around != nullptr;
 }
 
+/// Integers as wide as an index is, for nothing but the places of updates: one element at a time is widened there as fast.
+bool WidensForUpdates(const Op* op) {
+  if (op->kind() != OpKind::Cast || PointAxes(op).empty()) return false;
+  Scalar from = op->operand(0)->type()->scalar;
+  Scalar to = op->result()->type()->scalar;
+  return IsInteger(from) && IsInteger(to) && Bytes(from) < Bytes(to) &&
+         std::ranges::all_of(
+             op->result()->uses(),
+             [](const ir::Use& use) {
+               return use.user->kind() == OpKind::Update &&
+                      ir::UpdateOp(use.user).value() != use.user->operand(use.operand);
+             });
+}
+
 }  // namespace
 
 IndexConditions::IndexConditions(const ir::Function& kernel) {
@@ -40,7 +56,7 @@ IndexConditions::IndexConditions(const ir::Function& kernel) {
 }
 
 bool IndexConditions::MayBe(const Op* op) const {
-  if (op->kind() == OpKind::Iota) return true;
+  if (op->kind() == OpKind::Iota || WidensForUpdates(op)) return true;
   bool compares = op->kind() >= OpKind::Eq && op->kind() <= OpKind::Ge;
   bool joins = op->kind() == OpKind::And || op->kind() == OpKind::Or || op->kind() == OpKind::Not;
   if ((!compares && !joins) || PointAxes(op).empty()) return false;

@@ -12,7 +12,8 @@ namespace kdl::passes {
 bool IsIndices(const ir::Value* tile);
 
 /// Indices, and conditions on them by scalars and each other, that only nests read: each computes them anew, so that they
-/// are no tiles, and a nest knows what its elements are chosen by.
+/// are no tiles, and a nest knows what its elements are chosen by. So are narrow integers that updates take as indices:
+/// a tile of them is smaller, and what was loaded may be loaded again.
 class IndexConditions {
  public:
   explicit IndexConditions(const ir::Function& kernel);
