@@ -185,6 +185,32 @@ void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
   core.frames.pop_back();
 }
 
+/// The fold_ins of a nest's body.
+std::vector<const Instruction*> FoldsOf(const BlockCode& body) {
+  std::vector<const Instruction*> folds;
+  for (const Instruction& instruction : body.instructions) {
+    if (instruction.op->kind() == ir::OpKind::FoldIn) folds.push_back(&instruction);
+  }
+  return folds;
+}
+
+/// The results of folds where the nest has no point: where the folded axes have none, each other element has a start.
+void FoldNothing(Activation& here, const BlockCode& body, const std::vector<AxisRange>& ranges,
+                 const std::vector<std::vector<int64_t>>& strides, PointState& state) {
+  const ir::Op* yield = body.instructions.back().op;
+  for (const Instruction* fold : FoldsOf(body)) {
+    std::vector<int64_t> sizes = SizesOf(ranges);
+    std::fill(sizes.end() - static_cast<ptrdiff_t>(fold->points->reduced), sizes.end(), 1);
+    for (PointWalk walk(sizes, strides); !walk.done(); walk.Next()) {
+      for (size_t i = 0; i < state.outputs.size(); ++i) {
+        if (yield->operand(i) == fold->op->result())
+          state.outputs[i]->elements[static_cast<size_t>(walk.offset(i))] =
+              FoldOfNothing(here, *fold, walk);
+      }
+    }
+  }
+}
+
 /// The number of the optional mask among a call's operands; its count: there is none.
 size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
@@ -275,21 +301,26 @@ void StartNest(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<std::shared_ptr<Tile>> outputs;
   std::vector<std::vector<int64_t>> strides;
   for (const ir::Value* result : instruction.op->results()) {
-    std::vector<AxisRange> own(result->type()->axes.size());
+    const std::vector<ir::AxisId>& axes = result->type()->axes;
+    std::vector<AxisRange> own(axes.size());
     std::vector<size_t> place(points.axes.size());
     for (size_t axis = 0; axis < points.axes.size(); ++axis) {
-      const auto& axes = result->type()->axes;
       place[axis] = static_cast<size_t>(std::find(axes.begin(), axes.end(), points.axes[axis]) -
                                         axes.begin());
-      own[place[axis]] = ranges[axis];
+      if (place[axis] < own.size()) own[place[axis]] = ranges[axis];
     }
     std::vector<int64_t> own_strides = StridesOf(own);
     strides.emplace_back();
-    for (size_t axis : place) strides.back().push_back(own_strides[axis]);
+    for (size_t axis : place) strides.back().push_back(axis < own.size() ? own_strides[axis] : 0);
     outputs.push_back(MakeTile(std::move(own)));
   }
   PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs), nullptr};
-  if (state.walk.done()) return KeepOutputs(here, instruction, state);
+  const BlockCode& body = here.code->blocks[instruction.regions[0]];
+  state.folds.resize(FoldsOf(body).size());
+  if (state.walk.done()) {
+    FoldNothing(here, body, ranges, strides, state);
+    return KeepOutputs(here, instruction, state);
+  }
   Frame& frame = Push(core, here, instruction, 0);
   frame.control = std::move(state);
   BeginNestPoint(frame);

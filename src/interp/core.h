@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +82,7 @@ struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
   std::unique_ptr<Activation> callee;
+  std::vector<std::array<uint64_t, 64>> folds = {};  ///< the lanes of a nest's; a chain has one
 };
 
 /// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators.

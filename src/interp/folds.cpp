@@ -2,6 +2,7 @@
 #include <array>
 
 #include "interp/handlers.h"
+#include "ir/views.h"
 
 // Reductions and contractions. The points are the result's, then the reduced ones; streams that
 // walk the first part give the base of those that walk the second.
@@ -97,7 +98,60 @@ std::vector<int64_t> ReducedSizes(const Instruction& instruction,
   return {sizes.end() - static_cast<ptrdiff_t>(instruction.points->reduced), sizes.end()};
 }
 
+/// What a fold_in starts from at the walk's point, which it has for the nest's other axes.
+uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& walk) {
+  size_t number = fold.op->SegmentBegin(ir::FoldInOp::at_into);
+  if (number == fold.operands.size()) return fold.fold->identity;
+  Slot into = fold.operands[number];
+  size_t place = 0;
+  if (into.kind == SlotKind::Tile) {
+    const std::vector<int>& numbers = fold.points->axis_in_operand[number];
+    std::vector<int64_t> strides = StridesOf(here.tile(into)->ranges);
+    for (size_t axis = 0; axis < numbers.size(); ++axis) {
+      if (numbers[axis] >= 0)
+        place +=
+            static_cast<size_t>(walk.position(axis) * strides[static_cast<size_t>(numbers[axis])]);
+    }
+  }
+  return ElementsOf(here, into)[place];
+}
+
 }  // namespace
+
+uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWalk& walk) {
+  uint64_t start = StartOf(here, fold, walk);
+  if (fold.fold->order == ir::OrderKind::Chain) return start;
+  Lanes lanes;
+  lanes.fill(fold.fold->identity);
+  lanes[0] = start;
+  return FoldLanes(fold.fold->fold, lanes);
+}
+
+/// Takes in the point at which the nest stands; behind the last one of the folded axes the lanes are the result.
+void RunFoldIn(Core& core, Activation& here, const Instruction& instruction) {
+  auto& state = std::get<PointState>(core.frames.back().control);
+  const FoldPlan& plan = *instruction.fold;
+  size_t folded = instruction.points->axes.size() - instruction.points->reduced;
+  Lanes& lanes = state.folds[static_cast<size_t>(instruction.number)];
+  if (state.walk.is_first_from(folded)) {
+    lanes.fill(plan.identity);
+    lanes[0] = StartOf(here, instruction, state.walk);
+  }
+  bool chain = plan.order == ir::OrderKind::Chain;
+  size_t last = instruction.points->axes.size() - 1;
+  uint64_t& lane = lanes[chain ? 0 : static_cast<size_t>(state.walk.position(last)) % kLanes];
+  uint64_t term = here.scalar(instruction.operands[0]);
+  if (plan.term) {
+    uint64_t other = here.scalar(instruction.operands[1]);
+    uint64_t operands[] = {plan.widen ? plan.widen(&term, nullptr) : term,
+                           plan.widen ? plan.widen(&other, nullptr) : other, lane};
+    lane = plan.term(operands, nullptr);
+  } else {
+    lane = Folded(plan.fold, lane, term);
+  }
+  if (!state.walk.is_last_from(folded)) return;
+  here.scalar(instruction.results[0]) = chain ? lane : FoldLanes(plan.fold, lanes);
+}
 
 void RunReduce(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);

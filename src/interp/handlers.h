@@ -24,6 +24,9 @@ void RunCoreNum(Core& core, Activation& here, const Instruction& instruction);
 // folds.cpp
 void RunReduce(Core& core, Activation& here, const Instruction& instruction);
 void RunContraction(Core& core, Activation& here, const Instruction& instruction);
+void RunFoldIn(Core& core, Activation& here, const Instruction& instruction);
+/// What a fold_in gives for an element of its nest's other axes, the walk's first ones, where no point is folded.
+uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWalk& walk);
 
 // combine.cpp: folds and scans by a region
 void StartCombine(Core& core, Activation& here, const Instruction& instruction);

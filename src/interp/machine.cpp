@@ -303,6 +303,8 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
       return &RunRelease;
     case OpKind::Element:
       return &RunElement;
+    case OpKind::FoldIn:
+      return &RunFoldIn;
     case OpKind::Check:
       return &RunCheck;
     case OpKind::AlignGap:

@@ -154,6 +154,9 @@ class FunctionPreparer {
       case OpKind::Contraction:
         AddContraction(made);
         break;
+      case OpKind::FoldIn:
+        AddFoldIn(made);
+        break;
       case OpKind::Fold:
       case OpKind::Scan:
         AddFold(made);
@@ -343,6 +346,11 @@ class FunctionPreparer {
     points.insert(points.end(), reduced.begin(), reduced.end());
     AddPoints(made, points);
     made.points->reduced = reduced.size();
+    AddOrder(made);
+  }
+
+  void AddOrder(Instruction& made) {
+    const Op& op = *made.op;
     made.fold = std::make_unique<FoldPlan>();
     if (op.HasAttr(AttrKey::Order)) made.fold->order = op.attr<AttrKey::Order>();
     KDL_CHECK(made.fold->order != ir::OrderKind::Open,
@@ -352,6 +360,11 @@ class FunctionPreparer {
 
   void AddReduce(Instruction& made) {
     AddFold(made);
+    AddSingles(made);
+  }
+
+  /// What is folded are values.
+  void AddSingles(Instruction& made) {
     auto kind = made.op->attr<AttrKey::Fold>();
     auto acc = made.op->attr<AttrKey::Acc>();
     made.fold->identity = ir::FoldIdentity(kind, acc);
@@ -360,11 +373,29 @@ class FunctionPreparer {
 
   void AddContraction(Instruction& made) {
     AddFold(made);
+    AddProducts(made);
+  }
+
+  /// What is folded are products.
+  void AddProducts(Instruction& made) {
     auto acc = made.op->attr<AttrKey::Acc>();
     Scalar element = made.op->operand(0)->type()->scalar;
     if (element != acc) made.fold->widen = ir::FindEval(OpKind::Cast, element, acc);
     made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
+  }
+
+  void AddFoldIn(Instruction& made) {
+    const Op& op = *made.op;
+    std::vector<AxisId> walked;
+    for (const ir::Value* blk : op.block()->parent()->operands())
+      walked.push_back(blk->type()->axes[0]);
+    AddPoints(made, walked);
+    made.points->reduced = op.attr<AttrKey::Axes>().size();
+    AddOrder(made);
+    op.Segment(ir::FoldInOp::at_terms).size() == 1 ? AddSingles(made) : AddProducts(made);
+    for (const Op* other = op.block()->first(); other != &op; other = other->next())
+      made.number += other->kind() == OpKind::FoldIn ? 1 : 0;
   }
 
   void AddTake(Instruction& made) {

@@ -42,6 +42,18 @@ void PointWalk::Next() {
   done_ = true;
 }
 
+bool PointWalk::is_first_from(size_t axis) const {
+  return std::all_of(positions_.begin() + static_cast<ptrdiff_t>(axis), positions_.end(),
+                     [](int64_t position) { return position == 0; });
+}
+
+bool PointWalk::is_last_from(size_t axis) const {
+  for (; axis < sizes_.size(); ++axis) {
+    if (positions_[axis] + 1 != sizes_[axis]) return false;
+  }
+  return true;
+}
+
 void PointWalk::Restart() {
   std::fill(positions_.begin(), positions_.end(), 0);
   std::fill(offsets_.begin(), offsets_.end(), 0);

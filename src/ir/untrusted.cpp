@@ -23,6 +23,7 @@ bool IsBelowTileLevel(const Op* op) {
   switch (op->kind()) {
     case OpKind::Nest:
     case OpKind::Element:
+    case OpKind::FoldIn:
     case OpKind::Slide:
     case OpKind::Acquire:
     case OpKind::Commit:

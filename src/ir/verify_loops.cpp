@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/eval.h"
 #include "ir/verify_rules.h"
 #include "ir/views.h"
 
@@ -22,7 +23,10 @@ std::string NestFault(const Op& op, const Module&) {
   if (yielded.size() != op.results().size()) return "not one yielded value for each result";
   for (size_t i = 0; i < yielded.size(); ++i) {
     Type result = op.result(i)->type();
-    bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == axes &&
+    const Op* fold = yielded[i]->def();
+    bool folds = fold && fold->kind() == OpKind::FoldIn && fold->block() == op.region();
+    const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
+    bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
                 result->scalar == yielded[i]->type()->scalar;
     if (!fits) return "a result is no tile of what the region yields";
   }
@@ -37,6 +41,53 @@ std::string ElementFault(const Op& op, const Module&) {
     return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
   bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
   return fits ? AllI64(point) : "the result is not of the tile's scalar";
+}
+
+/// The terms are folded as reduce and contraction do.
+std::string FoldedTermsFault(const Op& op) {
+  Values terms = op.Segment(FoldInOp::at_terms);
+  auto acc = op.attr<AttrKey::Acc>();
+  if (terms.empty() || terms.size() > 2)
+    return "not one value, or two of which products are folded";
+  for (const Value* term : terms) {
+    if (!IsScalar(term->type())) return "a term is no scalar";
+    if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
+  }
+  Scalar scalar = terms[0]->type()->scalar;
+  bool fits = scalar == acc || (terms.size() == 2 && IsNarrowFloat(scalar) && acc == Scalar::F32);
+  if (!fits) return fmt::format("folds {} in {}", Spelling(scalar), Spelling(acc));
+  auto fold = op.attr<AttrKey::Fold>();
+  bool defined = terms.size() == 1 ? FindFold(fold, acc) != nullptr
+                                   : fold == FoldKind::Sum && FindMultiplyAdd(acc) != nullptr;
+  if (!defined) return fmt::format("this fold is not defined on {}", Spelling(acc));
+  Type result = op.result()->type();
+  return IsScalar(result) && result->scalar == acc ? ""
+                                                   : "the result is not of the accumulator's type";
+}
+
+std::string FoldInFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
+  const Op* nest = op.block()->parent();
+  if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
+  AxisList walked;
+  for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
+  AxisList over = op.attr<AttrKey::Axes>();
+  bool last = !over.empty() && over.size() <= walked.size() &&
+              std::equal(over.rbegin(), over.rend(), walked.rbegin());
+  if (!last) return "the axes are not those that the nest walks last";
+  for (const Op* other = nest->region()->first(); other != &op; other = other->next()) {
+    if (other->kind() == OpKind::FoldIn && other->attr<AttrKey::Axes>() != over)
+      return "the nest folds other axes, too";
+  }
+  for (const Value* into : op.Segment(FoldInOp::at_into)) {
+    if (into->def() && into->def()->block() == nest->region()) return "'into' is made in the nest";
+    bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
+                Includes(Without(AxesOf(nest->operands()), over), into->type()->axes);
+    if (!fits) return "'into' is no value over the nest's other axes, of the accumulator's type";
+  }
+  const std::vector<Use>& uses = op.result()->uses();
+  bool yielded = uses.size() == 1 && uses[0].user == nest->region()->terminator();
+  return yielded ? "" : "the nest does not yield the result, once";
 }
 
 std::string PrefetchFault(const Op& op, const Module&) {
@@ -148,6 +199,7 @@ std::string NoTypes(const Op&, const Module&) { return ""; }
 constexpr TypeRule kRules[] = {
     {OpKind::Nest, &NestFault},
     {OpKind::Element, &ElementFault},
+    {OpKind::FoldIn, &FoldInFault},
     {OpKind::Check, &CheckFault},
     {OpKind::BusyCores, &NoTypes},
     {OpKind::BufferNew, &BufferNewFault},

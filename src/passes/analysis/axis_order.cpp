@@ -29,7 +29,17 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
 
 bool Folds(OpKind kind) {
   return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::Fold ||
-         kind == OpKind::Scan;
+         kind == OpKind::Scan || kind == OpKind::FoldIn;
+}
+
+/// Those of what is folded: a nest's, where a fold stands in one.
+AxisList FoldedFrom(const Op* op) {
+  AxisList axes;
+  std::span<Value* const> values =
+      op->kind() == OpKind::FoldIn ? op->block()->parent()->operands() : op->operands();
+  for (const Value* value : values)
+    axes.insert(axes.end(), value->type()->axes.begin(), value->type()->axes.end());
+  return axes;
 }
 
 /// Those of the result along which nothing is folded.
@@ -65,10 +75,8 @@ void AxisOrder::StudyFolds(const ir::Function& kernel) {
     if (!Folds(op->kind())) return;
     const AxisList folded = op->attr<AttrKey::Axes>();
     if (op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
-      for (const Value* operand : op->operands()) {
-        for (AxisId axis : operand->type()->axes) {
-          if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);
-        }
+      for (AxisId axis : FoldedFrom(op)) {
+        if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);
       }
     } else if (const AxisList kept = KeptAxes(op); !kept.empty()) {
       AxisId last = Sorted(kept).back();

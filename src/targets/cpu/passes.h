@@ -25,6 +25,13 @@ inline constexpr Pass kWidenOperands{
     .on_kernel = RunWidenOperands,
     .needs = {{&kTilesSelected, "an operand's tile has its constant axes"}}};
 
+void RunTakeFolds(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kTakeFolds{
+    .name = "take-folds",
+    .summary = "folds in lanes go into the nests that make what they fold",
+    .on_kernel = RunTakeFolds,
+    .needs = {{&kNestsFormed, "a fold goes into a nest"}}};
+
 void RunExpandTiles(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kExpandTiles{
     .name = "expand-tiles",

@@ -24,10 +24,11 @@ struct Accumulation {
 };
 
 // reduce.cpp, contraction.cpp
-Accumulation ReduceAccumulation(Expander& e, const ir::Op* op);
-Accumulation ContractAccumulation(Expander& e, const ir::Op* op);
+Accumulation Singles(Expander& e, const ir::Op* op, ir::Value* value);
+Accumulation Products(Expander& e, const ir::Op* op, const std::vector<ir::Value*>& factors,
+                      ir::Value* into);
 
-/// Of a reduction or contraction.
+/// Of a reduction or contraction, or of a nest's fold_in.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
 /// In ascending order, one accumulator an element (a reduction or contraction): blocks of the result stay in registers while the folded axes pass.

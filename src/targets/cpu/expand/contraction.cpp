@@ -19,15 +19,14 @@ Value* MultiplyAdd(Expander& e, Value* a, Value* b, Value* c) {
 
 }  // namespace
 
-Accumulation ContractAccumulation(Expander& e, const ir::Op* op) {
-  ir::ContractionOp contraction(const_cast<ir::Op*>(op));
+Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Value* into) {
   auto acc = op->attr<AttrKey::Acc>();
   return {
       op,
       op->attr<AttrKey::Axes>(),
-      {contraction.a(), contraction.b()},
+      factors,
       acc,
-      contraction.into(),
+      into,
       e.b.Bits(acc, 0),
       [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
       [&e](Value* sum, const Values& terms) { return MultiplyAdd(e, terms[0], terms[1], sum); }};

@@ -79,11 +79,10 @@ struct Expander {
   const ProcessorFacts& facts;
   AxisOrder order;
   ir::Builder b;
-  ir::ValueMap scalars;                                         ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;             ///< of old tiles
-  std::unordered_map<const ir::Value*, BlkFacts> blks;          ///< of old blks
-  std::unordered_map<const ir::Value*, FirstTurn> first_turns;  ///< of old carried tiles
-  std::unordered_set<const ir::Op*> taken_along = {};           ///< old folds that a nest has done
+  ir::ValueMap scalars;                                            ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;                ///< of old tiles
+  std::unordered_map<const ir::Value*, BlkFacts> blks;             ///< of old blks
+  std::unordered_map<const ir::Value*, FirstTurn> first_turns;     ///< of old carried tiles
   std::unordered_map<const ir::Value*, LastTurn> last_turns = {};  ///< of old carried tiles
   std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};   ///< of those with an epilogue
   std::unordered_map<ir::AxisId, Window> windows = {};             ///< where not the whole block

@@ -61,7 +61,7 @@ std::vector<Value*> KeptTiles(const Op* nest, size_t i) {
 Changes::Changes(NestBody& body) : e_(body.e()), body_(body) {
   const Op* nest = body.nest();
   bool may_skip =
-      body.riders().empty() && !body.last().Transposes() && body.UsesHomes() && OnlyComputes(nest);
+      body.folds().empty() && !body.last().Transposes() && body.UsesHomes() && OnlyComputes(nest);
   if (!may_skip || nest->results().empty()) return;
   bool all = true;
   for (size_t i = 0; i < nest->results().size(); ++i) all = all && NoteKept(i);

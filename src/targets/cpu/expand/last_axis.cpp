@@ -73,13 +73,16 @@ void LastAxis::Study(const Op* op) {
   } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
     scattered_ = true;
   }
+  if (op->kind() == OpKind::FoldIn) return;  // its accumulators are no part of the body
   for (const Value* result : op->results()) {
     if (varies) varying_.insert(result);
     Count(result->type()->scalar);
   }
   if (op->kind() == OpKind::Store) Count(op->operand(0)->type()->scalar);
   if (op->kind() == OpKind::Yield) {
-    for (const Value* value : op->operands()) Count(value->type()->scalar);
+    for (const Value* value : op->operands()) {
+      if (!IsFolded(value)) Count(value->type()->scalar);
+    }
   }
 }
 

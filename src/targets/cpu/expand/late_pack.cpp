@@ -21,7 +21,9 @@ using ir::Value;
 /// Runs with the same result at any time at which what it loads has not changed, without a trap.
 bool CanWait(const Op* nest) {
   for (const Op* op : *nest->region()) {
-    if (op->kind() == OpKind::Store || op->kind() == OpKind::Element || MayTrap(op)) return false;
+    if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
+        op->kind() == OpKind::FoldIn || MayTrap(op))
+      return false;
   }
   return true;
 }

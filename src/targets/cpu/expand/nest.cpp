@@ -5,7 +5,7 @@
 #include "targets/cpu/expand/nest_body.h"
 
 // A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
-// before the innermost loop. Folds of what it makes are taken along: the loops carry their accumulators. A body that no
+// before the innermost loop. The loops carry the accumulators of its folds. A body that no
 // vector can hold, because it gathers, runs element by element.
 
 namespace kdl::cpu {
@@ -20,10 +20,10 @@ namespace {
 class Rows {
  public:
   explicit Rows(NestBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
-    if (body.riders().empty()) streaming_ = StreamingOf(body, body.Lanes());
+    if (body.folds().empty()) streaming_ = StreamingOf(body, body.Lanes());
   }
 
-  void Run() { body_.riders().empty() ? RunRows() : RunFolds(); }
+  void Run() { body_.folds().empty() ? RunRows() : RunFolds(); }
 
  private:
   void RunRows() {
@@ -70,12 +70,12 @@ class Rows {
     return [this](const Piece& piece) { RunPiece(piece, [] {}); };
   }
 
-  /// One walk that also carries the accumulators of folds.
+  /// One walk that also carries the accumulators of the folds.
   void RunFolds() {
-    const std::vector<Accumulation>& riders = body_.riders();
+    const std::vector<Accumulation>& made = body_.folds();
     int64_t bytes = body_.last().Bytes();
-    for (const Accumulation& rider : riders) bytes = std::max<int64_t>(bytes, Bytes(rider.acc));
-    LaneFolds folds(e_, riders, bytes);
+    for (const Accumulation& fold : made) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+    LaneFolds folds(e_, made, bytes);
     LaneFolds::Body body{[&] { BeginRow(); },
                          [&](const Piece& piece) {
                            std::vector<Values> terms;
@@ -83,33 +83,37 @@ class Rows {
                            return terms;
                          }};
     ir::AxisList kept = body_.axes();
-    kept.resize(kept.size() - riders[0].folded.size());
+    kept.resize(kept.size() - made[0].folded.size());
     if (kept.empty()) {
       Values folded = folds.Fold(body_.position(), body);
       size_t number = 0;
-      for (const Value* result : RiderResults()) e_.scalars[result] = folded[number++];
+      for (const Value* result : FoldResults()) e_.scalars[result] = folded[number++];
       return;
     }
     std::vector<Home> homes;
-    for (const Value* result : RiderResults()) {
+    for (const Value* result : FoldResults()) {
       homes.push_back(NewHome(e_, result->type()));
       e_.homes[result] = homes.back();
     }
     folds.FoldAll(kept, homes, body_.position(), body);
   }
 
-  std::vector<const Value*> RiderResults() const {
+  /// The nest's results of its folds, one each, in their order.
+  std::vector<const Value*> FoldResults() const {
     std::vector<const Value*> all;
-    for (const Accumulation& rider : body_.riders()) all.push_back(rider.op->result());
+    for (const Accumulation& fold : body_.folds()) {
+      const ir::Use& use = fold.op->result()->uses()[0];
+      all.push_back(body_.nest()->result(use.operand));
+    }
     return all;
   }
 
-  /// For each rider what its accumulator takes in from the present piece.
+  /// For each fold what its accumulator takes in from the present piece.
   std::vector<Values> Terms() {
     std::vector<Values> terms;
-    for (const Accumulation& rider : body_.riders()) {
+    for (const Accumulation& fold : body_.folds()) {
       terms.emplace_back();
-      for (Value* operand : rider.operands) terms.back().push_back(body_.Term(operand));
+      for (Value* operand : fold.operands) terms.back().push_back(body_.Term(operand));
     }
     return terms;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/format.h"
-#include "targets/cpu/expand/riders.h"
 
 namespace kdl::cpu {
 
@@ -13,8 +12,9 @@ using ir::Value;
 
 NestBody::NestBody(Expander& e, const Op* nest)
     : e_(e), nest_(nest), last_(nest), prefetching_(e, nest, last_.Transposes()) {
-  if (last_.Vectorizes()) riders_ = RidersOf(e, nest);
-  for (const Accumulation& rider : riders_) e.taken_along.insert(rider.op);
+  for (const Op* op : *nest->region()) {
+    if (op->kind() == OpKind::FoldIn) folds_.push_back(AccumulationOf(e, op));
+  }
   for (size_t i = 0; i < nest->results().size(); ++i)
     homes_.push_back(IsKept(nest->result(i)) ? KeptHome(i) : Home());
   for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
@@ -34,11 +34,6 @@ void NestBody::TakeOver() {
   for (Op* op : *nest_->region()) {
     if (op->kind() == OpKind::Element) TakeOver(op->operand(0));
   }
-  for (const Accumulation& rider : riders_) {
-    for (Value* operand : rider.operands) {
-      if (operand->def() != nest_) TakeOver(operand);
-    }
-  }
 }
 
 void NestBody::TakeOver(Value* tile) {
@@ -54,9 +49,10 @@ void NestBody::MoveKept() {
     CopyTile(e_, nest_, move.from, move.to, move.result->type()->scalar);
 }
 
+/// Whether the result is a tile that the body fills, point by point, and something reads.
 bool NestBody::IsKept(const Value* result) const {
-  return std::ranges::any_of(
-      result->uses(), [&](const ir::Use& use) { return !e_.taken_along.contains(use.user); });
+  return !result->uses().empty() &&
+         !IsFolded(nest_->region()->terminator()->operand(result->index()));
 }
 
 int64_t NestBody::Lanes() const {
@@ -115,11 +111,6 @@ Value* NestBody::ElementPiece(Value* tile) {
   bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
   if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);
   return LoadPiece(e_, home, tile->type()->scalar, position_, piece_);
-}
-
-Value* NestBody::Term(Value* operand) {
-  if (operand->def() != nest_) return ElementPiece(operand);
-  return Lane(nest_->region()->terminator()->operand(operand->index()));
 }
 
 void NestBody::ExpandLoadOp(Op* op) {
@@ -245,6 +236,8 @@ void NestBody::ExpandOp(Op* op) {
       if (homes_[i].buffer) StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
   } else if (op->kind() == OpKind::Element) {
     map_[op->result()] = ElementPiece(op->operand(0));
+  } else if (op->kind() == OpKind::FoldIn) {
+    return;  // the walk takes in its terms
   } else if (op->kind() == OpKind::Load) {
     ExpandLoadOp(op);
   } else if (op->kind() == OpKind::Store) {

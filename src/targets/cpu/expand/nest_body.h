@@ -20,8 +20,7 @@ class NestBody {
   const ir::Op* nest() const { return nest_; }
   const LastAxis& last() const { return last_; }
   const ir::AxisList& axes() const { return axes_; }
-  /// The folds that it takes along.
-  const std::vector<Accumulation>& riders() const { return riders_; }
+  const std::vector<Accumulation>& folds() const { return folds_; }
   /// How many elements of the last axis a vector takes.
   int64_t Lanes() const;
 
@@ -48,8 +47,8 @@ class NestBody {
     make();
     map_ = std::move(around);
   }
-  /// The operand of a rider, for the piece that was expanded last.
-  ir::Value* Term(ir::Value* operand);
+  /// The term of a fold, for the piece that was expanded last.
+  ir::Value* Term(ir::Value* term) { return Lane(term); }
   void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
 
   /// Elements of `tile` are `value`, and nothing is asked for ahead of time.
@@ -98,8 +97,8 @@ class NestBody {
   std::vector<Move> moves_;
   LastAxis last_;
   Prefetching prefetching_;
-  std::vector<Accumulation> riders_;
-  std::vector<Home> homes_;  ///< of the results; none where only riders use them
+  std::vector<Accumulation> folds_;
+  std::vector<Home> homes_;  ///< of the results; none of folds and of what nothing uses
   std::unordered_map<const ir::Value*, Home> taken_;  ///< tiles in the nest's own order
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
