@@ -61,12 +61,15 @@ typedef struct kdl_launch_request {
   int32_t tensor_count;
   int32_t queue; /* index of the queue */
   int64_t core_num;
-  int64_t busy_cores;   /* 1 to core_num: the cores from this number on need not be run */
-  int64_t instances;    /* slices of workspace: slots run from 0 to instances - 1 */
-  void* workspace;      /* the device's address: `instances` slices, each slice_bytes */
-  int64_t slice_bytes;  /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */
-  void* shared;         /* the device's address of kdl_launch.shared */
-  const kdl_host* host; /* for kdl_launch.host, where code runs in this process */
+  int64_t busy_cores;  /* 1 to core_num: the cores from this number on need not be run */
+  int64_t instances;   /* slices of workspace: slots run from 0 to instances - 1 */
+  void* workspace;     /* the device's address: `instances` slices, each slice_bytes */
+  int64_t slice_bytes; /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */
+  void* shared;        /* the device's address of kdl_launch.shared */
+  /* What the cores share, where code runs in this process: the device sets `claims`, and `shared` where
+   * the kernel's addresses are others. `stop` is set, too, when the launch is cancelled: whatever the
+   * device completes it with then, it has failed as cancelled. */
+  kdl_launch* launch;
 } kdl_launch_request;
 
 /* Memory of its own. All offsets lie inside the memory. */

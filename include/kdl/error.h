@@ -17,7 +17,8 @@ typedef enum kdl_code {
   KDL_ERROR_DEVICE = 5,      /* the device or the system failed */
   KDL_ERROR_UNSUPPORTED = 6, /* this device cannot do it */
   KDL_ERROR_TIMEOUT = 7,     /* a wait ended before its event */
-  KDL_ERROR_INTERNAL = 8     /* a fault of the runtime or of generated code */
+  KDL_ERROR_INTERNAL = 8,    /* a fault of the runtime or of generated code */
+  KDL_ERROR_CANCELLED = 9    /* the caller cancelled it, or what it waited for */
 } kdl_code;
 
 /* A new error with a copy of `message`. Never NULL, even when memory is short. */

@@ -11,85 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "kdl/program.hpp"
+#include "kdl/device.hpp"
 #include "kdl/scalar.hpp"
 #include "kdl/tensor.hpp"
 
 namespace kdl {
-
-class Queue;
-
-// A device of a context; a plain value, good as long as the context. Equal when it is the same
-// device.
-class Device {
- public:
-  Device() = default;
-  Device(kdl_context* context, kdl_device* device) : context_(context), device_(device) {}
-
-  kdl_device* get() const { return device_; }
-  std::string uri() const { return kdl_device_uri(device_); }
-  kdl_device_facts facts() const {
-    kdl_device_facts facts;
-    kdl_device_get_facts(device_, &facts);
-    return facts;
-  }
-  // As many cores as it holds at once.
-  std::int64_t cores() const { return facts().cores; }
-  // The most slices of workspace that a launch on `core_num` cores has: as many as run at once.
-  std::int64_t Instances(CoreNum core_num) const {
-    const bool is_number = !core_num.is_computed || core_num.number != KDL_CORES_AUTO;
-    return is_number ? kdl_device_instances(device_, core_num.number) : 0;
-  }
-  // The bytes of a slice, of a kernel as at a launch.
-  std::int64_t Footprint(const char* kernel, const char* place = nullptr) const {
-    const kdl_function* function = nullptr;
-    Check(kdl_context_find_kernel(context_, kernel, &function), place);
-    std::int64_t bytes = 0;
-    Check(kdl_function_footprint(function, device_, &bytes), place);
-    return bytes;
-  }
-  kdl_statistics statistics() const {
-    kdl_statistics statistics;
-    kdl_device_get_statistics(device_, &statistics);
-    return statistics;
-  }
-  inline Queue queue(std::int32_t index = 0) const;
-
-  friend bool operator==(const Device& a, const Device& b) { return a.device_ == b.device_; }
-
- private:
-  kdl_context* context_ = nullptr;
-  kdl_device* device_ = nullptr;
-};
-
-// Memory for the pipes of kernels that run one after the other, a slice for each core that runs.
-class Workspace {
- public:
-  Workspace() = default;
-  // `name`: whose pipes lie there, "matmul_residual: q".
-  Workspace(const Device& device, std::string name) : device_(device), name_(std::move(name)) {}
-
-  // Room for `instances` slices of `footprint` bytes. It only grows, and what runs keeps the memory
-  // that it was given.
-  void Reserve(std::int64_t instances, std::int64_t footprint, const char* place = nullptr) {
-    kdl_buffer* buffer = buffer_.release();
-    kdl_error* error =
-        kdl_workspace_reserve(device_.get(), instances, footprint, name_.c_str(), &buffer);
-    buffer_.reset(buffer);
-    Check(error, place);
-  }
-
-  kdl_buffer* get() const { return buffer_.get(); }
-
- private:
-  struct Free {
-    void operator()(kdl_buffer* buffer) const { kdl_buffer_free(buffer); }
-  };
-
-  Device device_;
-  std::string name_;
-  std::unique_ptr<kdl_buffer, Free> buffer_;
-};
 
 // Operations of one device in order; a plain value, good as long as the context. `after` are events
 // that must complete first.
@@ -109,22 +35,27 @@ class Queue {
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
-    const kdl_function* function = nullptr;
-    Check(kdl_context_find_kernel(context_, kernel, &function), place);
-    std::vector<kdl_arg> args;
-    for (const Argument& argument : arguments) args.push_back(argument.get());
-    if (core_num.is_computed && core_num.number == KDL_CORES_AUTO) {
-      const std::string message = std::string("launch of '") + kernel + "': core_num is " +
-                                  std::to_string(core_num.number) +
-                                  "; a launch runs on 1 core or more";
-      Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()), place);
-    }
+    const BoundCall call = Bind(kernel, core_num, arguments, place);
     const auto submit = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
-      return kdl_launch_kernel(queue_, function, core_num.number, args.data(),
-                               static_cast<std::int32_t>(args.size()), workspace.get(), events,
+      return kdl_launch_kernel(queue_, call.function, core_num.number, call.args.data(),
+                               static_cast<std::int32_t>(call.args.size()), workspace.get(), events,
                                count, done);
     };
     return Enqueue(after, submit, place);
+  }
+
+  // The same, and returns when it is over: on this thread, where nothing is in front of it. Throws what it
+  // failed of.
+  void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
+           const After& after = {}, const char* place = nullptr,
+           const Workspace& workspace = {}) const {
+    const BoundCall call = Bind(kernel, core_num, arguments, place);
+    std::vector<kdl_event*> events;
+    for (const Event& event : after) events.push_back(event.get());
+    Check(kdl_run_kernel(queue_, call.function, core_num.number, call.args.data(),
+                         static_cast<std::int32_t>(call.args.size()), workspace.get(),
+                         events.data(), static_cast<std::int32_t>(events.size())),
+          place);
   }
 
   // Copies all elements; `cause` is for the statistics, `place` as for a launch.
@@ -182,6 +113,25 @@ class Queue {
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 
  private:
+  struct BoundCall {
+    const kdl_function* function = nullptr;
+    std::vector<kdl_arg> args;
+  };
+
+  BoundCall Bind(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
+                 const char* place) const {
+    BoundCall call;
+    Check(kdl_context_find_kernel(context_, kernel, &call.function), place);
+    for (const Argument& argument : arguments) call.args.push_back(argument.get());
+    if (core_num.is_computed && core_num.number == KDL_CORES_AUTO) {
+      const std::string message = std::string("launch of '") + kernel + "': core_num is " +
+                                  std::to_string(core_num.number) +
+                                  "; a launch runs on 1 core or more";
+      Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()), place);
+    }
+    return call;
+  }
+
   template <class Submit>
   static Event Enqueue(const After& after, Submit submit, const char* place = nullptr) {
     std::vector<kdl_event*> events;

@@ -84,6 +84,8 @@ class Event {
   // Waits; throws what failed.
   void Wait() const { Check(kdl_event_wait(event_.get(), -1)); }
   bool is_done() const { return kdl_event_is_done(event_.get()) != 0; }
+  // Cancels the operation that it stands for, and with it what comes after.
+  void Cancel() const { Check(kdl_event_cancel(event_.get())); }
 
  private:
   std::shared_ptr<kdl_event> event_;

@@ -8,25 +8,26 @@ using namespace kdl::runtime;
 
 Error kdl::runtime::RefuseNull(const char* function, std::string_view names,
                                std::initializer_list<const void*> pointers) {
-  const auto null = std::find(pointers.begin(), pointers.end(), nullptr);
-  if (null == pointers.end()) return nullptr;
+  const auto* null = std::find(pointers.begin(), pointers.end(), nullptr);
   const auto which = static_cast<std::size_t>(null - pointers.begin());
   return Invalid(function, ": ", Split(names, ',')[which], " is NULL");
 }
 
 kdl_error* kdl_context_create(kdl_context** context) {
   KDL_RETURN_IF_NULL(context);
-  auto made = std::make_unique<Context>();
-  if (Error error = AddBuiltinDevices(*made)) return error.release();
-  *context = Wrap(made.release());
-  return nullptr;
+  return Guard([&]() -> Error {
+    auto made = std::make_unique<Context>();
+    KDL_RETURN_IF_ERROR(AddBuiltinDevices(*made));
+    *context = Wrap(made.release());
+    return nullptr;
+  });
 }
 
 void kdl_context_destroy(kdl_context* context) { delete Unwrap(context); }
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
   KDL_RETURN_IF_NULL(context);
-  return Unwrap(context)->registry().Register(image).release();
+  return Guard([&] { return Unwrap(context)->registry().Register(image); });
 }
 
 kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images) {
@@ -39,43 +40,51 @@ kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const
 
 kdl_error* kdl_context_load(kdl_context* context, const char* path) {
   KDL_RETURN_IF_NULL(context, path);
-  return Unwrap(context)->Load(path).release();
+  return Guard([&] { return Unwrap(context)->Load(path); });
 }
 
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function) {
   KDL_RETURN_IF_NULL(context, name, function);
-  const Function* found = nullptr;
-  if (Error error = Unwrap(context)->registry().Find(name, &found)) return error.release();
-  *function = Wrap(found);
-  return nullptr;
+  return Guard([&]() -> Error {
+    const Function* found = nullptr;
+    KDL_RETURN_IF_ERROR(Unwrap(context)->registry().Find(name, &found));
+    *function = Wrap(found);
+    return nullptr;
+  });
 }
 
 void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) {
-  Unwrap(context)->prints().Redirect(write, user);
+  if (context != nullptr) Unwrap(context)->prints().Redirect(write, user);
 }
 
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context) {
   KDL_RETURN_IF_NULL(context, ops);
-  return Unwrap(context)->AddDeviceKind(ops, kind_context).release();
+  return Guard([&] { return Unwrap(context)->AddDeviceKind(ops, kind_context); });
 }
 
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
   KDL_RETURN_IF_NULL(context, spec, device);
-  Device* selected = nullptr;
-  if (Error error = Unwrap(context)->SelectDevice(spec, &selected)) return error.release();
-  *device = Wrap(selected);
-  return nullptr;
+  return Guard([&]() -> Error {
+    Device* selected = nullptr;
+    KDL_RETURN_IF_ERROR(Unwrap(context)->SelectDevice(spec, &selected));
+    *device = Wrap(selected);
+    return nullptr;
+  });
 }
 
-const char* kdl_device_uri(const kdl_device* device) { return Unwrap(device)->uri().c_str(); }
+const char* kdl_device_uri(const kdl_device* device) {
+  return device == nullptr ? "" : Unwrap(device)->uri().c_str();
+}
 
 const char* kdl_device_kind(const kdl_device* device) {
-  return Unwrap(device)->spec().kind.c_str();
+  return device == nullptr ? "" : Unwrap(device)->spec().kind.c_str();
 }
 
-int64_t kdl_device_ordinal(const kdl_device* device) { return Unwrap(device)->spec().ordinal; }
+int64_t kdl_device_ordinal(const kdl_device* device) {
+  return device == nullptr ? 0 : Unwrap(device)->spec().ordinal;
+}
 
 void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
   *facts = Unwrap(device)->facts();
@@ -83,10 +92,12 @@ void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
 
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
   KDL_RETURN_IF_NULL(device, queue);
-  Queue* found = nullptr;
-  if (Error error = Unwrap(device)->FindQueue(index, &found)) return error.release();
-  *queue = Wrap(found);
-  return nullptr;
+  return Guard([&]() -> Error {
+    Queue* found = nullptr;
+    KDL_RETURN_IF_ERROR(Unwrap(device)->FindQueue(index, &found));
+    *queue = Wrap(found);
+    return nullptr;
+  });
 }
 
 void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics) {

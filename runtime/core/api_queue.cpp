@@ -23,10 +23,13 @@ Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t coun
   return nullptr;
 }
 
-void Submit(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
-            kdl_event** done) {
-  Ref<Event> event = queue.scheduler().Enqueue(queue, std::move(operation), after, done != nullptr);
+Error Submit(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+             kdl_event** done) {
+  Ref<Event> event;
+  KDL_RETURN_IF_ERROR(queue.scheduler().Enqueue(queue, std::move(operation), after,
+                                                done == nullptr ? nullptr : &event));
   if (done != nullptr) *done = Wrap(event.Leave());
+  return nullptr;
 }
 
 namespace {
@@ -85,18 +88,48 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
   return nullptr;
 }
 
-Error Launch(Queue& queue, const kdl_function* function, std::int64_t core_num, const kdl_arg* args,
-             std::int32_t arg_count, kdl_buffer* given, kdl_event* const* after,
-             std::int32_t after_count, kdl_event** done) {
-  std::span<kdl_event* const> events;
-  KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
-  Binding binding;
-  KDL_RETURN_IF_ERROR(BindCall(queue, function, core_num, args, arg_count, &binding));
+// What a caller says of a launch.
+struct LaunchCall {
+  Queue& queue;
+  const kdl_function* function;
+  std::int64_t core_num;
+  const kdl_arg* args;
+  std::int32_t arg_count;
+  kdl_buffer* workspace;
+  kdl_event* const* after;
+  std::int32_t after_count;
+};
+
+Error Prepare(const LaunchCall& call, std::span<kdl_event* const>* after,
+              LaunchOperation* operation) {
+  KDL_RETURN_IF_ERROR(CheckEvents(call.queue, call.after, call.after_count, after));
+  Binding& binding = operation->binding();
+  KDL_RETURN_IF_ERROR(
+      BindCall(call.queue, call.function, call.core_num, call.args, call.arg_count, &binding));
   LaunchMemory memory;
-  KDL_RETURN_IF_ERROR(FindMemory(queue, function, binding, given, &memory));
-  Ref<Operation> operation;
-  KDL_RETURN_IF_ERROR(MakeLaunch(queue, std::move(binding), std::move(memory), &operation));
-  Submit(queue, std::move(operation), events, done);
+  KDL_RETURN_IF_ERROR(FindMemory(call.queue, call.function, binding, call.workspace, &memory));
+  return operation->Prepare(std::move(memory));
+}
+
+Error Launch(const LaunchCall& call, kdl_event** done) {
+  std::span<kdl_event* const> after;
+  auto operation = MakeRef<LaunchOperation>(call.queue);
+  KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
+  return Submit(call.queue, Ref<Operation>::Take(operation.Leave()), after, done);
+}
+
+Error RunLaunch(const LaunchCall& call) {
+  std::span<kdl_event* const> after;
+  LaunchOperation operation(call.queue);
+  KDL_RETURN_IF_ERROR(Prepare(call, &after, &operation));
+  return call.queue.scheduler().Run(call.queue, operation, after);
+}
+
+Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {
+  Binding binding;
+  KDL_RETURN_IF_ERROR(
+      BindCall(call.queue, call.function, call.core_num, call.args, call.arg_count, &binding));
+  *bytes = binding.workspace_bytes;
   return nullptr;
 }
 
@@ -116,8 +149,7 @@ Error Copy(Queue& queue, const kdl_array& to, const kdl_array& from, const char*
   KDL_RETURN_IF_ERROR(CheckContext(queue, from));
   Ref<Operation> operation;
   KDL_RETURN_IF_ERROR(MakeCopy(to, from, cause, &operation));
-  Submit(queue, std::move(operation), events, done);
-  return nullptr;
+  return Submit(queue, std::move(operation), events, done);
 }
 
 Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* const* after,
@@ -127,8 +159,7 @@ Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* con
   KDL_RETURN_IF_ERROR(CheckContext(queue, to));
   Ref<Operation> operation;
   KDL_RETURN_IF_ERROR(MakeFill(to, bits, &operation));
-  Submit(queue, std::move(operation), events, done);
-  return nullptr;
+  return Submit(queue, std::move(operation), events, done);
 }
 
 }  // namespace
@@ -136,12 +167,19 @@ Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* con
 
 kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
   if (event == nullptr) return nullptr;
-  return Unwrap(event)->timeline().scheduler().Wait(*Unwrap(event), timeout_ns).release();
+  const Event& object = *Unwrap(event);
+  return Guard([&] { return object.timeline().scheduler().Wait(object, timeout_ns); });
 }
 
 int32_t kdl_event_is_done(const kdl_event* event) {
   if (event == nullptr) return 1;
   return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0;
+}
+
+kdl_error* kdl_event_cancel(kdl_event* event) {
+  KDL_RETURN_IF_NULL(event);
+  const Event& object = *Unwrap(event);
+  return Guard([&] { return object.timeline().scheduler().Cancel(object); });
 }
 
 void kdl_event_retain(kdl_event* event) {
@@ -154,39 +192,44 @@ void kdl_event_free(kdl_event* event) {
 
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
   KDL_RETURN_IF_NULL(context, timeline);
-  *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
-  return nullptr;
+  return Guard([&]() -> Error {
+    *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
+    return nullptr;
+  });
 }
 
 kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event) {
   KDL_RETURN_IF_NULL(timeline, event);
-  *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
-  return nullptr;
+  return Guard([&]() -> Error {
+    *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
+    return nullptr;
+  });
 }
 
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
   KDL_RETURN_IF_NULL(timeline);
   Timeline& object = *Unwrap(timeline);
-  return object.scheduler().Signal(object, value).release();
+  return Guard([&] { return object.scheduler().Signal(object, value); });
 }
 
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
   KDL_RETURN_IF_NULL(timeline, message);
-  if (code == KDL_OK) return Invalid("a timeline cannot fail with the code for success").release();
-  Timeline& object = *Unwrap(timeline);
-  object.scheduler().Break(object, MakeFailure(Fail(code, message)));
-  return nullptr;
+  return Guard([&]() -> Error {
+    if (code == KDL_OK) return Invalid("a timeline cannot fail with the code for success");
+    Timeline& object = *Unwrap(timeline);
+    object.scheduler().Break(object, MakeFailure(Fail(code, message)));
+    return nullptr;
+  });
 }
 
 uint64_t kdl_timeline_value(const kdl_timeline* timeline) {
-  return Unwrap(timeline)->scheduler().Value(*Unwrap(timeline));
+  return timeline == nullptr ? 0 : Unwrap(timeline)->scheduler().Value(*Unwrap(timeline));
 }
 
 void kdl_timeline_free(kdl_timeline* timeline) {
   if (timeline == nullptr) return;
   Timeline& object = *Unwrap(timeline);
-  object.scheduler().Break(
-      object, MakeFailure(Invalid("the timeline was freed before it reached this event")));
+  object.scheduler().Abandon(object);
   object.Release();
 }
 
@@ -194,64 +237,70 @@ kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int
                              const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                              kdl_event* const* after, int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue, function);
-  return Launch(*Unwrap(queue), function, core_num, args, arg_count, workspace, after, after_count,
-                done)
-      .release();
+  const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
+                           arg_count,      workspace, after,    after_count};
+  return Guard([&] { return Launch(call, done); });
+}
+
+kdl_error* kdl_run_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
+                          const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
+                          kdl_event* const* after, int32_t after_count) {
+  KDL_RETURN_IF_NULL(queue, function);
+  const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
+                           arg_count,      workspace, after,    after_count};
+  return Guard([&] { return RunLaunch(call); });
 }
 
 kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
                                       int64_t core_num, const kdl_arg* args, int32_t arg_count,
                                       int64_t* bytes) {
   KDL_RETURN_IF_NULL(queue, function, bytes);
-  Binding binding;
-  if (Error error = BindCall(*Unwrap(queue), function, core_num, args, arg_count, &binding)) {
-    return error.release();
-  }
-  *bytes = binding.workspace_bytes;
-  return nullptr;
+  const LaunchCall call = {*Unwrap(queue), function, core_num, args,
+                           arg_count,      nullptr,  nullptr,  0};
+  return Guard([&] { return LaunchBytes(call, bytes); });
 }
 
 int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
-  return InstancesOf(*Unwrap(device), core_num);
+  return device == nullptr ? 0 : InstancesOf(*Unwrap(device), core_num);
 }
 
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
                                   int64_t* bytes) {
   KDL_RETURN_IF_NULL(function, device, bytes);
-  return Footprint(*Unwrap(function), *Unwrap(device), bytes).release();
+  return Guard([&] { return Footprint(*Unwrap(function), *Unwrap(device), bytes); });
 }
 
 kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
                                  const char* name, kdl_buffer** workspace) {
   KDL_RETURN_IF_NULL(device, workspace);
-  return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace)
-      .release();
+  return Guard([&] {
+    return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace);
+  });
 }
 
 kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,
                     kdl_event* const* after, int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue, to, from);
-  return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done).release();
+  return Guard([&] { return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done); });
 }
 
 kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
                     int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue, to);
-  return Fill(*Unwrap(queue), *to, bits, after, after_count, done).release();
+  return Guard([&] { return Fill(*Unwrap(queue), *to, bits, after, after_count, done); });
 }
 
 kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void*), void* user,
                          kdl_event* const* after, int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue);
-  std::span<kdl_event* const> events;
-  if (Error error = CheckEvents(*Unwrap(queue), after, after_count, &events)) {
-    return error.release();
-  }
-  Submit(*Unwrap(queue), MakeHostCall(call, release, user), events, done);
-  return nullptr;
+  return Guard([&]() -> Error {
+    std::span<kdl_event* const> events;
+    KDL_RETURN_IF_ERROR(CheckEvents(*Unwrap(queue), after, after_count, &events));
+    return Submit(*Unwrap(queue), MakeHostCall(call, release, user), events, done);
+  });
 }
 
 kdl_error* kdl_queue_wait(kdl_queue* queue) {
   KDL_RETURN_IF_NULL(queue);
-  return Unwrap(queue)->scheduler().WaitForQueue(*Unwrap(queue)).release();
+  return Guard([&] { return Unwrap(queue)->scheduler().WaitForQueue(*Unwrap(queue)); });
 }

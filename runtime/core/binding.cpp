@@ -116,17 +116,13 @@ Error NoVariant(const kdl_variant& near, const std::vector<std::string>& signatu
   return Invalid(text);
 }
 
-// The first variant that fits; else why none does.
-Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate* picked) {
+// Why none fits.
+Error NoneFits(const std::vector<Candidate>& candidates, Args args) {
   Match nearest = {Fit::kCount};
   const kdl_variant* near = nullptr;
   std::vector<std::string> signatures;
   for (const Candidate& candidate : candidates) {
     const Match match = MatchVariant(*candidate.variant, args);
-    if (match.fit == Fit::kFits) {
-      *picked = candidate;
-      return nullptr;
-    }
     if (near == nullptr || match.fit > nearest.fit) {
       nearest = match;
       near = candidate.variant;
@@ -140,8 +136,20 @@ Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate
   return is_choice ? NoVariant(*near, signatures, args) : Mismatch(*near, nearest, args);
 }
 
+// The first variant that fits.
+Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate* picked) {
+  for (const Candidate& candidate : candidates) {
+    if (MatchVariant(*candidate.variant, args).fit != Fit::kFits) continue;
+    *picked = candidate;
+    return nullptr;
+  }
+  return NoneFits(candidates, args);
+}
+
 Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
-  KDL_RETURN_IF_ERROR(CheckArray(array, Concat("the tensor for ", Spelling(param))));
+  if (CheckArray(array, "") != nullptr) {  // again, in words, which cost memory
+    return CheckArray(array, Concat("the tensor for ", Spelling(param)));
+  }
   const Buffer& buffer = *Unwrap(array.buffer);
   if (&buffer.device().scheduler() != &device.scheduler()) {
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
@@ -199,9 +207,16 @@ struct Source {
   std::int32_t dimension = 0;
 };
 
-Error BindSizes(const kdl_variant& variant, Args args, std::vector<std::int64_t>* dims) {
-  dims->assign(static_cast<std::size_t>(variant.dim_count), 0);
-  std::vector<Source> sources(dims->size());
+Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
+  const auto count = static_cast<std::size_t>(variant.dim_count);
+  SmallArray<Source, 16> sources;
+  sources.Reserve(count);
+  auto& dims = binding->dims;
+  dims.Reserve(count);
+  while (dims.size() < count) {
+    dims.Add(0);
+    sources.Add({});
+  }
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
     for (std::int32_t d = 0; d < param.rank; ++d) {
@@ -211,9 +226,9 @@ Error BindSizes(const kdl_variant& variant, Args args, std::vector<std::int64_t>
       const Source source = sources[symbol];
       if (source.param < 0) {
         sources[symbol] = {p, d};
-        (*dims)[symbol] = size;
-      } else if ((*dims)[symbol] != size) {
-        return Invalid("size ", variant.dims[symbol], " is ", (*dims)[symbol], " from ",
+        dims[symbol] = size;
+      } else if (dims[symbol] != size) {
+        return Invalid("size ", variant.dims[symbol], " is ", dims[symbol], " from ",
                        Spelling(variant.params[source.param]), " dimension ", source.dimension,
                        ", but ", Spelling(param), " dimension ", d, " is ", size);
       }
@@ -229,13 +244,17 @@ Error BindSizes(const kdl_variant& variant, Args args, std::vector<std::int64_t>
 }
 
 void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
+  binding->scalars.Reserve(args.size());
+  binding->tensors.Reserve(args.size());
+  binding->memories.Reserve(args.size());
+  binding->buffers.Reserve(args.size());
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_arg& arg = args[static_cast<std::size_t>(p)];
     if (arg.array == nullptr) {
       const int bits = FactsOfElement(arg.element)->bits;
       std::uint64_t value = bits == 64 ? arg.bits : arg.bits & ((std::uint64_t{1} << bits) - 1);
       if (arg.element == KDL_BOOL) value = value != 0 ? 1 : 0;
-      binding->scalars.push_back(value);
+      binding->scalars.Add(value);
       continue;
     }
     kdl_tensor view = arg.array->view;
@@ -246,9 +265,10 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
     // A single element has no stride of its own: kernels count on 1.
     if (view.rank > 0 && view.size[view.rank - 1] <= 1) view.stride[view.rank - 1] = 1;
     Buffer* buffer = Unwrap(arg.array->buffer);
-    binding->tensors.push_back(view);
-    binding->memories.push_back(buffer->memory());
-    binding->buffers.push_back(Ref<Buffer>::Share(buffer));
+    buffer->Retain();
+    binding->tensors.Add(view);
+    binding->memories.Add(buffer->memory());
+    binding->buffers.Add(buffer);
   }
 }
 
@@ -284,7 +304,7 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   KDL_RETURN_IF_ERROR(PickVariant(*candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
-  KDL_RETURN_IF_ERROR(BindSizes(variant, args, &binding->dims));
+  KDL_RETURN_IF_ERROR(BindSizes(variant, args, binding));
   KDL_RETURN_IF_ERROR(CheckOverlaps(variant, args));
   binding->core_num = core_num;
   TakeArguments(variant, args, binding);
@@ -308,6 +328,11 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
 }
 
 }  // namespace
+
+void Binding::DropBuffers() {
+  for (Buffer* buffer : buffers) buffer->Release();
+  buffers.Clear();
+}
 
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num) {
   if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;

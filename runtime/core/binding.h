@@ -3,31 +3,36 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "core/device.h"
 #include "core/registry.h"
+#include "core/small_array.h"
 
 namespace kdl::runtime {
 
+// What a launch is bound to. Stays where it is: `args` points into it. Without any memory of its own where the
+// arguments are few.
 struct Binding {
   Candidate candidate = {};
   std::int64_t core_num = 0;
   std::int64_t busy_cores = 0;  // those of them that have something to do, at least 1
-  std::vector<std::int64_t> dims;
-  std::vector<kdl_tensor> tensors;  // by tensor parameter
-  std::vector<kdl_memory> memories;
-  std::vector<Ref<Buffer>> buffers;
-  std::vector<std::uint64_t> scalars;
-  kdl_args args = {};  // points into the vectors: moves with them, is not copied
+  SmallArray<std::int64_t, 16> dims;
+  SmallArray<kdl_tensor, 8> tensors;  // by tensor parameter
+  SmallArray<kdl_memory, 8> memories;
+  SmallArray<Buffer*, 8> buffers;  // each with a reference
+  SmallArray<std::uint64_t, 8> scalars;
+  kdl_args args = {};
   std::int64_t instances = 0;
   std::int64_t slice_bytes = 0;
   std::int64_t shared_bytes = 0;
   std::int64_t workspace_bytes = 0;  // shared, then the slices
 
   Binding() = default;
-  Binding(Binding&&) = default;
-  Binding& operator=(Binding&&) = default;
+  ~Binding() { DropBuffers(); }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+
+  void DropBuffers();
 };
 
 // `core_num` may be KDL_CORES_AUTO.

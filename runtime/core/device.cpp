@@ -56,11 +56,13 @@ Error Device::FindQueue(std::int32_t index, Queue** queue) {
 }
 
 Error Device::FindModule(const kdl_image& image, void** module) {
+  *module = nullptr;
+  if (ops_.load == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   auto found = modules_.find(&image);
   if (found == modules_.end()) {
     void* loaded = nullptr;
-    if (ops_.load != nullptr) KDL_RETURN_IF_ERROR(Error(ops_.load(state_, &image, &loaded)));
+    KDL_RETURN_IF_ERROR(Error(ops_.load(state_, &image, &loaded)));
     found = modules_.emplace(&image, loaded).first;
   }
   *module = found->second;

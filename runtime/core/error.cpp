@@ -13,8 +13,8 @@ struct kdl_error {
 
 namespace {
 
-constexpr kdl_error kNoMemoryForError = {KDL_ERROR_OUT_OF_MEMORY, true,
-                                         "memory is too short even for an error message"};
+constexpr kdl_error kOutOfMemory = {KDL_ERROR_OUT_OF_MEMORY, true,
+                                    "the process has no memory left"};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ kdl_error* kdl_error_create(kdl_code code, const char* message) {
   const std::size_t length = std::strlen(message);
   const std::size_t bytes = std::max(sizeof(kdl_error), offsetof(kdl_error, message) + length + 1);
   void* memory = std::malloc(bytes);
-  if (memory == nullptr) return const_cast<kdl_error*>(&kNoMemoryForError);
+  if (memory == nullptr) return const_cast<kdl_error*>(&kOutOfMemory);
   auto* error = static_cast<kdl_error*>(memory);
   error->code = code;
   error->is_static = false;
@@ -46,6 +46,8 @@ namespace kdl::runtime {
 Error Prefixed(std::string_view prefix, Error error) {
   return Fail(kdl_error_code(error.get()), prefix, kdl_error_message(error.get()));
 }
+
+Error OutOfMemory() { return Error(const_cast<kdl_error*>(&kOutOfMemory)); }
 
 Error CopyError(const kdl_error* error) {
   if (error == nullptr) return nullptr;

@@ -30,6 +30,9 @@ template <class... Pieces>
 
 [[nodiscard]] Error CopyError(const kdl_error* error);
 
+// The error for memory that is too short, which needs none itself.
+[[nodiscard]] Error OutOfMemory();
+
 }  // namespace kdl::runtime
 
 // Returns the error of `expression` from a function that gives Error, if there is one.

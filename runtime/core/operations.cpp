@@ -1,5 +1,7 @@
 #include "core/operations.h"
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "core/element.h"
@@ -11,74 +13,8 @@ namespace kdl::runtime {
 
 namespace {
 
-class LaunchOperation final : public Operation {
- public:
-  LaunchOperation(Queue& queue, Binding binding, void* module)
-      : device_(queue.device()),
-        binding_(std::move(binding)),
-        host_(queue.device().prints(), *binding_.candidate.variant) {
-    request_ = {.size = sizeof(kdl_launch_request),
-                .version = KDL_PLUGIN_VERSION,
-                .image = binding_.candidate.image,
-                .kernel = binding_.candidate.kernel,
-                .variant = binding_.candidate.variant,
-                .module = module,
-                .args = &binding_.args,
-                .memories = binding_.memories.data(),
-                .tensor_count = static_cast<std::int32_t>(binding_.memories.size()),
-                .queue = queue.index(),
-                .core_num = binding_.core_num,
-                .busy_cores = binding_.busy_cores,
-                .instances = binding_.instances,
-                .workspace = nullptr,
-                .slice_bytes = binding_.slice_bytes,
-                .shared = nullptr,
-                .host = &host_.host()};
-  }
-
-  void SetMemory(LaunchMemory memory) {
-    memory_ = std::move(memory);
-    if (!memory_.workspace) return;
-    auto* address = static_cast<char*>(memory_.workspace->memory().address);
-    request_.shared = memory_.shared ? memory_.shared->memory().address : address;
-    request_.workspace = memory_.shared ? address : address + binding_.shared_bytes;
-  }
-
-  void Start() override {
-    device_.counters().CountLaunch();
-    device_.ops().launch(device_.state(), &request_, Completion());
-  }
-
-  void Drop() override {
-    binding_.buffers.clear();
-    memory_ = {};
-  }
-
-  std::string Describe() const override {
-    return Concat("launch of '", request_.kernel->name, "'");
-  }
-
-  std::vector<Access> Accesses() const override {
-    std::vector<Access> accesses;
-    for (std::int32_t p = 0; p < request_.variant->param_count; ++p) {
-      const kdl_param_desc& param = request_.variant->params[p];
-      if (param.is_tensor == 0) continue;
-      const std::size_t tensor = accesses.size();
-      accesses.push_back(
-          {binding_.buffers[tensor].get(), binding_.tensors[tensor], param.direction != KDL_IN});
-    }
-    for (const Ref<Buffer>* buffer : {&memory_.workspace, &memory_.shared})
-      if (*buffer) accesses.push_back({buffer->get(), WholeOf(**buffer), true});
-    return accesses;
-  }
-
- private:
-  Device& device_;
-  Binding binding_;
-  LaunchHost host_;
-  LaunchMemory memory_;
-  kdl_launch_request request_;
-};
+// Moving fewer bytes than this takes less time than waking a thread.
+constexpr std::int64_t kLittleBytes = 256 * 1024;
 
 class CopyOperation final : public Operation {
  public:
@@ -117,6 +53,7 @@ class CopyOperation final : public Operation {
     from_ = {};
   }
 
+  bool is_little() const override { return RegionBytes(region_) < kLittleBytes; }
   std::string Describe() const override { return Concat("copy '", cause_, "'"); }
 
   std::vector<Access> Accesses() const override {
@@ -179,6 +116,7 @@ class FillOperation final : public Operation {
 
   void Drop() override { to_ = {}; }
 
+  bool is_little() const override { return RegionBytes(region_) < kLittleBytes; }
   std::string Describe() const override { return Concat("fill of ", runtime::Describe(*to_)); }
 
   std::vector<Access> Accesses() const override { return {{to_.get(), view_, true}}; }
@@ -201,6 +139,7 @@ class HostCallOperation final : public Operation {
     if (release_ != nullptr) release_(user_);
   }
 
+  bool is_little() const override { return call_ == nullptr; }
   std::string Describe() const override { return "a host call"; }
   std::vector<Access> Accesses() const override { return {}; }
   bool is_host_call() const override { return true; }
@@ -217,13 +156,79 @@ bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
 
 }  // namespace
 
-Error MakeLaunch(Queue& queue, Binding binding, LaunchMemory memory, Ref<Operation>* operation) {
+Error LaunchOperation::Prepare(LaunchMemory memory) {
   void* module = nullptr;
-  KDL_RETURN_IF_ERROR(queue.device().FindModule(*binding.candidate.image, &module));
-  auto made = MakeRef<LaunchOperation>(queue, std::move(binding), module);
-  made->SetMemory(std::move(memory));
-  *operation = Ref<Operation>::Take(made.Leave());
+  KDL_RETURN_IF_ERROR(device_.FindModule(*binding_.candidate.image, &module));
+  memory_ = std::move(memory);
+  char* address = nullptr;
+  if (memory_.workspace) address = static_cast<char*>(memory_.workspace->memory().address);
+  void* workspace =
+      memory_.shared || address == nullptr ? address : address + binding_.shared_bytes;
+  void* shared = memory_.shared ? memory_.shared->memory().address : address;
+  host_.SetVariant(*binding_.candidate.variant);
+  launch_ = {.size = sizeof(kdl_launch),
+             .version = KDL_ABI_VERSION,
+             .stop = 0,
+             .reserved0 = 0,
+             .claims = nullptr,
+             .shared = shared,
+             .host = &host_.host()};
+  request_ = {.size = sizeof(kdl_launch_request),
+              .version = KDL_PLUGIN_VERSION,
+              .image = binding_.candidate.image,
+              .kernel = binding_.candidate.kernel,
+              .variant = binding_.candidate.variant,
+              .module = module,
+              .args = &binding_.args,
+              .memories = binding_.memories.data(),
+              .tensor_count = static_cast<std::int32_t>(binding_.memories.size()),
+              .queue = queue_index_,
+              .core_num = binding_.core_num,
+              .busy_cores = binding_.busy_cores,
+              .instances = binding_.instances,
+              .workspace = workspace,
+              .slice_bytes = binding_.slice_bytes,
+              .shared = shared,
+              .launch = &launch_};
   return nullptr;
+}
+
+void LaunchOperation::Start() {
+  device_.counters().CountLaunch();
+  device_.ops().launch(device_.state(), &request_, Completion());
+}
+
+void LaunchOperation::Drop() {
+  binding_.DropBuffers();
+  memory_ = {};
+}
+
+void LaunchOperation::Stop() { std::atomic_ref(launch_.stop).store(1, std::memory_order_relaxed); }
+
+bool LaunchOperation::is_little() const {
+  std::int64_t bytes = 0;
+  for (const kdl_tensor& tensor : binding_.tensors) {
+    bytes += std::min(SpanBytes(tensor), kLittleBytes);
+  }
+  return bytes < kLittleBytes;
+}
+
+std::string LaunchOperation::Describe() const {
+  return Concat("launch of '", request_.kernel->name, "'");
+}
+
+std::vector<Access> LaunchOperation::Accesses() const {
+  std::vector<Access> accesses;
+  for (std::int32_t p = 0; p < request_.variant->param_count; ++p) {
+    const kdl_param_desc& param = request_.variant->params[p];
+    if (param.is_tensor == 0) continue;
+    const std::size_t tensor = accesses.size();
+    accesses.push_back(
+        {binding_.buffers[tensor], binding_.tensors[tensor], param.direction != KDL_IN});
+  }
+  for (const Ref<Buffer>* buffer : {&memory_.workspace, &memory_.shared})
+    if (*buffer) accesses.push_back({buffer->get(), WholeOf(**buffer), true});
+  return accesses;
 }
 
 Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,

@@ -14,7 +14,32 @@ struct LaunchMemory {
 };
 
 // Runs a kernel.
-Error MakeLaunch(Queue& queue, Binding binding, LaunchMemory memory, Ref<Operation>* operation);
+class LaunchOperation final : public Operation {
+ public:
+  explicit LaunchOperation(Queue& queue)
+      : device_(queue.device()), queue_index_(queue.index()), host_(queue.device().prints()) {}
+
+  // To be bound before anything else.
+  Binding& binding() { return binding_; }
+  // Loads the kernel's image at its first use, and takes the memory.
+  Error Prepare(LaunchMemory memory);
+
+  void Start() override;
+  void Drop() override;
+  void Stop() override;
+  bool is_little() const override;
+  std::string Describe() const override;
+  std::vector<Access> Accesses() const override;
+
+ private:
+  Device& device_;
+  std::int32_t queue_index_;
+  Binding binding_;
+  LaunchHost host_;
+  LaunchMemory memory_;
+  kdl_launch launch_ = {};
+  kdl_launch_request request_;
+};
 
 // Copies between arrays that have been checked, on any two devices.
 Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,

@@ -2,36 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "core/handles.h"
 
 namespace kdl::runtime {
 
-FailurePtr MakeFailure(const Error& error) {
-  if (error == nullptr) return nullptr;
-  auto failure = std::make_shared<Failure>();
-  failure->code = kdl_error_code(error.get());
-  failure->message = kdl_error_message(error.get());
-  return failure;
-}
-
-Event::Event(Ref<Timeline> timeline, std::uint64_t value, std::shared_ptr<ClockCell> cell)
-    : timeline_(std::move(timeline)), value_(value), cell_(std::move(cell)) {}
-
-Event::~Event() = default;
-
-Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value)
-    : scheduler_(std::move(scheduler)), value_(value) {
-  const std::lock_guard lock(scheduler_->mutex_);
-  id_ = ++scheduler_->timelines_;
-}
-
-Timeline::~Timeline() = default;
-
 void Operation::Finish(Error error) {
   // The context may be destroyed as soon as the last operation has ended, on another thread.
   const std::shared_ptr<Scheduler> scheduler = queue_->scheduler_;
-  scheduler->Finish(*this, MakeFailure(error));
+  scheduler->Finish(*this, std::move(error));
 }
 
 kdl_completion Operation::Completion() {
@@ -46,126 +26,209 @@ Queue::Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> sche
       index_(index),
       scheduler_(std::move(scheduler)),
       timeline_(MakeRef<Timeline>(scheduler_, 0)) {
+  timeline_->queue_ = this;
   const std::lock_guard lock(scheduler_->mutex_);
   scheduler_->queues_.push_back(this);
 }
 
 Queue::~Queue() {
   const std::lock_guard lock(scheduler_->mutex_);
+  timeline_->queue_ = nullptr;
   std::erase(scheduler_->queues_, this);
 }
 
-Ref<Event> Scheduler::Enqueue(Queue& queue, Ref<Operation> operation,
-                              std::span<kdl_event* const> after, bool wants_event) {
+void Queue::Append(Operation* operation) {
+  (last_ == nullptr ? first_ : last_->next_) = operation;
+  last_ = operation;
+  ++length_;
+}
+
+Operation* Queue::PopFirst() {
+  Operation* popped = first_;
+  first_ = popped->next_;
+  if (first_ == nullptr) last_ = nullptr;
+  --length_;
+  return popped;
+}
+
+Scheduler::Scheduler()
+    : no_memory_(MakeFailure(OutOfMemory())),
+      abandoned_(MakeFailure(Invalid("the timeline was freed before it reached this event"))),
+      closing_(MakeFailure(Invalid("the context was destroyed before this operation could run"))) {}
+
+Scheduler::~Scheduler() = default;
+
+Error Scheduler::Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+                         Ref<Event>* done) {
   Lock lock(mutex_);
-  Operation& op = *operation;
-  op.queue_ = &queue;
-  op.value_ = ++queue.last_value_;
-  if (closed_ != nullptr) {
-    op.failure_ = closed_;
-  } else if (queue.failed_ != nullptr && !queue.failed_->reported) {
-    op.failure_ = queue.failed_;
+  if (!runners_.HasOne()) {
+    return Fail(KDL_ERROR_DEVICE, "the system has no thread left to run operations");
   }
+  Ref<Event> event;
+  if (done != nullptr) event = MakeRef<Event>(queue.timeline_, queue.last_value_ + 1);
+  Admit(queue, *operation, after);
+  if (done != nullptr) {
+    if (operation->order_ != nullptr) event->cell_ = operation->order_->cell;
+    *done = std::move(event);
+  }
+  operation.Leave();  // the queue's now
+  MakeReady(queue);
+  return nullptr;
+}
+
+Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
+  Lock lock(mutex_);
+  operation.is_borrowed_ = true;
+  Admit(queue, operation, after);
+  if (queue.first_ == &operation && operation.pending_ == 0) {
+    queue.busy_ = true;
+    if (operation.order_ != nullptr) CheckOrder(operation);
+    RunOne(lock, &operation);
+  }
+  if (!operation.is_finished_) {
+    return WaitLocked(lock, *queue.timeline_, operation.value_, nullptr, -1);
+  }
+  if (host_order_ != nullptr)
+    Learn(*queue.timeline_, operation.value_, operation.order_->cell.get());
+  if (!operation.failure_) return nullptr;
+  operation.failure_->reported_ = true;
+  return operation.failure_->ToError();
+}
+
+// Requires the lock, as all functions below that do not take it themselves. Does nothing where memory is short.
+void Scheduler::Admit(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
+  queue.timeline_->ReserveFailures(queue.length_ + 1);
+  operation.waits_.resize(after.size());
   if (host_order_ != nullptr) {
-    op.order_ = std::make_unique<OrderNote>();
-    op.order_->host = host_order_->clock();
-    op.order_->is_host_call = op.is_host_call();
+    operation.order_ = std::make_unique<OrderNote>();
+    operation.order_->host = host_order_->clock();
+    operation.order_->is_host_call = operation.is_host_call();
+    for (kdl_event* event : after) {
+      if (event != nullptr) operation.order_->after.push_back(Ref<Event>::Share(Unwrap(event)));
+    }
   }
+  operation.queue_ = &queue;
+  operation.value_ = ++queue.last_value_;
+  if (is_closed_) {
+    operation.failure_ = closing_;
+  } else if (queue.failed_ && !queue.failed_->reported_) {
+    operation.failure_ = queue.failed_;
+  }
+  Register(operation, after);
+  queue.Append(&operation);
+}
+
+void Scheduler::Register(Operation& operation, std::span<kdl_event* const> after) {
+  auto wait = operation.waits_.begin();
   for (kdl_event* handle : after) {
     if (handle == nullptr) continue;
     const Event& event = *Unwrap(handle);
-    if (op.order_ != nullptr) op.order_->after.push_back(Ref<Event>::Share(Unwrap(handle)));
     FailurePtr cause;
     const State state = Poll(event.timeline(), event.value(), &cause);
-    if (state == State::kFailed && op.failure_ == nullptr) op.failure_ = cause;
+    if (state == State::kFailed && !operation.failure_) operation.failure_ = cause;
     if (state != State::kPending) continue;
-    ++op.waits_;
-    event.timeline().waiters_.emplace(event.value(), operation);
+    wait->operation = &operation;
+    wait->value = event.value();
+    event.timeline().Link(&*wait++);
+    ++operation.pending_;
   }
-  Ref<Event> event;
-  if (wants_event) {
-    event = MakeRef<Event>(queue.timeline_, op.value_,
-                           op.order_ == nullptr ? nullptr : op.order_->cell);
-  }
-  queue.operations_.push_back(std::move(operation));
-  MakeReady(queue);
-  Drain(lock);
-  return event;
 }
 
-// Requires the lock, as all functions below that do not take it themselves.
 void Scheduler::MakeReady(Queue& queue) {
-  if (queue.busy_ || queue.operations_.empty()) return;
-  Operation& first = *queue.operations_.front();
-  if (first.waits_ > 0 && first.failure_ == nullptr) return;
+  Operation* first = queue.first_;
+  if (queue.busy_ || first == nullptr || (first->pending_ > 0 && !first->failure_)) return;
   queue.busy_ = true;
-  ready_.push_back(queue.operations_.front());
+  if (first->order_ != nullptr) CheckOrder(*first);
+  (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = first;
+  last_ready_ = first;
+  ++ready_;
+  if (waiting_ > 0) changed_.notify_all();
+  runners_.Summon(first->is_little());
 }
 
-bool Scheduler::IsDraining() const {
-  return std::find(draining_.begin(), draining_.end(), std::this_thread::get_id()) !=
-         draining_.end();
+Operation* Scheduler::TakeFirstReady() {
+  Operation* first = first_ready_;
+  if (first != nullptr) TakeReady(first);
+  return first;
 }
 
-void Scheduler::Drain(Lock& lock) {
-  if (ready_.empty()) return;
-  // Inside an operation of this thread: the loop that runs it goes on with what is ready now,
-  // unless a thread that waits takes it first.
-  if (IsDraining()) {
-    if (waiting_ > 0) changed_.notify_all();
-    return;
+void Scheduler::TakeReady(Operation* operation) {
+  Operation* before = nullptr;
+  for (Operation* at = first_ready_; at != operation; at = at->next_ready_) before = at;
+  (before == nullptr ? first_ready_ : before->next_ready_) = operation->next_ready_;
+  if (last_ready_ == operation) last_ready_ = before;
+  operation->next_ready_ = nullptr;
+  --ready_;
+}
+
+Operation* Scheduler::FindHelpful(const Timeline& timeline, int depth) const {
+  constexpr int kDeepest = 4;
+  const Queue* queue = timeline.queue_;
+  if (queue == nullptr || queue->first_ == nullptr || depth > kDeepest) return nullptr;
+  if (queue->busy_) return queue->first_->is_running_ ? nullptr : queue->first_;
+  for (const PendingWait& wait : queue->first_->waits_) {
+    if (wait.timeline == nullptr) continue;
+    return FindHelpful(*wait.timeline, depth + 1);  // all have to come: one is enough to go on with
   }
-  const auto self = std::this_thread::get_id();
-  draining_.push_back(self);
-  while (!ready_.empty()) RunOne(lock);
-  std::erase(draining_, self);
+  return nullptr;
 }
 
-void Scheduler::RunOne(Lock& lock) {
-  const Ref<Operation> operation = std::move(ready_.front());
-  ready_.pop_front();
-  FailurePtr failure = operation->failure_;
-  if (operation->order_ != nullptr) {
-    const FailurePtr race = CheckOrder(*operation);
-    if (failure == nullptr) failure = race;
+void Scheduler::RunOne(Lock& lock, Operation* operation) {
+  operation->is_running_ = true;
+  const bool runs = !operation->failure_;
+  if (runs && operation->order_ != nullptr && operation->order_->is_host_call) {
+    LearnInHostCall(*operation);
   }
   lock.unlock();
-  if (failure == nullptr) {
-    operation->Start();
-  } else {
-    Finish(*operation, failure);
+  Error error;
+  try {
+    if (runs) operation->Start();
+  } catch (const std::bad_alloc&) {
+    error = OutOfMemory();
   }
+  if (!runs || error != nullptr) Finish(*operation, std::move(error));
   lock.lock();
 }
 
-void Scheduler::Finish(Operation& operation, FailurePtr failure) {
+void Scheduler::Finish(Operation& operation, Error error) {
   operation.Drop();
-  Ref<Operation> finished;  // let go of after the lock
+  FailurePtr failure;
+  if (error != nullptr) {
+    auto* made = new (std::nothrow) Failure(std::move(error));
+    failure = made != nullptr ? FailurePtr::Take(made) : no_memory_;
+  }
   Lock lock(mutex_);
   Queue& queue = *operation.queue_;
-  operation.finished_ = true;
+  const bool is_owned = !operation.is_borrowed_;
+  if (!operation.failure_) operation.failure_ = std::move(failure);
   if (operation.order_ != nullptr && operation.order_->is_host_call) LearnFromHostCall(operation);
-  finished = std::move(queue.operations_.front());
-  queue.operations_.pop_front();
-  queue.busy_ = false;
-  if (failure != nullptr && !failure->reported) {
-    queue.failed_ = failure;
-    for (const Ref<Operation>& behind : queue.operations_) {
-      if (behind->failure_ == nullptr) behind->failure_ = failure;
-    }
+  for (PendingWait& wait : operation.waits_) {
+    if (wait.timeline != nullptr) wait.timeline->Unlink(&wait);
   }
-  Advance(*queue.timeline_, operation.value_, std::move(failure));
+  queue.PopFirst();
+  queue.busy_ = false;
+  if (operation.failure_ && !operation.failure_->reported_)
+    FailWhatFollows(queue, operation.failure_);
+  operation.is_finished_ = true;
+  Advance(*queue.timeline_, operation.value_, operation.failure_);
   MakeReady(queue);
   if (waiting_ > 0) changed_.notify_all();
-  Drain(lock);
   lock.unlock();
+  if (is_owned) operation.Release();
+}
+
+void Scheduler::FailWhatFollows(Queue& queue, const FailurePtr& failure) {
+  queue.failed_ = failure;
+  for (Operation* behind = queue.first_; behind != nullptr; behind = behind->next_) {
+    if (!behind->failure_) behind->failure_ = failure;
+  }
 }
 
 void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure) {
-  if (failure != nullptr) {
+  if (failure) {
     const std::uint64_t first = timeline.value_ + 1;
     if (!timeline.failed_.empty() && timeline.failed_.back().last + 1 == first &&
-        timeline.failed_.back().cause == failure) {
+        timeline.failed_.back().cause.get() == failure.get()) {
       timeline.failed_.back().last = value;
     } else {
       timeline.failed_.push_back({first, value, std::move(failure)});
@@ -176,24 +239,22 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
 }
 
 void Scheduler::WakeWaiters(Timeline& timeline) {
-  while (!timeline.waiters_.empty()) {
-    const auto first = timeline.waiters_.begin();
+  while (PendingWait* wait = timeline.first_wait_) {
     FailurePtr cause;
-    const State state = Poll(timeline, first->first, &cause);
+    const State state = Poll(timeline, wait->value, &cause);
     if (state == State::kPending) return;
-    const Ref<Operation> operation = std::move(first->second);
-    timeline.waiters_.erase(first);
-    if (operation->finished_) continue;
-    --operation->waits_;
-    if (state == State::kFailed && operation->failure_ == nullptr) operation->failure_ = cause;
-    MakeReady(*operation->queue_);
+    timeline.Unlink(wait);
+    Operation& operation = *wait->operation;
+    --operation.pending_;
+    if (state == State::kFailed && !operation.failure_) operation.failure_ = std::move(cause);
+    MakeReady(*operation.queue_);
   }
 }
 
 Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,
                                  FailurePtr* cause) const {
   if (value > timeline.value_) {
-    if (timeline.broken_ == nullptr) return State::kPending;
+    if (!timeline.broken_) return State::kPending;
     *cause = timeline.broken_;
     return State::kFailed;
   }
@@ -223,20 +284,17 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
     if (state != State::kPending) Learn(timeline, value, cell);
     if (state == State::kDone) return nullptr;
     if (state == State::kFailed) {
-      cause->reported = true;
+      cause->reported_ = true;
       return cause->ToError();
     }
     if (is_late()) {
       return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
                   " nanoseconds");
     }
-    if (!ready_.empty()) {
-      // Inside an operation of this thread the loop around it runs the rest.
-      if (IsDraining()) {
-        RunOne(lock);
-      } else {
-        Drain(lock);
-      }
+    // Who may not wait long does nothing that may take long.
+    if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline) : nullptr) {
+      TakeReady(helpful);
+      RunOne(lock, helpful);
       continue;
     }
     ++waiting_;
@@ -252,8 +310,8 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
 Error Scheduler::WaitForQueue(Queue& queue) {
   Lock lock(mutex_);
   Error error = WaitLocked(lock, *queue.timeline_, queue.last_value_, nullptr, -1);
-  if (error != nullptr || queue.failed_ == nullptr || queue.failed_->reported) return error;
-  queue.failed_->reported = true;
+  if (error != nullptr || !queue.failed_ || queue.failed_->reported_) return error;
+  queue.failed_->reported_ = true;
   return queue.failed_->ToError();
 }
 
@@ -265,15 +323,35 @@ bool Scheduler::IsDone(const Event& event) {
   return true;
 }
 
+Error Scheduler::Cancel(const Event& event) {
+  const Lock lock(mutex_);
+  Queue* queue = event.timeline().queue_;
+  if (queue == nullptr) {
+    return Invalid(
+        "only an operation can be cancelled, not a point of a timeline that the caller "
+        "raises; kdl_timeline_fail fails those");
+  }
+  Operation* operation = queue->first_;
+  while (operation != nullptr && operation->value_ != event.value()) operation = operation->next_;
+  if (operation == nullptr || operation->failure_) return nullptr;
+  operation->failure_ = MakeFailure(Fail(KDL_ERROR_CANCELLED, "the operation was cancelled"));
+  if (operation->is_running_) {
+    operation->Stop();
+  } else {
+    MakeReady(*queue);
+  }
+  return nullptr;
+}
+
 Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
-  Lock lock(mutex_);
+  const Lock lock(mutex_);
   if (value <= timeline.value_) {
     return Invalid("signal of ", value, " on a timeline that has reached ", timeline.value_,
                    "; its counter only rises");
   }
-  if (timeline.broken_ != nullptr) {
+  if (timeline.broken_) {
     return Invalid("signal of ", value,
-                   " on a timeline that has failed: ", timeline.broken_->message);
+                   " on a timeline that has failed: ", timeline.broken_->message());
   }
   if (host_order_ != nullptr) {
     constexpr std::size_t kMostSignals = 1000;
@@ -281,19 +359,23 @@ Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
       timeline.signals_.erase(timeline.signals_.begin());
     timeline.signals_[value] = host_order_->clock();
   }
-  Advance(timeline, value, nullptr);
+  Advance(timeline, value, {});
   if (waiting_ > 0) changed_.notify_all();
-  Drain(lock);
   return nullptr;
 }
 
 void Scheduler::Break(Timeline& timeline, FailurePtr cause) {
-  Lock lock(mutex_);
-  if (timeline.broken_ != nullptr) return;
+  const Lock lock(mutex_);
+  if (timeline.broken_) return;
   timeline.broken_ = std::move(cause);
   WakeWaiters(timeline);
   if (waiting_ > 0) changed_.notify_all();
-  Drain(lock);
+}
+
+void Scheduler::Abandon(Timeline& timeline) {
+  // Each its own, as a cause that one wait has reported is reported.
+  auto* cause = new (std::nothrow) Failure(abandoned_->ToError());
+  Break(timeline, cause != nullptr ? FailurePtr::Take(cause) : no_memory_);
 }
 
 std::uint64_t Scheduler::Value(const Timeline& timeline) {
@@ -303,20 +385,25 @@ std::uint64_t Scheduler::Value(const Timeline& timeline) {
 
 void Scheduler::Shutdown() {
   Lock lock(mutex_);
-  closed_ = std::make_shared<Failure>();
-  closed_->code = KDL_ERROR_INVALID_ARGUMENT;
-  closed_->message = "the context was destroyed before this operation could run";
+  is_closed_ = true;
   for (Queue* queue : queues_) {
-    for (const Ref<Operation>& operation : queue->operations_) {
-      if (operation->failure_ == nullptr) operation->failure_ = closed_;
+    for (Operation* operation = queue->first_; operation != nullptr; operation = operation->next_) {
+      if (!operation->failure_ && !operation->is_running_) operation->failure_ = closing_;
     }
     MakeReady(*queue);
   }
-  Drain(lock);
-  const auto is_idle = [](Queue* queue) { return queue->operations_.empty(); };
+  const auto is_idle = [](Queue* queue) { return queue->first_ == nullptr; };
   ++waiting_;
-  changed_.wait(lock, [&] { return std::all_of(queues_.begin(), queues_.end(), is_idle); });
+  while (!std::all_of(queues_.begin(), queues_.end(), is_idle)) {
+    if (Operation* operation = TakeFirstReady()) {
+      RunOne(lock, operation);
+    } else {
+      changed_.wait(lock);
+    }
+  }
   --waiting_;
+  lock.unlock();
+  runners_.Stop();
 }
 
 }  // namespace kdl::runtime

@@ -1,4 +1,6 @@
 // The scheduler's part in checks of order: what is known when, and where it is compared.
+#include <new>
+
 #include "core/device.h"
 #include "core/schedule.h"
 
@@ -22,7 +24,17 @@ void Scheduler::Learn(Timeline& timeline, std::uint64_t value, const ClockCell* 
   host_order_->Learn(ClockOf(timeline, value, cell), {timeline.id_, value});
 }
 
-FailurePtr Scheduler::CheckOrder(Operation& operation) {
+void Scheduler::CheckOrder(Operation& operation) {
+  FailurePtr failure;
+  try {
+    failure = FindRace(operation);
+  } catch (const std::bad_alloc&) {
+    failure = no_memory_;
+  }
+  if (!operation.failure_) operation.failure_ = std::move(failure);
+}
+
+FailurePtr Scheduler::FindRace(Operation& operation) {
   OrderNote& note = *operation.order_;
   Timeline& timeline = *operation.queue_->timeline_;
   Clock& clock = note.cell->clock;
@@ -37,7 +49,7 @@ FailurePtr Scheduler::CheckOrder(Operation& operation) {
   }
   note.after.clear();
   timeline.clock_ = clock;
-  if (operation.failure_ != nullptr) return nullptr;
+  if (operation.failure_) return {};
   const TimelinePoint point = {timeline.id_, operation.value_};
   const std::string who = operation.Describe();
   const std::vector<Access> accesses = operation.Accesses();
@@ -52,13 +64,25 @@ FailurePtr Scheduler::CheckOrder(Operation& operation) {
   for (const Access& access : accesses) {
     access.buffer->access_log().Add(access, clock, point, who);
   }
-  if (note.is_host_call) host_order_->Learn(clock, point);
-  return nullptr;
+  return {};
+}
+
+void Scheduler::LearnInHostCall(Operation& operation) {
+  try {
+    host_order_->Learn(operation.order_->cell->clock,
+                       {operation.queue_->timeline_->id_, operation.value_});
+  } catch (const std::bad_alloc&) {
+    operation.failure_ = no_memory_;
+  }
 }
 
 void Scheduler::LearnFromHostCall(Operation& operation) {
-  Join(&operation.order_->cell->clock, host_order_->clock());
-  Join(&operation.queue_->timeline_->clock_, host_order_->clock());
+  try {
+    Join(&operation.order_->cell->clock, host_order_->clock());
+    Join(&operation.queue_->timeline_->clock_, host_order_->clock());
+  } catch (const std::bad_alloc&) {
+    if (!operation.failure_) operation.failure_ = no_memory_;
+  }
 }
 
 Error Scheduler::CheckHostAccess(Buffer& buffer, bool writes) {

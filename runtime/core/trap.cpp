@@ -203,17 +203,16 @@ void PrintSink::Write(const std::string& text) {
   }
 }
 
-LaunchHost::LaunchHost(PrintSink& sink, const kdl_variant& variant)
+LaunchHost::LaunchHost(PrintSink& sink)
     : sink_(sink),
-      variant_(variant),
       host_{.size = sizeof(kdl_host), .version = KDL_ABI_VERSION, .print = Print, .context = this} {
 }
 
 void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count,
                        const kdl_tensor* values) {
   const auto* self = static_cast<const LaunchHost*>(core->launch->host->context);
-  if (location < 0 || location >= self->variant_.location_count) return;
-  self->sink_.Write(FormatPrint(self->variant_.locations[location].text, values, count) + "\n");
+  if (location < 0 || location >= self->variant_->location_count) return;
+  self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) + "\n");
 }
 
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count) {

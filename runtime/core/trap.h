@@ -27,18 +27,20 @@ class PrintSink {
 // The host callbacks of one launch. Stays where it is while the launch runs.
 class LaunchHost {
  public:
-  LaunchHost(PrintSink& sink, const kdl_variant& variant);
+  explicit LaunchHost(PrintSink& sink);
   LaunchHost(const LaunchHost&) = delete;
   LaunchHost& operator=(const LaunchHost&) = delete;
 
   const kdl_host& host() const { return host_; }
+  // Whose locations prints name; before the launch runs.
+  void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
 
  private:
   static void Print(kdl_core* core, std::int32_t location, std::int32_t count,
                     const kdl_tensor* values);
 
   PrintSink& sink_;
-  const kdl_variant& variant_;
+  const kdl_variant* variant_ = nullptr;
   kdl_host host_;
 };
 

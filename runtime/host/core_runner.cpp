@@ -58,13 +58,9 @@ CoreRunner::CoreRunner(const kdl_launch_request& request, const kdl_args& args, 
       args_(args),
       workspace_(static_cast<char*>(workspace)),
       hooks_(hooks),
-      launch_{.size = sizeof(kdl_launch),
-              .version = KDL_ABI_VERSION,
-              .stop = 0,
-              .reserved0 = 0,
-              .claims = nullptr,
-              .shared = shared,
-              .host = request.host} {}
+      launch_(*request.launch) {
+  launch_.shared = shared;
+}
 
 bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
@@ -77,12 +73,15 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
   const std::int64_t claims_at =
       RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kAlignment);
-  const std::int64_t frames_at =
+  const std::int64_t states_at =
       claims_at + RoundUp(variant_.claim_count * std::int64_t{8}, kAlignment);
+  const std::int64_t states = has_barriers() ? request_.core_num : 0;
+  std::int64_t frames_at = 0;
   std::int64_t scratch_at = 0;
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
-      __builtin_add_overflow(scratch_at, frames_at, &scratch_at) ||
+  if (__builtin_add_overflow(states_at, states, &frames_at) || frames_at > INT64_MAX - kAlignment ||
+      __builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
+      __builtin_add_overflow(scratch_at, RoundUp(frames_at, kAlignment), &scratch_at) ||
       __builtin_mul_overflow(scratch_bytes_, std::int64_t{workers}, &bytes) ||
       __builtin_add_overflow(bytes, scratch_at, &bytes)) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
@@ -97,7 +96,8 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   }
   shares_ = reinterpret_cast<Share*>(block->data);
   launch_.claims = reinterpret_cast<std::int64_t*>(block->data + claims_at);
-  frames_ = block->data + frames_at;
+  states_ = reinterpret_cast<CoreState*>(block->data + states_at);  // zero: they run
+  frames_ = block->data + RoundUp(frames_at, kAlignment);
   scratch_ = block->data + scratch_at;
   std::memset(block->data, 0, static_cast<std::size_t>(scratch_at));
   return nullptr;
@@ -109,9 +109,6 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
   workers = static_cast<int>(most);
   ScratchPool::Block block;
   KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &block));
-  if (has_barriers()) {
-    states_.assign(static_cast<std::size_t>(request_.core_num), CoreState::kRunning);
-  }
   workers_ = workers;
   // Enough pieces that no worker waits long for another.
   chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
@@ -120,7 +117,7 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
     DealShares();
     at_barrier_ = 0;
     pool.Run(workers, work);
-  } while (at_barrier_ > 0 && error_ == nullptr);
+  } while (at_barrier_ > 0 && !stopped());
   scratch.GiveBack(block);
   return std::move(error_);
 }
@@ -161,8 +158,7 @@ void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
 }
 
 void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
-  const auto index = static_cast<std::size_t>(core_id);
-  if (has_barriers() && states_[index] == CoreState::kDone) return;
+  if (has_barriers() && states_[core_id] == CoreState::kDone) return;
   core->core_id = core_id;
   // Where there is a slice for each core that is run, a core has its own one; else that of its worker.
   core->slot = request_.instances >= request_.busy_cores ? core_id : worker;
@@ -179,7 +175,7 @@ void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
   if (hooks_ != nullptr) hooks_->BeforeCall(*core);
   const std::int32_t result = variant_.entry(&args_, core);
   if (result == KDL_DONE) {
-    if (has_barriers()) states_[index] = CoreState::kDone;
+    if (has_barriers()) states_[core_id] = CoreState::kDone;
   } else if (result == KDL_BARRIER && has_barriers()) {
     ++at_barrier_;
   } else if (result < 0) {

@@ -81,7 +81,7 @@ class CoreRunner {
   const kdl_args& args_;
   char* workspace_;
   CoreHooks* hooks_;
-  kdl_launch launch_;
+  kdl_launch& launch_;
   int workers_ = 1;
   // In the borrowed block.
   Share* shares_ = nullptr;  // one a worker
@@ -90,7 +90,7 @@ class CoreRunner {
   std::int64_t scratch_bytes_ = 0;
   std::int64_t frame_bytes_ = 0;
   std::int64_t chunk_ = 1;
-  std::vector<CoreState> states_;  // by core, where there are barriers
+  CoreState* states_ = nullptr;  // by core, where there are barriers
   alignas(64) std::atomic<std::int64_t> at_barrier_{0};
   std::mutex error_mutex_;
   std::int64_t error_core_ = 0;

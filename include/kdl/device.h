@@ -1,0 +1,148 @@
+/* The device runtime's C interface, first part: contexts and kernels, devices, memory. Included by runtime.h,
+ * whose conventions hold here. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kdl/error.h"
+#include "kdl/kernel_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kdl_context kdl_context;
+typedef struct kdl_device kdl_device;
+typedef struct kdl_queue kdl_queue;
+typedef struct kdl_buffer kdl_buffer;
+typedef struct kdl_event kdl_event;
+typedef struct kdl_timeline kdl_timeline;
+typedef struct kdl_function kdl_function;
+
+/* ---- context and kernels ---- */
+
+/* A context with the built-in kinds of device and no kernels; and its end, which waits for
+ * operations that run, fails those that still wait, and releases all devices. Buffers, events and
+ * timelines of the context may be freed after it, but no longer used. NULL is allowed.
+ */
+kdl_error* kdl_context_create(kdl_context** context);
+void kdl_context_destroy(kdl_context* context);
+
+/* Makes an image's kernels known. The image is not copied and must outlive the context. Refused:
+ * another ABI hash, a kernel that is already registered for the same kind and arch from another
+ * image of the same module, unless its name has a hash ("mlp#1f2e3d4c"). Once more does nothing. */
+kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image);
+
+/* kdl_context_register for each image of an array that NULL ends: `kdl_images_NAME` of NAME.h. */
+kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images);
+
+/* Loads the shared object at `path` and registers its `kdl_module_images`; it stays loaded as long
+ * as the context. */
+kdl_error* kdl_context_load(kdl_context* context, const char* path);
+
+/* Finds kernels by name: "matmul", or "mlp.matmul" where several modules have one of that name, or
+ * "mlp#1f2e3d4c.matmul" where their files have one name; with constants where several variants take
+ * the same arguments: "matmul<BM=64, BN=32>". The handle belongs to the context and stays with its
+ * module; looking up the same name again gives the same handle. */
+kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
+                                   const kdl_function** function);
+
+/* Where `print` in kernels goes; without it, to standard output. `write` may be called from several
+ * threads, one call at a time, with whole lines. */
+typedef void (*kdl_write_fn)(void* user, const char* text, size_t bytes);
+void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
+
+/* ---- devices ---- */
+
+typedef struct kdl_device_facts {
+  int64_t cores;        /* as many cores of a launch as make sense at once; what `auto` gives */
+  int64_t resident;     /* so many cores of a launch run at once, each with a slice of workspace of
+                             its own; 0: all of them have one */
+  int64_t memory_bytes; /* 0: unknown */
+  int32_t exact;        /* 1: results equal the reference interpreter's to the bit */
+  int32_t host_visible; /* 1: its memory is the host's memory */
+  int32_t functional;   /* 1: an emulation, its times say nothing of a device */
+  int32_t checks_order; /* 1: unordered uses of one buffer in its context are errors */
+  uint64_t features;    /* feature bits of abi.def that it has */
+  const char* image_kind; /* the kind of image that it runs; lives as long as the context */
+  const char* arch;       /* "x86-64" */
+} kdl_device_facts;
+
+/* Selects a device by spec: `kind[ordinal]?key=value&key=value`, ordinal 0 and no keys where left
+ * out: "host", "host?threads=4", "debug[1]?seed=7". Specs separated by commas are tried in order
+ * and the first that is there is taken; when none is, the error gives the reason for each. The same
+ * kind, ordinal and keys give the same device, which lives as long as the context. */
+kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device);
+
+/* "host", "debug[1]?seed=7": the spec in its shortest form. Lives as long as the context. */
+const char* kdl_device_uri(const kdl_device* device);
+const char* kdl_device_kind(const kdl_device* device);
+int64_t kdl_device_ordinal(const kdl_device* device);
+void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts);
+
+/* Queue `index` of the device, 0 to 63; made at its first use, lives as long as the context.
+ * Operations of one queue run one after the other in the order in which they were given. */
+kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue);
+
+/* ---- memory ---- */
+
+/* `bytes` (0 is legal) of the device's memory, aligned to 64, contents undefined. `name` appears in
+ * messages; NULL and "" are allowed. The caller owns one reference. */
+kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
+                               kdl_buffer** buffer);
+
+/* The caller's own memory as a buffer of `device`, which must be host-visible. It must outlive
+ * every use of the buffer. */
+kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
+                           kdl_buffer** buffer);
+
+/* One more reference, and one less: the memory goes with the last one, and no earlier than the last
+ * operation that uses it. NULL is allowed. */
+void kdl_buffer_retain(kdl_buffer* buffer);
+void kdl_buffer_free(kdl_buffer* buffer);
+
+/* The address is the device's, of byte 0: it goes into kdl_tensor.data. */
+kdl_device* kdl_buffer_device(const kdl_buffer* buffer);
+int64_t kdl_buffer_bytes(const kdl_buffer* buffer);
+const char* kdl_buffer_name(const kdl_buffer* buffer);
+void* kdl_buffer_address(const kdl_buffer* buffer);
+
+typedef enum kdl_map_access {
+  KDL_MAP_READ = 1,
+  KDL_MAP_WRITE = 2,
+  KDL_MAP_READ_WRITE = 3
+} kdl_map_access;
+
+/* The buffer's bytes for the host until kdl_buffer_unmap: the memory itself where it is
+ * host-visible, else a copy that unmap writes back when it was mapped for writing. Waits for
+ * nothing: the caller has waited for the operations whose effect it wants to see, and starts none
+ * on the buffer meanwhile. One map at a time. */
+kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data);
+kdl_error* kdl_buffer_unmap(kdl_buffer* buffer);
+
+/* A tensor: a view and the buffer that it looks at, so that no pointer travels without its device.
+ * A plain value; copies share the buffer's reference. view.data is a device address inside the
+ * buffer, a multiple of the element's bytes. */
+typedef struct kdl_array {
+  kdl_buffer* buffer;
+  kdl_tensor view;
+} kdl_array;
+
+/* A new row-major tensor with its own buffer. `element` is KDL_F32 and so on; `sizes` has `rank`
+ * entries, each 0 or more, with fewer than 2^63 bytes in all. Free with kdl_array_free. */
+kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
+                              const int64_t* sizes, const char* name, kdl_array* array);
+
+/* A tensor over the caller's memory, as kdl_buffer_wrap. `strides` in elements, 0 or more; NULL:
+ * row-major. Free with kdl_array_free, which leaves the memory alone. */
+kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
+                          const int64_t* sizes, const int64_t* strides, const char* name,
+                          kdl_array* array);
+
+/* Gives the array's reference to its buffer back and zeroes the array. NULL is allowed. */
+void kdl_array_free(kdl_array* array);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,54 @@
+// One launch, copy, fill or host call, from when it is given to a queue until it has ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/timeline.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// What it needs to end, it has when it is given: no memory is asked for then.
+class Operation : public Counted {
+ public:
+  // Begins the work; called once, with no lock held. Leads to one call of Finish, after which the operation
+  // may be gone.
+  virtual void Start() = 0;
+  // Lets go of what the work needed. Called once, after the work or instead of it, and before the
+  // operation's event completes.
+  virtual void Drop() = 0;
+  // Asks work that has begun to end early; called with the scheduler's mutex held.
+  virtual void Stop() {}
+  // Whether it ends sooner than another thread wakes up.
+  virtual bool is_little() const { return false; }
+  // For checks of order: "launch of 'matmul'", and the memory that it touches.
+  virtual std::string Describe() const = 0;
+  virtual std::vector<Access> Accesses() const = 0;
+  // Whether the caller's code runs in it, which then sees what came before and may touch buffers.
+  virtual bool is_host_call() const { return false; }
+
+  // Ends the operation; from any thread.
+  void Finish(Error error);
+  // Finish as a device calls it.
+  kdl_completion Completion();
+
+ private:
+  friend class Queue;
+  friend class Scheduler;
+
+  Queue* queue_ = nullptr;
+  Operation* next_ = nullptr;        // behind it in the queue
+  Operation* next_ready_ = nullptr;  // behind it among those that are ready
+  std::uint64_t value_ = 0;          // on the queue's timeline
+  bool is_borrowed_ = false;         // it stays the caller's, who waits for its end
+  bool is_running_ = false;
+  bool is_finished_ = false;
+  std::vector<PendingWait> waits_;
+  int pending_ = 0;                   // of the waits
+  FailurePtr failure_;                // why it will not run, or will have failed
+  std::unique_ptr<OrderNote> order_;  // where orders are checked
+};
+
+}  // namespace kdl::runtime

@@ -1,0 +1,80 @@
+#include "core/runners.h"
+
+#include "core/schedule.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// How long a thread that has been busy looks by itself, and how often.
+constexpr std::chrono::milliseconds kWatch{5};
+constexpr std::chrono::microseconds kGlance{100};
+
+}  // namespace
+
+bool Runners::Start() {
+  threads_.reserve(threads_.size() + 1);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, ThreadMain, this) != 0) return false;
+  threads_.push_back(thread);
+  return true;
+}
+
+void Runners::Summon(bool is_little) {
+  ++summoned_;
+  if (stop_) return;
+  const auto started = static_cast<int>(threads_.size());
+  // Where no thread can be had, those that are there take it later.
+  if (scheduler_.ready_ > idle_ && started < static_cast<int>(scheduler_.queues_.size())) {
+    try {
+      Start();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  if (idle_ > 0 && (!is_little || !is_watched_)) summons_.notify_one();
+}
+
+void Runners::Stop() {
+  {
+    const std::lock_guard lock(scheduler_.mutex_);
+    stop_ = true;
+    summons_.notify_all();
+  }
+  for (pthread_t thread : threads_) pthread_join(thread, nullptr);
+  threads_.clear();
+}
+
+void* Runners::ThreadMain(void* runners) {
+  static_cast<Runners*>(runners)->RunUntilStopped();
+  return nullptr;
+}
+
+void Runners::RunUntilStopped() {
+  std::unique_lock lock(scheduler_.mutex_);
+  std::uint64_t seen = summoned_;
+  Time since = std::chrono::steady_clock::now();
+  while (!stop_) {
+    if (Operation* operation = scheduler_.TakeFirstReady()) {
+      scheduler_.RunOne(lock, operation);
+    } else {
+      Rest(lock, &seen, &since);
+    }
+  }
+}
+
+void Runners::Rest(std::unique_lock<std::mutex>& lock, std::uint64_t* seen, Time* since) {
+  const Time now = std::chrono::steady_clock::now();
+  if (*seen != summoned_) *since = now;
+  *seen = summoned_;
+  ++idle_;
+  if (is_watched_ || now - *since > kWatch) {
+    summons_.wait(lock);
+  } else {
+    is_watched_ = true;
+    summons_.wait_for(lock, kGlance);
+    is_watched_ = false;
+  }
+  --idle_;
+}
+
+}  // namespace kdl::runtime

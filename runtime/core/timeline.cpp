@@ -1,0 +1,37 @@
+#include "core/timeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/schedule.h"
+
+namespace kdl::runtime {
+
+Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value)
+    : scheduler_(std::move(scheduler)), id_(scheduler_->NextTimeline()), value_(value) {}
+
+Timeline::~Timeline() = default;
+
+// Later values are mostly given later: the place is looked for from the end.
+void Timeline::Link(PendingWait* wait) {
+  PendingWait* before = last_wait_;
+  while (before != nullptr && before->value > wait->value) before = before->before;
+  wait->timeline = this;
+  wait->before = before;
+  wait->after = before == nullptr ? first_wait_ : before->after;
+  (before == nullptr ? first_wait_ : before->after) = wait;
+  (wait->after == nullptr ? last_wait_ : wait->after->before) = wait;
+}
+
+void Timeline::Unlink(PendingWait* wait) {
+  (wait->before == nullptr ? first_wait_ : wait->before->after) = wait->after;
+  (wait->after == nullptr ? last_wait_ : wait->after->before) = wait->before;
+  wait->timeline = nullptr;
+}
+
+void Timeline::ReserveFailures(std::size_t operations) {
+  const std::size_t needed = failed_.size() + operations;
+  if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,102 @@
+// Points in time: timelines, events on them, and how what failed travels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/error.h"
+#include "core/order.h"
+#include "core/ref.h"
+
+namespace kdl::runtime {
+
+class Operation;
+class Queue;
+class Scheduler;
+class Timeline;
+
+// The first cause that everything downstream shares.
+class Failure final : public Counted {
+ public:
+  explicit Failure(Error error) : error_(std::move(error)) {}
+
+  Error ToError() const { return CopyError(error_.get()); }
+  const char* message() const { return kdl_error_message(error_.get()); }
+
+ private:
+  friend class Scheduler;
+
+  Error error_;
+  // Whether a wait has given it to the caller; guarded by the scheduler's mutex.
+  bool reported_ = false;
+};
+using FailurePtr = Ref<Failure>;
+
+inline FailurePtr MakeFailure(Error error) { return MakeRef<Failure>(std::move(error)); }
+
+// That an operation waits for a point; in the timeline's list as long as it does, so that nothing has to
+// be allocated when the point is reached.
+struct PendingWait {
+  Operation* operation = nullptr;
+  Timeline* timeline = nullptr;  // null: not in a list
+  std::uint64_t value = 0;
+  PendingWait* before = nullptr;
+  PendingWait* after = nullptr;
+};
+
+// A counter that only rises.
+class Timeline : public Counted {
+ public:
+  Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value);
+  ~Timeline() override;
+
+  Scheduler& scheduler() const { return *scheduler_; }
+
+ private:
+  friend class Scheduler;
+  friend class Queue;
+  struct FailedSpan {
+    std::uint64_t first;
+    std::uint64_t last;
+    FailurePtr cause;
+  };
+
+  void Link(PendingWait* wait);
+  void Unlink(PendingWait* wait);
+  // So that as many operations can fail without any memory.
+  void ReserveFailures(std::size_t operations);
+
+  std::shared_ptr<Scheduler> scheduler_;
+  std::uint64_t id_;  // of the scheduler's timelines, from 1
+  std::uint64_t value_;
+  Queue* queue_ = nullptr;  // whose timeline it is; null: the caller's, or the queue is gone
+  Clock clock_;             // of the last operation started, where it is a queue's
+  std::map<std::uint64_t, Clock>
+      signals_;                        // what was known at each signal, where it is the caller's
+  std::vector<FailedSpan> failed_;     // at or below value_, ascending
+  FailurePtr broken_;                  // everything above value_ has failed
+  PendingWait* first_wait_ = nullptr;  // ascending
+  PendingWait* last_wait_ = nullptr;
+};
+
+// A point on a timeline.
+class Event : public Counted {
+ public:
+  // `cell` is the operation's that the event stands for, where orders are checked.
+  Event(Ref<Timeline> timeline, std::uint64_t value, std::shared_ptr<ClockCell> cell = nullptr)
+      : timeline_(std::move(timeline)), value_(value), cell_(std::move(cell)) {}
+
+  Timeline& timeline() const { return *timeline_; }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  friend class Scheduler;
+
+  Ref<Timeline> timeline_;
+  std::uint64_t value_;
+  std::shared_ptr<ClockCell> cell_;
+};
+
+}  // namespace kdl::runtime

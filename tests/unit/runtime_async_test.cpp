@@ -1,0 +1,205 @@
+// Launches that return at once: who runs them, how they are cancelled, what a run on the caller's thread costs.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "kdl/runtime.hpp"
+
+namespace kdl {
+namespace {
+
+// What the kernel of `kGateImage` does: it says that it has begun, and waits until it may end.
+struct Gate {
+  std::atomic<bool> begun = false;
+  std::atomic<bool> open = false;
+  std::atomic<std::thread::id> thread;
+};
+Gate* g_gate = nullptr;
+
+std::int32_t WaitAtGate(const kdl_args*, kdl_core* core) {
+  g_gate->thread = std::this_thread::get_id();
+  g_gate->begun = true;
+  while (!g_gate->open) {
+    if (std::atomic_ref(core->launch->stop).load() != 0) return KDL_TRAPPED;
+    std::this_thread::yield();
+  }
+  return KDL_DONE;
+}
+
+std::int32_t Nothing(const kdl_args*, kdl_core*) { return KDL_DONE; }
+
+constexpr kdl_param_desc kParams[] = {{"x", "[N]", 1, KDL_INOUT, KDL_F32, 0, 1, {0}, {}}};
+constexpr const char* kDims[] = {"N"};
+
+constexpr kdl_variant VariantOf(kdl_kernel_fn entry, const char* symbol) {
+  kdl_variant variant = {};
+  variant.entry = entry;
+  variant.symbol = symbol;
+  variant.constants = "";
+  variant.params = kParams;
+  variant.dims = kDims;
+  variant.param_count = 1;
+  variant.dim_count = 1;
+  return variant;
+}
+constexpr kdl_variant kGateVariant = VariantOf(WaitAtGate, "gate");
+constexpr kdl_variant kNothingVariant = VariantOf(Nothing, "nothing");
+constexpr kdl_kernel kKernels[] = {{"gate", &kGateVariant, 1, 0},
+                                   {"nothing", &kNothingVariant, 1, 0}};
+#if defined(__aarch64__)
+constexpr const char* kArch = "aarch64";
+#else
+constexpr const char* kArch = "x86-64";
+#endif
+const kdl_image kImage = {sizeof(kdl_image),
+                          KDL_ABI_VERSION,
+                          KDL_ABI_HASH,
+                          "async",
+                          "host",
+                          kArch,
+                          kKernels,
+                          nullptr,
+                          0,
+                          2,
+                          0};
+const kdl_image* const kImages[] = {&kImage, nullptr};
+
+struct Setup {
+  explicit Setup(const char* spec) : device(context.Select(spec)), queue(device.queue()) {
+    context.Register(kImages);
+    x = context.Allocate(device, f32, {4}, "x");
+    g_gate = &gate;
+  }
+  ~Setup() { gate.open = true; }
+
+  void AwaitBegin() const {
+    while (!gate.begun) std::this_thread::yield();
+  }
+  kdl_error* Run(const char* kernel) const {
+    const kdl_function* function = nullptr;
+    Check(kdl_context_find_kernel(context.get(), kernel, &function));
+    const kdl_arg arg = {&x.array(), 0, 0, {}};
+    return kdl_run_kernel(queue.get(), function, 1, &arg, 1, nullptr, nullptr, 0);
+  }
+
+  Gate gate;
+  Context context;
+  Device device;
+  Queue queue;
+  Tensor x;
+};
+
+kdl_code CodeOf(const Event& event, std::int64_t timeout_ns = -1) {
+  kdl_error* error = kdl_event_wait(event.get(), timeout_ns);
+  const kdl_code code = kdl_error_code(error);
+  kdl_error_free(error);
+  return code;
+}
+
+TEST_CASE("async: a launch returns while its kernel runs, on one thread too, and needs no waiter") {
+  for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
+    const Setup s(spec);
+    const Event done = s.queue.Launch("gate", 1, {s.x});
+    s.AwaitBegin();
+    CHECK(s.gate.thread.load() != std::this_thread::get_id());
+    CHECK_FALSE(done.is_done());
+    CHECK(CodeOf(done, 1000000) == KDL_ERROR_TIMEOUT);
+    const_cast<Setup&>(s).gate.open = true;
+    while (!done.is_done()) std::this_thread::yield();
+  }
+}
+
+TEST_CASE("async: a queue that is stuck holds no other") {
+  const Setup s("host?threads=1");
+  const Event stuck = s.queue.Launch("gate", 1, {s.x});
+  s.AwaitBegin();
+  std::atomic<bool> called = false;
+  const Event call = s.device.queue(1).Call([&] { called = true; });
+  while (!call.is_done()) std::this_thread::yield();
+  CHECK(called);
+  CHECK_FALSE(stuck.is_done());
+}
+
+TEST_CASE("async: who waits runs what has not begun") {
+  const Setup s("host?threads=2");
+  const Timeline gate = s.context.MakeTimeline();
+  std::atomic<int> here = 0;
+  const auto self = std::this_thread::get_id();
+  for (int round = 0; round < 200; ++round) {
+    s.queue.Call([&] { here += std::this_thread::get_id() == self ? 1 : 0; }).Wait();
+  }
+  // The other thread may come first, but not always.
+  CHECK(here > 0);
+}
+
+TEST_CASE("async: run works on the calling thread") {
+  Setup s("host?threads=2");
+  s.gate.open = true;
+  CHECK(s.Run("gate") == nullptr);
+  CHECK(s.gate.thread.load() == std::this_thread::get_id());
+}
+
+TEST_CASE("async: run waits for what is in front of it, and fails with it") {
+  const Setup s("host?threads=2");
+  const Timeline gate = s.context.MakeTimeline();
+  s.queue.Call([] {}, {gate.At(1)});
+  std::thread opens([&] { gate.Signal(1); });
+  CHECK(s.Run("nothing") == nullptr);
+  opens.join();
+  s.queue.Call([] { throw Error(KDL_ERROR_DEVICE, "the first cause"); });
+  kdl_error* error = s.Run("nothing");
+  CHECK(std::string(kdl_error_message(error)) == "the first cause");
+  kdl_error_free(error);
+  CHECK(s.Run("nothing") == nullptr);
+}
+
+TEST_CASE("cancel: what has not begun is dropped, with all that comes after it") {
+  for (const char* spec : {"host?threads=1", "debug"}) {
+    const Setup s(spec);
+    const Timeline gate = s.context.MakeTimeline();
+    bool ran = false;
+    const Event first = s.queue.Call([&] { ran = true; }, {gate.At(1)});
+    const Event behind = s.queue.Call([&] { ran = true; });
+    const Event after = s.device.queue(1).Call([&] { ran = true; }, {first});
+    Check(kdl_event_cancel(first.get()));
+    for (const Event& event : {after, behind, first}) {
+      CHECK(CodeOf(event) == KDL_ERROR_CANCELLED);
+    }
+    CHECK_FALSE(ran);
+    s.queue.Call([&] { ran = true; }).Wait();
+    CHECK(ran);
+    Check(kdl_event_cancel(first.get()));  // has ended: nothing happens
+  }
+}
+
+TEST_CASE("cancel: what runs stops") {
+  for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
+    const Setup s(spec);
+    const Event running = s.queue.Launch("gate", 1, {s.x});
+    s.AwaitBegin();
+    const Event behind = s.queue.Launch("nothing", 1, {s.x});
+    Check(kdl_event_cancel(running.get()));
+    std::string message;
+    kdl_error* error = kdl_event_wait(running.get(), -1);
+    CHECK(kdl_error_code(error) == KDL_ERROR_CANCELLED);
+    CHECK(std::string(kdl_error_message(error)) == "the operation was cancelled");
+    kdl_error_free(error);
+    CHECK(CodeOf(behind) == KDL_ERROR_CANCELLED);
+    CHECK(CodeOf(s.queue.Launch("nothing", 1, {s.x})) == KDL_OK);
+  }
+}
+
+TEST_CASE("cancel: a caller's timeline is not the runtime's to cancel") {
+  const Context context;
+  const Timeline timeline = context.MakeTimeline();
+  kdl_error* error = kdl_event_cancel(timeline.At(1).get());
+  CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
+  kdl_error_free(error);
+}
+
+}  // namespace
+}  // namespace kdl
