@@ -388,15 +388,16 @@ PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
   for (ir::AxisId axis : axes) {
     const Value* blk = ir::FindBlk(op, axis);
     Affine at = OfAtom(terms_.ElementOf(blk));
-    Affine start, count;
     if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
-      start = OfValue(made->start());
-      count = OfValue(made->size());
-    } else {
-      start = OfAtom(terms_.StartOf(blk));
-      count = OfAtom(terms_.CountOf(blk));
+      Affine start = OfValue(made->start());
+      set &= AtMost(start, at) & Less(at, start + OfValue(made->size()));
+      continue;
     }
-    set &= AtMost(start, at) & Less(at, start + count);
+    Affine start = OfAtom(terms_.StartOf(blk));
+    std::optional<int64_t> extent = ExtentOf(blk);
+    Affine length = extent ? Constant(*extent) : OfAtom(terms_.CountOf(blk));
+    set &= AtMost(start, at) & Less(at, start + length);
+    if (extent) set &= Less(at, OfValue(LoopBoundsOf(blk)->hi));  // of one piece, unlike a minimum
   }
   return set;
 }
