@@ -6,6 +6,7 @@
 
 #include "ir/tensor_view.h"
 #include "passes/analysis/examples.h"
+#include "passes/analysis/plain_accesses.h"
 #include "passes/analysis/wraps.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
@@ -36,7 +37,7 @@ class DisjointChecker {
       : context_(context),
         kernel_(kernel),
         instances_(sets_, kernel, context.module.types()),
-        races_(instances_),
+        races_(instances_, SafeIn(kernel)),
         examples_(kernel, context.module.types()) {}
 
   void Run() {
@@ -47,6 +48,21 @@ class DisjointChecker {
   }
 
  private:
+  static std::set<const Value*> SafeIn(const ir::Function& kernel) {
+    std::set<const Value*> safe;
+    ir::Walk(kernel.body, [&](Op* op) {
+      std::optional<AccessView> view = AccessOf(op);
+      if (view && IsDealtPlainly(ir::MemoryOf(view->tensor)))
+        safe.insert(ir::MemoryOf(view->tensor));
+    });
+    ir::Walk(kernel.body, [&](Op* op) {
+      std::optional<AccessView> view = AccessOf(op);
+      if (view && view->effect == Effect::Write && !IsOncePlainly(*view))
+        safe.erase(ir::MemoryOf(view->tensor));
+    });
+    return safe;
+  }
+
   /// Whether the tables of ragged walks tell the blocks apart; then the launch checks these.
   bool IsRagged(const Value* memory) {
     if (!ragged_) {

@@ -6,6 +6,7 @@
 #include "ir/tensor_view.h"
 #include "passes/analysis/examples.h"
 #include "passes/analysis/must_writes.h"
+#include "passes/analysis/plain_accesses.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/ragged_checks.h"
@@ -48,7 +49,8 @@ class OutputChecker {
       if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
     });
     for (const ir::Param& param : kernel_.params) {
-      bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value);
+      bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value) &&
+                        !IsWrittenPlainly(param.value, instances_.terms());
       if (is_checked && !IsWhole(writes_, instances_, param.value) && !IsWholeByTable(param.value))
         ReportPartial(param.value);
     }

@@ -252,22 +252,47 @@ Affine Instances::OfProduct(const Monomial& monomial) {
 
 // -- Conditions --------------------------------------------------------------------------------
 
+/// What an atom is the lesser, or the greater, of.
+std::optional<Instances::Extreme> Instances::ExtremeOf(AtomId atom) {
+  const AtomFacts facts = terms_.Facts(atom);
+  bool is_least = facts.kind == AtomKind::Min;
+  if (is_least || facts.kind == AtomKind::Max) return Extreme{facts.a, facts.b, is_least};
+  std::optional<int64_t> extent =
+      facts.kind == AtomKind::Count ? ExtentOf(facts.value) : std::nullopt;
+  if (!extent) return std::nullopt;
+  Poly start = Poly::Atom(terms_.StartOf(facts.value));
+  return Extreme{*extent, terms_.OfValue(LoopBoundsOf(facts.value)->hi) - start, true};
+}
+
+/// a < b. What is below a minimum is below both: that is one piece, where the minimum would be two.
+PointSet Instances::Below(const Poly& a, const Poly& b) {
+  Poly apart = b - a;
+  for (const auto& [monomial, coefficient] : apart.terms()) {
+    std::optional<Extreme> extreme =
+        monomial.size() == 1 ? ExtremeOf(monomial[0]) : std::optional<Extreme>();
+    if (!extreme || extreme->is_least != (coefficient > 0)) continue;
+    Poly rest = apart - Poly::Term(monomial, coefficient);
+    PointSet below = Below(0, rest + coefficient * extreme->a);
+    if (below.known()) below &= Below(0, rest + coefficient * extreme->b);
+    if (below.known()) return below;
+  }
+  return Less(Of(a), Of(b));
+}
+
 PointSet Instances::Compare(CompareKind kind, const Poly& a, const Poly& b) {
-  Affine left = Of(a);
-  Affine right = Of(b);
   switch (kind) {
     case CompareKind::Eq:
-      return Equal(left, right);
+      return Equal(Of(a), Of(b));
     case CompareKind::Ne:
-      return Less(left, right) | Less(right, left);
+      return Below(a, b) | Below(b, a);
     case CompareKind::Lt:
-      return Less(left, right);
+      return Below(a, b);
     case CompareKind::Le:
-      return AtMost(left, right);
+      return Below(a, b + 1);
     case CompareKind::Gt:
-      return Less(right, left);
+      return Below(b, a);
     case CompareKind::Ge:
-      return AtMost(right, left);
+      return Below(b, a + 1);
   }
   return {};
 }
@@ -387,17 +412,11 @@ PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
   PointSet set = All();
   for (ir::AxisId axis : axes) {
     const Value* blk = ir::FindBlk(op, axis);
-    Affine at = OfAtom(terms_.ElementOf(blk));
-    if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
-      Affine start = OfValue(made->start());
-      set &= AtMost(start, at) & Less(at, start + OfValue(made->size()));
-      continue;
-    }
-    Affine start = OfAtom(terms_.StartOf(blk));
-    std::optional<int64_t> extent = ExtentOf(blk);
-    Affine length = extent ? Constant(*extent) : OfAtom(terms_.CountOf(blk));
-    set &= AtMost(start, at) & Less(at, start + length);
-    if (extent) set &= Less(at, OfValue(LoopBoundsOf(blk)->hi));  // of one piece, unlike a minimum
+    Poly at = Poly::Atom(terms_.ElementOf(blk));
+    auto made = ir::DynAs<ir::MakeBlkOp>(blk->def());
+    Poly start = made ? terms_.OfValue(made->start()) : Poly::Atom(terms_.StartOf(blk));
+    Poly count = made ? terms_.OfValue(made->size()) : Poly::Atom(terms_.CountOf(blk));
+    set &= Below(start, at + 1) & Below(at, start + count);
   }
   return set;
 }
@@ -410,17 +429,16 @@ PointSet Instances::PointsOf(const AccessView& view, bool masked) {
 
 PointSet Instances::BoundsOf(AtomId atom) {
   const AtomFacts facts = terms_.Facts(atom);
-  Affine at = OfAtom(atom);
   PointSet set = All();
   auto add = [&](const AtomBound& bound, bool below) {
-    std::optional<int64_t> scale = bound.scale.AsConstant();
-    Affine end = scale ? Of(bound.bound) : Affine();
-    if (!end.known()) return;
-    set &= below ? AtMost(end, *scale * at) : AtMost(*scale * at, end);
+    if (!bound.scale.AsConstant()) return;
+    Poly at = bound.scale * Poly::Atom(atom);
+    PointSet half = below ? Below(bound.bound, at + 1) : Below(at, bound.bound + 1);
+    if (half.known()) set &= half;
   };
   for (const AtomBound& bound : facts.lower) add(bound, true);
   for (const AtomBound& bound : facts.upper) add(bound, false);
-  return facts.value ? set & OfTable(facts.value, at) : set;
+  return facts.value ? set & OfTable(facts.value, OfAtom(atom)) : set;
 }
 
 /// Of an element of a short table, which one it is.

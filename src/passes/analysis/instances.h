@@ -129,6 +129,13 @@ class Instances {
     bool is_opaque = false;
     std::optional<AtomId> atom;
   };
+  struct Extreme {
+    Poly a;
+    Poly b;
+    bool is_least;
+  };
+  std::optional<Extreme> ExtremeOf(AtomId atom);
+  PointSet Below(const Poly& a, const Poly& b);
   Affine OfAtom(AtomId atom);
   Affine OfProduct(const Monomial& monomial);
   std::optional<AtomId> QuotientIn(const Monomial& monomial) const;

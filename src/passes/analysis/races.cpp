@@ -30,12 +30,13 @@ bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(A
 
 }  // namespace
 
-Races::Races(Instances& instances)
+Races::Races(Instances& instances, const std::set<const Value*>& safe)
     : instances_(instances), elements_(instances), barriers_(instances) {
   std::set<const Value*> written;
   ir::Walk(instances.kernel().body, [&](Op* op) {
     std::optional<AccessView> view = AccessOf(op);
-    if (view && view->effect != Effect::Read) written.insert(ir::MemoryOf(view->tensor));
+    const Value* memory = view ? ir::MemoryOf(view->tensor) : nullptr;
+    if (view && view->effect != Effect::Read && !safe.contains(memory)) written.insert(memory);
   });
   Collect(instances.kernel().body, nullptr, written);
 }

@@ -33,7 +33,8 @@ struct Race {
 /// blocks of equal numbers do that walks over one named domain have, where their bounds are equal.
 class Races {
  public:
-  explicit Races(Instances& instances);
+  /// Of all memories but those that are known to have no race.
+  explicit Races(Instances& instances, const std::set<const ir::Value*>& safe = {});
 
   const std::vector<Site>& sites() const { return sites_; }
   Elements& elements() { return elements_; }
