@@ -55,7 +55,11 @@ void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
 
 /* ---- devices ---- */
 
+/* A table that can grow: whoever fills or reads one says how long it knows it to be, and what the other side
+ * has beyond that is left alone, or 0. */
 typedef struct kdl_device_facts {
+  uint32_t size;        /* sizeof(kdl_device_facts) */
+  uint32_t version;     /* of the runtime's tables: KDL_PLUGIN_VERSION */
   int64_t cores;        /* as many cores of a launch as make sense at once; what `auto` gives */
   int64_t resident;     /* so many cores of a launch run at once, each with a slice of workspace of
                              its own; 0: all of them have one */
@@ -67,10 +71,16 @@ typedef struct kdl_device_facts {
   uint64_t features;    /* feature bits of abi.def that it has */
   const char* image_kind; /* the kind of image that it runs; lives as long as the context */
   const char* arch;       /* "x86-64" */
+  uint64_t capabilities;  /* KDL_CAN_ bits */
 } kdl_device_facts;
 
+enum kdl_capability {
+  KDL_CAN_ORDER = 1 /* takes operations early and orders them itself */
+};
+
 /* Selects a device by spec: `kind[ordinal]?key=value&key=value`, ordinal 0 and no keys where left
- * out: "host", "host?threads=4", "debug[1]?seed=7". Specs separated by commas are tried in order
+ * out: "host", "host?threads=4", "debug[1]?seed=7". The kind `plugin:PATH` is that of the shared object at
+ * PATH (device_plugin.h), which is loaded. Specs separated by commas are tried in order
  * and the first that is there is taken; when none is, the error gives the reason for each. The same
  * kind, ordinal and keys give the same device, which lives as long as the context. */
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device);
@@ -79,7 +89,8 @@ kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device*
 const char* kdl_device_uri(const kdl_device* device);
 const char* kdl_device_kind(const kdl_device* device);
 int64_t kdl_device_ordinal(const kdl_device* device);
-void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts);
+/* The caller has set facts->size. */
+kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts);
 
 /* Queue `index` of the device, 0 to 63; made at its first use, lives as long as the context.
  * Operations of one queue run one after the other in the order in which they were given. */

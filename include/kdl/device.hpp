@@ -23,8 +23,9 @@ class Device {
   kdl_device* get() const { return device_; }
   std::string uri() const { return kdl_device_uri(device_); }
   kdl_device_facts facts() const {
-    kdl_device_facts facts;
-    kdl_device_get_facts(device_, &facts);
+    kdl_device_facts facts = {};
+    facts.size = sizeof facts;
+    Check(kdl_device_get_facts(device_, &facts));
     return facts;
   }
   // As many cores as it holds at once.

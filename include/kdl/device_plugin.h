@@ -1,11 +1,21 @@
 /* What a kind of device implements. Every device goes through this interface, the built-in ones
  * too.
  *
- * The runtime calls `open` once for each device that is selected. It orders operations by queue and
- * event and starts one only when all that it waits for has completed, so a device never sees an
- * operation too early; it may see several of different queues at once. An operation reports its end
- * by calling its completion once, from any thread, before or after it returns. What the runtime has
- * checked before (devices, ranges, types, overlaps) is not checked again. */
+ * The runtime calls `open` once for each device that is selected. An operation reports its end by calling its
+ * completion once, from any thread, before or after it returns. What the runtime has checked before
+ * (devices, ranges, types, overlaps) is not checked again.
+ *
+ * A device that orders nothing itself gives `launch`, and `memory` where it has its own: the runtime starts an
+ * operation only when all that it waits for has completed, on a thread of the runtime, so the device never
+ * sees one too early; it may see several of different queues at once.
+ *
+ * A device with queues of its own gives `submit`, too, and gets operations as soon as they are given.
+ *
+ * Tables start with their size and version: a plugin of an older version works with a newer runtime, which
+ * takes what is beyond its size for 0.
+ *
+ * A shared object with a device defines `kdl_device_plugin` and is loaded by a device spec,
+ * `plugin:PATH?key=value`. */
 #pragma once
 
 #include "kdl/runtime.h"
@@ -14,7 +24,7 @@
 extern "C" {
 #endif
 
-#define KDL_PLUGIN_VERSION 1u
+#define KDL_PLUGIN_VERSION 2u
 
 /* One `key=value` of a device spec. */
 typedef struct kdl_option {
@@ -91,6 +101,46 @@ typedef struct kdl_memory_ops {
                int32_t pattern_bytes, kdl_completion done);
 } kdl_memory_ops;
 
+/* What a submission is. */
+enum kdl_submission_kind {
+  KDL_SUBMIT_LAUNCH = 1, /* `launch` */
+  KDL_SUBMIT_WRITE = 2,  /* host_from to `to` */
+  KDL_SUBMIT_READ = 3,   /* `from` to host_to */
+  KDL_SUBMIT_COPY = 4,   /* `from` to `to` */
+  KDL_SUBMIT_FILL = 5    /* `pattern` to `to` */
+};
+
+/* That operation `number` of a queue of the same device has completed. */
+typedef struct kdl_point {
+  int32_t queue;
+  int32_t reserved0;
+  uint64_t number;
+} kdl_point;
+
+/* An operation for a device that orders them itself; the device begins it when all points of `after` have been
+ * reached. Where one of these operations failed it does not run and fails, too, with any error, after the
+ * other's completion has returned. A point may lie in the past. Everything in it lives until `done` is called.
+ * Operations of one queue come with ascending numbers and complete in that order; one in front that still
+ * runs is among the points. */
+typedef struct kdl_submission {
+  uint32_t size;    /* sizeof(kdl_submission) */
+  uint32_t version; /* KDL_PLUGIN_VERSION */
+  int32_t kind;
+  int32_t queue;
+  uint64_t number;
+  const kdl_point* after;
+  int32_t after_count;
+  int32_t pattern_bytes; /* of a fill, as there */
+  uint64_t pattern;
+  const kdl_launch_request* launch;
+  kdl_memory to;
+  kdl_memory from;
+  void* host_to;
+  const void* host_from;
+  const kdl_region* region;
+  kdl_completion done;
+} kdl_submission;
+
 typedef struct kdl_device_ops {
   uint32_t size;    /* sizeof(kdl_device_ops) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -109,16 +159,35 @@ typedef struct kdl_device_ops {
   void (*unload)(void* device, void* module);
   /* Runs the kernel on request->core_num cores; a trap is an error from kdl_error_from_trap. */
   void (*launch)(void* device, const kdl_launch_request* request, kdl_completion done);
+  /* NULL, or takes an operation and returns at once; a launch comes here then, and `launch` may be NULL. What
+   * the queues do not order (maps; copies that another device's queue orders) still comes through `memory`. */
+  void (*submit)(void* device, const kdl_submission* submission);
 } kdl_device_ops;
 
-/* Makes a kind of device known to the context. `ops` must outlive the context; a kind that is
- * already there is refused. */
+/* Makes a kind of device known to the context. The tables are copied; a kind that is already there is
+ * refused. */
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context);
 
 /* The error that tells of a trap in the words of its location. */
 kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,
                                const kdl_trap* trap);
+
+/* What a plugin may call of the runtime that loads it: the functions of the same names. */
+typedef struct kdl_plugin_host {
+  uint32_t size;    /* sizeof(kdl_plugin_host) */
+  uint32_t version; /* KDL_PLUGIN_VERSION */
+  kdl_error* (*error_create)(kdl_code code, const char* message);
+  void (*error_free)(kdl_error* error);
+  kdl_error* (*error_from_trap)(const kdl_kernel* kernel, const kdl_variant* variant,
+                                const kdl_trap* trap);
+  const char* arch;  /* of the processor here, as in kdl_device_facts: */
+  uint64_t features; /* for a device that runs code of this process */
+} kdl_plugin_host;
+
+/* The function `kdl_device_plugin` of a shared object. `host` stays as long as the object is loaded. NULL: it
+ * cannot work with this host. */
+typedef const kdl_device_ops* (*kdl_device_plugin_fn)(const kdl_plugin_host* host);
 
 #ifdef __cplusplus
 }

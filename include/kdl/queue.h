@@ -68,7 +68,7 @@ typedef struct kdl_arg {
 /* Runs a kernel on `core_num` cores. The variant is the first that fits the arguments' element
  * types, ranks and constant sizes and the device's features. Before any effect it is checked that:
  * the arguments fit the parameters; sizes that share a name agree; every tensor lives on the
- * queue's device, is strided with innermost stride 1, aligned to its elements and lies inside its
+ * queue's device, or on one that works in the same memory, the host's, is strided with innermost stride 1, aligned to its elements and lies inside its
  * buffer; no `out` or `inout` tensor overlaps another parameter; the variant's own launch checks
  * hold. `workspace`: memory of the device for the cores' pipes, in which no argument lies, or NULL;
  * with room for both (kdl_launch_workspace_bytes) also for the tensors that the cores share. What

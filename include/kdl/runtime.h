@@ -9,6 +9,11 @@
  * All functions may be called from any thread at any time, except that an object may not be freed
  * while another call uses it. There is no global state: everything hangs off a kdl_context.
  *
+ * Memory that is too short is KDL_ERROR_OUT_OF_MEMORY, also of what runs on other threads.
+ *
+ * A process that was forked has contexts of its own: on one of its parent's, functions fail there with
+ * KDL_ERROR_UNSUPPORTED, and those that free do nothing.
+ *
  * Strings are UTF-8 and copied. Sizes and offsets are in elements where a name says so, else in
  * bytes.
  *

@@ -1,4 +1,4 @@
-// The suite on the devices that every context has.
+// The suite on the devices that every context has, and on the sample of one that is loaded.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
@@ -15,6 +15,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"debug", "debug[1]", prepare, {}},
       {"debug[4]?resident=cores", "debug[5]", prepare, {}},
       {"debug[2]?seed=7&threads=1", "debug[3]", prepare, {}},
+      {"plugin:" KDL_SAMPLE_DEVICE, "plugin:" KDL_SAMPLE_DEVICE "[1]", prepare, {}},
   };
   return kDevices;
 }

@@ -1,5 +1,7 @@
 // The C interface: contexts, kernels, devices, statistics.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "builtin_devices.h"
 #include "core/api.h"
@@ -23,7 +25,9 @@ kdl_error* kdl_context_create(kdl_context** context) {
   });
 }
 
-void kdl_context_destroy(kdl_context* context) { delete Unwrap(context); }
+void kdl_context_destroy(kdl_context* context) {
+  if (context != nullptr && !Unwrap(context)->scheduler()->in_child()) delete Unwrap(context);
+}
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
   KDL_RETURN_IF_NULL(context);
@@ -86,8 +90,19 @@ int64_t kdl_device_ordinal(const kdl_device* device) {
   return device == nullptr ? 0 : Unwrap(device)->spec().ordinal;
 }
 
-void kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
-  *facts = Unwrap(device)->facts();
+kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
+  KDL_RETURN_IF_NULL(device, facts);
+  return Guard([&]() -> Error {
+    const std::uint32_t size = facts->size;
+    if (size < offsetof(kdl_device_facts, cores)) {
+      return Invalid("kdl_device_get_facts: facts->size is ", size,
+                     "; set it to sizeof(kdl_device_facts)");
+    }
+    std::memset(facts, 0, size);
+    std::memcpy(facts, &Unwrap(device)->facts(), std::min<std::size_t>(size, sizeof *facts));
+    facts->size = size;
+    return nullptr;
+  });
 }
 
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
@@ -101,10 +116,11 @@ kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue
 }
 
 void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics) {
+  if (device == nullptr || statistics == nullptr) return;
   *statistics = Unwrap(device)->counters().Read();
 }
 
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
-  return Unwrap(context)->transfers().Read(transfers, capacity);
+  return context == nullptr ? 0 : Unwrap(context)->transfers().Read(transfers, capacity);
 }

@@ -148,7 +148,7 @@ Error Copy(Queue& queue, const kdl_array& to, const kdl_array& from, const char*
   KDL_RETURN_IF_ERROR(CheckContext(queue, to));
   KDL_RETURN_IF_ERROR(CheckContext(queue, from));
   Ref<Operation> operation;
-  KDL_RETURN_IF_ERROR(MakeCopy(to, from, cause, &operation));
+  KDL_RETURN_IF_ERROR(MakeCopy(queue, to, from, cause, &operation));
   return Submit(queue, std::move(operation), events, done);
 }
 
@@ -158,7 +158,7 @@ Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* con
   KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
   KDL_RETURN_IF_ERROR(CheckContext(queue, to));
   Ref<Operation> operation;
-  KDL_RETURN_IF_ERROR(MakeFill(to, bits, &operation));
+  KDL_RETURN_IF_ERROR(MakeFill(queue, to, bits, &operation));
   return Submit(queue, std::move(operation), events, done);
 }
 
@@ -173,7 +173,11 @@ kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
 
 int32_t kdl_event_is_done(const kdl_event* event) {
   if (event == nullptr) return 1;
-  return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0;
+  try {
+    return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0;
+  } catch (const std::bad_alloc&) {
+    return 0;  // not known yet
+  }
 }
 
 kdl_error* kdl_event_cancel(kdl_event* event) {

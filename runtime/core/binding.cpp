@@ -155,7 +155,7 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
                    " of another context than the queue's");
   }
-  if (&buffer.device() != &device) {
+  if (!device.SharesMemoryWith(buffer.device())) {
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
                    ", but the launch is on ", device.uri(), "; copy it there first");
   }
@@ -367,7 +367,8 @@ Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer&
   if (&workspace.device().scheduler() != &device.scheduler()) {
     return Invalid(start, "is of another context than the queue");
   }
-  if (&workspace.device() != &device) return Invalid(start, "must live on ", device.uri());
+  if (!device.SharesMemoryWith(workspace.device()))
+    return Invalid(start, "must live on ", device.uri());
   const kdl_variant& variant = *binding.candidate.variant;
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {

@@ -2,6 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
+#include "host/processor.h"
+
 namespace kdl::runtime {
 
 Context::Context() = default;
@@ -13,47 +17,110 @@ Context::~Context() {
   for (void* library : libraries_) dlclose(library);
 }
 
+namespace {
+
+constexpr std::string_view kPluginPrefix = "plugin:";
+
+const kdl_plugin_host& PluginHost() {
+  static const kdl_plugin_host kHost = {.size = sizeof(kdl_plugin_host),
+                                        .version = KDL_PLUGIN_VERSION,
+                                        .error_create = kdl_error_create,
+                                        .error_free = kdl_error_free,
+                                        .error_from_trap = kdl_error_from_trap,
+                                        .arch = ProcessorArch(),
+                                        .features = ProcessorFeatures()};
+  return kHost;
+}
+
+// A bare name would be looked up among the system's libraries.
+void* OpenLibrary(const std::string& path) {
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+}  // namespace
+
 Error Context::AddDeviceKind(const kdl_device_ops* ops, void* kind_context) {
-  if (ops->size != sizeof(kdl_device_ops) || ops->version != KDL_PLUGIN_VERSION) {
-    return Invalid("device kind '", ops->kind, "' was made for plugin version ", ops->version,
-                   "; this runtime has version ", std::uint32_t{KDL_PLUGIN_VERSION});
-  }
+  DeviceKind kind;
+  KDL_RETURN_IF_ERROR(DeviceKind::Make(*ops, kind_context, &kind));
   const std::lock_guard lock(mutex_);
-  if (!kinds_.emplace(ops->kind, Kind{ops, kind_context}).second) {
+  if (!kinds_.emplace(ops->kind, kind).second) {
     return Invalid("device kind '", ops->kind, "' is there already");
   }
   return nullptr;
 }
 
-Error Context::UnknownKind(const std::string& kind) {
+Error Context::LoadPlugin(const std::string& path, DeviceKind* kind) {
+  std::shared_ptr<void> library(OpenLibrary(path), [](void* opened) {
+    if (opened != nullptr) dlclose(opened);
+  });
+  if (library == nullptr) {
+    return Fail(KDL_ERROR_NOT_FOUND, "cannot load a device from '", path, "': ", dlerror());
+  }
+  const auto plugin =
+      reinterpret_cast<kdl_device_plugin_fn>(dlsym(library.get(), "kdl_device_plugin"));
+  if (plugin == nullptr) {
+    return Fail(KDL_ERROR_NOT_FOUND, "'", path,
+                "' holds no device: it does not define kdl_device_plugin");
+  }
+  const kdl_device_ops* ops = plugin(&PluginHost());
+  if (ops == nullptr) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "the device of '", path,
+                "' does not work with plugin version ", std::uint32_t{KDL_PLUGIN_VERSION});
+  }
+  KDL_RETURN_IF_ERROR(DeviceKind::Make(*ops, nullptr, kind));
+  kind->library = std::move(library);
+  return nullptr;
+}
+
+Error Context::FindKind(const std::string& name, const DeviceKind** kind) {
+  auto found = kinds_.find(name);
+  if (found == kinds_.end() && name.starts_with(kPluginPrefix)) {
+    DeviceKind loaded;
+    KDL_RETURN_IF_ERROR(LoadPlugin(name.substr(kPluginPrefix.size()), &loaded));
+    found = kinds_.emplace(name, std::move(loaded)).first;
+  }
+  if (found != kinds_.end()) {
+    *kind = &found->second;
+    return nullptr;
+  }
   std::vector<std::string> known;
-  for (const auto& [name, unused] : kinds_) known.push_back(name);
-  return Fail(KDL_ERROR_NOT_FOUND, "there is no kind of device '", kind, "'; there are ",
-              JoinWords(known));
+  for (const auto& [word, unused] : kinds_) {
+    if (!word.starts_with(kPluginPrefix)) known.push_back(word);
+  }
+  const std::string_view near = NearestWord(name, known);
+  return Fail(KDL_ERROR_NOT_FOUND, "there is no kind of device '", name, "'; there are ",
+              JoinWords(known), near.empty() ? "" : Concat("; did you mean '", near, "'?"));
 }
 
 Error Context::SelectOne(std::string_view text, Device** device) {
   DeviceSpec spec;
   KDL_RETURN_IF_ERROR(ParseDeviceSpec(text, &spec));
-  const auto kind = kinds_.find(spec.kind);
-  if (kind == kinds_.end()) return UnknownKind(spec.kind);
-  std::shared_ptr<Device>& known = devices_[CanonicalSpec(spec)];
-  if (known == nullptr) {
-    Error error = Device::Open(*kind->second.ops, kind->second.context, spec,
-                               {scheduler_, transfers_, prints_, registry_}, &known);
-    if (error != nullptr) {
-      devices_.erase(CanonicalSpec(spec));
-      return error;
-    }
+  const DeviceKind* kind = nullptr;
+  KDL_RETURN_IF_ERROR(FindKind(spec.kind, &kind));
+  std::string uri = CanonicalSpec(spec);
+  const auto known = devices_.find(uri);
+  if (known != devices_.end()) {
+    *device = known->second.get();
+    return nullptr;
   }
-  *device = known.get();
+  std::shared_ptr<Device> opened;
+  KDL_RETURN_IF_ERROR(
+      Device::Open(*kind, spec, {scheduler_, transfers_, prints_, registry_}, &opened));
+  *device = opened.get();
+  devices_.emplace(std::move(uri), std::move(opened));
   return nullptr;
 }
 
 Error Context::SelectDevice(std::string_view specs, Device** device) {
+  KDL_RETURN_IF_ERROR(scheduler_->CheckProcess());
   const std::vector<std::string_view> candidates = Split(specs, ',');
   if (candidates.empty()) {
     return Invalid("the device spec is empty; it reads kind[ordinal]?key=value, such as host");
+  }
+  if (std::ranges::find(candidates, std::string_view()) != candidates.end()) {
+    return Invalid("device list '", specs,
+                   "' has an empty element; it reads spec,spec, such as cuda,host");
   }
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) return SelectOne(candidates.front(), device);
@@ -67,9 +134,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
 }
 
 Error Context::Load(const std::string& path) {
-  // A bare name would be looked up among the system's libraries.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = OpenLibrary(path);
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", dlerror());
   }

@@ -34,20 +34,17 @@ class Context {
   PrintSink& prints() { return prints_; }
 
  private:
-  struct Kind {
-    const kdl_device_ops* ops;
-    void* context;
-  };
-
   Error SelectOne(std::string_view text, Device** device);
-  Error UnknownKind(const std::string& kind);
+  // The kind, loaded where it is a plugin's that is not here yet.
+  Error FindKind(const std::string& name, const DeviceKind** kind);
+  Error LoadPlugin(const std::string& path, DeviceKind* kind);
 
   std::shared_ptr<Scheduler> scheduler_ = std::make_shared<Scheduler>();
   Registry registry_;
   TransferLog transfers_;
   PrintSink prints_;
   std::mutex mutex_;  // guards the rest
-  std::map<std::string, Kind, std::less<>> kinds_;
+  std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
   std::vector<void*> libraries_;
 };

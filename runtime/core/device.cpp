@@ -1,49 +1,88 @@
 #include "core/device.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "core/host_memory.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
 
-Device::Device(const kdl_device_ops& ops, const DeviceSpec& spec, const Services& services)
-    : ops_(ops),
-      memory_ops_(ops.memory == nullptr ? HostMemoryOps() : *ops.memory),
-      spec_(spec),
-      uri_(CanonicalSpec(spec)),
-      services_(services) {}
+namespace {
 
-Error Device::Open(const kdl_device_ops& ops, void* kind_context, const DeviceSpec& spec,
-                   const Services& services, std::shared_ptr<Device>* device) {
+// As much of the plugin's table as it has and the runtime knows.
+template <class Table>
+Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* own) {
+  constexpr std::uint32_t kOldest = 2;
+  if (given.version < kOldest || given.version > KDL_PLUGIN_VERSION) {
+    return Invalid("device kind '", kind, "' was made for plugin version ", given.version,
+                   "; this runtime takes versions ", kOldest, " to ",
+                   std::uint32_t{KDL_PLUGIN_VERSION});
+  }
+  if (given.size < least || given.size > sizeof(Table)) {
+    return Invalid("device kind '", kind, "' has a table of ", given.size,
+                   " bytes; one of version ", given.version, " has ", std::uint64_t{least}, " to ",
+                   std::uint64_t{sizeof(Table)});
+  }
+  std::memcpy(own, &given, given.size);
+  return nullptr;
+}
+
+}  // namespace
+
+Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind) {
+  KDL_RETURN_IF_ERROR(TakeTable(ops.kind, ops, offsetof(kdl_device_ops, submit), &kind->ops));
+  kind->memory = HostMemoryOps();
+  if (ops.memory != nullptr) {
+    KDL_RETURN_IF_ERROR(TakeTable(ops.kind, *ops.memory, sizeof(kdl_memory_ops), &kind->memory));
+  }
+  kind->context = kind_context;
+  return nullptr;
+}
+
+Device::Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services)
+    : kind_(kind), spec_(spec), uri_(CanonicalSpec(spec)), services_(services) {}
+
+Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Services& services,
+                   std::shared_ptr<Device>* device) {
   std::vector<kdl_option> options;
   for (const auto& [key, value] : spec.options) options.push_back({key.c_str(), value.c_str()});
-  std::shared_ptr<Device> opened(new Device(ops, spec, services));
-  KDL_RETURN_IF_ERROR(Error(ops.open(kind_context, spec.ordinal, options.data(),
+  std::shared_ptr<Device> opened(new Device(kind, spec, services));
+  const kdl_device_ops& ops = opened->ops();
+  KDL_RETURN_IF_ERROR(Error(ops.open(kind.context, spec.ordinal, options.data(),
                                      static_cast<std::int32_t>(options.size()), &opened->state_)));
-  ops.facts(opened->state_, &opened->facts_);
-  opened->image_kind_ = opened->facts_.image_kind;
-  opened->arch_ = opened->facts_.arch;
-  opened->facts_.image_kind = opened->image_kind_.c_str();
-  opened->facts_.arch = opened->arch_.c_str();
-  if (opened->facts_.checks_order != 0) services.scheduler->CheckOrders();
+  kdl_device_facts& facts = opened->facts_;
+  facts.size = sizeof facts;
+  facts.version = KDL_PLUGIN_VERSION;
+  ops.facts(opened->state_, &facts);
+  facts.size = sizeof facts;
+  facts.version = KDL_PLUGIN_VERSION;
+  opened->image_kind_ = facts.image_kind;
+  opened->arch_ = facts.arch;
+  facts.image_kind = opened->image_kind_.c_str();
+  facts.arch = opened->arch_.c_str();
+  facts.capabilities = opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0;
+  if (facts.checks_order != 0) services.scheduler->CheckOrders();
   *device = std::move(opened);
   return nullptr;
 }
 
 Device::~Device() {
   Retire();
-  if (state_ != nullptr) ops_.close(state_);
+  if (state_ != nullptr) ops().close(state_);
 }
 
 void Device::Retire() {
   const std::lock_guard lock(mutex_);
   for (const auto& [image, module] : modules_) {
-    if (ops_.unload != nullptr) ops_.unload(state_, module);
+    if (ops().unload != nullptr) ops().unload(state_, module);
   }
   modules_.clear();
   for (auto& queue : queues_) queue.reset();
 }
 
 Error Device::FindQueue(std::int32_t index, Queue** queue) {
+  KDL_RETURN_IF_ERROR(scheduler().CheckProcess());
   if (index < 0 || index >= kMaxQueues) {
     return Invalid("queue ", index, " of ", uri_, " does not exist; queues go from 0 to ",
                    kMaxQueues - 1);
@@ -57,12 +96,12 @@ Error Device::FindQueue(std::int32_t index, Queue** queue) {
 
 Error Device::FindModule(const kdl_image& image, void** module) {
   *module = nullptr;
-  if (ops_.load == nullptr) return nullptr;
+  if (ops().load == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   auto found = modules_.find(&image);
   if (found == modules_.end()) {
     void* loaded = nullptr;
-    KDL_RETURN_IF_ERROR(Error(ops_.load(state_, &image, &loaded)));
+    KDL_RETURN_IF_ERROR(Error(ops().load(state_, &image, &loaded)));
     found = modules_.emplace(&image, loaded).first;
   }
   *module = found->second;
@@ -74,7 +113,7 @@ Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory)
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "allocation of ", bytes, " bytes on ", uri_,
                 ": the device has ", facts_.memory_bytes, " in all");
   }
-  Error error(memory_ops_.allocate(state_, bytes, name, memory));
+  Error error(memory_ops().allocate(state_, bytes, name, memory));
   if (error != nullptr) {
     return Prefixed(Concat("allocation of ", bytes, " bytes on ", uri_, ": "), std::move(error));
   }
@@ -83,7 +122,7 @@ Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory)
 }
 
 void Device::Release(kdl_memory memory, std::int64_t bytes) {
-  memory_ops_.release(state_, memory);
+  memory_ops().release(state_, memory);
   counters_.CountRelease(bytes);
 }
 
@@ -91,6 +130,7 @@ Buffer::Buffer(Device& device, std::int64_t bytes, const char* name)
     : device_(device.shared_from_this()), bytes_(bytes), name_(name == nullptr ? "" : name) {}
 
 Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer) {
+  KDL_RETURN_IF_ERROR(device.scheduler().CheckProcess());
   if (bytes < 0) return Invalid("buffer of ", bytes, " bytes; sizes are 0 or more");
   auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
   if (bytes > 0) {
@@ -118,6 +158,7 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
 }
 
 Buffer::~Buffer() {
+  if (device_->scheduler().in_child()) return;  // what it would take to give it back may be locked
   FreeAligned(staging_);
   if (owned_) device_->Release(memory_, bytes_);
 }
@@ -157,6 +198,10 @@ Error Buffer::Transfer(bool to_host) {
   if (bytes_ == 0) return nullptr;
   kdl_region region = {};
   region.run_bytes = bytes_;
+  const char* uri = device_->uri().c_str();
+  device_->transfers().Add("map", to_host ? uri : "host memory", to_host ? "host memory" : uri,
+                           name_.c_str(), bytes_);
+  device_->counters().CountCopy(bytes_);
   Blocking blocking;
   const kdl_memory_ops& ops = device_->memory_ops();
   if (to_host) {
@@ -164,14 +209,11 @@ Error Buffer::Transfer(bool to_host) {
   } else {
     ops.write(device_->state(), memory_, staging_, &region, blocking.Completion());
   }
-  device_->counters().CountCopy(bytes_);
-  const char* uri = device_->uri().c_str();
-  device_->transfers().Add("map", to_host ? uri : "host memory", to_host ? "host memory" : uri,
-                           name_.c_str(), bytes_);
   return blocking.Wait();
 }
 
 Error Buffer::Map(kdl_map_access access, void** data) {
+  KDL_RETURN_IF_ERROR(device_->scheduler().CheckProcess());
   if (access != KDL_MAP_READ && access != KDL_MAP_WRITE && access != KDL_MAP_READ_WRITE) {
     return Invalid("map of ", Describe(*this), ": unknown access ", static_cast<int>(access));
   }

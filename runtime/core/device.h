@@ -25,13 +25,24 @@ struct Services {
   const Registry& registry;
 };
 
+// A kind of device. The tables are copies: what the plugin does not know of is null.
+struct DeviceKind {
+  kdl_device_ops ops = {};
+  kdl_memory_ops memory = {};  // the host's where the plugin has none
+  void* context = nullptr;
+  std::shared_ptr<void> library;  // that the code lies in; null: the program
+
+  // Refuses tables that this runtime cannot read.
+  static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);
+};
+
 // Kept alive by its context and by each buffer of it.
 class Device : public std::enable_shared_from_this<Device> {
  public:
   static constexpr std::int32_t kMaxQueues = 64;
 
-  static Error Open(const kdl_device_ops& ops, void* kind_context, const DeviceSpec& spec,
-                    const Services& services, std::shared_ptr<Device>* device);
+  static Error Open(const DeviceKind& kind, const DeviceSpec& spec, const Services& services,
+                    std::shared_ptr<Device>* device);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -45,13 +56,19 @@ class Device : public std::enable_shared_from_this<Device> {
   PrintSink& prints() { return services_.prints; }
   // The kernels of the device's context.
   const Registry& registry() const { return services_.registry; }
-  const kdl_device_ops& ops() const { return ops_; }
-  const kdl_memory_ops& memory_ops() const { return memory_ops_; }
+  const kdl_device_ops& ops() const { return kind_.ops; }
+  const kdl_memory_ops& memory_ops() const { return kind_.memory; }
   Scheduler& scheduler() const { return *services_.scheduler; }
   // The plugin's state, the first argument of its functions.
   void* state() const { return state_; }
   // Whether its memory is host memory that others may hand to it.
-  bool works_in_host_memory() const { return ops_.memory == nullptr; }
+  bool works_in_host_memory() const { return kind_.ops.memory == nullptr; }
+  // Whether what lives on the other device can be used on this one as it is.
+  bool SharesMemoryWith(const Device& other) const {
+    return this == &other || (works_in_host_memory() && other.works_in_host_memory());
+  }
+  // Whether it takes operations early.
+  bool orders() const { return kind_.ops.submit != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);
   // Loads the image at its first use.
@@ -63,10 +80,9 @@ class Device : public std::enable_shared_from_this<Device> {
   void Retire();
 
  private:
-  Device(const kdl_device_ops& ops, const DeviceSpec& spec, const Services& services);
+  Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services);
 
-  const kdl_device_ops& ops_;
-  const kdl_memory_ops& memory_ops_;
+  const DeviceKind kind_;
   DeviceSpec spec_;
   std::string uri_;
   Services services_;

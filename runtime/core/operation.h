@@ -21,6 +21,8 @@ class Operation : public Counted {
   virtual void Drop() = 0;
   // Asks work that has begun to end early; called with the scheduler's mutex held.
   virtual void Stop() {}
+  // Whether the device of its queue takes it before what it waits for there has ended.
+  virtual bool is_early() const { return false; }
   // Whether it ends sooner than another thread wakes up.
   virtual bool is_little() const { return false; }
   // For checks of order: "launch of 'matmul'", and the memory that it touches.
@@ -34,6 +36,10 @@ class Operation : public Counted {
   // Finish as a device calls it.
   kdl_completion Completion();
 
+ protected:
+  // What a submission says of order, and whom it tells of the end.
+  void Address(kdl_submission* submission);
+
  private:
   friend class Queue;
   friend class Scheduler;
@@ -43,10 +49,14 @@ class Operation : public Counted {
   Operation* next_ready_ = nullptr;  // behind it among those that are ready
   std::uint64_t value_ = 0;          // on the queue's timeline
   bool is_borrowed_ = false;         // it stays the caller's, who waits for its end
-  bool is_running_ = false;
+  bool is_running_ = false;          // or with its device
+  bool goes_to_device_ = false;      // its device orders it
+  bool is_ready_ = false;            // among those that are
+  bool is_over_ = false;             // as soon as it is the first of its queue, it has ended
   bool is_finished_ = false;
   std::vector<PendingWait> waits_;
-  int pending_ = 0;                   // of the waits
+  int pending_ = 0;                   // of the waits, those that the device does not make itself
+  std::vector<kdl_point> points_;     // those that it does
   FailurePtr failure_;                // why it will not run, or will have failed
   std::unique_ptr<OrderNote> order_;  // where orders are checked
 };

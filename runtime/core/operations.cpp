@@ -16,16 +16,37 @@ namespace {
 // Moving fewer bytes than this takes less time than waking a thread.
 constexpr std::int64_t kLittleBytes = 256 * 1024;
 
+// Has the device do it: when its time has come in the device's queue, or at once.
+void Give(Device& device, const kdl_submission& s, bool is_early) {
+  if (is_early) return device.ops().submit(device.state(), &s);
+  const kdl_memory_ops& ops = device.memory_ops();
+  switch (s.kind) {
+    case KDL_SUBMIT_WRITE:
+      return ops.write(device.state(), s.to, s.host_from, s.region, s.done);
+    case KDL_SUBMIT_READ:
+      return ops.read(device.state(), s.host_to, s.from, s.region, s.done);
+    case KDL_SUBMIT_COPY:
+      return ops.copy(device.state(), s.to, s.from, s.region, s.done);
+    default:
+      return ops.fill(device.state(), s.to, s.region, s.pattern, s.pattern_bytes, s.done);
+  }
+}
+
 class CopyOperation final : public Operation {
  public:
   // The arrays have elements.
-  CopyOperation(const kdl_array& to, const kdl_array& from, const char* cause)
+  CopyOperation(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         from_(Ref<Buffer>::Share(Unwrap(from.buffer))),
         to_view_(to.view),
         from_view_(from.view),
         region_(RegionOf(to.view, OffsetInBuffer(to), from.view, OffsetInBuffer(from))),
-        cause_(cause) {}
+        cause_(cause),
+        kind_(KindOf(to_->device(), from_->device())) {
+    const bool reads = kind_ == KDL_SUBMIT_READ;
+    Device& by = reads ? from_->device() : to_->device();
+    is_early_ = kind_ != 0 && by.orders() && &by == &queue.device();
+  }
 
   void Start() override {
     Device& to = to_->device();
@@ -34,17 +55,16 @@ class CopyOperation final : public Operation {
     to.counters().CountCopy(bytes);
     const std::string& name = to_->name().empty() ? from_->name() : to_->name();
     to.transfers().Add(cause_.c_str(), from.uri().c_str(), to.uri().c_str(), name.c_str(), bytes);
-    if (&to == &from) {
-      to.memory_ops().copy(to.state(), to_->memory(), from_->memory(), &region_, Completion());
-    } else if (from.works_in_host_memory()) {
-      to.memory_ops().write(to.state(), to_->memory(), from_->memory().handle, &region_,
-                            Completion());
-    } else if (to.works_in_host_memory()) {
-      from.memory_ops().read(from.state(), to_->memory().handle, from_->memory(), &region_,
-                             Completion());
-    } else {
-      StartStaged(bytes);
-    }
+    if (kind_ == 0) return StartStaged(bytes);
+    submission_ = {};
+    submission_.kind = kind_;
+    submission_.to = to_->memory();
+    submission_.from = from_->memory();
+    submission_.host_to = to_->memory().handle;
+    submission_.host_from = from_->memory().handle;
+    submission_.region = &region_;
+    Address(&submission_);
+    Give(kind_ == KDL_SUBMIT_READ ? from : to, submission_, is_early_);
   }
 
   void Drop() override {
@@ -53,6 +73,7 @@ class CopyOperation final : public Operation {
     from_ = {};
   }
 
+  bool is_early() const override { return is_early_; }
   bool is_little() const override { return RegionBytes(region_) < kLittleBytes; }
   std::string Describe() const override { return Concat("copy '", cause_, "'"); }
 
@@ -61,6 +82,13 @@ class CopyOperation final : public Operation {
   }
 
  private:
+  // 0: neither device can do it alone.
+  static std::int32_t KindOf(const Device& to, const Device& from) {
+    if (&to == &from) return KDL_SUBMIT_COPY;
+    if (from.works_in_host_memory()) return KDL_SUBMIT_WRITE;
+    return to.works_in_host_memory() ? KDL_SUBMIT_READ : 0;
+  }
+
   // Between two memories that only their devices reach: through the host's.
   void StartStaged(std::int64_t bytes) {
     staging_ = AllocateAligned(bytes);
@@ -93,6 +121,9 @@ class CopyOperation final : public Operation {
   kdl_tensor from_view_;
   kdl_region region_;
   std::string cause_;
+  std::int32_t kind_;
+  bool is_early_ = false;
+  kdl_submission submission_;
   void* staging_ = nullptr;
   kdl_region staged_to_host_ = {};
   kdl_region staged_to_device_ = {};
@@ -101,21 +132,29 @@ class CopyOperation final : public Operation {
 class FillOperation final : public Operation {
  public:
   // The array has elements.
-  FillOperation(const kdl_array& to, std::uint64_t bits)
+  FillOperation(const Queue& queue, const kdl_array& to, std::uint64_t bits)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         view_(to.view),
         region_(RegionOf(to.view, OffsetInBuffer(to), to.view, OffsetInBuffer(to))),
-        bits_(bits) {}
+        bits_(bits),
+        is_early_(to_->device().orders() && &to_->device() == &queue.device()) {}
 
   void Start() override {
     Device& device = to_->device();
     device.counters().CountFill();
-    device.memory_ops().fill(device.state(), to_->memory(), &region_, bits_,
-                             static_cast<std::int32_t>(ElementBytes(view_)), Completion());
+    submission_ = {};
+    submission_.kind = KDL_SUBMIT_FILL;
+    submission_.to = to_->memory();
+    submission_.region = &region_;
+    submission_.pattern = bits_;
+    submission_.pattern_bytes = static_cast<std::int32_t>(ElementBytes(view_));
+    Address(&submission_);
+    Give(device, submission_, is_early_);
   }
 
   void Drop() override { to_ = {}; }
 
+  bool is_early() const override { return is_early_; }
   bool is_little() const override { return RegionBytes(region_) < kLittleBytes; }
   std::string Describe() const override { return Concat("fill of ", runtime::Describe(*to_)); }
 
@@ -126,6 +165,8 @@ class FillOperation final : public Operation {
   kdl_tensor view_;
   kdl_region region_;
   std::uint64_t bits_;
+  bool is_early_;
+  kdl_submission submission_;
 };
 
 // Also stands for copies and fills of nothing, which only keep their place in the order.
@@ -195,7 +236,12 @@ Error LaunchOperation::Prepare(LaunchMemory memory) {
 
 void LaunchOperation::Start() {
   device_.counters().CountLaunch();
-  device_.ops().launch(device_.state(), &request_, Completion());
+  if (!device_.orders()) return device_.ops().launch(device_.state(), &request_, Completion());
+  submission_ = {};
+  Address(&submission_);
+  submission_.kind = KDL_SUBMIT_LAUNCH;
+  submission_.launch = &request_;
+  device_.ops().submit(device_.state(), &submission_);
 }
 
 void LaunchOperation::Drop() {
@@ -231,7 +277,7 @@ std::vector<Access> LaunchOperation::Accesses() const {
   return accesses;
 }
 
-Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,
+Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
                Ref<Operation>* operation) {
   KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the copy"));
   KDL_RETURN_IF_ERROR(CheckArray(from, "the source of the copy"));
@@ -253,17 +299,19 @@ Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,
     return Invalid("copy from ", Describe(*source), " to ", Describe(*target),
                    ": source and target share memory");
   }
-  *operation = Ref<Operation>::Take(new CopyOperation(to, from, cause == nullptr ? "copy" : cause));
+  *operation =
+      Ref<Operation>::Take(new CopyOperation(queue, to, from, cause == nullptr ? "copy" : cause));
   return nullptr;
 }
 
-Error MakeFill(const kdl_array& to, std::uint64_t bits, Ref<Operation>* operation) {
+Error MakeFill(const Queue& queue, const kdl_array& to, std::uint64_t bits,
+               Ref<Operation>* operation) {
   KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the fill"));
   if (IsEmpty(to.view)) {
     *operation = MakeHostCall(nullptr, nullptr, nullptr);
     return nullptr;
   }
-  *operation = Ref<Operation>::Take(new FillOperation(to, bits));
+  *operation = Ref<Operation>::Take(new FillOperation(queue, to, bits));
   return nullptr;
 }
 

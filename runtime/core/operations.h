@@ -27,6 +27,7 @@ class LaunchOperation final : public Operation {
   void Start() override;
   void Drop() override;
   void Stop() override;
+  bool is_early() const override { return device_.orders(); }
   bool is_little() const override;
   std::string Describe() const override;
   std::vector<Access> Accesses() const override;
@@ -39,13 +40,15 @@ class LaunchOperation final : public Operation {
   LaunchMemory memory_;
   kdl_launch launch_ = {};
   kdl_launch_request request_;
+  kdl_submission submission_;
 };
 
 // Copies between arrays that have been checked, on any two devices.
-Error MakeCopy(const kdl_array& to, const kdl_array& from, const char* cause,
+Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
                Ref<Operation>* operation);
 
-Error MakeFill(const kdl_array& to, std::uint64_t bits, Ref<Operation>* operation);
+Error MakeFill(const Queue& queue, const kdl_array& to, std::uint64_t bits,
+               Ref<Operation>* operation);
 
 Ref<Operation> MakeHostCall(kdl_host_fn call, void (*release)(void*), void* user);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 
+#include "core/device.h"
 #include "core/handles.h"
 
 namespace kdl::runtime {
@@ -19,6 +20,16 @@ kdl_completion Operation::Completion() {
             static_cast<Operation*>(operation)->Finish(Error(error));
           },
           this};
+}
+
+void Operation::Address(kdl_submission* submission) {
+  submission->size = sizeof *submission;
+  submission->version = KDL_PLUGIN_VERSION;
+  submission->queue = queue_->index_;
+  submission->number = value_;
+  submission->after = points_.data();
+  submission->after_count = static_cast<std::int32_t>(points_.size());
+  submission->done = Completion();
 }
 
 Queue::Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> scheduler)
@@ -40,6 +51,7 @@ Queue::~Queue() {
 void Queue::Append(Operation* operation) {
   (last_ == nullptr ? first_ : last_->next_) = operation;
   last_ = operation;
+  if (waiting_ == nullptr) waiting_ = operation;
   ++length_;
 }
 
@@ -47,6 +59,7 @@ Operation* Queue::PopFirst() {
   Operation* popped = first_;
   first_ = popped->next_;
   if (first_ == nullptr) last_ = nullptr;
+  if (waiting_ == popped) waiting_ = first_;
   --length_;
   return popped;
 }
@@ -58,8 +71,15 @@ Scheduler::Scheduler()
 
 Scheduler::~Scheduler() = default;
 
+Error Scheduler::CheckProcess() const {
+  if (!in_child()) return nullptr;
+  return Fail(KDL_ERROR_UNSUPPORTED,
+              "this process was forked from the one that made the context; make one here");
+}
+
 Error Scheduler::Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
                          Ref<Event>* done) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   Lock lock(mutex_);
   if (!runners_.HasOne()) {
     return Fail(KDL_ERROR_DEVICE, "the system has no thread left to run operations");
@@ -72,15 +92,22 @@ Error Scheduler::Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_e
     *done = std::move(event);
   }
   operation.Leave();  // the queue's now
-  MakeReady(queue);
+  MakeReady(queue, true);
+  // To its device at once, which does not keep this thread.
+  while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
+    Operation* next = queue.waiting_;
+    TakeReady(next);
+    RunOne(lock, next);
+  }
   return nullptr;
 }
 
 Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   Lock lock(mutex_);
   operation.is_borrowed_ = true;
   Admit(queue, operation, after);
-  if (queue.first_ == &operation && operation.pending_ == 0) {
+  if (queue.first_ == &operation && operation.pending_ == 0 && !queue.busy_) {
     queue.busy_ = true;
     if (operation.order_ != nullptr) CheckOrder(operation);
     RunOne(lock, &operation);
@@ -99,6 +126,7 @@ Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* co
 void Scheduler::Admit(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
   queue.timeline_->ReserveFailures(queue.length_ + 1);
   operation.waits_.resize(after.size());
+  if (operation.is_early()) operation.points_.reserve(after.size() + 1);
   if (host_order_ != nullptr) {
     operation.order_ = std::make_unique<OrderNote>();
     operation.order_->host = host_order_->clock();
@@ -129,21 +157,47 @@ void Scheduler::Register(Operation& operation, std::span<kdl_event* const> after
     if (state != State::kPending) continue;
     wait->operation = &operation;
     wait->value = event.value();
+    wait->is_devices = operation.is_early() && IsWithDevice(operation.queue_->device(), event);
+    if (wait->is_devices) {
+      operation.points_.push_back({event.timeline().queue_->index(), 0, event.value()});
+    } else {
+      ++operation.pending_;
+    }
     event.timeline().Link(&*wait++);
-    ++operation.pending_;
   }
 }
 
-void Scheduler::MakeReady(Queue& queue) {
-  Operation* first = queue.first_;
-  if (queue.busy_ || first == nullptr || (first->pending_ > 0 && !first->failure_)) return;
+bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
+  const Queue* queue = event.timeline().queue_;
+  if (queue == nullptr || &queue->device() != &device) return false;
+  const Operation* operation = queue->first_;
+  while (operation != queue->waiting_ && operation->value_ != event.value()) {
+    operation = operation->next_;
+  }
+  return operation != queue->waiting_ && operation->is_early();
+}
+
+bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
+  if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
+  // All in front of it are with the device.
+  return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
+         !operation.failure_;
+}
+
+void Scheduler::MakeReady(Queue& queue, bool is_given_now) {
+  Operation* next = queue.waiting_;
+  if (queue.busy_ || next == nullptr || !MayStart(queue, *next)) return;
   queue.busy_ = true;
-  if (first->order_ != nullptr) CheckOrder(*first);
-  (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = first;
-  last_ready_ = first;
+  if (next->is_early() && next != queue.first_) {
+    next->points_.push_back({queue.index(), 0, next->value_ - 1});
+  }
+  if (next->order_ != nullptr) CheckOrder(*next);
+  (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = next;
+  last_ready_ = next;
+  next->is_ready_ = true;
   ++ready_;
   if (waiting_ > 0) changed_.notify_all();
-  runners_.Summon(first->is_little());
+  if (!is_given_now || !next->is_early()) runners_.Summon(next->is_little() && !next->is_early());
 }
 
 Operation* Scheduler::TakeFirstReady() {
@@ -158,6 +212,7 @@ void Scheduler::TakeReady(Operation* operation) {
   (before == nullptr ? first_ready_ : before->next_ready_) = operation->next_ready_;
   if (last_ready_ == operation) last_ready_ = before;
   operation->next_ready_ = nullptr;
+  operation->is_ready_ = false;
   --ready_;
 }
 
@@ -165,17 +220,23 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, int depth) const {
   constexpr int kDeepest = 4;
   const Queue* queue = timeline.queue_;
   if (queue == nullptr || queue->first_ == nullptr || depth > kDeepest) return nullptr;
-  if (queue->busy_) return queue->first_->is_running_ ? nullptr : queue->first_;
-  for (const PendingWait& wait : queue->first_->waits_) {
-    if (wait.timeline == nullptr) continue;
+  Operation* next = queue->waiting_;
+  if (next == nullptr) return nullptr;
+  if (queue->busy_) return next->is_ready_ ? next : nullptr;
+  for (const PendingWait& wait : next->waits_) {
+    if (wait.timeline == nullptr || wait.is_devices) continue;
     return FindHelpful(*wait.timeline, depth + 1);  // all have to come: one is enough to go on with
   }
   return nullptr;
 }
 
 void Scheduler::RunOne(Lock& lock, Operation* operation) {
-  operation->is_running_ = true;
+  Queue& queue = *operation->queue_;
   const bool runs = !operation->failure_;
+  const bool goes_to_device = runs && operation->is_early();
+  operation->goes_to_device_ = goes_to_device;
+  operation->is_running_ = true;
+  queue.waiting_ = operation->next_;
   if (runs && operation->order_ != nullptr && operation->order_->is_host_call) {
     LearnInHostCall(*operation);
   }
@@ -188,6 +249,9 @@ void Scheduler::RunOne(Lock& lock, Operation* operation) {
   }
   if (!runs || error != nullptr) Finish(*operation, std::move(error));
   lock.lock();
+  if (!goes_to_device) return;
+  queue.busy_ = false;
+  MakeReady(queue);
 }
 
 void Scheduler::Finish(Operation& operation, Error error) {
@@ -199,22 +263,32 @@ void Scheduler::Finish(Operation& operation, Error error) {
   }
   Lock lock(mutex_);
   Queue& queue = *operation.queue_;
-  const bool is_owned = !operation.is_borrowed_;
   if (!operation.failure_) operation.failure_ = std::move(failure);
   if (operation.order_ != nullptr && operation.order_->is_host_call) LearnFromHostCall(operation);
   for (PendingWait& wait : operation.waits_) {
     if (wait.timeline != nullptr) wait.timeline->Unlink(&wait);
   }
-  queue.PopFirst();
-  queue.busy_ = false;
-  if (operation.failure_ && !operation.failure_->reported_)
-    FailWhatFollows(queue, operation.failure_);
-  operation.is_finished_ = true;
-  Advance(*queue.timeline_, operation.value_, operation.failure_);
+  if (!operation.goes_to_device_) queue.busy_ = false;
+  operation.is_over_ = true;
+  Operation* gone = PopEnded(queue);
   MakeReady(queue);
   if (waiting_ > 0) changed_.notify_all();
   lock.unlock();
-  if (is_owned) operation.Release();
+  while (gone != nullptr) std::exchange(gone, gone->next_)->Release();
+}
+
+// One that never reached its device may be over while others are still there in front of it.
+Operation* Scheduler::PopEnded(Queue& queue) {
+  Operation* gone = nullptr;
+  while (queue.first_ != nullptr && queue.first_->is_over_) {
+    Operation& operation = *queue.PopFirst();
+    const FailurePtr& failure = operation.failure_;
+    if (failure && !failure->reported_) FailWhatFollows(queue, failure);
+    Advance(*queue.timeline_, operation.value_, failure);
+    if (!operation.is_borrowed_) operation.next_ = std::exchange(gone, &operation);
+    operation.is_finished_ = true;
+  }
+  return gone;
 }
 
 void Scheduler::FailWhatFollows(Queue& queue, const FailurePtr& failure) {
@@ -245,7 +319,7 @@ void Scheduler::WakeWaiters(Timeline& timeline) {
     if (state == State::kPending) return;
     timeline.Unlink(wait);
     Operation& operation = *wait->operation;
-    --operation.pending_;
+    if (!wait->is_devices) --operation.pending_;
     if (state == State::kFailed && !operation.failure_) operation.failure_ = std::move(cause);
     MakeReady(*operation.queue_);
   }
@@ -267,6 +341,7 @@ Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,
 }
 
 Error Scheduler::Wait(const Event& event, std::int64_t timeout_ns) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   Lock lock(mutex_);
   return WaitLocked(lock, event.timeline(), event.value(), event.cell_.get(), timeout_ns);
 }
@@ -308,6 +383,7 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
 }
 
 Error Scheduler::WaitForQueue(Queue& queue) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   Lock lock(mutex_);
   Error error = WaitLocked(lock, *queue.timeline_, queue.last_value_, nullptr, -1);
   if (error != nullptr || !queue.failed_ || queue.failed_->reported_) return error;
@@ -316,6 +392,7 @@ Error Scheduler::WaitForQueue(Queue& queue) {
 }
 
 bool Scheduler::IsDone(const Event& event) {
+  if (in_child()) return false;
   const Lock lock(mutex_);
   FailurePtr cause;
   if (Poll(event.timeline(), event.value(), &cause) == State::kPending) return false;
@@ -324,6 +401,7 @@ bool Scheduler::IsDone(const Event& event) {
 }
 
 Error Scheduler::Cancel(const Event& event) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   const Lock lock(mutex_);
   Queue* queue = event.timeline().queue_;
   if (queue == nullptr) {
@@ -344,6 +422,7 @@ Error Scheduler::Cancel(const Event& event) {
 }
 
 Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
   const Lock lock(mutex_);
   if (value <= timeline.value_) {
     return Invalid("signal of ", value, " on a timeline that has reached ", timeline.value_,
@@ -365,6 +444,7 @@ Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
 }
 
 void Scheduler::Break(Timeline& timeline, FailurePtr cause) {
+  if (in_child()) return;
   const Lock lock(mutex_);
   if (timeline.broken_) return;
   timeline.broken_ = std::move(cause);
@@ -379,11 +459,13 @@ void Scheduler::Abandon(Timeline& timeline) {
 }
 
 std::uint64_t Scheduler::Value(const Timeline& timeline) {
+  if (in_child()) return 0;
   const Lock lock(mutex_);
   return timeline.value_;
 }
 
 void Scheduler::Shutdown() {
+  if (in_child()) return;
   Lock lock(mutex_);
   is_closed_ = true;
   for (Queue* queue : queues_) {

@@ -1,7 +1,8 @@
 // What runs when: queues and the operations in them. Written once, for all devices.
 //
 // One scheduler a context; its mutex guards the state of all timelines and queues of the context.
-// An operation starts when it is the first of its queue and every event that it waits for has completed.
+// An operation starts when it is the first of its queue and every event that it waits for has completed;
+// one that its device orders is given to the device when all of these are with the device, too.
 // A thread of the runtime starts it (runners.h), or the caller's own where that waits for it; never the
 // thread that gave it or that made it ready.
 #pragma once
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fork_mark.h"
 #include "core/operation.h"
 #include "core/runners.h"
 
@@ -44,10 +46,11 @@ class Queue {
   std::shared_ptr<Scheduler> scheduler_;
   Ref<Timeline> timeline_;
   std::uint64_t last_value_ = 0;
-  Operation* first_ = nullptr;  // not finished yet; may be running
+  Operation* first_ = nullptr;    // not finished yet; may be running
+  Operation* waiting_ = nullptr;  // the first that is neither running nor with the device
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
-  bool busy_ = false;  // the first is ready or running
+  bool busy_ = false;  // one is ready, or runs here, or goes to the device
   FailurePtr failed_;  // the last failure of an operation here
 };
 
@@ -55,6 +58,10 @@ class Scheduler {
  public:
   Scheduler();
   ~Scheduler();
+
+  // Fails in a process that was forked from the context's: nothing works there.
+  Error CheckProcess() const;
+  bool in_child() const { return mark_.in_child(); }
 
   // Puts the operation behind the queue's others and stores its event where `done` is not null. Fails, with
   // nothing done, where memory or threads are short.
@@ -97,6 +104,11 @@ class Scheduler {
   void Admit(Queue& queue, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
+  // Takes what is over from the front. Gives the queue's own ones, to be released without the lock.
+  Operation* PopEnded(Queue& queue);
+  // Whether the point is of an operation that is with this device, which then waits itself.
+  bool IsWithDevice(const Device& device, const Event& event) const;
+  bool MayStart(const Queue& queue, const Operation& operation) const;
   void FailWhatFollows(Queue& queue, const FailurePtr& failure);
   Error WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
                    std::int64_t timeout_ns);
@@ -112,13 +124,15 @@ class Scheduler {
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
   void Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure);
   void WakeWaiters(Timeline& timeline);
-  void MakeReady(Queue& queue);
+  // `is_given_now`: the caller takes what goes to a device itself.
+  void MakeReady(Queue& queue, bool is_given_now = false);
   // The ready operation that brings the point nearer, or null. `depth`: how many led here.
   Operation* FindHelpful(const Timeline& timeline, int depth = 0) const;
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);
 
+  const ForkMark mark_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int waiting_ = 0;                   // threads in changed_

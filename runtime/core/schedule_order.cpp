@@ -43,7 +43,9 @@ FailurePtr Scheduler::FindRace(Operation& operation) {
   if (operation.value_ > 1) Join(&clock, {{timeline.id_, operation.value_ - 1}});
   for (const Ref<Event>& event : note.after) {
     FailurePtr unused;
-    if (Poll(event->timeline(), event->value(), &unused) == State::kPending) continue;
+    const State state = Poll(event->timeline(), event->value(), &unused);
+    // What is with the same device has a clock, though it may not be over: the device waits for it.
+    if (state == State::kPending && event->cell_ == nullptr) continue;
     Join(&clock, ClockOf(event->timeline(), event->value(), event->cell_.get()));
     Join(&clock, {{event->timeline().id_, event->value()}});
   }

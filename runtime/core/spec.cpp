@@ -46,7 +46,8 @@ Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec) {
     }
     head = head.substr(0, bracket);
   }
-  if (!IsWord(head)) {
+  const bool is_plugin = head.starts_with("plugin:") && head.size() > 7;
+  if (!is_plugin && !IsWord(head)) {
     return Invalid("device spec '", text,
                    "' has no kind; it reads kind[ordinal]?key=value, such as "
                    "host, debug[1] or host?threads=4");

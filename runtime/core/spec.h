@@ -1,4 +1,5 @@
-// Device specs as text: `kind[ordinal]?key=value&key=value`, several separated by commas.
+// Device specs as text: `kind[ordinal]?key=value&key=value`, several separated by commas. A plugin's kind is
+// `plugin:PATH`, with a PATH without `[`, `?` and `,`.
 #pragma once
 
 #include <string>

@@ -42,6 +42,7 @@ struct PendingWait {
   Operation* operation = nullptr;
   Timeline* timeline = nullptr;  // null: not in a list
   std::uint64_t value = 0;
+  bool is_devices = false;  // the device waits: only a failure matters here
   PendingWait* before = nullptr;
   PendingWait* after = nullptr;
 };

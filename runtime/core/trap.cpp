@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -212,7 +213,11 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
                        const kdl_tensor* values) {
   const auto* self = static_cast<const LaunchHost*>(core->launch->host->context);
   if (location < 0 || location >= self->variant_->location_count) return;
-  self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) + "\n");
+  try {
+    self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) + "\n");
+  } catch (
+      const std::bad_alloc&) {  // nothing can be printed, and no exception may go through a kernel
+  }
 }
 
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count) {

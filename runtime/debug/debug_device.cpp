@@ -30,7 +30,7 @@ struct DebugOptions {
 
 struct DebugDevice {
   explicit DebugDevice(const DebugOptions& chosen)
-      : options(chosen), pool(static_cast<int>(chosen.threads), false), memory(chosen.guard) {}
+      : options(chosen), pool(static_cast<int>(chosen.threads), {}), memory(chosen.guard) {}
 
   DebugOptions options;
   WorkerPool pool;
@@ -137,7 +137,9 @@ void Close(void* device) { delete static_cast<DebugDevice*>(device); }
 
 void Facts(void* device, kdl_device_facts* facts) {
   const DebugOptions& options = static_cast<const DebugDevice*>(device)->options;
-  *facts = {.cores = options.threads,
+  *facts = {.size = sizeof *facts,
+            .version = KDL_PLUGIN_VERSION,
+            .cores = options.threads,
             .resident = options.slice_per_core ? 0 : options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
             .exact = IsExact(options.features) ? 1 : 0,
@@ -146,7 +148,8 @@ void Facts(void* device, kdl_device_facts* facts) {
             .checks_order = 1,
             .features = options.features,
             .image_kind = "host",
-            .arch = ProcessorArch()};
+            .arch = ProcessorArch(),
+            .capabilities = 0};
 }
 
 DebugDevice& Locked(void* device, std::unique_lock<std::mutex>* lock) {
@@ -277,7 +280,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .facts = Facts,
                                           .load = nullptr,
                                           .unload = nullptr,
-                                          .launch = Launch};
+                                          .launch = Launch,
+                                          .submit = nullptr};
   return kOps;
 }
 

@@ -40,8 +40,6 @@ ScratchPool::Block ScratchPool::Acquire(std::int64_t bytes) {
 }
 
 void ScratchPool::GiveBack(Block block) {
-  // Larger blocks serve every launch; a few are enough for the launches that run at once.
-  constexpr std::size_t kMostKept = 4;
   const std::lock_guard lock(mutex_);
   free_.push_back(block);
   if (free_.size() <= kMostKept) return;
@@ -135,6 +133,14 @@ void CoreRunner::DealShares() {
 }
 
 void CoreRunner::Work(int worker) {
+  try {
+    WorkUntilDone(worker);
+  } catch (const std::bad_alloc&) {
+    Stop(0, OutOfMemory());
+  }
+}
+
+void CoreRunner::WorkUntilDone(int worker) {
   kdl_core core = {};
   core.size = sizeof(kdl_core);
   core.version = KDL_ABI_VERSION;

@@ -21,7 +21,7 @@ class ScratchPool {
     std::int64_t bytes = 0;
   };
 
-  ScratchPool() = default;
+  ScratchPool() { free_.reserve(kMostKept + 1); }
   ~ScratchPool();
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
@@ -31,6 +31,9 @@ class ScratchPool {
   void GiveBack(Block block);
 
  private:
+  // Larger blocks serve every launch; a few are enough for the launches that run at once.
+  static constexpr std::size_t kMostKept = 4;
+
   std::mutex mutex_;
   std::vector<Block> free_;
 };
@@ -70,6 +73,7 @@ class CoreRunner {
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block);
   void DealShares();
   void Work(int worker);
+  void WorkUntilDone(int worker);
   void RunShare(Share* share, int worker, kdl_core* core);
   void RunCore(kdl_core* core, int worker, std::int64_t core_id);
   void Stop(std::int64_t core_id, Error error);

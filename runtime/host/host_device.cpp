@@ -1,5 +1,11 @@
 #include "host/host_device.h"
 
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "core/view.h"
 #include "host/core_runner.h"
 #include "host/processor.h"
@@ -13,19 +19,72 @@ constexpr std::int64_t kLittleWorkBytes = 16 * 1024;
 constexpr std::int64_t kMostThreads = 1024;
 
 struct HostOptions {
-  std::int64_t threads = static_cast<std::int64_t>(AllowedProcessors().size());
+  std::vector<int> cpus = AllowedProcessors();
+  std::int64_t threads = 0;  // 0: as many as there are processors
   std::int64_t pin = 1;
+  bool only_cpus = false;  // these were asked for: the caller's thread, too, keeps to them
   bool slice_per_core = false;
   std::uint64_t features = ProcessorFeatures();
 };
 
 struct HostDevice {
   explicit HostDevice(const HostOptions& chosen)
-      : options(chosen), pool(static_cast<int>(chosen.threads), chosen.pin != 0) {}
+      : options(chosen),
+        pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>()) {
+  }
 
   HostOptions options;
   WorkerPool pool;
   ScratchPool scratch;
+};
+
+// "0-3+8": numbers and ranges.
+Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
+  const std::vector<int> allowed = std::move(*cpus);
+  cpus->clear();
+  for (std::string_view part : Split(option.value, '+')) {
+    const std::size_t dash = part.find('-');
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    if (!ParseInteger(part.substr(0, dash), &first) || first < 0 ||
+        !ParseInteger(dash == std::string_view::npos ? part : part.substr(dash + 1), &last) ||
+        last < first) {
+      return Invalid("cpus=", option.value, ": '", part, "' is no processor such as 2, or 0-3");
+    }
+    for (std::int64_t cpu = first; cpu <= last; ++cpu) {
+      if (std::ranges::find(allowed, cpu) == allowed.end()) {
+        return Fail(KDL_ERROR_NOT_FOUND, "cpus=", option.value, ": this process has no processor ",
+                    cpu);
+      }
+      if (std::ranges::find(*cpus, cpu) != cpus->end()) {
+        return Invalid("cpus=", option.value, ": processor ", cpu, " stands there twice");
+      }
+      cpus->push_back(static_cast<int>(cpu));
+    }
+  }
+  return nullptr;
+}
+
+// While a launch runs on it, the thread keeps to the device's first processor.
+class OnProcessor {
+ public:
+  explicit OnProcessor(const HostOptions& options) {
+    if (!options.only_cpus || options.pin == 0) return;
+    is_moved_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(options.cpus.front()), &set);
+    if (is_moved_) pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  }
+  ~OnProcessor() {
+    if (is_moved_) pthread_setaffinity_np(pthread_self(), sizeof before_, &before_);
+  }
+  OnProcessor(const OnProcessor&) = delete;
+  OnProcessor& operator=(const OnProcessor&) = delete;
+
+ private:
+  bool is_moved_ = false;
+  cpu_set_t before_;
 };
 
 Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOptions* parsed) {
@@ -33,6 +92,9 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
     const std::string_view key = option->key;
     if (key == "threads") {
       KDL_RETURN_IF_ERROR(ParseOption(*option, 1, kMostThreads, &parsed->threads));
+    } else if (key == "cpus") {
+      parsed->only_cpus = true;
+      KDL_RETURN_IF_ERROR(ParseProcessors(*option, &parsed->cpus));
     } else if (key == "pin") {
       KDL_RETURN_IF_ERROR(ParseOption(*option, 0, 1, &parsed->pin));
     } else if (key == "resident") {
@@ -40,9 +102,10 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
     } else if (key == "isa") {
       KDL_RETURN_IF_ERROR(FeaturesOfLevel(option->value, &parsed->features));
     } else {
-      return UnknownOption("host", key, {"threads", "pin", "resident", "isa"});
+      return UnknownOption("host", key, {"threads", "cpus", "pin", "resident", "isa"});
     }
   }
+  if (parsed->threads == 0) parsed->threads = static_cast<std::int64_t>(parsed->cpus.size());
   return nullptr;
 }
 
@@ -62,7 +125,9 @@ void Close(void* device) { delete static_cast<HostDevice*>(device); }
 
 void Facts(void* device, kdl_device_facts* facts) {
   const auto& host = *static_cast<const HostDevice*>(device);
-  *facts = {.cores = host.options.threads,
+  *facts = {.size = sizeof *facts,
+            .version = KDL_PLUGIN_VERSION,
+            .cores = host.options.threads,
             .resident = host.options.slice_per_core ? 0 : host.options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
             .exact = IsExact(host.options.features) ? 1 : 0,
@@ -71,7 +136,8 @@ void Facts(void* device, kdl_device_facts* facts) {
             .checks_order = 0,
             .features = host.options.features,
             .image_kind = "host",
-            .arch = ProcessorArch()};
+            .arch = ProcessorArch(),
+            .capabilities = 0};
 }
 
 bool IsLittleWork(const kdl_launch_request& request) {
@@ -84,6 +150,7 @@ bool IsLittleWork(const kdl_launch_request& request) {
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
   auto& host = *static_cast<HostDevice*>(device);
+  const OnProcessor here(host.options);
   CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
   const int workers = IsLittleWork(*request) ? 1 : host.pool.workers();
   Error error = runner.Run(host.pool, workers, host.scratch);
@@ -102,7 +169,8 @@ const kdl_device_ops& HostDeviceOps() {
                                           .facts = Facts,
                                           .load = nullptr,
                                           .unload = nullptr,
-                                          .launch = Launch};
+                                          .launch = Launch,
+                                          .submit = nullptr};
   return kOps;
 }
 

@@ -3,8 +3,7 @@
 #include <sched.h>
 
 #include <chrono>
-
-#include "host/processor.h"
+#include <utility>
 
 namespace kdl::runtime {
 
@@ -36,7 +35,8 @@ bool Spin(Ready ready) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int workers, bool pin) : workers_(workers), pin_(pin) {}
+WorkerPool::WorkerPool(int workers, std::vector<int> processors)
+    : workers_(workers), processors_(std::move(processors)) {}
 
 WorkerPool::~WorkerPool() {
   {
@@ -50,8 +50,8 @@ WorkerPool::~WorkerPool() {
 // Where the system gives fewer threads than asked for, the pool works with those.
 void WorkerPool::StartThreads() {
   started_ = true;
-  const std::vector<int> processors = AllowedProcessors();
-  const bool can_pin = pin_ && static_cast<int>(processors.size()) >= workers_;
+  threads_.reserve(static_cast<std::size_t>(workers_));
+  const bool can_pin = static_cast<int>(processors_.size()) >= workers_;
   for (int worker = 1; worker < workers_; ++worker) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, ThreadMain, this) != 0) return;
@@ -59,7 +59,7 @@ void WorkerPool::StartThreads() {
     if (!can_pin) continue;
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(worker)]), &set);
+    CPU_SET(static_cast<std::size_t>(processors_[static_cast<std::size_t>(worker)]), &set);
     pthread_setaffinity_np(thread, sizeof set, &set);  // a hint: failure changes nothing
   }
 }

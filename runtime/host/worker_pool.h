@@ -16,9 +16,9 @@ namespace kdl::runtime {
 // An idle thread spins for at most 50 microseconds and then sleeps.
 class WorkerPool {
  public:
-  // `workers` is 1 or more and counts the caller. With `pin`, thread n stays on the n-th processor
-  // that the process may use, where there are enough of them.
-  WorkerPool(int workers, bool pin);
+  // `workers` is 1 or more and counts the caller. Thread n stays on the n-th of `processors`, where there are
+  // enough of them.
+  WorkerPool(int workers, std::vector<int> processors);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -46,7 +46,7 @@ class WorkerPool {
   void WaitForJoined(int joined);
 
   const int workers_;
-  const bool pin_;
+  const std::vector<int> processors_;
   std::mutex run_mutex_;  // held while a job runs
   std::vector<pthread_t> threads_;
   bool started_ = false;

@@ -219,8 +219,9 @@ Result<int64_t> Executor::Cores(Name device) {
   Result<kdl_device*> found = DeviceOf(device);
   if (!found.ok()) return found.failure();
   kdl_device_facts facts = {};
-  kdl_device_get_facts(*found, &facts);
-  return facts.cores;
+  facts.size = sizeof facts;
+  Status known = StatusOf(kdl_device_get_facts(*found, &facts));
+  return known.ok() ? Result<int64_t>(facts.cores) : known.failure();
 }
 
 Result<EventId> Executor::Mark(Name device, int64_t queue) {

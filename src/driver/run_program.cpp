@@ -241,7 +241,8 @@ std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
   if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
     return kReference;
   kdl_device_facts facts = {};
-  kdl_device_get_facts(device, &facts);
+  facts.size = sizeof facts;
+  if (!StatusOf(kdl_device_get_facts(device, &facts)).ok()) return kReference;
   return fmt::format("{}?features={}&cores={}", kReference, facts.features, facts.cores);
 }
 

@@ -59,6 +59,11 @@ Result<Spec> ParseSpec(std::string_view text) {
     }
     head = head.substr(0, open);
   }
+  constexpr std::string_view kPlugin = "plugin:";
+  if (head.starts_with(kPlugin) && head.size() > kPlugin.size()) {
+    spec.path = head.substr(kPlugin.size());
+    head = kPlugin.substr(0, kPlugin.size() - 1);
+  }
   if (!IsWord(head)) return Malformed(text, fmt::format("'{}' is no kind of target", head));
   spec.kind = head;
   if (question == std::string_view::npos) return spec;
@@ -73,7 +78,7 @@ Result<Spec> ParseSpec(std::string_view text) {
 }
 
 std::string ToString(const Spec& spec) {
-  std::string text = spec.kind;
+  std::string text = spec.path.empty() ? spec.kind : fmt::format("{}:{}", spec.kind, spec.path);
   if (spec.ordinal != 0) text += fmt::format("[{}]", spec.ordinal);
   char separator = '?';
   for (const auto& [key, value] : spec.options) {

@@ -210,7 +210,9 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
   Status found = driver::StatusOf(kdl_select_device(context, "host", &host));
   if (!found.ok()) return found.failure();
   kdl_device_facts facts = {};
-  kdl_device_get_facts(host, &facts);
+  facts.size = sizeof facts;
+  found = driver::StatusOf(kdl_device_get_facts(host, &facts));
+  if (!found.ok()) return found.failure();
   return static_cast<int64_t>(facts.features);
 }
 
@@ -226,7 +228,8 @@ Status AddReferenceDevice(kdl_context* context) {
                                           .facts = Facts,
                                           .load = Load,
                                           .unload = Unload,
-                                          .launch = Launch};
+                                          .launch = Launch,
+                                          .submit = nullptr};
   static Result<int64_t> features = OwnFeatures(context);  // the same in every context
   if (!features.ok()) return features.failure();
   return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, &*features));

@@ -153,7 +153,8 @@ struct Run {
   }
   static const char* ArchOf(kdl_device* device) {
     kdl_device_facts facts = {};
-    kdl_device_get_facts(device, &facts);
+    facts.size = sizeof facts;
+    REQUIRE(kdl_device_get_facts(device, &facts) == nullptr);
     return facts.arch;
   }
   void AddTensor(std::vector<float>& data) {
@@ -263,7 +264,8 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out, %turns: i6
   kdl_statistics statistics = run.StatisticsOf(run.far);
   CHECK(statistics.launches == 200);
   kdl_device_facts facts = {};
-  kdl_device_get_facts(run.far, &facts);
+  facts.size = sizeof facts;
+  REQUIRE(kdl_device_get_facts(run.far, &facts) == nullptr);
   CHECK(statistics.allocations == 3 + 1 + facts.resident);  // three tensors; 1, 2 … slices
 }
 

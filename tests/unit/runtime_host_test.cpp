@@ -28,7 +28,7 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(RefusalOf(context, "host?thread=3") ==
         "host has no option 'thread'; did you mean 'threads'?");
   CHECK(RefusalOf(context, "host?colour=3") ==
-        "host has no option 'colour'; it has threads, pin, resident and isa");
+        "host has no option 'colour'; it has threads, cpus, pin, resident and isa");
   CHECK(RefusalOf(context, "host?resident=all") == "resident=all is neither workers nor cores");
   CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
@@ -37,6 +37,28 @@ TEST_CASE("host: options and their mistakes") {
         std::string::npos);
   CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
   CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]; there are 64 debug devices");
+}
+
+TEST_CASE("host: several in one process, on processors that each is given") {
+  Context context;
+  const std::vector<int> allowed = runtime::AllowedProcessors();
+  const std::string first = std::to_string(allowed.front());
+  const std::string last = std::to_string(allowed.back());
+  const Device one = context.Select(("host?cpus=" + first).c_str());
+  const Device other = context.Select(("host?cpus=" + last + "&threads=2").c_str());
+  CHECK(one.cores() == 1);
+  CHECK(other.cores() == 2);
+  CHECK_FALSE(one == other);
+  // One memory: what lives on one is there for the other.
+  const Tensor x = context.Allocate(one, f32, {4}, "x");
+  const Event filled = one.queue().Fill(x, 1.0f);
+  other.queue().Fill(x, 2.0f, {filled}).Wait();
+  CHECK(x.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
+  CHECK(RefusalOf(context, "host?cpus=x") == "cpus=x: 'x' is no processor such as 2, or 0-3");
+  CHECK(RefusalOf(context, "host?cpus=3-1") == "cpus=3-1: '3-1' is no processor such as 2, or 0-3");
+  CHECK(RefusalOf(context, "host?cpus=99999") == "cpus=99999: this process has no processor 99999");
+  CHECK(RefusalOf(context, ("host?cpus=" + first + "+" + first).c_str()) ==
+        "cpus=" + first + "+" + first + ": processor " + first + " stands there twice");
 }
 
 TEST_CASE("host: slices of workspace, by worker or by core") {
@@ -83,7 +105,7 @@ TEST_CASE("host: a lower instruction set hides features") {
 
 TEST_CASE("pool: all tasks run, on no more workers than asked for") {
   for (int workers : {1, 2, 4}) {
-    runtime::WorkerPool pool(workers, false);
+    runtime::WorkerPool pool(workers, {});
     for (int limit = 1; limit <= 5; ++limit) {
       for (int tasks : {0, 1, 7, 1000}) {
         std::atomic<int> next = 0;
@@ -105,7 +127,7 @@ TEST_CASE("pool: all tasks run, on no more workers than asked for") {
 }
 
 TEST_CASE("pool: threads help with long work") {
-  runtime::WorkerPool pool(3, false);
+  runtime::WorkerPool pool(3, {});
   std::atomic<int> inside = 0;
   // Returns only when all three workers are in at once.
   pool.Run(3, [&](int) {
@@ -116,7 +138,7 @@ TEST_CASE("pool: threads help with long work") {
 }
 
 TEST_CASE("pool: sleeping threads wake up, and several callers take turns") {
-  runtime::WorkerPool pool(2, true);
+  runtime::WorkerPool pool(2, runtime::AllowedProcessors());
   std::atomic<int> total = 0;
   const auto call = [&] {
     for (int round = 0; round < 20; ++round) {

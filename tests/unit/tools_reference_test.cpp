@@ -168,7 +168,8 @@ TEST_CASE("the device states what it is and refuses what it does not know") {
   Result<kdl_device*> device = c.Select("reference?cores=7");
   REQUIRE(device.ok());
   kdl_device_facts facts = {};
-  kdl_device_get_facts(*device, &facts);
+  facts.size = sizeof facts;
+  REQUIRE(kdl_device_get_facts(*device, &facts) == nullptr);
   CHECK(facts.cores == 7);
   CHECK(facts.exact == 1);
   CHECK(std::string(facts.image_kind) == "reference");

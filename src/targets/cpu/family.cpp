@@ -38,6 +38,9 @@ constexpr targets::TargetKind kKinds[] = {
      "workspace for every core, not for every thread"},
     {"debug", kKeys, kStripped, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
+    {"plugin", kKeys, kKeys, MakeLevels,
+     "plugin:PATH: host code on a device that is loaded from a shared object, "
+     "kdl/device_plugin.h"},
     {"reference", kKeys, kKeys, MakeReference,
      "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
      "race of two blocks, and at what nothing has written"}};

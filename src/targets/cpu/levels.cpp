@@ -100,7 +100,7 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
 
 /// The spec of one level; the host's code is that of all kinds.
 std::string SpecOf(const Spec& spec, const Isa& isa) {
-  Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}};
+  Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}, ""};
   for (const auto& option : spec.options) {
     if (option.first == "units" || option.first == "pipes") of_level.options.push_back(option);
   }

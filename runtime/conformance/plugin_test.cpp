@@ -1,0 +1,156 @@
+// Devices that are loaded, and tables of other sizes and versions.
+#include <atomic>
+#include <cstddef>
+#include <thread>
+
+#include "conformance/conformance.h"
+#include "conformance/kernels.h"
+
+namespace kdl::conformance {
+namespace {
+
+constexpr const char* kSpec = "plugin:" KDL_SAMPLE_DEVICE;
+
+TEST_CASE("Plugin: what cannot be loaded is named") {
+  Context context;
+  std::string message;
+  const auto select = [&](const char* spec) {
+    return CodeOf([&] { context.Select(spec); }, &message);
+  };
+  CHECK(select("plugin:/nowhere/device.so") == KDL_ERROR_NOT_FOUND);
+  CHECK(message.find("cannot load a device from '/nowhere/device.so': ") == 0);
+  CHECK(select("plugin:" KDL_EMPTY_MODULE) == KDL_ERROR_NOT_FOUND);
+  CHECK(message == "'" KDL_EMPTY_MODULE "' holds no device: it does not define kdl_device_plugin");
+  CHECK(select("plugin:") == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(select("plugin:" KDL_SAMPLE_DEVICE "[4]") == KDL_ERROR_NOT_FOUND);
+  CHECK(message == "there is no device 4; there are 4");
+  CHECK(select("plugin:" KDL_SAMPLE_DEVICE "?colour=red") == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message == "the sample device has no option 'colour'; it has cores and fail");
+  CHECK(context.Select("plugin:/nowhere/device.so,host").uri() == "host");
+}
+
+TEST_CASE("Plugin: operations go to the device before what they wait for has ended") {
+  Context context;
+  context.Register(kImages);
+  const Device device = context.Select(kSpec);
+  CHECK((device.facts().capabilities & KDL_CAN_ORDER) != 0);
+  CHECK(device.facts().host_visible == 0);
+  const Tensor x = context.Allocate(device, i64, {3}, "x");
+  const Timeline gate = context.MakeTimeline();
+  device.queue(0).Fill(x, std::int64_t{1}, {gate.At(1)});
+  Event last;
+  for (int i = 0; i < 100; ++i) {
+    last = device.queue(i % 3).Launch("mark", 3, {x}, {last});
+    if (i == 0) last = device.queue(0).Launch("mark", 3, {x}, {last});
+  }
+  gate.Signal(1);
+  last.Wait();
+  CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 1 + 3 * 101));
+}
+
+// Each place in turn: one error with its cause, nothing hangs, other devices go on.
+TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
+  for (const char* site : {"allocate", "write", "read", "copy", "fill", "load", "launch"}) {
+    CAPTURE(site);
+    Context context;
+    context.Register(kImages);
+    const Device host = context.Select("host");
+    const Device device = context.Select((std::string(kSpec) + "?fail=" + site).c_str());
+    const std::string cause = std::string("the device failed in ") + site;
+    std::string message;
+    const auto work = [&] {
+      const Tensor here = context.Allocate(host, i64, {3}, "here");
+      host.queue().Fill(here, std::int64_t{1}).Wait();
+      const Tensor x = context.Allocate(device, i64, {3}, "x");
+      const Tensor y = context.Allocate(device, i64, {3}, "y");
+      const Event written = device.queue().Copy(x, here, "in");
+      const Event filled = device.queue(1).Fill(y, std::int64_t{2});
+      const Event copied = device.queue(1).Copy(y, x, "within", {written});
+      const Event marked = device.queue().Launch("mark", 3, {x}, {copied, filled});
+      const Event read = host.queue().Copy(here, x, "out", {marked});
+      read.Wait();
+    };
+    CHECK(CodeOf(work, &message) == KDL_ERROR_DEVICE);
+    CHECK(message.find(cause) != std::string::npos);
+    const Tensor there = context.Allocate(host, i64, {3}, "there");
+    host.queue(1).Fill(there, std::int64_t{5}).Wait();
+    host.queue(1).Launch("mark", 3, {there}).Wait();
+    CHECK(Bench::Download<std::int64_t>(there) == std::vector<std::int64_t>(3, 8));
+  }
+}
+
+TEST_CASE("Plugin: a launch with the device is cancelled, and what comes after it with it") {
+  Context context;
+  context.Register(kImages);
+  const Device device = context.Select(kSpec);
+  const Tensor x = context.Allocate(device, i64, {3}, "x");
+  const Timeline gate = context.MakeTimeline();
+  const Event first = device.queue().Launch("mark", 3, {x}, {gate.At(1)});
+  const Event second = device.queue(1).Launch("mark", 3, {x}, {first});
+  first.Cancel();
+  CHECK(CodeOf([&] { second.Wait(); }) == KDL_ERROR_CANCELLED);
+  CHECK(CodeOf([&] { first.Wait(); }) == KDL_ERROR_CANCELLED);
+  device.queue().Launch("mark", 3, {x}).Wait();
+}
+
+// What an older plugin has of the facts, and what it leaves to the runtime.
+void FewFacts(void*, kdl_device_facts* facts) {
+  facts->cores = 3;
+  facts->image_kind = "host";
+  facts->arch = "none";
+}
+kdl_error* Open(void*, std::int64_t, const kdl_option*, std::int32_t, void** device) {
+  static int state = 0;
+  *device = &state;
+  return nullptr;
+}
+void Close(void*) {}
+void Launch(void*, const kdl_launch_request*, kdl_completion done) {
+  done.call(done.context, nullptr);
+}
+
+TEST_CASE("Plugin: tables of an older and of a newer version") {
+  kdl_device_ops ops = {};
+  ops.size = offsetof(kdl_device_ops, submit);  // it knows no more
+  ops.version = 2;
+  ops.kind = "older";
+  ops.open = Open;
+  ops.close = Close;
+  ops.facts = FewFacts;
+  ops.launch = Launch;
+  ops.submit = [](void*, const kdl_submission*) { FAIL("lies beyond the table"); };
+  Context context;
+  Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
+  const Device device = context.Select("older");
+  CHECK(device.cores() == 3);
+  CHECK(device.facts().capabilities == 0);
+  const Tensor x = context.Allocate(device, f32, {3}, "x");
+  device.queue().Fill(x, 1.0f).Wait();
+
+  kdl_device_facts facts = {};
+  kdl_error* error = kdl_device_get_facts(device.get(), &facts);
+  CHECK(std::string(kdl_error_message(error)) ==
+        "kdl_device_get_facts: facts->size is 0; set it to sizeof(kdl_device_facts)");
+  kdl_error_free(error);
+  facts.capabilities = 77;
+  facts.size = offsetof(kdl_device_facts, capabilities);  // an older caller
+  Check(kdl_device_get_facts(device.get(), &facts));
+  CHECK(facts.cores == 3);
+  CHECK(facts.capabilities == 77);
+
+  std::string message;
+  ops.kind = "newer";
+  ops.version = KDL_PLUGIN_VERSION + 1;
+  CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
+               &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message ==
+        "device kind 'newer' was made for plugin version 3; this runtime takes versions 2 to 2");
+  ops.version = 2;
+  ops.size = 8;
+  CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
+               &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("has a table of 8 bytes") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace kdl::conformance

@@ -1,0 +1,196 @@
+// A device as a plugin: memory of its own, a thread of its own that orders what the runtime hands to it early, and
+// events of its own. It runs host code, so that there is something to run; a real one would load `image->payload`.
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "kernel.h"
+#include "memory.h"
+#include "order.h"
+
+namespace sample {
+
+namespace {
+
+const kdl_plugin_host* g_host = nullptr;  // stays as long as this object is loaded
+
+// Where it can be made to fail, to see what the runtime makes of that.
+enum Site { kNowhere, kAllocate, kWrite, kRead, kCopy, kFill, kLoad, kLaunch };
+constexpr const char* kSites[] = {"nowhere", "allocate", "write", "read",
+                                  "copy",    "fill",     "load",  "launch"};
+
+kdl_error* Refusal(kdl_code code, const std::string& message) {
+  return g_host->error_create(code, message.c_str());
+}
+
+struct Device {
+  explicit Device(std::int64_t core_count, Site site)
+      : cores(core_count),
+        fails_at(site),
+        order(*g_host, [this](const kdl_submission& s) { return Run(s); }) {}
+
+  kdl_error* Run(const kdl_submission& s) const;
+  kdl_error* Fails(Site site) const {
+    if (site != fails_at) return nullptr;
+    return Refusal(KDL_ERROR_DEVICE, std::string("the device failed in ") + kSites[site]);
+  }
+
+  std::int64_t cores;
+  Site fails_at;
+  Order order;  // last: its thread uses the rest
+};
+
+kdl_error* Device::Run(const kdl_submission& s) const {
+  constexpr Site kSiteOf[] = {kNowhere, kLaunch, kWrite, kRead, kCopy, kFill};
+  if (kdl_error* error = Fails(kSiteOf[s.kind])) return error;
+  switch (s.kind) {
+    case KDL_SUBMIT_LAUNCH:
+      return RunKernel(*g_host, *s.launch);
+    case KDL_SUBMIT_WRITE:
+      CopyRegion(s.to.handle, s.host_from, *s.region);
+      return nullptr;
+    case KDL_SUBMIT_READ:
+      CopyRegion(s.host_to, s.from.handle, *s.region);
+      return nullptr;
+    case KDL_SUBMIT_COPY:
+      CopyRegion(s.to.handle, s.from.handle, *s.region);
+      return nullptr;
+    case KDL_SUBMIT_FILL:
+      FillRegion(s.to.handle, *s.region, s.pattern, s.pattern_bytes);
+      return nullptr;
+    default:
+      return Refusal(KDL_ERROR_UNSUPPORTED, "a submission of a kind that this device has not");
+  }
+}
+
+Device& Of(void* device) { return *static_cast<Device*>(device); }
+
+kdl_error* ParseOption(const kdl_option& option, std::int64_t* cores, Site* site) {
+  const std::string_view key = option.key;
+  const std::string_view value = option.value;
+  if (key == "cores") {
+    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), *cores);
+    if (problem == std::errc() && end == value.data() + value.size() && *cores > 0 && *cores <= 64)
+      return nullptr;
+    return Refusal(KDL_ERROR_INVALID_ARGUMENT,
+                   "cores=" + std::string(value) + " is no integer from 1 to 64");
+  }
+  if (key == "fail") {
+    for (int s = kNowhere; s <= kLaunch; ++s) {
+      if (value != kSites[s]) continue;
+      *site = static_cast<Site>(s);
+      return nullptr;
+    }
+    return Refusal(KDL_ERROR_INVALID_ARGUMENT,
+                   "fail=" + std::string(value) +
+                       " is none of allocate, write, read, copy, fill, load and launch");
+  }
+  return Refusal(KDL_ERROR_INVALID_ARGUMENT, "the sample device has no option '" +
+                                                 std::string(key) + "'; it has cores and fail");
+}
+
+kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                void** device) {
+  constexpr std::int64_t kDevices = 4;
+  if (ordinal >= kDevices) {
+    return Refusal(KDL_ERROR_NOT_FOUND, "there is no device " + std::to_string(ordinal) +
+                                            "; there are " + std::to_string(kDevices));
+  }
+  std::int64_t cores = 2;
+  Site site = kNowhere;
+  for (const kdl_option* option = options; option != options + count; ++option) {
+    if (kdl_error* error = ParseOption(*option, &cores, &site)) return error;
+  }
+  *device = new Device(cores, site);
+  return nullptr;
+}
+
+void Close(void* device) { delete static_cast<Device*>(device); }
+
+// The runtime has set size and version, and everything else to 0.
+void Facts(void* device, kdl_device_facts* facts) {
+  facts->cores = Of(device).cores;
+  facts->resident = 1;  // one after the other, in one slice of workspace
+  facts->exact = 1;
+  facts->functional = 1;
+  facts->image_kind = "host";
+  facts->arch = g_host->arch;
+  facts->features = g_host->features;
+}
+
+kdl_error* Load(void* device, const kdl_image*, void**) { return Of(device).Fails(kLoad); }
+
+void Submit(void* device, const kdl_submission* submission) {
+  Of(device).order.Submit(*submission);
+}
+
+kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
+  if (kdl_error* error = Of(device).Fails(kAllocate)) return error;
+  void* block = AllocateBlock(bytes);
+  if (block == nullptr) return Refusal(KDL_ERROR_OUT_OF_MEMORY, "there is not enough memory left");
+  *memory = {block, ToDevice(block)};
+  return nullptr;
+}
+
+void Release(void*, kdl_memory memory) { std::free(memory.handle); }
+
+// What is not ordered by a queue of this device: the runtime has done that.
+void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
+           kdl_completion done) {
+  kdl_error* error = Of(device).Fails(kWrite);
+  if (error == nullptr) CopyRegion(to.handle, from, *region);
+  done.call(done.context, error);
+}
+
+void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
+  kdl_error* error = Of(device).Fails(kRead);
+  if (error == nullptr) CopyRegion(to, from.handle, *region);
+  done.call(done.context, error);
+}
+
+void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
+          kdl_completion done) {
+  kdl_error* error = Of(device).Fails(kCopy);
+  if (error == nullptr) CopyRegion(to.handle, from.handle, *region);
+  done.call(done.context, error);
+}
+
+void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
+          std::int32_t pattern_bytes, kdl_completion done) {
+  kdl_error* error = Of(device).Fails(kFill);
+  if (error == nullptr) FillRegion(to.handle, *region, pattern, pattern_bytes);
+  done.call(done.context, error);
+}
+
+constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
+                                       .version = KDL_PLUGIN_VERSION,
+                                       .allocate = Allocate,
+                                       .release = Release,
+                                       .write = Write,
+                                       .read = Read,
+                                       .copy = Copy,
+                                       .fill = Fill};
+
+constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
+                                 .version = KDL_PLUGIN_VERSION,
+                                 .kind = "sample",
+                                 .memory = &kMemoryOps,
+                                 .open = Open,
+                                 .close = Close,
+                                 .facts = Facts,
+                                 .load = Load,
+                                 .unload = nullptr,
+                                 .launch = nullptr,
+                                 .submit = Submit};
+
+}  // namespace
+
+}  // namespace sample
+
+extern "C" __attribute__((visibility("default"))) const kdl_device_ops* kdl_device_plugin(
+    const kdl_plugin_host* host) {
+  if (host->version < KDL_PLUGIN_VERSION) return nullptr;
+  sample::g_host = host;
+  return &sample::kOps;
+}

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <string>
+
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/report.h"
+#include "driver/run_program.h"
+#include "kdl/runtime.h"
+#include "tools/commands.h"
+#include "tools/reference_device.h"
+
+namespace kdl::tools {
+
+namespace {
+
+std::string Described(const kdl_device_facts& facts) {
+  std::string text = facts.image_kind;
+  if (*facts.arch != '\0') text += fmt::format(" {}", facts.arch);
+  text += fmt::format(", {} cores", facts.cores);
+  if (facts.resident == 0) text += ", a slice of workspace each";
+  if (facts.memory_bytes > 0) text += fmt::format(", {} MiB", facts.memory_bytes >> 20);
+  text += facts.host_visible != 0 ? ", the host's memory" : ", memory of its own";
+  if (facts.exact != 0) text += ", exact";
+  if (facts.functional != 0) text += ", an emulation";
+  if (facts.checks_order != 0) text += ", checks orders";
+  if ((facts.capabilities & KDL_CAN_ORDER) != 0) text += ", orders by itself";
+  return text;
+}
+
+Result<std::string> Describe(kdl_context* context, const std::string& spec) {
+  kdl_device* device = nullptr;
+  Status status = driver::StatusOf(kdl_select_device(context, spec.c_str(), &device));
+  if (!status.ok()) return status.failure();
+  kdl_device_facts facts = {};
+  facts.size = sizeof facts;
+  status = driver::StatusOf(kdl_device_get_facts(device, &facts));
+  if (!status.ok()) return status.failure();
+  return fmt::format("{}: {}\n", kdl_device_uri(device), Described(facts));
+}
+
+}  // namespace
+
+int RunDevices(const driver::Options& options, const targets::Registry&) {
+  kdl_context* made = nullptr;
+  Status status = driver::StatusOf(kdl_context_create(&made));
+  driver::Context context(made);
+  if (status.ok()) status = AddReferenceDevice(context.get());
+  std::vector<std::string> specs = options.files;
+  if (specs.empty()) specs = {"host", "debug", "reference"};
+  std::string text = status.ok() ? "" : status.failure().message + "\n";
+  bool all = status.ok();
+  for (const std::string& spec : specs) {
+    if (!status.ok()) break;
+    Result<std::string> line = Describe(context.get(), spec);
+    all &= line.ok();
+    text += line.ok() ? *line : fmt::format("{}: not here: {}\n", spec, line.failure().message);
+  }
+  if (!driver::PrintOutput(text)) return driver::kExitEnvironment;
+  return all ? driver::kExitDone : driver::kExitInput;
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,102 @@
+// The selection of devices, row by row: what is asked for, and the exact answer.
+#include <doctest/doctest.h>
+
+#include "kdl/runtime.hpp"
+
+namespace kdl {
+namespace {
+
+struct Row {
+  const char* what;
+  const char* specs;
+  const char* uri;    // of the device that is selected, or null
+  const char* error;  // else
+};
+
+constexpr Row kRows[] = {
+    {"a kind", "host", "host", nullptr},
+    {"the first ordinal is the kind alone", "debug[0]", "debug", nullptr},
+    {"options in an order of their own", "debug[1]?threads=2&seed=9", "debug[1]?seed=9&threads=2",
+     nullptr},
+    {"the first of a list that is there", "cuda, host?threads=2 ,host", "host?threads=2", nullptr},
+    {"an ordinal beyond the matches", "debug[64]", nullptr,
+     "there is no debug[64]; there are 64 debug devices"},
+    {"an ordinal of one device", "host[1]", nullptr, "there is no host[1]; there is 1 host device"},
+    {"no number", "debug[x]", nullptr,
+     "device spec 'debug[x]': '[x]' is not an ordinal such as [0]"},
+    {"a negative number", "debug[-1]", nullptr,
+     "device spec 'debug[-1]': '[-1]' is not an ordinal such as [0]"},
+    {"something behind it", "debug[0]junk", nullptr,
+     "device spec 'debug[0]junk': '[0]junk' is not an ordinal such as [0]"},
+    {"a number that does not fit", "debug[99999999999999999999]", nullptr,
+     "device spec 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such "
+     "as "
+     "[0]"},
+    {"no number at all", "debug[]", nullptr,
+     "device spec 'debug[]': '[]' is not an ordinal such as [0]"},
+    {"an unknown kind", "cuda", nullptr,
+     "there is no kind of device 'cuda'; there are debug and host"},
+    {"an unknown kind that is nearly one", "hosts", nullptr,
+     "there is no kind of device 'hosts'; there are debug and host; did you mean 'host'?"},
+    {"an unknown key", "host?thread=3", nullptr,
+     "host has no option 'thread'; did you mean 'threads'?"},
+    {"a bad value", "host?threads=0", nullptr, "threads=0 is no integer from 1 to 1024"},
+    {"a key twice", "host?pin=0&pin=1", nullptr,
+     "device spec 'host?pin=0&pin=1': pin is given twice"},
+    {"no value", "host?pin", nullptr, "device spec 'host?pin': 'pin' is not key=value"},
+    {"an empty element at the end", "host,", nullptr,
+     "device list 'host,' has an empty element; it reads spec,spec, such as cuda,host"},
+    {"an empty element at the start", ",host", nullptr,
+     "device list ',host' has an empty element; it reads spec,spec, such as cuda,host"},
+    {"an empty element between", "cuda,,host", nullptr,
+     "device list 'cuda,,host' has an empty element; it reads spec,spec, such as cuda,host"},
+    {"nothing", "", nullptr,
+     "the device spec is empty; it reads kind[ordinal]?key=value, such as host"},
+    {"no kind", "[1]", nullptr,
+     "device spec '[1]' has no kind; it reads kind[ordinal]?key=value, such as host, debug[1] or "
+     "host?threads=4"},
+    {"all candidates rejected", "cuda,host[7]", nullptr,
+     "none of the devices 'cuda,host[7]' is there:\n"
+     "  cuda: there is no kind of device 'cuda'; there are debug and host\n"
+     "  host[7]: there is no host[7]; there is 1 host device"},
+};
+
+TEST_CASE("select: the table") {
+  for (const Row& row : kRows) {
+    CAPTURE(row.what);
+    const Context context;
+    try {
+      const Device device = context.Select(row.specs);
+      CHECK(device.uri() == std::string(row.uri == nullptr ? "an error" : row.uri));
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()) == (row.error == nullptr ? "no error" : row.error));
+    }
+  }
+}
+
+TEST_CASE("select: one device under two spellings is one device") {
+  const Context context;
+  CHECK(context.Select("debug?seed=7&threads=2") ==
+        context.Select("cuda,debug[0]?threads=2&seed=7"));
+  CHECK_FALSE(context.Select("debug") == context.Select("debug[1]"));
+  // A spec that was refused leaves nothing behind.
+  CHECK_THROWS_AS(context.Select("host?threads=0"), Error);
+  CHECK(context.Select("host").uri() == "host");
+}
+
+TEST_CASE("select: queues from 0 to 63") {
+  const Context context;
+  const Device device = context.Select("host");
+  CHECK(device.queue(63).get() == device.queue(63).get());
+  CHECK(device.queue(63).get() != device.queue(0).get());
+  for (const std::int32_t index : {-1, 64}) {
+    kdl_queue* queue = nullptr;
+    kdl_error* error = kdl_device_queue(device.get(), index, &queue);
+    CHECK(std::string(kdl_error_message(error)) ==
+          "queue " + std::to_string(index) + " of host does not exist; queues go from 0 to 63");
+    kdl_error_free(error);
+  }
+}
+
+}  // namespace
+}  // namespace kdl
