@@ -58,6 +58,15 @@ typedef struct kdl_region {
   int64_t from_step[8];
 } kdl_region;
 
+/* Told, where somebody looks, which worker of a device was busy from when to when, in nanoseconds of the steady
+ * clock; from any thread while the launch runs. */
+typedef struct kdl_observer {
+  uint32_t size;    /* sizeof(kdl_observer) */
+  uint32_t version; /* KDL_PLUGIN_VERSION */
+  void (*busy)(void* context, int32_t worker, int64_t begin_ns, int64_t end_ns);
+  void* context;
+} kdl_observer;
+
 /* A launch. Everything in it lives until the completion is called. */
 typedef struct kdl_launch_request {
   uint32_t size;    /* sizeof(kdl_launch_request) */
@@ -80,6 +89,7 @@ typedef struct kdl_launch_request {
    * the kernel's addresses are others. `stop` is set, too, when the launch is cancelled: whatever the
    * device completes it with then, it has failed as cancelled. */
   kdl_launch* launch;
+  const kdl_observer* observer; /* NULL: nobody looks */
 } kdl_launch_request;
 
 /* Memory of its own. All offsets lie inside the memory. */

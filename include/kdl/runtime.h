@@ -32,6 +32,9 @@ extern "C" {
 
 /* ---- statistics ---- */
 
+/* Where the environment names a file in KDL_TRACE, a context writes there, when it is destroyed, what ran when, for
+ * the viewers of Chrome and Perfetto: a row a queue, a row a core of devices that tell. */
+
 typedef struct kdl_statistics {
   int64_t launches;
   int64_t copies;       /* kdl_copy and what kdl_buffer_map moved */

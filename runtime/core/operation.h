@@ -25,7 +25,9 @@ class Operation : public Counted {
   virtual bool is_early() const { return false; }
   // Whether it ends sooner than another thread wakes up.
   virtual bool is_little() const { return false; }
-  // For checks of order: "launch of 'matmul'", and the memory that it touches.
+  // How much it moves from place to place.
+  virtual std::int64_t bytes_moved() const { return 0; }
+  // For traces and checks of order: "launch of 'matmul'", and the memory that it touches.
   virtual std::string Describe() const = 0;
   virtual std::vector<Access> Accesses() const = 0;
   // Whether the caller's code runs in it, which then sees what came before and may touch buffers.
@@ -48,6 +50,7 @@ class Operation : public Counted {
   Operation* next_ = nullptr;        // behind it in the queue
   Operation* next_ready_ = nullptr;  // behind it among those that are ready
   std::uint64_t value_ = 0;          // on the queue's timeline
+  std::int64_t began_ns_ = 0;        // where there is a trace
   bool is_borrowed_ = false;         // it stays the caller's, who waits for its end
   bool is_running_ = false;          // or with its device
   bool goes_to_device_ = false;      // its device orders it

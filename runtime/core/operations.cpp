@@ -75,6 +75,7 @@ class CopyOperation final : public Operation {
 
   bool is_early() const override { return is_early_; }
   bool is_little() const override { return RegionBytes(region_) < kLittleBytes; }
+  std::int64_t bytes_moved() const override { return RegionBytes(region_); }
   std::string Describe() const override { return Concat("copy '", cause_, "'"); }
 
   std::vector<Access> Accesses() const override {
@@ -230,8 +231,26 @@ Error LaunchOperation::Prepare(LaunchMemory memory) {
               .workspace = workspace,
               .slice_bytes = binding_.slice_bytes,
               .shared = shared,
-              .launch = &launch_};
+              .launch = &launch_,
+              .observer = nullptr};
+  if (device_.scheduler().trace() != nullptr) {
+    observer_ = {.size = sizeof(kdl_observer),
+                 .version = KDL_PLUGIN_VERSION,
+                 .busy = NoteBusy,
+                 .context = this};
+    request_.observer = &observer_;
+  }
   return nullptr;
+}
+
+void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t begin_ns,
+                               std::int64_t end_ns) {
+  const auto& self = *static_cast<const LaunchOperation*>(context);
+  try {
+    self.device_.scheduler().trace()->Add({Concat(self.device_.uri(), " core ", worker),
+                                           self.request_.kernel->name, begin_ns, end_ns, 0});
+  } catch (const std::bad_alloc&) {  // the trace lacks it
+  }
 }
 
 void LaunchOperation::Start() {

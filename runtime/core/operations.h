@@ -33,6 +33,9 @@ class LaunchOperation final : public Operation {
   std::vector<Access> Accesses() const override;
 
  private:
+  static void NoteBusy(void* context, std::int32_t worker, std::int64_t begin_ns,
+                       std::int64_t end_ns);
+
   Device& device_;
   std::int32_t queue_index_;
   Binding binding_;
@@ -41,6 +44,7 @@ class LaunchOperation final : public Operation {
   kdl_launch launch_ = {};
   kdl_launch_request request_;
   kdl_submission submission_;
+  kdl_observer observer_ = {};
 };
 
 // Copies between arrays that have been checked, on any two devices.

@@ -17,6 +17,7 @@
 #include "core/fork_mark.h"
 #include "core/operation.h"
 #include "core/runners.h"
+#include "core/trace.h"
 
 namespace kdl::runtime {
 
@@ -58,6 +59,9 @@ class Scheduler {
  public:
   Scheduler();
   ~Scheduler();
+
+  // Where what runs is noted; null: nowhere.
+  Trace* trace() const { return trace_.get(); }
 
   // Fails in a process that was forked from the context's: nothing works there.
   Error CheckProcess() const;
@@ -109,6 +113,7 @@ class Scheduler {
   // Whether the point is of an operation that is with this device, which then waits itself.
   bool IsWithDevice(const Device& device, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
+  void NoteSpan(const Operation& operation) const;
   void FailWhatFollows(Queue& queue, const FailurePtr& failure);
   Error WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
                    std::int64_t timeout_ns);
@@ -145,6 +150,7 @@ class Scheduler {
   const FailurePtr abandoned_;
   const FailurePtr closing_;
   std::atomic<std::uint64_t> timelines_{0};
+  const std::unique_ptr<Trace> trace_ = Trace::FromEnvironment();
   std::unique_ptr<HostOrder> host_order_;  // null: orders are not checked
   Runners runners_{*this};
 };

@@ -90,17 +90,20 @@ DebugMemory::~DebugMemory() {
 }
 
 DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
-  auto made = std::make_unique<DebugAllocation>();
+  auto owner = std::make_unique<DebugAllocation>();
+  DebugAllocation* made = owner.get();
   made->bytes = bytes;
   made->name = name == nullptr ? "" : name;
+  allocations_.emplace(made, std::move(owner));  // first, as it may fail
   const bool is_placed =
       guard_ == Guard::Bands ? PlaceBetweenBands(*made) : PlaceAtPage(*made, guard_);
-  if (!is_placed) return nullptr;
+  if (!is_placed) {
+    allocations_.erase(made);
+    return nullptr;
+  }
   std::fill(made->low, made->high, static_cast<char>(kGuard));
   std::memset(made->data, kPoison, static_cast<std::size_t>(bytes));
-  DebugAllocation* allocation = made.get();
-  allocations_.emplace(allocation, std::move(made));
-  return allocation;
+  return made;
 }
 
 void DebugMemory::Release(DebugAllocation* allocation) {

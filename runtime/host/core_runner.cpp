@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/host_memory.h"
+#include "core/trace.h"
 
 namespace kdl::runtime {
 
@@ -133,11 +134,14 @@ void CoreRunner::DealShares() {
 }
 
 void CoreRunner::Work(int worker) {
+  const kdl_observer* observer = request_.observer;
+  const std::int64_t begin = observer == nullptr ? 0 : TraceNow();
   try {
     WorkUntilDone(worker);
   } catch (const std::bad_alloc&) {
     Stop(0, OutOfMemory());
   }
+  if (observer != nullptr) observer->busy(observer->context, worker, begin, TraceNow());
 }
 
 void CoreRunner::WorkUntilDone(int worker) {

@@ -1,0 +1,176 @@
+// The scheduler's part in events: how timelines rise and fail, who waits, who cancels.
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "core/schedule.h"
+
+namespace kdl::runtime {
+
+void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure) {
+  if (failure) {
+    const std::uint64_t first = timeline.value_ + 1;
+    if (!timeline.failed_.empty() && timeline.failed_.back().last + 1 == first &&
+        timeline.failed_.back().cause.get() == failure.get()) {
+      timeline.failed_.back().last = value;
+    } else {
+      timeline.failed_.push_back({first, value, std::move(failure)});
+    }
+  }
+  timeline.value_ = value;
+  WakeWaiters(timeline);
+}
+
+void Scheduler::WakeWaiters(Timeline& timeline) {
+  while (PendingWait* wait = timeline.first_wait_) {
+    FailurePtr cause;
+    const State state = Poll(timeline, wait->value, &cause);
+    if (state == State::kPending) return;
+    timeline.Unlink(wait);
+    Operation& operation = *wait->operation;
+    if (!wait->is_devices) --operation.pending_;
+    if (state == State::kFailed && !operation.failure_) operation.failure_ = std::move(cause);
+    MakeReady(*operation.queue_);
+  }
+}
+
+Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,
+                                 FailurePtr* cause) const {
+  if (value > timeline.value_) {
+    if (!timeline.broken_) return State::kPending;
+    *cause = timeline.broken_;
+    return State::kFailed;
+  }
+  const auto span =
+      std::lower_bound(timeline.failed_.begin(), timeline.failed_.end(), value,
+                       [](const Timeline::FailedSpan& s, std::uint64_t v) { return s.last < v; });
+  if (span == timeline.failed_.end() || span->first > value) return State::kDone;
+  *cause = span->cause;
+  return State::kFailed;
+}
+
+Error Scheduler::Wait(const Event& event, std::int64_t timeout_ns) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
+  Lock lock(mutex_);
+  return WaitLocked(lock, event.timeline(), event.value(), event.cell_.get(), timeout_ns);
+}
+
+Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
+                            const ClockCell* cell, std::int64_t timeout_ns) {
+  using SteadyClock = std::chrono::steady_clock;
+  const SteadyClock::time_point start = SteadyClock::now();
+  const auto is_late = [&] {
+    return timeout_ns >= 0 && SteadyClock::now() - start >= std::chrono::nanoseconds(timeout_ns);
+  };
+  for (;;) {
+    FailurePtr cause;
+    const State state = Poll(timeline, value, &cause);
+    if (state != State::kPending) Learn(timeline, value, cell);
+    if (state == State::kDone) return nullptr;
+    if (state == State::kFailed) {
+      cause->reported_ = true;
+      return cause->ToError();
+    }
+    if (is_late()) {
+      return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
+                  " nanoseconds");
+    }
+    // Who may not wait long does nothing that may take long.
+    if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline) : nullptr) {
+      TakeReady(helpful);
+      RunOne(lock, helpful);
+      continue;
+    }
+    ++waiting_;
+    if (timeout_ns < 0) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, start + std::chrono::nanoseconds(timeout_ns));
+    }
+    --waiting_;
+  }
+}
+
+Error Scheduler::WaitForQueue(Queue& queue) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
+  Lock lock(mutex_);
+  Error error = WaitLocked(lock, *queue.timeline_, queue.last_value_, nullptr, -1);
+  if (error != nullptr || !queue.failed_ || queue.failed_->reported_) return error;
+  queue.failed_->reported_ = true;
+  return queue.failed_->ToError();
+}
+
+bool Scheduler::IsDone(const Event& event) {
+  if (in_child()) return false;
+  const Lock lock(mutex_);
+  FailurePtr cause;
+  if (Poll(event.timeline(), event.value(), &cause) == State::kPending) return false;
+  Learn(event.timeline(), event.value(), event.cell_.get());
+  return true;
+}
+
+Error Scheduler::Cancel(const Event& event) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
+  const Lock lock(mutex_);
+  Queue* queue = event.timeline().queue_;
+  if (queue == nullptr) {
+    return Invalid(
+        "only an operation can be cancelled, not a point of a timeline that the caller "
+        "raises; kdl_timeline_fail fails those");
+  }
+  Operation* operation = queue->first_;
+  while (operation != nullptr && operation->value_ != event.value()) operation = operation->next_;
+  if (operation == nullptr || operation->failure_) return nullptr;
+  operation->failure_ = MakeFailure(Fail(KDL_ERROR_CANCELLED, "the operation was cancelled"));
+  if (operation->is_running_) {
+    operation->Stop();
+  } else {
+    MakeReady(*queue);
+  }
+  return nullptr;
+}
+
+Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
+  KDL_RETURN_IF_ERROR(CheckProcess());
+  const Lock lock(mutex_);
+  if (value <= timeline.value_) {
+    return Invalid("signal of ", value, " on a timeline that has reached ", timeline.value_,
+                   "; its counter only rises");
+  }
+  if (timeline.broken_) {
+    return Invalid("signal of ", value,
+                   " on a timeline that has failed: ", timeline.broken_->message());
+  }
+  if (host_order_ != nullptr) {
+    constexpr std::size_t kMostSignals = 1000;
+    if (timeline.signals_.size() == kMostSignals)
+      timeline.signals_.erase(timeline.signals_.begin());
+    timeline.signals_[value] = host_order_->clock();
+  }
+  Advance(timeline, value, {});
+  if (waiting_ > 0) changed_.notify_all();
+  return nullptr;
+}
+
+void Scheduler::Break(Timeline& timeline, FailurePtr cause) {
+  if (in_child()) return;
+  const Lock lock(mutex_);
+  if (timeline.broken_) return;
+  timeline.broken_ = std::move(cause);
+  WakeWaiters(timeline);
+  if (waiting_ > 0) changed_.notify_all();
+}
+
+void Scheduler::Abandon(Timeline& timeline) {
+  // Each its own, as a cause that one wait has reported is reported.
+  auto* cause = new (std::nothrow) Failure(abandoned_->ToError());
+  Break(timeline, cause != nullptr ? FailurePtr::Take(cause) : no_memory_);
+}
+
+std::uint64_t Scheduler::Value(const Timeline& timeline) {
+  if (in_child()) return 0;
+  const Lock lock(mutex_);
+  return timeline.value_;
+}
+
+}  // namespace kdl::runtime
