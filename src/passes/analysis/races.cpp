@@ -20,6 +20,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr unsigned long kOperations = 4'000'000;  ///< of one question
+constexpr size_t kMostPieces = 32;  ///< that are asked about, or put in order, all together
 
 bool Contains(const std::vector<const Op*>& ops, const Op* op) {
   return std::ranges::find(ops, op) != ops.end();
@@ -115,17 +116,7 @@ std::vector<Races::Group> Races::GroupsOf(const std::function<bool(const Site&)>
       groups.push_back({memory, place, site.walk, {}, {}});
       groups.back().touched.fill(instances_.None());
     }
-    Group& group = groups[at->second];
-    group.sites[ClassOf(site)].push_back(&site);
-    instances_.context().Allow(kOperations);
-    group.touched[ClassOf(site)] |= OfBlocks(site);
-  }
-  for (Group& group : groups) {
-    for (PointSet& touched : group.touched) {
-      instances_.context().Allow(kOperations);
-      PointSet joined = touched.Joined();
-      if (joined.known()) touched = joined;
-    }
+    groups[at->second].sites[ClassOf(site)].push_back(&site);
   }
   return groups;
 }
@@ -141,6 +132,14 @@ std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bo
   std::vector<Group> groups = GroupsOf(counts);
   std::set<const Value*> done;
   std::vector<Race> found;
+  for (Group& group : groups) {
+    std::vector<Race> races = done.contains(group.memory) ? found : RacesOfOne(group, is_certain);
+    if (races.empty()) {
+      Join(group);
+    } else if (done.insert(group.memory).second) {
+      found.push_back(races[0]);
+    }
+  }
   for (size_t i = 0; i < groups.size(); ++i) {
     for (size_t j = i; j < groups.size() && !done.contains(groups[i].memory); ++j) {
       if (groups[i].memory != groups[j].memory) continue;
@@ -151,6 +150,36 @@ std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bo
     }
   }
   return found;
+}
+
+void Races::Join(Group& group) {
+  for (size_t c = 0; c < kClasses; ++c) {
+    PointSet& touched = group.touched[c];
+    for (const Site* site : group.sites[c]) {
+      instances_.context().Allow(kOperations);
+      touched |= OfBlocks(*site);
+    }
+    instances_.context().Allow(kOperations);
+    PointSet joined = touched.Joined();
+    if (joined.known()) touched = joined;
+  }
+}
+
+/// What is not proven is mostly not so of a site alone: where all together would take long that is asked first.
+std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
+  size_t pieces = 0;
+  for (const auto& sites : group.sites) {
+    for (const Site* site : sites) pieces += site->touched.pieces();
+  }
+  if (pieces <= kMostPieces) return {};
+  for (Way& way : barriers_.Ways(group.place, group.place)) {
+    if (is_certain && !Narrow(group, way)) continue;
+    for (size_t c = 0; c < kClasses; ++c) {
+      std::vector<Race> races = AmongSites(group, group, way, Class(c), true);
+      if (!races.empty()) return races;
+    }
+  }
+  return {};
 }
 
 std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
@@ -164,7 +193,7 @@ std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain
         }
         if (a.sites[ca].empty() || of_b.IsSurelyEmpty()) continue;
         if (Meet(a, b, way, a.touched[ca], of_b, conflict).IsSurelyEmpty()) continue;
-        std::vector<Race> races = AmongSites(a, b, way, Class(ca));
+        std::vector<Race> races = AmongSites(a, b, way, Class(ca), false);
         if (!races.empty()) return races;
       }
     }
@@ -172,13 +201,15 @@ std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain
   return {};
 }
 
-/// The first two sites that may race.
-std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca) {
+/// The first two sites that may race, or the first one that may with itself.
+std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
+                                    bool alone) {
   for (const Site* first : a.sites[ca]) {
     for (size_t cb = 0; cb < kClasses; ++cb) {
       Conflict conflict = ConflictOf(ca, Class(cb));
       if (conflict == Conflict::None) continue;
       for (const Site* second : b.sites[cb]) {
+        if (alone && first != second) continue;
         PointSet runs = Meet(a, b, way, OfBlocks(*first), OfBlocks(*second), conflict);
         if (runs.IsSurelyEmpty()) continue;
         Loops equal = barriers_.LoopsAround(a.place);
@@ -266,7 +297,8 @@ PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_
       if (IsShared(second, equal)) continue;
       for (const Product& p : instances_.ProductsOf(first)) {
         for (const Product& q : instances_.ProductsOf(second)) {
-          if (p.factor == q.factor) both &= InOrderOfRuns(p, q, equal);
+          bool counts = p.factor == q.factor && both.pieces() <= kMostPieces;
+          if (counts) both &= InOrderOfRuns(p, q, equal);
         }
       }
     }

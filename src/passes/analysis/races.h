@@ -81,8 +81,11 @@ class Races {
   std::vector<Group> GroupsOf(const std::function<bool(const Site&)>& counts);
   PointSet OfBlocks(const Site& site);
   std::vector<Race> Find(const std::function<bool(const Site&)>& counts, bool is_certain);
+  void Join(Group& group);
+  std::vector<Race> RacesOfOne(const Group& group, bool is_certain);
   std::vector<Race> RacesOf(const Group& a, const Group& b, bool is_certain);
-  std::vector<Race> AmongSites(const Group& a, const Group& b, const Way& way, Class ca);
+  std::vector<Race> AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
+                               bool alone);
   PointSet Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                 const PointSet& of_b, Conflict conflict);
 
