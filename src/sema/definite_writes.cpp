@@ -35,6 +35,7 @@ constexpr int64_t kMostElements = 64;
 struct Known {
   std::map<const Entity*, Elements> written;  ///< for certain
   std::set<Part> parts;                       ///< for certain, by the turns of the loops around
+  std::map<const Entity*, Span> partial;      ///< only parts are written, on some path, by this
   LocalMemory memory;
 
   bool operator==(const Known&) const = default;
@@ -131,7 +132,8 @@ class Walk {
   Flow Meet(const Flow& a, const Flow& b) const {
     if (!a) return b;
     if (!b) return a;
-    Known both{{}, CommonParts(state_, a->parts, b->parts), a->memory};
+    Known both{{}, CommonParts(state_, a->parts, b->parts), a->partial, a->memory};
+    both.partial.insert(b->partial.begin(), b->partial.end());
     for (const auto& [tensor, elements] : a->written) {
       auto other = b->written.find(tensor);
       if (other != b->written.end()) both.written[tensor] = elements & other->second;
@@ -148,6 +150,7 @@ class Walk {
   /// `partly`: what is said where these are not all elements.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
     if (now_) now_->written[tensor] |= elements;
+    if (now_) now_->partial.erase(tensor);
     if (now_) now_->memory.Write(tensor);
     bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
     first_.emplace(tensor, FirstWrite{span, is_whole ? kNotReached : partly});
@@ -248,15 +251,39 @@ class Walk {
     bool is_whole = std::ranges::any_of(now_->parts, [&](const Part& known) {
       return known.tensor == part.tensor && known.is_all();
     });
-    if (is_whole) now_->written[part.tensor] = kAll;
+    if (!is_whole) return;
+    now_->written[part.tensor] = kAll;
+    now_->partial.erase(part.tensor);
   }
 
   /// What has a tensor, or a part of one, as its `out`.
   void WriteTensor(const syntax::Expr* tensor, Span span) {
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
-    Write(MemoryOf(state_.fn.Info(tensor).entity), part && part->is_all() ? kAll : 0, span,
-          kWritesPart);
+    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    // What turns of a loop write one after the other may be read as far as it has come.
+    bool is_fixed = part && !part->is_all() &&
+                    std::ranges::all_of(part->dims, [](const PartDim& dim) { return !dim.binder; });
+    bool is_partial =
+        now_ && is_fixed && (!now_->memory.IsWritten(memory) || now_->partial.contains(memory));
+    Write(memory, part && part->is_all() ? kAll : 0, span, kWritesPart);
+    if (is_partial) now_->partial.emplace(memory, span);
     if (part) WritePart(*part);
+  }
+
+  /// All of a tensor is read: parts of it are not enough.
+  void ReadWhole(const syntax::Expr* tensor) {
+    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    if (!now_ || memory->kind != EntityKind::LocalTensor || !now_->partial.contains(memory)) return;
+    std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
+    if (!part || !part->is_all()) return;
+    Span writer = now_->partial.extract(memory).mapped();  // one report is enough
+    if (!partly_read_.insert(tensor).second) return;
+    std::string_view name = memory->name.text();
+    state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
+        .Note(writer, std::string(kWritesPart))
+        .Help(fmt::format("write the rest of '{0}' before, fill it where it is declared, "
+                          "`let {0}: … = 0.0;`, or read no more than is written",
+                          name));
   }
 
   /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
@@ -313,9 +340,14 @@ class Walk {
       if (now_)
         Swap(state_.fn.Info(call->from).entity, state_.fn.Info(call->to).entity, stmt->span);
     } else if (call != nullptr) {
+      ReadWhole(call->from);
       WriteTensor(call->to, stmt->span);
     }
     const LaunchInfo* launch = info->second.launch;
+    for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      bool reads = launch->kernel->params[i].direction != Direction::Out;
+      if (reads && launch->kernel->params[i].entity->type.is_tensor()) ReadWhole(launch->args[i]);
+    }
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
       Direction direction = launch->kernel->params[i].direction;
       const syntax::Expr* tensor = launch->args[i];
@@ -328,6 +360,10 @@ class Walk {
   /// Parts of either are not known behind it; of tensors that are swapped nobody asks.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
+    auto of_a = now_->partial.extract(a);
+    auto of_b = now_->partial.extract(b);
+    if (of_a) now_->partial.emplace(b, of_a.mapped());
+    if (of_b) now_->partial.emplace(a, of_b.mapped());
     std::erase_if(now_->parts,
                   [&](const Part& part) { return part.tensor == a || part.tensor == b; });
   }
@@ -341,6 +377,7 @@ class Walk {
     }
     if (!now_) return;
     now_->memory.Declare(name);
+    now_->partial.erase(name);
     if (info.seed != nullptr || info.fill != nullptr) now_->memory.Write(name);
   }
 
@@ -350,6 +387,7 @@ class Walk {
   std::map<const Entity*, FirstWrite> first_;
   std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
   std::set<const TensorRead*> reported_;
+  std::set<const syntax::Expr*> partly_read_;
   Sources sources_;
 };
 
