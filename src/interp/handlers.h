@@ -49,6 +49,12 @@ void RunBufferNew(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction);
 
+// homes.cpp
+void RunHome(Core& core, Activation& here, const Instruction& instruction);
+void RunGet(Core& core, Activation& here, const Instruction& instruction);
+void RunPut(Core& core, Activation& here, const Instruction& instruction);
+void RunMove(Core& core, Activation& here, const Instruction& instruction);
+
 // vectors.cpp
 void RunVectorElementwise(Core& core, Activation& here, const Instruction& instruction);
 void RunSplat(Core& core, Activation& here, const Instruction& instruction);

@@ -313,6 +313,14 @@ Handler HandlerOf(ir::OpKind kind, OpForm form) {
     case OpKind::StaticAssert:
     case OpKind::Prefetch:
       return &RunHint;
+    case OpKind::Home:
+      return &RunHome;
+    case OpKind::Get:
+      return &RunGet;
+    case OpKind::Put:
+      return &RunPut;
+    case OpKind::Move:
+      return &RunMove;
     case OpKind::BufferNew:
       return &RunBufferNew;
     case OpKind::BufferLoad:

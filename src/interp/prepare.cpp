@@ -26,6 +26,7 @@ SlotKind KindOf(ir::Type type) {
       return SlotKind::Tensor;
     case TypeKind::Blk:
       return SlotKind::Blk;
+    case TypeKind::Home:
     case TypeKind::Buffer:
       return SlotKind::Buffer;
     case TypeKind::Vector:
@@ -183,6 +184,17 @@ class FunctionPreparer {
       case OpKind::Pop:
         AddPoints(made, AxesOfPositions(op));
         break;
+      case OpKind::Home:
+        AddHome(made, op.result()->type());
+        break;
+      case OpKind::Get:
+        AddHome(made, op.operand(0)->type());
+        AddPoints(made, op.result()->type()->axes);
+        break;
+      case OpKind::Put:
+        AddHome(made, op.operand(1)->type());
+        AddPoints(made, op.operand(0)->type()->axes);
+        break;
       case OpKind::BufferNew:
         AddSizes(made, op.result()->type());
         break;
@@ -270,6 +282,13 @@ class FunctionPreparer {
           Failure{fmt::format("{}: a slot of '{}' has 2^62 bytes or more", ToString(made.op->loc()),
                               made.op->attr<AttrKey::Name>().text())};
     made.number = slot.value_or(0);
+  }
+
+  /// The extents of a home's axes, ascending by axis: how it lies in memory cannot be observed.
+  void AddHome(Instruction& made, ir::Type home) {
+    std::vector<AxisId> axes = home->axes;
+    std::sort(axes.begin(), axes.end());
+    for (AxisId axis : axes) made.numbers.push_back(Number(function_.axis(axis).extent, *made.op));
   }
 
   // -- Tiles ------------------------------------------------------------------------------------

@@ -96,6 +96,10 @@ std::string TypeText(Type type, const FunctionNames& names) {
       return fmt::format("tensor<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Blk:
       return fmt::format("blk<{}>", axes());
+    case TypeKind::Home:
+      return fmt::format("home<{}; {}{}{}>", Spelling(type->scalar), axes(),
+                         type->panel ? fmt::format("; panel {}", type->panel) : "",
+                         type->pad ? fmt::format("; pad {}", type->pad) : "");
     case TypeKind::Buffer:
       return fmt::format("buffer<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Pipe:

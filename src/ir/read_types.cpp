@@ -115,6 +115,39 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
+/// `f32; k j; panel 32; pad 16>` after the `<`.
+Type ReadHome(TextReader& reader) {
+  TextCursor& cursor = reader.cursor;
+  std::optional<Scalar> scalar = ReadScalar(reader);
+  if (!scalar || !cursor.Sign(";")) return nullptr;
+  std::vector<AxisId> axes;
+  int64_t panel = 0;
+  int64_t pad = 0;
+  while (!cursor.NextIs(">") && !cursor.NextIs(";")) {
+    std::optional<AxisId> axis = ReadAxis(reader);
+    if (!axis) return nullptr;
+    axes.push_back(*axis);
+  }
+  constexpr int64_t kMost = int64_t{1} << 30;
+  while (cursor.TrySign(";")) {
+    bool is_panel = cursor.TryWord("panel");
+    if (!is_panel && !cursor.Word("pad")) return nullptr;
+    size_t begin = cursor.Here();
+    std::optional<int64_t> number = cursor.Integer("a number of elements");
+    if (!number) return nullptr;
+    bool fits = *number > 0 && *number <= kMost &&
+                (!is_panel || std::has_single_bit(static_cast<uint64_t>(*number)));
+    if (!fits) {
+      cursor.Fail(diag::IrExpected, cursor.From(begin),
+                  is_panel ? "a power of two, at most 2^30" : "a number from 1 to 2^30",
+                  fmt::format("{}", *number));
+      return nullptr;
+    }
+    (is_panel ? panel : pad) = *number;
+  }
+  return cursor.Sign(">") ? reader.types().Home(*scalar, std::move(axes), panel, pad) : nullptr;
+}
+
 constexpr int64_t kMaxLanes = 4096;
 
 /// `f32 x 16>` after the `<`.
@@ -164,6 +197,7 @@ Type ReadType(TextReader& reader) {
   if (cursor.TryWord("event")) return reader.types().Event();
   if (cursor.TryWord("workspace")) return reader.types().Workspace();
   if (cursor.TryWord("tile")) return cursor.Sign("<") ? ReadTile(reader) : nullptr;
+  if (cursor.TryWord("home")) return cursor.Sign("<") ? ReadHome(reader) : nullptr;
   constexpr std::pair<std::string_view, TypeKind> kShaped[] = {
       {"tensor", TypeKind::Tensor}, {"buffer", TypeKind::Buffer}, {"pipe", TypeKind::Pipe}};
   for (auto [word, kind] : kShaped) {

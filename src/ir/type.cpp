@@ -11,6 +11,7 @@ Type TypeTable::Intern(TypeNode node) {
       fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
   for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
   for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
+  if (node.panel || node.pad) key += fmt::format(" p{} {}", node.panel, node.pad);
   auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);
   if (is_new) {
     types_.push_back(std::make_unique<TypeNode>(std::move(node)));
@@ -30,6 +31,10 @@ Type TypeTable::Tensor(Scalar scalar, std::vector<Size> dims) {
 }
 
 Type TypeTable::Blk(AxisId axis) { return Intern({TypeKind::Blk, Scalar::I64, {axis}, {}}); }
+
+Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad) {
+  return Intern({TypeKind::Home, scalar, std::move(axes), {}, panel, pad});
+}
 
 Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents) {
   std::vector<Size> dims;

@@ -23,6 +23,7 @@ enum class TypeKind : uint8_t {
   Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
   Tensor,     ///< memory of a device, row-major, innermost stride 1
   Blk,        ///< the run-time facts of one block of an axis: start, size, index
+  Home,       ///< schedule level: per-core scratch where tiles over its axes live
   Buffer,     ///< loop level: per-core scratch, row-major, constant extents
   Vector,     ///< loop level: a fixed number of lanes, each a scalar
   Event,      ///< programs: the end of a launch or a transfer
@@ -34,9 +35,13 @@ struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
   std::vector<AxisId>
-      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one
+      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one; Home: outermost first
   std::vector<Size>
       dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
+  /// Home: so many elements of the last axis stand together, and these panels one behind the other, a power of two; 0: the
+  /// axis is in one piece.
+  int64_t panel = 0;
+  int64_t pad = 0;  ///< Home: elements behind each row of the last axis that are nobody's
 };
 /// Interned: equal means same pointer.
 using Type = const TypeNode*;
@@ -59,6 +64,7 @@ class TypeTable {
   Type Tile(Scalar scalar, std::vector<AxisId> axes);
   Type Tensor(Scalar scalar, std::vector<Size> dims);
   Type Blk(AxisId axis);
+  Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents);
   Type Event();
   /// Its extents are those of a tile that travels: constants once tiles are selected.

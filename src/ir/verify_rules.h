@@ -18,6 +18,7 @@ struct TypeRule {
 
 std::span<const TypeRule> ControlRules();  ///< verify_control.cpp
 std::span<const TypeRule> FoldRules();     ///< verify_folds.cpp: reductions, scans, take
+std::span<const TypeRule> HomeRules();     ///< verify_homes.cpp
 std::span<const TypeRule> LoopRules();     ///< verify_loops.cpp: scratch and vectors
 std::span<const TypeRule> PipeRules();     ///< verify_pipes.cpp
 

@@ -602,8 +602,8 @@ constexpr TypeRule kRules[] = {
 }  // namespace
 
 std::string TypeFault(const Op& op, const Module& module) {
-  for (std::span<const TypeRule> rules :
-       {std::span<const TypeRule>(kRules), ControlRules(), FoldRules(), LoopRules(), PipeRules()}) {
+  for (std::span<const TypeRule> rules : {std::span<const TypeRule>(kRules), ControlRules(),
+                                          FoldRules(), HomeRules(), LoopRules(), PipeRules()}) {
     for (const TypeRule& rule : rules) {
       if (rule.kind == op.kind()) return rule.fault(op, module);
     }

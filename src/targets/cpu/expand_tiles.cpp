@@ -4,7 +4,7 @@
 #include "targets/cpu/passes.h"
 
 // expand-tiles: a kernel of nests, reductions and contractions becomes loops over scalars and scratch. The body is
-// rebuilt: the folder expand/ holds a file for each kind of op, and homes.cpp, which says where tiles live.
+// rebuilt: the folder expand/ holds a file for each kind of op.
 
 namespace kdl::cpu {
 
@@ -12,11 +12,10 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   ir::Block* old = kernel.body;
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
-  Expander expander{context.module,
-                    kernel,
-                    FactsOf(context),
-                    AxisOrder(kernel),
+  Expander expander{{kernel, FactsOf(context), AxisOrder(kernel)},
+                    context.module,
                     ir::Builder(context.module, body),
+                    {},
                     {},
                     {},
                     {},

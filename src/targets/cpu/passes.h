@@ -7,6 +7,7 @@
 
 namespace kdl::cpu {
 
+inline constexpr Fact kTilesPlaced{"tiles-placed"};
 inline constexpr Fact kLoopLevel{"loop-level"};
 
 void RunDeal(PassContext& context, ir::Function& kernel);
@@ -32,14 +33,23 @@ inline constexpr Pass kTakeFolds{
     .on_kernel = RunTakeFolds,
     .needs = {{&kNestsFormed, "a fold goes into a nest"}}};
 
+void RunPlaceTiles(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPlaceTiles{
+    .name = "place-tiles",
+    .summary = "gives tiles homes in scratch, each laid out for those who read it",
+    .on_kernel = RunPlaceTiles,
+    .needs = {{&kNestsFormed, "what stays inside of a nest needs no home"}},
+    .gives = {&kTilesPlaced}};
+
 void RunExpandTiles(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kExpandTiles{
     .name = "expand-tiles",
-    .summary = "gives tiles their scratch and turns nests, reductions and contractions into loops",
+    .summary = "turns nests, reductions and contractions into loops",
     .on_kernel = RunExpandTiles,
-    .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"}},
+    .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"},
+              {&kTilesPlaced, "loops read and write scratch, not tiles"}},
     .gives = {&kLoopLevel},
-    .withdraws = {&kNestsFormed}};
+    .withdraws = {&kNestsFormed, &kTilesPlaced}};
 
 inline constexpr Pass kCanonicalizeLoops{
     .name = "canonicalize-loops",

@@ -16,9 +16,9 @@ inline constexpr std::array kPipePipeline = {
     &kCutUnits,     &kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
     &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
-inline constexpr std::array kLoopPipeline = {&kOpenSlots,    &kDeal,         &kWidenOperands,
-                                             &kCanonicalize, &kShareWindows, &kFormNests,
-                                             &kTakeFolds,    &kExpandTiles,  &kCanonicalizeLoops};
+inline constexpr std::array kLoopPipeline = {
+    &kOpenSlots, &kDeal,      &kWidenOperands, &kCanonicalize, &kShareWindows,
+    &kFormNests, &kTakeFolds, &kPlaceTiles,    &kExpandTiles,  &kCanonicalizeLoops};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -4,7 +4,7 @@
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"
-#include "targets/cpu/expand/last_axis.h"
+#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/passes.h"
 
 // take-folds: what a fold in lanes reads and a nest makes need not become a tile: each point goes into the accumulators as

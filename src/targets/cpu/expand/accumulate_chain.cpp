@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/accumulate.h"
-#include "targets/cpu/expand/register_block.h"
 #include "targets/cpu/expand/slide.h"
 
 // A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
@@ -43,20 +43,14 @@ class Chain {
   void Run() {
     for (Value* operand : what_.operands) {
       slides_.emplace_back();
-      if (const Op* slide = IsTileValue(operand) ? SlideInPlace(e_, operand, what_.op) : nullptr) {
-        slides_.back() = SlidingOf(e_, slide);
-        homes_.emplace_back();
+      homes_.emplace_back();
+      if (!IsTileValue(operand)) continue;
+      if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
+        slides_.back() = SlidingOf(e_, operand->def());
         continue;
       }
-      if (const Op* pack = IsTileValue(operand) ? LatePackOf(e_, operand) : nullptr) {
-        packs_.push_back({pack, homes_.size()});
-        homes_.push_back(NewHome(e_, operand->type(), std::nullopt, PanelOf(e_, operand)));
-        continue;
-      }
-      bool walks = column_ && HasAxis(operand, *column_);
-      homes_.push_back(!IsTileValue(operand) ? Home()
-                       : walks               ? HomeAlong(e_, what_.op, operand, *column_)
-                                             : e_.homes.at(operand));
+      homes_.back() = HomeOf(e_, operand);
+      if (const Op* pack = LatePackOf(e_, operand)) packs_.push_back({pack, homes_.size() - 1});
     }
     if (!column_) {
       e_.scalars[what_.op->result()] = Block({}, {})[0];
@@ -70,15 +64,11 @@ class Chain {
   }
 
  private:
-  /// The result's home, which holds the starting values where it can be that of `into`.
   void PlaceResult() {
     Value* into = what_.into;
-    bool in_place = into && IsTileValue(into) && DiesAt(into, what_.op) &&
-                    into->uses().size() == 1 && e_.homes.at(into).axes.back() == *column_;
-    result_ =
-        in_place ? e_.homes[what_.op->result()] = e_.homes.at(into) : ResultHome(e_, what_.op, 0);
-    if (into && IsTileValue(into)) start_ = HomeAlong(e_, what_.op, into, *column_);
-    auto last = e_.last_turns.find(into);
+    result_ = HomeOf(e_, what_.op->result());
+    if (into && IsTileValue(into)) start_ = HomeOf(e_, into);
+    auto last = e_.last_turns.find(what_.op);
     if (last != e_.last_turns.end()) last_turn_ = &last->second;
   }
 
@@ -97,7 +87,7 @@ class Chain {
         e_, few_rows_, {},
         [&]() -> Values {
           for (const auto& [nest, operand] : packs_) {
-            e_.homes[nest->result()] = homes_[operand];
+            e_.given[nest->result()] = homes_[operand];
             ExpandNest(e_, nest);
           }
           return {};
@@ -118,7 +108,7 @@ class Chain {
         e_, few_rows_, {}, [] { return Values(); },
         [&]() -> Values {
           for (const auto& [nest, operand] : packs_) {
-            e_.homes[nest->result()] = homes_[operand];
+            e_.given[nest->result()] = homes_[operand];
             e_.windows[*column_] = WindowFrom(column_index_, width_);
             ExpandNest(e_, nest);
             e_.windows.clear();
@@ -279,12 +269,12 @@ class Chain {
   void Finish(const Values& block, Shape shape, const Piece& piece) {
     ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
       Place(row, column);
-      ExpandNestAt(e_, last_turn_->epilogue, position_, piece, last_turn_->result, block[n]);
+      ExpandNestAt(e_, last_turn_->epilogue, position_, piece, last_turn_->tile, block[n]);
     });
   }
 
   void FinishFromTile(Shape shape) {
-    e_.homes[last_turn_->result] = result_;
+    e_.given[last_turn_->tile] = result_;
     e_.windows[*row_] = WindowFrom(row_index_, e_.b.I64(shape.rows));
     e_.windows[*column_] = WindowFrom(column_index_, width_);
     ExpandNest(e_, last_turn_->epilogue);
@@ -329,7 +319,7 @@ class Chain {
     };
     if (!what_.into) return same(what_.identity);
     if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
-    auto first = e_.first_turns.find(what_.into);
+    auto first = e_.first_turns.find(what_.op);
     if (first == e_.first_turns.end()) return Loads(shape, piece);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
                                 e_.TypeOf(what_.acc, piece.lanes));

@@ -22,7 +22,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
   std::vector<Home> homes;  // of the operands that have the last axis
   for (Value* operand : what.operands)
-    homes.push_back(Varies(operand, last) ? HomeAlong(e, what.op, operand, last) : Home());
+    homes.push_back(Varies(operand, last) ? HomeOf(e, operand) : Home());
   Position position;
   LaneFolds folds(e, {what}, Bytes(what.acc));
   LaneFolds::Body body;
@@ -33,7 +33,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
       terms.push_back(Varies(operand, last)
                           ? LoadPiece(e, homes[i], operand->type()->scalar, position, piece)
                       : IsTileValue(operand)
-                          ? LoadPiece(e, e.homes.at(operand), operand->type()->scalar, position)
+                          ? LoadPiece(e, HomeOf(e, operand), operand->type()->scalar, position)
                           : e.Scalar(operand));
     }
     return std::vector<Values>{terms};
@@ -43,7 +43,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     e.scalars[result] = folds.Fold(position, body)[0];
     return;
   }
-  Home target = ResultHome(e, what.op, 0);
+  const Home& target = HomeOf(e, result);
   folds.FoldAll(target.axes, {target}, position, body);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/rewrite.h"
+#include "targets/cpu/analysis/combining.h"
 
 // Folds and scans by a region.
 //
@@ -77,44 +77,15 @@ Values Inits(Expander& e, const Op* op, int64_t lanes) {
   return inits;
 }
 
-/// Whether the region runs on vectors: nothing in it branches or may trap.
-bool CombinesVectors(const Op* op) {
-  for (const Op* inner : *op->region()) {
-    bool runs = inner->info().has(ir::kTerminator) ||
-                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
-                 !MayTrap(inner));
-    if (!runs) return false;
-  }
-  return true;
-}
-
-/// The widest scalar that goes through a vector of the region.
-int64_t CombinedBytes(const Op* op) {
-  int64_t bytes = 0;
-  auto count = [&](const Value* value) {
-    kdl::Scalar scalar = value->type()->scalar;
-    // As in nests: indices and conditions are as wide as they must be; they do not decide.
-    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
-      bytes = std::max<int64_t>(bytes, Bytes(scalar));
-  };
-  for (const Value* param : op->region()->params()) count(param);
-  for (const Op* inner : *op->region()) {
-    for (const Value* result : inner->results()) count(result);
-  }
-  return bytes ? bytes : 8;
-}
-
 /// One fold or scan in a chain for each element of the other axes.
 class ChainWalk {
  public:
   ChainWalk(Expander& e, const Op* op) : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
-    kept_ = e.order.Sorted(op->result(0)->type()->axes);
-    if (IsScan(op)) std::erase(kept_, folded_[0]);
-    if (!kept_.empty() && CombinesVectors(op))
-      lanes_ = e.LanesAlong(kept_.back(), CombinedBytes(op));
-    for (Value* value : op->Segment(ir::FoldOp::at_values))
-      values_.push_back(lanes_ > 1 ? HomeAlong(e, op, value, kept_.back()) : e.homes.at(value));
-    for (size_t i = 0; i < op->results().size(); ++i) MakeTarget(i);
+    kept_ = KeptAxes(e, op);
+    lanes_ = CombinedLanes(e, op);
+    for (Value* value : op->Segment(ir::FoldOp::at_values)) values_.push_back(HomeOf(e, value));
+    for (const Value* result : op->results())
+      targets_.push_back(IsTileValue(result) ? HomeOf(e, result) : Home());
   }
 
   void Run() {
@@ -128,22 +99,9 @@ class ChainWalk {
         return {};
       });
     }
-    for (size_t i = 0; i < targets_.size(); ++i) {
-      if (!IsTileValue(op_->result(i))) continue;
-      CopyTile(e_, op_, targets_[i], e_.homes.at(op_->result(i)), op_->result(i)->type()->scalar);
-    }
   }
 
  private:
-  /// Vectors are stored side by side: where the result's home has another axis last, they stand in one of their own first.
-  void MakeTarget(size_t i) {
-    targets_.emplace_back();
-    if (!IsTileValue(op_->result(i))) return;
-    Home home = ResultHome(e_, op_, i);
-    bool fits = lanes_ == 1 || home.axes.back() == kept_.back();
-    targets_[i] = fits ? home : NewHome(e_, op_->result(i)->type(), kept_.back());
-  }
-
   void Store(const Values& accumulators, const Piece& piece) {
     for (size_t i = 0; i < accumulators.size(); ++i)
       StorePiece(e_, accumulators[i], targets_[i], position_, piece);

@@ -2,15 +2,15 @@
 
 #include "ir/tensor_view.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
-#include "targets/cpu/expand/last_axis.h"
-#include "targets/cpu/expand/register_block.h"
 
 // A nest that stores what a loop of contractions has made follows each register block in the loop's last turn: its
 // elements come from registers, or from a part of the tile that was written just before.
 //
-//   %s = loop … carry(%t = %z) { %u = contraction %a, %b into %t ; yield %u }
-//   nest { %e = element %s ; store %e to %c[%i, %j] }
+//   loop … { %t = get %h ; %u = contraction %a, %b into %t ; put %u to %h }
+//   %s = get %h ; nest { %e = element %s ; store %e to %c[%i, %j] }
 //   ->  loop … { for each register block { … ; if the last turn { the nest, for this block } else { keep it } } }
 
 namespace kdl::cpu {
@@ -21,25 +21,59 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// The one nest of the loop's block that reads the value, where nothing else does.
-const Op* OnlyReader(const Value* result, const Op* loop) {
+bool Writes(const Op* op) { return op->kind() == OpKind::Put || op->kind() == OpKind::Move; }
+
+/// Whether the loop writes this home alone of those around it.
+bool WritesOnly(const Op* loop, const Value* home) {
+  bool only = true;
+  ir::Walk(loop->region(), [&](const Op* op) {
+    if (!Writes(op) || op->operand(1) == home) return;
+    const Op* around = op->operand(1)->def();
+    while (around && around != loop) around = around->block()->parent();
+    only = only && around == loop;
+  });
+  return only;
+}
+
+/// What the one nest behind the loop that reads the home has got of it, where nothing else does.
+const Value* OnlyReading(const Value* home, const Op* loop) {
+  if (home->def()->block() != loop->block()) return nullptr;
+  const Value* tile = nullptr;
+  for (const ir::Use& use : home->uses()) {
+    const Op* user = use.user;
+    bool behind = user->block() == loop->block();
+    for (const Op* op = loop; behind && op; op = op->prev()) behind = op != user;
+    if (behind && (tile || user->kind() != OpKind::Get)) return nullptr;
+    if (behind) tile = user->result();
+    bool nested = user->block() != loop->block() && user->block() != loop->region();
+    if (nested) return nullptr;
+  }
+  return tile;
+}
+
+const Op* OnlyReader(const Value* tile) {
   const Op* reader = nullptr;
-  for (const ir::Use& use : result->uses()) {
+  for (const ir::Use& use : tile->uses()) {
     const Op* nest = use.user->block()->parent();
     if (use.user->kind() != OpKind::Element || nest->kind() != OpKind::Nest) return nullptr;
-    if (nest->block() != loop->block() || (reader && reader != nest)) return nullptr;
+    if (nest->block() != tile->def()->block() || (reader && reader != nest)) return nullptr;
     reader = nest;
   }
   return reader;
 }
 
-/// Whether the nest finds before the loop's end what it finds behind it, but for the loop's results.
-bool DependsOnNothingLater(const Op* loop, const Op* nest) {
+/// Whether the nest finds before the loop's end what it finds behind it, but for that tile.
+bool DependsOnNothingLater(const Op* loop, const Op* nest, const Value* tile) {
   std::unordered_set<const Value*> later;
+  std::unordered_set<const Value*> changed;  // homes
   for (const Op* op = loop->next(); op != nest; op = op->next()) {
-    if (!op || !op->info().has(ir::kPure)) return false;
-    later.insert(op->results().begin(), op->results().end());
+    if (!op || !(op->info().has(ir::kPure) || IsPlacing(op))) return false;
+    if (Writes(op)) changed.insert(op->operand(1));
+    bool is_there =
+        op->kind() == OpKind::Get && op->result() != tile && !changed.contains(op->operand(0));
+    if (!is_there) later.insert(op->results().begin(), op->results().end());
   }
+  later.erase(tile);
   bool depends = false;
   ir::Walk(nest->region(), [&](const Op* op) {
     for (const Value* operand : op->operands()) depends |= later.contains(operand);
@@ -57,7 +91,7 @@ bool LeavesMemoryTo(const Op* loop, const Op* nest) {
   ir::Walk(loop->region(), [&](const Op* op) {
     if (op->kind() == OpKind::Load) {
       if (stored.contains(ir::MemoryOf(ir::LoadOp(const_cast<Op*>(op)).tensor()))) leaves = false;
-    } else if (!op->info().has(ir::kPure) && op->kind() != OpKind::Nest &&
+    } else if (!op->info().has(ir::kPure) && !IsPlacing(op) && op->kind() != OpKind::Nest &&
                op->kind() != OpKind::Loop && op->kind() != OpKind::If &&
                op->kind() != OpKind::Yield && !op->info().has(ir::kElementwise)) {
       leaves = false;
@@ -77,24 +111,31 @@ bool TakesVectors(const Expander& e, const Op* nest, const RegisterBlock& block)
 
 }  // namespace
 
-const Op* EpilogueOf(const Expander& e, const Op* loop, size_t carried) {
-  const Op* contraction = AccumulatorOf(loop, carried);
-  const Op* nest = contraction ? OnlyReader(loop->result(carried), loop) : nullptr;
-  if (!nest || !nest->results().empty() || !DependsOnNothingLater(loop, nest)) return nullptr;
-  // Of several carried tiles each would store alone.
-  if (loop->results().size() != 1 || !LeavesMemoryTo(loop, nest)) return nullptr;
+std::optional<Epilogue> EpilogueOf(const Expander& e, const Op* loop) {
+  std::vector<const Value*> homes = AccumulatedIn(loop);
+  // Of several each would store alone.
+  if (homes.size() != 1 || !loop->results().empty() || !WritesOnly(loop, homes[0])) return {};
+  const Value* tile = OnlyReading(homes[0], loop);
+  const Op* nest = tile ? OnlyReader(tile) : nullptr;
+  if (!nest || !nest->results().empty() || !DependsOnNothingLater(loop, nest, tile)) return {};
+  if (!LeavesMemoryTo(loop, nest)) return {};
   for (const Op* op : *nest->region()) {
-    if (MayTrap(op)) return nullptr;
+    if (MayTrap(op)) return {};
   }
-  return TakesVectors(e, nest, RegisterBlock::Of(e, *contraction)) ? nest : nullptr;
+  const Op* contraction = AccumulatorOf(loop, homes[0]);
+  if (!TakesVectors(e, nest, RegisterBlock::Of(e, *contraction))) return {};
+  return Epilogue{nest, contraction, tile};
 }
 
 const Op* LoopOfEpilogue(const Expander& e, const Op* nest) {
   for (const Op* op : *nest->region()) {
-    if (op->kind() != OpKind::Element) continue;
-    const Op* loop = op->operand(0)->def();
-    if (!loop || loop->kind() != OpKind::Loop || loop->results().size() != 1) continue;
-    if (EpilogueOf(e, loop, 0) == nest) return loop;
+    if (op->kind() != OpKind::Element || op->operand(0)->def()->kind() != OpKind::Get) continue;
+    const Value* home = op->operand(0)->def()->operand(0);
+    const Op* loop = nest->prev();
+    while (loop && !(loop->kind() == OpKind::Loop && AccumulatorOf(loop, home)))
+      loop = loop->prev();
+    std::optional<Epilogue> epilogue = loop ? EpilogueOf(e, loop) : std::nullopt;
+    if (epilogue && epilogue->nest == nest) return loop;
   }
   return nullptr;
 }

@@ -8,15 +8,14 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/analysis/axis_order.h"
 #include "passes/analysis/rereads.h"
-#include "targets/cpu/facts.h"
+#include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
 
-/// Where a tile lives: scratch with one dimension for each of `axes`, outermost first, indexed from the start of the
-/// block. Elements that differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis
-/// stand together, and the panels one behind the other: the buffer has dimensions [last / panel, …, panel].
+/// A home as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
+/// differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis stand together, and the panels
+/// one behind the other: the buffer has dimensions [last / panel, …, panel].
 struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
@@ -46,7 +45,7 @@ struct Piece {
   ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
 };
 
-/// A carried tile that starts as one value everywhere: in the first turn of its loop that value is taken, and nothing is
+/// Of a contraction whose home is filled with one value: in the first turn of its loop that value is taken, and nothing is
 /// read.
 struct FirstTurn {
   ir::Value* index;  ///< of the loop
@@ -54,7 +53,7 @@ struct FirstTurn {
   ir::Value* value;
 };
 
-/// A carried tile that one nest reads behind its loop: where the loop is long, that nest follows in its last turn each
+/// Of a contraction whose home one nest reads behind the loop: where the loop is long, that nest follows in its last turn each
 /// part of the tile as soon as the part is finished.
 struct LastTurn {
   ir::Value* is_long;
@@ -62,7 +61,7 @@ struct LastTurn {
   ir::Value* hi;
   ir::Value* step;
   const ir::Op* epilogue;
-  const ir::Value* result;  ///< the loop's, which the nest reads
+  const ir::Value* tile;  ///< what the nest has got of the home
 };
 
 /// The positions of an axis that loops walk.
@@ -73,20 +72,19 @@ struct Window {
 };
 
 /// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
-struct Expander {
+struct Expander : KernelShape {
   ir::Module& module;
-  ir::Function& function;
-  const ProcessorFacts& facts;
-  AxisOrder order;
   ir::Builder b;
-  ir::ValueMap scalars;                                            ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;                ///< of old tiles
-  std::unordered_map<const ir::Value*, BlkFacts> blks;             ///< of old blks
-  std::unordered_map<const ir::Value*, FirstTurn> first_turns;     ///< of old carried tiles
-  std::unordered_map<const ir::Value*, LastTurn> last_turns = {};  ///< of old carried tiles
-  std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};   ///< of those with an epilogue
-  std::unordered_map<ir::AxisId, Window> windows = {};             ///< where not the whole block
-  Rereads rereads;                                                 ///< of the old body
+  ir::ValueMap scalars;                              ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;  ///< of old homes
+  std::unordered_map<const ir::Value*, Home>
+      given;  ///< of old tiles that stand somewhere else just now
+  std::unordered_map<const ir::Value*, BlkFacts> blks;            ///< of old blks
+  std::unordered_map<const ir::Op*, FirstTurn> first_turns;       ///< of old contractions
+  std::unordered_map<const ir::Op*, LastTurn> last_turns = {};    ///< of old contractions
+  std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};  ///< of those with an epilogue
+  std::unordered_map<ir::AxisId, Window> windows = {};            ///< where not the whole block
+  Rereads rereads;                                                ///< of the old body
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -96,32 +94,20 @@ struct Expander {
   ir::Type TypeOf(kdl::Scalar scalar, int64_t lanes) {
     return module.types().Vector(scalar, lanes);
   }
-  /// The constant extent of an axis.
-  int64_t Extent(ir::AxisId axis) const;
-  /// How many scalars of `bytes` each a vector along `axis` takes: a register's worth, fewer where blocks are shorter.
-  int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 
 // homes.cpp
-/// A new buffer for a tile of this type, laid out in the kernel's order of axes, or with `last` last.
-Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last = std::nullopt,
-             int64_t panel = 0);
-/// The home of result `i` of `op`, made here unless what the tile will be copied into can take it at once.
-Home ResultHome(Expander& e, const ir::Op* op, size_t i);
-/// A home of `tile` whose last axis is `last`: its own, or a copy.
-Home HomeAlong(Expander& e, const ir::Op* at, ir::Value* tile, ir::AxisId last);
-/// Whether `op` is the last that looks at `operand`, so that its result may stand in the same place.
-bool DiesAt(const ir::Value* operand, const ir::Op* op);
+/// The buffer of a home.
+Home MakeHome(Expander& e, const ir::Value* home);
+/// Where the tile stands: the home that it is got from or put to; null: it has none.
+const Home* FindHome(const Expander& e, const ir::Value* tile);
+const Home& HomeOf(const Expander& e, const ir::Value* tile);
 void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
 /// The elements of a piece that begins at the position; along the home's last axis.
 ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                      const Piece& piece = {});
 void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
                 const Piece& piece = {});
-
-// register_block.cpp
-/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too.
-int64_t PanelOf(const Expander& e, const ir::Value* tile);
 
 // loops.cpp
 using Values = std::vector<ir::Value*>;
@@ -181,22 +167,35 @@ void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind int
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
 // late_fill.cpp
-/// The contraction that alone reads and makes the loop's carried value of that number; null: none does.
-const ir::Op* AccumulatorOf(const ir::Op* loop, size_t carried);
-/// Whether a nest only fills the accumulators of a contraction in a loop: where the loop runs, its first turn starts
-/// from the value instead of reading them.
-bool FillsAccumulators(const ir::Op* nest);
-/// The nest of that kind that makes a loop's initial value; null: none does.
-const ir::Op* LateFillOf(const ir::Value* init);
+/// The contraction in the loop's body that alone touches the home in the loop: it goes on from what stands there. Null: there
+/// is none.
+const ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* home);
+/// The homes that the loop has such contractions for, in their order.
+std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
+/// The nest that only fills the home in front of the loop with one value, where the loop goes on from it; else null. Where the
+/// loop runs, its first turn starts from the value instead.
+const ir::Op* LateFillOf(const ir::Op* loop, const ir::Value* home);
+bool IsLateFill(const ir::Op* nest);
+
+/// Whether the op makes a home or says what stands in one, and computes nothing.
+inline bool IsPlacing(const ir::Op* op) {
+  return op->kind() == ir::OpKind::Home || op->kind() == ir::OpKind::Get ||
+         op->kind() == ir::OpKind::Put || op->kind() == ir::OpKind::Move;
+}
 
 // late_pack.cpp
-/// The nest that makes the tile, where it runs panel by panel inside the one contraction that reads it; else null.
+/// The nest that makes what is got, where it runs panel by panel inside the one contraction that reads it; else null.
 const ir::Op* LatePackOf(const Expander& e, const ir::Value* tile);
 bool IsLatePack(const Expander& e, const ir::Op* nest);
 
 // epilogue.cpp
-/// The nest behind the loop that runs inside the loop's last turn, for its result of that number; else null.
-const ir::Op* EpilogueOf(const Expander& e, const ir::Op* loop, size_t carried);
+/// A nest behind a loop that runs inside the loop's last turn, for what one contraction has made.
+struct Epilogue {
+  const ir::Op* nest;
+  const ir::Op* contraction;
+  const ir::Value* tile;  ///< what the nest has got of the contraction's home
+};
+std::optional<Epilogue> EpilogueOf(const Expander& e, const ir::Op* loop);
 /// The loop whose last turn runs the nest; null where none does.
 const ir::Op* LoopOfEpilogue(const Expander& e, const ir::Op* nest);
 
@@ -213,7 +212,7 @@ void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, c
 void ExpandFold(Expander& e, const ir::Op* op);
 
 // slide.cpp
-/// Gives the slide a tile, unless the one fold that reads it finds its elements in the window.
+/// Makes the slide's tile, unless the one fold that reads it finds its elements in the window.
 void ExpandSlide(Expander& e, const ir::Op* op);
 
 // take.cpp
@@ -226,7 +225,5 @@ void NoteBlk(Expander& e, ir::Op* op);
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.
 void ExpandBlock(Expander& e, const ir::Block* block);
-/// A tile with axes, which has a home; not a scalar.
-bool IsTileValue(const ir::Value* value);
 
 }  // namespace kdl::cpu

@@ -1,12 +1,9 @@
-#include <algorithm>
 #include <bit>
 
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
-#include "targets/cpu/expand/in_place.h"
 
-// A tile's home is decided at its definition. To save copies it stands where it will be needed: a carried tile in the
-// place of its predecessor, a branch's tile in the place of the branch's result.
+// Homes become buffers, and elements of tiles what stands in them.
 
 namespace kdl::cpu {
 
@@ -15,85 +12,6 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-/// The op of `block` that is `op` or has it inside.
-const Op* AncestorIn(const ir::Block* block, const Op* op) {
-  while (op && op->block() != block) op = op->block()->parent();
-  return op;
-}
-
-bool ComesAfter(const Op* later, const Op* op) {
-  for (const Op* next = op->next(); next; next = next->next()) {
-    if (next == later) return true;
-  }
-  return false;
-}
-
-/// Whether no tile that stands in `buffer` is looked at behind `op` in its block. Uses outside that block are those of the
-/// loop or branch around, which come before it or see what it yields.
-bool IsFreeBehind(const Expander& e, const Value* buffer, const Op* op) {
-  return std::none_of(e.homes.begin(), e.homes.end(), [&](const auto& entry) {
-    const auto& [tile, home] = entry;
-    if (home.buffer != buffer) return false;
-    return std::any_of(tile->uses().begin(), tile->uses().end(), [&](const ir::Use& use) {
-      return ComesAfter(AncestorIn(op->block(), use.user), op);
-    });
-  });
-}
-
-/// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
-bool Disturbs(const Expander& e, const Op* def, const Home& home) {
-  if (def->kind() == OpKind::Nest) return false;
-  return std::any_of(def->operands().begin(), def->operands().end(), [&](const Value* operand) {
-    auto found = e.homes.find(operand);
-    return found != e.homes.end() && found->second.buffer == home.buffer;
-  });
-}
-
-/// Where the only use of `value` yields it to, and that place's home; nothing where there is none yet.
-std::optional<Home> YieldTarget(const Expander& e, const Value* value, const Op* def) {
-  if (value->uses().size() != 1) return std::nullopt;
-  const ir::Use& use = value->uses()[0];
-  const Op* parent = use.user->block()->parent();
-  if (use.user->kind() != OpKind::Yield || use.user->block() != def->block() || !parent)
-    return std::nullopt;
-  const Value* target = nullptr;
-  if (parent->kind() == OpKind::If) {
-    target = parent->result(use.operand);
-  } else if (parent->kind() == OpKind::Loop) {
-    target = use.user->block()->param(use.operand + 1);
-  } else if (parent->kind() == OpKind::While) {
-    target = use.user->block()->param(use.operand);
-  }
-  auto home = target ? e.homes.find(target) : e.homes.end();
-  bool usable = home != e.homes.end() && IsFreeBehind(e, home->second.buffer, def) &&
-                !Disturbs(e, def, home->second);
-  return usable ? std::optional(home->second) : std::nullopt;
-}
-
-/// The home of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
-std::optional<Home> KeptHome(const Expander& e, const Op* op, size_t i) {
-  if (op->kind() != OpKind::Nest || PanelOf(e, op->result(i))) return std::nullopt;
-  for (const Value* tile : KeptTiles(op, i)) {
-    auto home = e.homes.find(tile);
-    if (home == e.homes.end() || home->second.panel || !DiesAt(tile, op)) continue;
-    auto stands_there = [&](const Value* result) {
-      auto other = e.homes.find(result);
-      return other != e.homes.end() && other->second.buffer == home->second.buffer;
-    };
-    if (std::ranges::any_of(op->results(), stands_there)) continue;
-    if (IsFreeBehind(e, home->second.buffer, op)) return home->second;
-  }
-  return std::nullopt;
-}
-
-/// The elements from row to row. Rows whose distance is a multiple of many cache lines fall into few sets of a cache and
-/// push each other out; one line more spreads them.
-int64_t PaddedRow(int64_t extent, int64_t bytes, const ProcessorFacts& facts) {
-  constexpr int64_t kCrowded = 8;  // lines: at this distance only an eighth of the sets is used
-  bool crowds = extent * bytes % (kCrowded * facts.cache_line_bytes) == 0;
-  return crowds ? extent + facts.cache_line_bytes / bytes : extent;
-}
 
 Values IndexAt(Expander& e, const Home& home, const Position& position) {
   Values index;
@@ -113,48 +31,34 @@ Values IndexAt(Expander& e, const Home& home, const Position& position) {
 
 }  // namespace
 
-bool DiesAt(const Value* operand, const Op* op) {
-  const ir::Block* home = operand->def() ? operand->def()->block() : operand->block();
-  if (home != op->block()) return false;
-  return std::none_of(operand->uses().begin(), operand->uses().end(), [&](const ir::Use& use) {
-    return ComesAfter(AncestorIn(op->block(), use.user), op);
-  });
-}
-
-Home NewHome(Expander& e, ir::Type tile, std::optional<ir::AxisId> last, int64_t panel) {
-  ir::AxisList axes = e.order.Sorted(tile->axes);
-  if (last) {
-    std::erase(axes, *last);
-    axes.push_back(*last);
-  }
+Home MakeHome(Expander& e, const Value* home) {
+  ir::Type type = home->type();
   std::vector<int64_t> extents;
-  for (ir::AxisId axis : axes) extents.push_back(e.Extent(axis));
-  if (panel) {
-    extents.insert(extents.begin(), (extents.back() + panel - 1) / panel);
-    extents.back() = panel;
-  } else if (axes.size() > 1) {
-    extents.back() = PaddedRow(extents.back(), Bytes(tile->scalar), e.facts);
+  for (ir::AxisId axis : type->axes) extents.push_back(e.Extent(axis));
+  if (type->panel) {
+    extents.insert(extents.begin(), (extents.back() + type->panel - 1) / type->panel);
+    extents.back() = type->panel;
   }
-  Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(tile->scalar, extents)});
-  return {buffer->result(), std::move(axes), panel, nullptr, nullptr};
+  extents.back() += type->pad;
+  Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(type->scalar, extents)});
+  buffer->result()->set_name(home->name());
+  return {buffer->result(), type->axes, type->panel, nullptr, nullptr};
 }
 
-Home ResultHome(Expander& e, const Op* op, size_t i) {
-  const Value* result = op->result(i);
-  if (auto made = e.homes.find(result); made != e.homes.end()) return made->second;
-  std::optional<Home> target = YieldTarget(e, result, op);
-  if (!target) target = KeptHome(e, op, i);
-  Home home = target ? *target : NewHome(e, result->type(), std::nullopt, PanelOf(e, result));
-  if (!target) home.buffer->set_name(result->name());
-  return e.homes[result] = home;
+const Home* FindHome(const Expander& e, const Value* tile) {
+  if (auto given = e.given.find(tile); given != e.given.end()) return &given->second;
+  if (tile->def() && tile->def()->kind() == OpKind::Get)
+    return &e.homes.at(tile->def()->operand(0));
+  for (const ir::Use& use : tile->uses()) {
+    if (use.user->kind() == OpKind::Put) return &e.homes.at(use.user->operand(1));
+  }
+  return nullptr;
 }
 
-Home HomeAlong(Expander& e, const Op* at, Value* tile, ir::AxisId last) {
-  Home own = e.homes.at(tile);
-  if (own.axes.back() == last) return own;
-  Home copy = NewHome(e, tile->type(), last);
-  CopyTile(e, at, own, copy, tile->type()->scalar);
-  return copy;
+const Home& HomeOf(const Expander& e, const Value* tile) {
+  const Home* home = FindHome(e, tile);
+  KDL_CHECK(home, "'{}' has no home", tile->name().text());
+  return *home;
 }
 
 Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,

@@ -4,6 +4,7 @@
 
 #include "ir/comparisons.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/analysis/kept_tiles.h"
 
 // A nest that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
 // What it would do elsewhere is to store what is there.
@@ -20,26 +21,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int kDeepest = 8;  // conditions and choices that are looked through
-
-bool IsElementHere(const Op* nest, const Value* value) {
-  const Op* def = value->def();
-  if (!def || def->kind() != OpKind::Element || def->block() != nest->region()) return false;
-  size_t axes = def->operand(0)->type()->axes.size();
-  return axes == nest->operands().size();
-}
-
-void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>& found) {
-  const Op* def = value->def();
-  if (IsElementHere(nest, value)) {
-    if (std::ranges::find(found, def->operand(0)) == found.end()) found.push_back(def->operand(0));
-  } else if (def && def->kind() == OpKind::Select && def->block() == nest->region() &&
-             depth < kDeepest) {
-    FindKept(nest, def->operand(1), depth + 1, found);
-    FindKept(nest, def->operand(2), depth + 1, found);
-  }
-}
-
 /// Skipping an element leaves out nothing but the store of what is there.
 bool OnlyComputes(const Op* nest) {
   bool only = true;
@@ -50,18 +31,9 @@ bool OnlyComputes(const Op* nest) {
 
 }  // namespace
 
-std::vector<Value*> KeptTiles(const Op* nest, size_t i) {
-  std::vector<Value*> found;
-  const Value* yielded = nest->region()->terminator()->operand(i);
-  if (yielded->def() && yielded->def()->kind() == OpKind::Select) FindKept(nest, yielded, 0, found);
-  std::erase_if(found, [&](const Value* tile) { return tile->type() != nest->result(i)->type(); });
-  return found;
-}
-
 Changes::Changes(NestBody& body) : e_(body.e()), body_(body) {
   const Op* nest = body.nest();
-  bool may_skip =
-      body.folds().empty() && !body.last().Transposes() && body.UsesHomes() && OnlyComputes(nest);
+  bool may_skip = body.folds().empty() && !body.last().Transposes() && OnlyComputes(nest);
   if (!may_skip || nest->results().empty()) return;
   bool all = true;
   for (size_t i = 0; i < nest->results().size(); ++i) all = all && NoteKept(i);
@@ -75,11 +47,11 @@ Changes::~Changes() {
 /// The tile that the result keeps in its own place; false: there is none.
 bool Changes::NoteKept(size_t result) {
   const Op* nest = body_.nest();
-  auto own = e_.homes.find(nest->result(result));
-  if (own == e_.homes.end() || own->second.panel) return false;
+  const Home* own = FindHome(e_, nest->result(result));
+  if (!own || own->panel) return false;
   for (Value* tile : KeptTiles(nest, result)) {
-    auto home = e_.homes.find(tile);
-    if (home == e_.homes.end() || home->second.buffer != own->second.buffer) continue;
+    const Home* home = FindHome(e_, tile);
+    if (!home || home->buffer != own->buffer) continue;
     kept_.push_back(tile);
     return true;
   }
@@ -105,7 +77,7 @@ Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth
   const Op* def = value->def();
   if (IsElementHere(body_.nest(), value) && def->operand(0) == kept) return {Reach::Kind::None};
   bool chooses = def && def->kind() == OpKind::Select && def->block() == body_.nest()->region();
-  if (!chooses || depth == kDeepest) return {Reach::Kind::All};
+  if (!chooses || depth == kDeepestChoice) return {Reach::Kind::All};
   Reach where_first = Where(def->operand(0), true, depth);
   Reach first = Both(OfValue(def->operand(1), kept, depth + 1), where_first);
   Reach where_second = Where(def->operand(0), false, depth);
@@ -115,7 +87,7 @@ Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth
 
 Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   const Op* def = condition->def();
-  if (!def || def->block() != body_.nest()->region() || depth == kDeepest)
+  if (!def || def->block() != body_.nest()->region() || depth == kDeepestChoice)
     return {Reach::Kind::All};
   if (def->kind() == OpKind::Not) return Where(def->operand(0), !holds, depth + 1);
   if (def->kind() == OpKind::And || def->kind() == OpKind::Or) {

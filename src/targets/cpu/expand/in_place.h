@@ -7,9 +7,6 @@
 
 namespace kdl::cpu {
 
-/// The tiles whose elements result `i` of the nest has wherever its conditions choose nothing else.
-std::vector<ir::Value*> KeptTiles(const ir::Op* nest, size_t i);
-
 /// What a nest changes where its results stand in the place of the tiles that they keep. It walks nothing else.
 class Changes {
  public:

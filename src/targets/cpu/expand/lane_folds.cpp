@@ -116,7 +116,7 @@ Values LaneFolds::Identities() const {
 Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
   Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
   if (fold.into) {
-    Value* into = IsTileValue(fold.into) ? LoadPiece(e_, e_.homes.at(fold.into), fold.acc, position)
+    Value* into = IsTileValue(fold.into) ? LoadPiece(e_, HomeOf(e_, fold.into), fold.acc, position)
                                          : e_.Scalar(fold.into);
     lanes[0] = e_.b.Select(Mask(e_.b.I64(1), width_), into, lanes[0]);
   }

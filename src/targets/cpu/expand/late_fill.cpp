@@ -1,9 +1,13 @@
+#include <algorithm>
+
 #include "targets/cpu/expand/expander.h"
 
-//   %z = nest { yield %value }                          %z: where the loop does not run, filled after all
-//   %s = loop %n in %lo .. %hi carry(%t = %z) {    ->   loop … { where %n == %lo the registers start from %value,
-//     %u = contraction %a, %b into %t                              else from the scratch of %t }
-//     yield %u }
+//   %z = nest { yield %value } ; put %z to %h           %h: where the loop does not run, filled after all
+//   loop %n in %lo .. %hi {                        ->   loop … { where %n == %lo the registers start from %value,
+//     %t = get %h                                                else from what stands in %h }
+//     %u = contraction %a, %b into %t
+//     put %u to %h
+//     yield }
 
 namespace kdl::cpu {
 
@@ -18,33 +22,71 @@ const ir::Use* OnlyUse(const Value* value) {
   return value->uses().size() == 1 ? &value->uses()[0] : nullptr;
 }
 
+bool IsIn(const Op* op, const Op* around) {
+  while (op && op != around) op = op->block()->parent();
+  return op != nullptr;
+}
+
+bool Touches(const Op* op, const Value* home) {
+  return std::ranges::any_of(home->uses(), [&](const ir::Use& use) { return IsIn(use.user, op); });
+}
+
+/// The contraction that goes on from what is got.
+const Op* ContractionFrom(const Op* get) {
+  const ir::Use* into = OnlyUse(get->result());
+  bool starts = into && into->user->kind() == OpKind::Contraction &&
+                into->operand == into->user->SegmentBegin(ir::ContractionOp::at_into) &&
+                into->user->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain;
+  return starts ? into->user : nullptr;
+}
+
+/// The nest that makes what is put, where it only yields one value.
+const Op* FillOf(const Op* put) {
+  const Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
+  bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
+               nest->region()->first()->kind() == OpKind::Yield;
+  return fills ? nest : nullptr;
+}
+
 }  // namespace
 
-const Op* AccumulatorOf(const Op* loop, size_t carried) {
-  const ir::Use* into = OnlyUse(loop->region()->param(carried + 1));
-  if (!into || into->user->kind() != OpKind::Contraction || into->user->block() != loop->region())
-    return nullptr;
-  const Op* contraction = into->user;
-  const ir::Use* next = OnlyUse(contraction->result());
-  bool accumulates = into->operand == contraction->SegmentBegin(ir::ContractionOp::at_into) &&
-                     contraction->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain && next &&
-                     next->user == loop->region()->terminator() && next->operand == carried;
-  return accumulates ? contraction : nullptr;
+const Op* AccumulatorOf(const Op* loop, const Value* home) {
+  const Op* from = nullptr;
+  const Op* to = nullptr;
+  for (const ir::Use& use : home->uses()) {
+    if (!IsIn(use.user, loop)) continue;
+    const Op*& place = use.user->kind() == OpKind::Get ? from : to;
+    if (place || use.user->block() != loop->region()) return nullptr;
+    place = use.user;
+  }
+  const Op* contraction = from ? ContractionFrom(from) : nullptr;
+  bool goes_on = contraction && contraction->block() == loop->region() && to &&
+                 to->kind() == OpKind::Put && to->operand(0) == contraction->result();
+  return goes_on ? contraction : nullptr;
 }
 
-bool FillsAccumulators(const Op* nest) {
-  const Op* yield = nest->region()->first();
-  if (nest->results().size() != 1 || yield->kind() != OpKind::Yield) return false;
-  const ir::Use* init = OnlyUse(nest->result());
-  if (!init || init->user->kind() != OpKind::Loop || init->user->block() != nest->block())
-    return false;
-  const Op* loop = init->user;
-  return AccumulatorOf(loop, init->operand - loop->SegmentBegin(ir::LoopOp::at_inits));
+std::vector<const Value*> AccumulatedIn(const Op* loop) {
+  std::vector<const Value*> homes;
+  for (const Op* op : *loop->region()) {
+    if (op->kind() == OpKind::Get && AccumulatorOf(loop, op->operand(0)))
+      homes.push_back(op->operand(0));
+  }
+  return homes;
 }
 
-const Op* LateFillOf(const Value* init) {
-  const Op* fill = init->def();
-  return fill && fill->kind() == OpKind::Nest && FillsAccumulators(fill) ? fill : nullptr;
+const Op* LateFillOf(const Op* loop, const Value* home) {
+  if (loop->kind() != OpKind::Loop || !AccumulatorOf(loop, home)) return nullptr;
+  const Op* before = loop->prev();
+  while (before && !Touches(before, home)) before = before->prev();
+  return before ? FillOf(before) : nullptr;
+}
+
+bool IsLateFill(const Op* nest) {
+  const Op* put = nest->next();
+  if (!put || FillOf(put) != nest) return false;
+  const Op* behind = put->next();
+  while (behind && !Touches(behind, put->operand(1))) behind = behind->next();
+  return behind && LateFillOf(behind, put->operand(1)) == nest;
 }
 
 }  // namespace kdl::cpu

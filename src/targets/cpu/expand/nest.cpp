@@ -91,10 +91,7 @@ class Rows {
       return;
     }
     std::vector<Home> homes;
-    for (const Value* result : FoldResults()) {
-      homes.push_back(NewHome(e_, result->type()));
-      e_.homes[result] = homes.back();
-    }
+    for (const Value* result : FoldResults()) homes.push_back(HomeOf(e_, result));
     folds.FoldAll(kept, homes, body_.position(), body);
   }
 
@@ -159,13 +156,11 @@ class Rows {
 void ExpandNest(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();
   NestBody body(e, op);
-  body.TakeOver();
   if (body.last().Transposes()) {
     RunSquares(body);
   } else {
     Rows(body).Run();
   }
-  body.MoveKept();
   e.b.set_loc(outer);
 }
 

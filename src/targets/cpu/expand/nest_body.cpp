@@ -15,38 +15,9 @@ NestBody::NestBody(Expander& e, const Op* nest)
   for (const Op* op : *nest->region()) {
     if (op->kind() == OpKind::FoldIn) folds_.push_back(AccumulationOf(e, op));
   }
-  for (size_t i = 0; i < nest->results().size(); ++i)
-    homes_.push_back(IsKept(nest->result(i)) ? KeptHome(i) : Home());
+  for (const Value* result : nest->results())
+    homes_.push_back(IsKept(result) ? HomeOf(e, result) : Home());
   for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
-}
-
-/// Pieces are stored side by side: where the nest walks its axes in an order of its own, since it may trap, its results
-/// lie in that order first.
-Home NestBody::KeptHome(size_t i) {
-  Home home = ResultHome(e_, nest_, i);
-  ir::AxisId last = nest_->operands().back()->type()->axes[0];
-  if (RunsByElements() || home.axes.back() == last) return home;
-  moves_.push_back({NewHome(e_, nest_->result(i)->type(), last), home, nest_->result(i)});
-  return moves_.back().from;
-}
-
-void NestBody::TakeOver() {
-  for (Op* op : *nest_->region()) {
-    if (op->kind() == OpKind::Element) TakeOver(op->operand(0));
-  }
-}
-
-void NestBody::TakeOver(Value* tile) {
-  if (RunsByElements() || !IsTileValue(tile)) return;
-  const auto& axes = tile->type()->axes;
-  if (std::find(axes.begin(), axes.end(), axes_.back()) == axes.end()) return;
-  if (e_.homes.at(tile).axes.back() != axes_.back() && !taken_.contains(tile))
-    taken_.emplace(tile, HomeAlong(e_, nest_, tile, axes_.back()));
-}
-
-void NestBody::MoveKept() {
-  for (const Move& move : moves_)
-    CopyTile(e_, nest_, move.from, move.to, move.result->type()->scalar);
 }
 
 /// Whether the result is a tile that the body fills, point by point, and something reads.
@@ -105,8 +76,7 @@ bool NestBody::IsUniformAccess(const Op* op) const {
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
-  auto taken = taken_.find(tile);
-  const Home& home = taken == taken_.end() ? e_.homes.at(tile) : taken->second;
+  const Home& home = HomeOf(e_, tile);
   const auto& axes = tile->type()->axes;
   bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
   if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);

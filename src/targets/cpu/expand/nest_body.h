@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/expand/accumulate.h"
 #include "targets/cpu/expand/expander.h"
-#include "targets/cpu/expand/last_axis.h"
 #include "targets/cpu/expand/prefetching.h"
 
 namespace kdl::cpu {
@@ -61,27 +61,12 @@ class NestBody {
   /// The load or store without its value, `else` and mask, where the body runs now.
   ElementAccess AccessOf(const ir::Op* op, const Piece& piece);
 
-  /// Before the nest and behind it: where it walks its axes in an order of its own, since it may trap, the tiles that it
-  /// reads by vectors are put into that order, and its results go from there to their homes.
-  void TakeOver();
-  void MoveKept();
-  /// Whether it reads and writes tiles in their own homes.
-  bool UsesHomes() const { return moves_.empty() && taken_.empty(); }
-
  private:
-  struct Move {
-    Home from;
-    Home to;
-    const ir::Value* result;
-  };
-  Home KeptHome(size_t i);
-  bool RunsByElements() const { return !last_.Vectorizes() && !last_.Transposes(); }
   bool IsKept(const ir::Value* result) const;
   ir::Value* At(ir::Value* old);
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
-  void TakeOver(ir::Value* tile);
   ir::Value* ElementPiece(ir::Value* tile);
   void Prefetch(const ElementAccess& access);
   void ExpandLoadOp(ir::Op* op);
@@ -94,12 +79,10 @@ class NestBody {
 
   Expander& e_;
   const ir::Op* nest_;
-  std::vector<Move> moves_;
   LastAxis last_;
   Prefetching prefetching_;
   std::vector<Accumulation> folds_;
   std::vector<Home> homes_;  ///< of the results; none of folds and of what nothing uses
-  std::unordered_map<const ir::Value*, Home> taken_;  ///< tiles in the nest's own order
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "targets/cpu/expand/register_block.h"
+#include "targets/cpu/analysis/slides.h"
 
-// A window seen from each place. A fold in one chain reads the window itself; anything else gets a tile.
+// A window seen from each place: a fold in one chain may read the window itself.
 
 namespace kdl::cpu {
 
@@ -20,30 +20,10 @@ AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
   return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
 }
 
-/// Whether neighbours along `axis` are neighbours in the window.
-bool RunsAlong(const Op* slide, const Home& window, AxisId axis) {
-  const ir::AxisList over = slide->attr<AttrKey::Axes>();
-  const ir::Access access = slide->attr<AttrKey::Access>();
-  bool moves = false;
-  for (size_t d = 0; d < over.size(); ++d) {
-    for (const ir::AccessTerm& term : access.dims[d].terms) {
-      if (AxisOfTerm(slide, term) != axis) continue;
-      if (over[d] != window.axes.back() || !IsConstant(term.coefficient, 1)) return false;
-      moves = true;
-    }
-  }
-  const auto& own = slide->operand(0)->type()->axes;
-  bool kept = std::find(own.begin(), own.end(), axis) != own.end() &&
-              std::find(over.begin(), over.end(), axis) == over.end();
-  return kept ? !moves && window.axes.back() == axis : moves;
-}
-
-bool Moves(const Op* slide, AxisId axis) { return HasAxis(slide->result(), axis); }
-
 }  // namespace
 
 Sliding SlidingOf(Expander& e, const Op* slide) {
-  Sliding sliding{e.homes.at(slide->operand(0)), {}};
+  Sliding sliding{HomeOf(e, slide->operand(0)), {}};
   const ir::AxisList over = slide->attr<AttrKey::Axes>();
   const ir::Access access = slide->attr<AttrKey::Access>();
   for (size_t d = 0; d < over.size(); ++d) {
@@ -78,33 +58,19 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
   return LoadPiece(e, sliding.window, scalar, there, piece);
 }
 
-const Op* SlideInPlace(const Expander& e, const Value* tile, const Op* fold) {
-  const Op* slide = tile->def();
-  if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
-  bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
-                  fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
-  bool is_start = fold->kind() == OpKind::Contraction &&
-                  tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
-  if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
-  auto window = e.homes.find(slide->operand(0));
-  if (window == e.homes.end()) return nullptr;
-  std::optional<AxisId> column = RegisterBlock::Of(e, *fold).column;
-  bool fits = !column || !Moves(slide, *column) || RunsAlong(slide, window->second, *column);
-  return fits ? slide : nullptr;
-}
-
 void ExpandSlide(Expander& e, const Op* op) {
   const Value* result = op->result();
-  if (result->uses().size() == 1 && SlideInPlace(e, result, result->uses()[0].user)) return;
+  AxisId window = HomeOf(e, op->operand(0)).axes.back();
+  if (result->uses().size() == 1 && SlideInPlace(e, result, window, result->uses()[0].user)) return;
   Sliding sliding = SlidingOf(e, op);
   Position position;
   if (!IsTileValue(result)) {
     e.scalars[result] = LoadSlid(e, sliding, result->type()->scalar, position);
     return;
   }
-  Home home = ResultHome(e, op, 0);
+  Home home = HomeOf(e, result);
   AxisId last = home.axes.back();
-  bool runs = RunsAlong(op, sliding.window, last);
+  bool runs = RunsAlong(op, window, last);
   int64_t lanes = runs ? e.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
   ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
   MakeNest(e, op, around, position, {}, [&](const Values&) -> Values {

@@ -24,8 +24,4 @@ Sliding SlidingOf(Expander& e, const ir::Op* slide);
 ir::Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar,
                     const Position& position, const Piece& piece = {});
 
-/// The slide that makes the tile, where the fold, its only reader, reads the window in its place: what becomes vectors lies
-/// side by side there. Else null.
-const ir::Op* SlideInPlace(const Expander& e, const ir::Value* tile, const ir::Op* fold);
-
 }  // namespace kdl::cpu

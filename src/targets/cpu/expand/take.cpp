@@ -25,7 +25,7 @@ bool HasAxis(const Value* value, AxisId axis) {
 class Taking {
  public:
   Taking(Expander& e, ir::TakeOp take)
-      : e_(e), take_(take), over_(take->attr<AttrKey::Axes>()), tile_(e.homes.at(take.tile())) {}
+      : e_(e), take_(take), over_(take->attr<AttrKey::Axes>()), tile_(HomeOf(e, take.tile())) {}
 
   void Run() {
     const Value* result = take_.result();
@@ -33,7 +33,7 @@ class Taking {
       e_.scalars[result] = Element({});
       return;
     }
-    Home home = ResultHome(e_, take_.op, 0);
+    const Home& home = HomeOf(e_, result);
     AxisId last = home.axes.back();
     along_ = IndexAlong(last);
     int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
@@ -75,14 +75,14 @@ class Taking {
 
   bool AlongOrStill(const Value* value, AxisId last) const {
     return !value || !IsTileValue(value) || !HasAxis(value, last) ||
-           e_.homes.at(value).axes.back() == last;
+           HomeOf(e_, value).axes.back() == last;
   }
 
   /// With several lanes those of a value that has the axis along which they lie.
   Value* Read(Value* value, const Piece& piece) {
     if (!IsTileValue(value)) return e_.Scalar(value);
-    bool varies = piece.lanes > 1 && HasAxis(value, e_.homes.at(take_.result()).axes.back());
-    return LoadPiece(e_, e_.homes.at(value), value->type()->scalar, position_,
+    bool varies = piece.lanes > 1 && HasAxis(value, HomeOf(e_, take_.result()).axes.back());
+    return LoadPiece(e_, HomeOf(e_, value), value->type()->scalar, position_,
                      varies ? piece : Piece{});
   }
 

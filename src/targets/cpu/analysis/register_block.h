@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "targets/cpu/expand/expander.h"
+#include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
 
@@ -22,8 +22,11 @@ struct RegisterBlock {
   Shape
       largest;  ///< its accumulators, a vector a column and one of a spread scalar fill the registers
 
-  static RegisterBlock Of(const Expander& e, const ir::Op& fold);
+  static RegisterBlock Of(const KernelShape& kernel, const ir::Op& fold);
 };
+
+/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too.
+int64_t PanelOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the value is a tile with the axis.
 bool HasAxis(const ir::Value* value, ir::AxisId axis);

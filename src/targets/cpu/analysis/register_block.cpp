@@ -1,6 +1,8 @@
-#include "targets/cpu/expand/register_block.h"
+#include "targets/cpu/analysis/register_block.h"
 
 #include <algorithm>
+
+#include "ir/views.h"
 
 namespace kdl::cpu {
 
@@ -21,11 +23,11 @@ bool Reuses(const Op& fold, AxisId row, AxisId column) {
   });
 }
 
-RegisterBlock::Shape LargestShape(const Expander& e, const RegisterBlock& block) {
-  int64_t vectors = std::max<int64_t>(e.Extent(*block.column) / block.lanes, 1);
-  if (!block.row) return {1, std::min<int64_t>(vectors, e.facts.vector_registers / 4)};
+RegisterBlock::Shape LargestShape(const KernelShape& kernel, const RegisterBlock& block) {
+  int64_t vectors = std::max<int64_t>(kernel.Extent(*block.column) / block.lanes, 1);
+  if (!block.row) return {1, std::min<int64_t>(vectors, kernel.facts.vector_registers / 4)};
   int64_t columns = std::min(vectors, kBlockColumns);
-  return {std::min(BlockRows(e.facts, columns), e.Extent(*block.row)), columns};
+  return {std::min(BlockRows(kernel.facts, columns), kernel.Extent(*block.row)), columns};
 }
 
 }  // namespace
@@ -35,31 +37,31 @@ bool HasAxis(const Value* value, AxisId axis) {
   return IsTileValue(value) && std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-RegisterBlock RegisterBlock::Of(const Expander& e, const Op& fold) {
+RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
   RegisterBlock block;
-  block.outer = e.order.Sorted(fold.result()->type()->axes);
+  block.outer = kernel.order.Sorted(fold.result()->type()->axes);
   if (block.outer.empty()) return block;
   block.column = block.outer.back();
   block.outer.pop_back();
-  block.lanes = e.LanesAlong(*block.column, Bytes(fold.attr<AttrKey::Acc>()));
+  block.lanes = kernel.LanesAlong(*block.column, Bytes(fold.attr<AttrKey::Acc>()));
   for (size_t i = block.outer.size(); i-- > 0 && !block.row;) {
     if (!Reuses(fold, block.outer[i], *block.column)) continue;
     block.row = block.outer[i];
     block.outer.erase(block.outer.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  block.largest = LargestShape(e, block);
+  block.largest = LargestShape(kernel, block);
   return block;
 }
 
-int64_t PanelOf(const Expander& e, const Value* tile) {
+int64_t PanelOf(const KernelShape& kernel, const Value* tile) {
   int64_t panel = 0;
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
     if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain) return 0;
-    RegisterBlock block = RegisterBlock::Of(e, fold);
+    RegisterBlock block = RegisterBlock::Of(kernel, fold);
     if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return 0;
-    if (e.order.Sorted(tile->type()->axes).back() != *block.column) return 0;
+    if (kernel.order.Sorted(tile->type()->axes).back() != *block.column) return 0;
     int64_t wanted = block.largest.columns * block.lanes;
     if (panel != 0 && panel != wanted) return 0;
     panel = wanted;

@@ -1,4 +1,4 @@
-#include "targets/cpu/expand/last_axis.h"
+#include "targets/cpu/analysis/last_axis.h"
 
 #include <algorithm>
 

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/verify_rules.h"
+
+// Homes of tiles, and what goes in and out of them. A tile that is got stands for its home's elements until it is read, and one
+// that is put is made in its home: nothing else may happen to the home between.
+
+namespace kdl::ir {
+
+namespace {
+
+constexpr int64_t kMaxHomeBytes = int64_t{1} << 40;
+
+bool IsHome(const Value* value) { return value->type()->kind == TypeKind::Home; }
+
+std::string HomeFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::Home) return "the result is no home";
+  const Function& function = *op.block()->function();
+  AxisList axes = Sorted(type->axes);
+  if (axes.empty()) return "a home needs an axis";
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return "an axis stands in it twice";
+  int64_t bytes = Bytes(type->scalar);
+  for (AxisId axis : axes) {
+    Size extent = function.axis(axis).extent;
+    if (!IsConstant(extent))
+      return fmt::format("axis '{}' has no constant extent", function.axis(axis).name.text());
+    int64_t row = axis == type->axes.back() ? type->pad + type->panel : 0;
+    int64_t elements = 0;
+    bool fits = !__builtin_add_overflow(extent->value, row, &elements) &&
+                !__builtin_mul_overflow(bytes, elements, &bytes) && bytes <= kMaxHomeBytes;
+    if (!fits) return "the home is too large";
+  }
+  return "";
+}
+
+bool TileFits(Type tile, Type home) {
+  return IsTile(tile) && tile->scalar == home->scalar && AxisList(tile->axes) == Sorted(home->axes);
+}
+
+/// Whether the op, or one inside of it, changes what stands in the home.
+bool Changes(const Op* op, const Value* home) {
+  if (op->kind() == OpKind::Put || op->kind() == OpKind::Move) return op->operand(1) == home;
+  bool changes = false;
+  for (const Block* region : op->regions())
+    Walk(region, [&](const Op* inner) { changes |= Changes(inner, home); });
+  return changes;
+}
+
+/// Whether the home changes behind `from` and before the op of its block that is `user`, or has it inside.
+bool ChangesBefore(const Op* from, const Op* user, const Value* home) {
+  while (user && user->block() != from->block()) user = user->block()->parent();
+  for (const Op* op = from->next(); op && op != user; op = op->next()) {
+    if (Changes(op, home)) return true;
+  }
+  return user && user->kind() != OpKind::Put && Changes(user, home);
+}
+
+std::string GetFault(const Op& op, const Module&) {
+  if (!IsHome(op.operand(0))) return "the operand is no home";
+  if (!TileFits(op.result()->type(), op.operand(0)->type()))
+    return "the result is no tile of the home";
+  for (const Use& use : op.result()->uses()) {
+    if (ChangesBefore(&op, use.user, op.operand(0)))
+      return "the home changes before the tile is read";
+  }
+  return "";
+}
+
+std::string PutFault(const Op& op, const Module&) {
+  if (!IsHome(op.operand(1))) return "the target is no home";
+  if (!TileFits(op.operand(0)->type(), op.operand(1)->type()))
+    return "the value is no tile of the home";
+  const Op* maker = op.operand(0)->def();
+  if (!maker || maker->block() != op.block()) return "the tile is not made in this block";
+  for (const Op* between = maker->next(); between != &op; between = between->next()) {
+    bool is_put = between && between->kind() == OpKind::Put && between->operand(0)->def() == maker;
+    if (!is_put) return "it does not stand right behind the op that makes the tile";
+    if (between->operand(0) == op.operand(0)) return "the tile is put twice";
+    if (between->operand(1) == op.operand(1)) return "another tile of the op is in this home";
+  }
+  return "";
+}
+
+std::string MoveFault(const Op& op, const Module&) {
+  if (!IsHome(op.operand(0)) || !IsHome(op.operand(1))) return "an operand is no home";
+  Type from = op.operand(0)->type();
+  Type to = op.operand(1)->type();
+  bool fits = from->scalar == to->scalar && Sorted(from->axes) == Sorted(to->axes);
+  return fits ? "" : "the homes are not of one scalar and the same axes";
+}
+
+constexpr TypeRule kRules[] = {
+    {OpKind::Home, &HomeFault},
+    {OpKind::Get, &GetFault},
+    {OpKind::Put, &PutFault},
+    {OpKind::Move, &MoveFault},
+};
+
+}  // namespace
+
+std::span<const TypeRule> HomeRules() { return kRules; }
+
+}  // namespace kdl::ir

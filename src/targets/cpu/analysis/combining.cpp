@@ -1,0 +1,57 @@
+#include "targets/cpu/analysis/combining.h"
+
+#include <algorithm>
+
+#include "passes/rewrite.h"
+
+namespace kdl::cpu {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+/// Whether the region runs on vectors: nothing in it branches or may trap.
+bool CombinesVectors(const Op* op) {
+  for (const Op* inner : *op->region()) {
+    bool runs = inner->info().has(ir::kTerminator) ||
+                ((inner->info().has(ir::kElementwise) || inner->kind() == OpKind::Const) &&
+                 !MayTrap(inner));
+    if (!runs) return false;
+  }
+  return true;
+}
+
+/// The widest scalar that goes through a vector of the region.
+int64_t CombinedBytes(const Op* op) {
+  int64_t bytes = 0;
+  auto count = [&](const Value* value) {
+    kdl::Scalar scalar = value->type()->scalar;
+    // As in nests: indices and conditions are as wide as they must be; they do not decide.
+    if (scalar != Scalar::I64 && scalar != Scalar::Bool)
+      bytes = std::max<int64_t>(bytes, Bytes(scalar));
+  };
+  for (const Value* param : op->region()->params()) count(param);
+  for (const Op* inner : *op->region()) {
+    for (const Value* result : inner->results()) count(result);
+  }
+  return bytes ? bytes : 8;
+}
+
+}  // namespace
+
+ir::AxisList KeptAxes(const KernelShape& kernel, const Op* op) {
+  ir::AxisList kept = kernel.order.Sorted(op->result(0)->type()->axes);
+  if (op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
+  return kept;
+}
+
+int64_t CombinedLanes(const KernelShape& kernel, const Op* op) {
+  ir::AxisList kept = KeptAxes(kernel, op);
+  if (kept.empty() || !CombinesVectors(op)) return 1;
+  return kernel.LanesAlong(kept.back(), CombinedBytes(op));
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,41 @@
+#include "targets/cpu/analysis/kept_tiles.h"
+
+#include <algorithm>
+
+namespace kdl::cpu {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool IsElementHere(const Op* nest, const Value* value) {
+  const Op* def = value->def();
+  if (!def || def->kind() != OpKind::Element || def->block() != nest->region()) return false;
+  size_t axes = def->operand(0)->type()->axes.size();
+  return axes == nest->operands().size();
+}
+
+namespace {
+
+void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>& found) {
+  const Op* def = value->def();
+  if (IsElementHere(nest, value)) {
+    if (std::ranges::find(found, def->operand(0)) == found.end()) found.push_back(def->operand(0));
+  } else if (def && def->kind() == OpKind::Select && def->block() == nest->region() &&
+             depth < kDeepestChoice) {
+    FindKept(nest, def->operand(1), depth + 1, found);
+    FindKept(nest, def->operand(2), depth + 1, found);
+  }
+}
+
+}  // namespace
+
+std::vector<Value*> KeptTiles(const Op* nest, size_t i) {
+  std::vector<Value*> found;
+  const Value* yielded = nest->region()->terminator()->operand(i);
+  if (yielded->def() && yielded->def()->kind() == OpKind::Select) FindKept(nest, yielded, 0, found);
+  std::erase_if(found, [&](const Value* tile) { return tile->type() != nest->result(i)->type(); });
+  return found;
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,57 @@
+#include "targets/cpu/analysis/slides.h"
+
+#include <algorithm>
+
+#include "ir/views.h"
+#include "targets/cpu/analysis/register_block.h"
+
+namespace kdl::cpu {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
+  return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
+}
+
+bool Moves(const Op* slide, AxisId axis) { return HasAxis(slide->result(), axis); }
+
+}  // namespace
+
+bool RunsAlong(const Op* slide, AxisId window, AxisId axis) {
+  const ir::AxisList over = slide->attr<AttrKey::Axes>();
+  const ir::Access access = slide->attr<AttrKey::Access>();
+  bool moves = false;
+  for (size_t d = 0; d < over.size(); ++d) {
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      if (AxisOfTerm(slide, term) != axis) continue;
+      if (over[d] != window || !IsConstant(term.coefficient, 1)) return false;
+      moves = true;
+    }
+  }
+  const auto& own = slide->operand(0)->type()->axes;
+  bool kept = std::find(own.begin(), own.end(), axis) != own.end() &&
+              std::find(over.begin(), over.end(), axis) == over.end();
+  return kept ? !moves && window == axis : moves;
+}
+
+const Op* SlideInPlace(const KernelShape& kernel, const Value* tile, AxisId window,
+                       const Op* fold) {
+  const Op* slide = tile->def();
+  if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
+  bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
+                  fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
+  bool is_start = fold->kind() == OpKind::Contraction &&
+                  tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
+  if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
+  std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
+  bool fits = !column || !Moves(slide, *column) || RunsAlong(slide, window, *column);
+  return fits ? slide : nullptr;
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "targets/cpu/analysis/kernel_shape.h"
+
+namespace kdl::cpu {
+
+/// Whether what a slide gives for neighbours along `axis` are neighbours in the window, whose elements lie side by side along
+/// `window`.
+bool RunsAlong(const ir::Op* slide, ir::AxisId window, ir::AxisId axis);
+
+/// The slide that makes the tile, where the fold, its only reader, reads the window in its place: what becomes vectors lies
+/// side by side there. Else null.
+const ir::Op* SlideInPlace(const KernelShape& kernel, const ir::Value* tile, ir::AxisId window,
+                           const ir::Op* fold);
+
+}  // namespace kdl::cpu
