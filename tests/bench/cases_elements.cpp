@@ -2,6 +2,8 @@
 #include <cblas.h>
 
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "elements.h"
 #include "onednn.h"
@@ -74,18 +76,37 @@ Task MakeTranspose(const Host& host, const Shape& s) {
               0);
 }
 
-Task MakeLaunch(const Host& host) {
-  const Array<float> x({std::int64_t{8192} * host.threads});
-  x.Fill(1);
+// An OpenMP region that does nothing beside it.
+Task BesideNothing(const Host& host, std::function<void()> ours) {
   Task task;
-  task.ours = [x, queue = host.queue, t = x.On(host)] {
-    elements::nothing(queue, KDL_CORES_AUTO, t).Wait();
-  };
+  task.ours = std::move(ours);
   task.peers = {{"openmp", [threads = host.threads] {
                    Share(threads, threads, 1, [](std::int64_t, std::int64_t) { asm volatile(""); });
                  }}};
   task.difference = [] { return std::string(); };
   return task;
+}
+
+Array<float> LaunchOperand(std::int64_t size) {
+  Array<float> x({size});
+  x.Fill(1);
+  return x;
+}
+
+// Given to the queue and waited for.
+Task MakeLaunch(const Host& host) {
+  const Array<float> x = LaunchOperand(std::int64_t{8192} * host.threads);
+  return BesideNothing(host, [x, queue = host.queue, t = x.On(host)] {
+    elements::nothing(queue, KDL_CORES_AUTO, t).Wait();
+  });
+}
+
+// On the calling thread; with few elements on it alone, with many on the pool.
+Task MakeRun(const Host& host, std::int64_t size) {
+  const Array<float> x = LaunchOperand(size);
+  const kdl::Tensor t = x.On(host);
+  return BesideNothing(host,
+                       [x, queue = host.queue, t] { queue.Run("nothing", KDL_CORES_AUTO, {t}); });
 }
 
 }  // namespace
@@ -113,6 +134,10 @@ std::vector<Case> ElementCases() {
                      [s](const Host& host) { return MakeTranspose(host, s); }});
   }
   cases.push_back({"launch", "", "", {}, MakeLaunch});
+  cases.push_back({"run", "", "inline", {}, [](const Host& host) { return MakeRun(host, 64); }});
+  cases.push_back({"run", "", "pool", {}, [](const Host& host) {
+                     return MakeRun(host, std::int64_t{8192} * host.threads);
+                   }});
   return cases;
 }
 
