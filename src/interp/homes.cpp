@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "interp/elements.h"
 #include "interp/handlers.h"
 
@@ -34,6 +36,11 @@ void RunHome(Core& core, Activation& here, const Instruction& instruction) {
 void RunGet(Core& core, Activation& here, const Instruction& instruction) {
   const Buffer& home = here.buffers[instruction.operands[0].index];
   auto tile = MakeTile(RangesOf(*instruction.points, here));
+  if (instruction.operands.size() > 1 && here.scalar(instruction.operands[2]) != 0) {
+    std::fill(tile->elements.begin(), tile->elements.end(), here.scalar(instruction.operands[1]));
+    here.tile(instruction.results[0]) = std::move(tile);
+    return;
+  }
   size_t next = 0;
   bool got = ForEach(core, instruction, tile->ranges, [&](int64_t offset) {
     if (!IsDefined(core, instruction, home, offset)) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/verify_rules.h"
+#include "ir/views.h"
 
 // Homes of tiles, and what goes in and out of them. A tile that is got stands for its home's elements until it is read, and one
 // that is put is made in its home: nothing else may happen to the home between.
@@ -59,10 +60,28 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* home) {
   return user && user->kind() != OpKind::Put && Changes(user, home);
 }
 
+/// Of the value that stands for what is in the home, where there is one.
+std::string InsteadFault(const Op& op) {
+  Values value = op.Segment(GetOp::at_value);
+  Values condition = op.Segment(GetOp::at_condition);
+  if (value.size() != condition.size()) return "a value and a condition go together";
+  if (value.empty()) return "";
+  if (!IsScalar(value[0]->type()) || value[0]->type()->scalar != op.result()->type()->scalar)
+    return "the value is no element of the tile";
+  if (!IsScalar(condition[0]->type()) || condition[0]->type()->scalar != Scalar::Bool)
+    return "the condition is no bool";
+  const std::vector<Use>& uses = op.result()->uses();
+  bool goes_on = uses.size() == 1 && uses[0].user->kind() == OpKind::Contraction &&
+                 uses[0].operand == uses[0].user->SegmentBegin(ContractionOp::at_into) &&
+                 uses[0].user->attr<AttrKey::Order>() == OrderKind::Chain;
+  return goes_on ? "" : "no contraction in a chain goes on from the tile";
+}
+
 std::string GetFault(const Op& op, const Module&) {
   if (!IsHome(op.operand(0))) return "the operand is no home";
   if (!TileFits(op.result()->type(), op.operand(0)->type()))
     return "the result is no tile of the home";
+  if (std::string fault = InsteadFault(op); !fault.empty()) return fault;
   for (const Use& use : op.result()->uses()) {
     if (ChangesBefore(&op, use.user, op.operand(0)))
       return "the home changes before the tile is read";

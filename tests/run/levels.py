@@ -17,7 +17,7 @@ LEVEL = "host?isa=x86-64-v3"
 # Some texts run, too: (sample, sizes and inputs, what comes out).
 RUNS = [("saxpy", ["--kernel", "saxpy", "--set", "N=1003", "--arg", "a=2.0", "--arg", "x=random:1", "--arg", "y=random:2"], "y"),
         ("softmax", ["--kernel", "softmax", "--set", "R=5", "--set", "C=41", "--arg", "x=random:1"], "y")]
-RUNS_AFTER = ["order-launches", "select-tiles", "fuse-stages", "deal", "form-nests", "take-folds", "place-tiles", "expand-tiles"]
+RUNS_AFTER = ["order-launches", "select-tiles", "fuse-stages", "deal", "form-nests", "take-folds", "place-tiles", "peel-turns", "expand-tiles"]
 
 
 def call(*words, folder):

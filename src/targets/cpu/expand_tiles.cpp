@@ -22,7 +22,6 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
                     {},
                     {},
                     {},
-                    {},
                     Rereads(kernel)};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());

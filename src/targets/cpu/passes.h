@@ -41,6 +41,13 @@ inline constexpr Pass kPlaceTiles{
     .needs = {{&kNestsFormed, "what stays inside of a nest needs no home"}},
     .gives = {&kTilesPlaced}};
 
+void RunPeelTurns(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPeelTurns{
+    .name = "peel-turns",
+    .summary = "lets loops' first turns start from a value instead of what is filled with it",
+    .on_kernel = RunPeelTurns,
+    .needs = {{&kTilesPlaced, "what a turn goes on from stands in a home"}}};
+
 void RunExpandTiles(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kExpandTiles{
     .name = "expand-tiles",

@@ -17,8 +17,8 @@ inline constexpr std::array kPipePipeline = {
     &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots, &kDeal,      &kWidenOperands, &kCanonicalize, &kShareWindows,
-    &kFormNests, &kTakeFolds, &kPlaceTiles,    &kExpandTiles,  &kCanonicalizeLoops};
+    &kOpenSlots, &kDeal,       &kWidenOperands, &kCanonicalize, &kShareWindows,     &kFormNests,
+    &kTakeFolds, &kPlaceTiles, &kPeelTurns,     &kExpandTiles,  &kCanonicalizeLoops};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -446,7 +446,7 @@ class TilePlacer {
       if (!read) {
         b_.SetInsertionPoint(at);
         b_.set_loc(at->loc());
-        read = b_.Create(OpKind::Get, {{home}}, {tile->type()})->result();
+        read = b_.Create(OpKind::Get, {{home}, {}, {}}, {tile->type()})->result();
         read->set_name(tile->name());
       }
       user->SetOperand(operand, read);

@@ -319,13 +319,12 @@ class Chain {
     };
     if (!what_.into) return same(what_.identity);
     if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
-    auto first = e_.first_turns.find(what_.op);
-    if (first == e_.first_turns.end()) return Loads(shape, piece);
+    ir::GetOp get(what_.into->def());
+    if (!get.value()) return Loads(shape, piece);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
                                 e_.TypeOf(what_.acc, piece.lanes));
-    const FirstTurn& turn = first->second;
     return MakeIf(
-        e_, e_.b.Binary(OpKind::Eq, turn.index, turn.lo), types, [&] { return same(turn.value); },
+        e_, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
         [&] { return Loads(shape, piece); });
   }
 

@@ -31,33 +31,13 @@ void ExpandUnless(Expander& e, Value* condition, const Op* nest) {
       });
 }
 
-/// Fills, where the loop does not run, what its contractions would otherwise have started.
-void FillWithoutTurns(Expander& e, ir::LoopOp loop) {
-  for (const Value* home : AccumulatedIn(loop.op)) {
-    const Op* fill = LateFillOf(loop.op, home);
-    if (!fill) continue;
-    Value* runs = e.b.Binary(OpKind::Lt, e.Scalar(loop.lo()), e.Scalar(loop.hi()));
-    ExpandUnless(e, runs, fill);
-  }
-}
-
 /// Nests that run inside of other ops leave nothing here but what those do not do.
 void ExpandNestInPlace(Expander& e, Op* op) {
-  if (IsLatePack(e, op) || IsLateFill(op)) return;
+  if (IsLatePack(e, op)) return;
   if (const Op* loop = LoopOfEpilogue(e, op)) {
     ExpandUnless(e, e.long_loops.at(loop), op);
   } else {
     ExpandNest(e, op);
-  }
-}
-
-/// What the loop's contractions start from in its first turn.
-void NoteFirstTurns(Expander& e, ir::LoopOp loop, Value* index) {
-  for (const Value* home : AccumulatedIn(loop.op)) {
-    const Op* fill = LateFillOf(loop.op, home);
-    if (!fill) continue;
-    Value* value = fill->region()->terminator()->operand(0);
-    e.first_turns[AccumulatorOf(loop.op, home)] = {index, e.Scalar(loop.lo()), e.Scalar(value)};
   }
 }
 
@@ -108,7 +88,6 @@ void MapParams(Expander& e, const ir::Block* from, ir::Block* to) {
 void ExpandLoop(Expander& e, Op* op) {
   ir::LoopOp loop(op);
   std::optional<Epilogue> epilogue = EpilogueOf(e, op);
-  FillWithoutTurns(e, loop);
   if (epilogue) NoteLength(e, op);
   Values inits = ScalarsOf(e, loop.inits());
   Op* copy = e.b.Create(
@@ -116,7 +95,6 @@ void ExpandLoop(Expander& e, Op* op) {
       TypesOf(op->results()), op->attrs());
   MapParams(e, op->region(), copy->region());
   MapResults(e, op, copy);
-  NoteFirstTurns(e, loop, copy->region()->param(0));
   if (epilogue) NoteLastTurn(e, loop, *epilogue, copy->region()->param(0));
   FillRegion(e, op->region(), copy->region());
 }

@@ -2,6 +2,7 @@
 
 #include "ir/tensor_view.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
@@ -35,18 +36,24 @@ bool WritesOnly(const Op* loop, const Value* home) {
   return only;
 }
 
+/// Whether the op stands behind the loop, or has its place there.
+bool IsBehind(const Op* op, const Op* loop) {
+  while (op->block() != loop->block()) op = op->block()->parent();
+  for (const Op* before = loop; before; before = before->prev()) {
+    if (before == op) return false;
+  }
+  return true;
+}
+
 /// What the one nest behind the loop that reads the home has got of it, where nothing else does.
 const Value* OnlyReading(const Value* home, const Op* loop) {
   if (home->def()->block() != loop->block()) return nullptr;
   const Value* tile = nullptr;
   for (const ir::Use& use : home->uses()) {
-    const Op* user = use.user;
-    bool behind = user->block() == loop->block();
-    for (const Op* op = loop; behind && op; op = op->prev()) behind = op != user;
-    if (behind && (tile || user->kind() != OpKind::Get)) return nullptr;
-    if (behind) tile = user->result();
-    bool nested = user->block() != loop->block() && user->block() != loop->region();
-    if (nested) return nullptr;
+    if (!IsBehind(use.user, loop)) continue;
+    bool reads = use.user->kind() == OpKind::Get && use.user->block() == loop->block();
+    if (tile || !reads) return nullptr;
+    tile = use.user->result();
   }
   return tile;
 }

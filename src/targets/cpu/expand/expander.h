@@ -45,14 +45,6 @@ struct Piece {
   ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
 };
 
-/// Of a contraction whose home is filled with one value: in the first turn of its loop that value is taken, and nothing is
-/// read.
-struct FirstTurn {
-  ir::Value* index;  ///< of the loop
-  ir::Value* lo;
-  ir::Value* value;
-};
-
 /// Of a contraction whose home one nest reads behind the loop: where the loop is long, that nest follows in its last turn each
 /// part of the tile as soon as the part is finished.
 struct LastTurn {
@@ -80,7 +72,6 @@ struct Expander : KernelShape {
   std::unordered_map<const ir::Value*, Home>
       given;  ///< of old tiles that stand somewhere else just now
   std::unordered_map<const ir::Value*, BlkFacts> blks;            ///< of old blks
-  std::unordered_map<const ir::Op*, FirstTurn> first_turns;       ///< of old contractions
   std::unordered_map<const ir::Op*, LastTurn> last_turns = {};    ///< of old contractions
   std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};  ///< of those with an epilogue
   std::unordered_map<ir::AxisId, Window> windows = {};            ///< where not the whole block
@@ -165,17 +156,6 @@ void ExpandUpdate(Expander& e, const ElementAccess& access, ir::Value* value);
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
 /// How many elements stand before the next one at which a piece of the access would be aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
-
-// late_fill.cpp
-/// The contraction in the loop's body that alone touches the home in the loop: it goes on from what stands there. Null: there
-/// is none.
-const ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* home);
-/// The homes that the loop has such contractions for, in their order.
-std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
-/// The nest that only fills the home in front of the loop with one value, where the loop goes on from it; else null. Where the
-/// loop runs, its first turn starts from the value instead.
-const ir::Op* LateFillOf(const ir::Op* loop, const ir::Value* home);
-bool IsLateFill(const ir::Op* nest);
 
 /// Whether the op makes a home or says what stands in one, and computes nothing.
 inline bool IsPlacing(const ir::Op* op) {

@@ -1,13 +1,8 @@
+#include "targets/cpu/analysis/accumulators.h"
+
 #include <algorithm>
 
-#include "targets/cpu/expand/expander.h"
-
-//   %z = nest { yield %value } ; put %z to %h           %h: where the loop does not run, filled after all
-//   loop %n in %lo .. %hi {                        ->   loop … { where %n == %lo the registers start from %value,
-//     %t = get %h                                                else from what stands in %h }
-//     %u = contraction %a, %b into %t
-//     put %u to %h
-//     yield }
+#include "ir/views.h"
 
 namespace kdl::cpu {
 
@@ -27,10 +22,6 @@ bool IsIn(const Op* op, const Op* around) {
   return op != nullptr;
 }
 
-bool Touches(const Op* op, const Value* home) {
-  return std::ranges::any_of(home->uses(), [&](const ir::Use& use) { return IsIn(use.user, op); });
-}
-
 /// The contraction that goes on from what is got.
 const Op* ContractionFrom(const Op* get) {
   const ir::Use* into = OnlyUse(get->result());
@@ -38,14 +29,6 @@ const Op* ContractionFrom(const Op* get) {
                 into->operand == into->user->SegmentBegin(ir::ContractionOp::at_into) &&
                 into->user->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain;
   return starts ? into->user : nullptr;
-}
-
-/// The nest that makes what is put, where it only yields one value.
-const Op* FillOf(const Op* put) {
-  const Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
-  bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
-               nest->region()->first()->kind() == OpKind::Yield;
-  return fills ? nest : nullptr;
 }
 
 }  // namespace
@@ -74,19 +57,8 @@ std::vector<const Value*> AccumulatedIn(const Op* loop) {
   return homes;
 }
 
-const Op* LateFillOf(const Op* loop, const Value* home) {
-  if (loop->kind() != OpKind::Loop || !AccumulatorOf(loop, home)) return nullptr;
-  const Op* before = loop->prev();
-  while (before && !Touches(before, home)) before = before->prev();
-  return before ? FillOf(before) : nullptr;
-}
-
-bool IsLateFill(const Op* nest) {
-  const Op* put = nest->next();
-  if (!put || FillOf(put) != nest) return false;
-  const Op* behind = put->next();
-  while (behind && !Touches(behind, put->operand(1))) behind = behind->next();
-  return behind && LateFillOf(behind, put->operand(1)) == nest;
+bool Touches(const Op* op, const Value* home) {
+  return std::ranges::any_of(home->uses(), [&](const ir::Use& use) { return IsIn(use.user, op); });
 }
 
 }  // namespace kdl::cpu

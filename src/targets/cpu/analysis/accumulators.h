@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "ir/op.h"
+
+namespace kdl::cpu {
+
+/// The contraction in the loop's body that alone touches the home in the loop: it goes on from what stands there. Null: there
+/// is none.
+const ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* home);
+
+/// The homes that the loop has such contractions for, in their order.
+std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
+
+/// Whether the op, or one inside of it, looks at the home or changes it.
+bool Touches(const ir::Op* op, const ir::Value* home);
+
+}  // namespace kdl::cpu
