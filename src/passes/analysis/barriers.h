@@ -41,6 +41,8 @@ class Barriers {
   /// All ways in which two places meet without a barrier.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
   /// Whether each core that comes by has waited for all others.
+  /// Whether each turn of a loop waits that comes to its end.
+  bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
 
  private:

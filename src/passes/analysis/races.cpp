@@ -184,6 +184,7 @@ std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
 
 std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
   for (Way& way : barriers_.Ways(a.place, b.place)) {
+    if (!is_certain) EndTurns(a, way, false);
     if (is_certain && !Narrow(a, way)) continue;
     for (size_t ca = 0; ca < kClasses; ++ca) {
       for (Conflict conflict : {Conflict::OtherBlock, Conflict::AnyBlock}) {
@@ -394,19 +395,27 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   return AtMost(instances_.OfValue(bounds->hi), from + length);
 }
 
-/// Leaves of a way what surely has no barrier. False where that is nothing.
-bool Races::Narrow(const Group& a, Way& way) {
+/// Of loops whose turns all wait only the last one meets what stands behind, and only the first one what stands in front.
+/// `may`: of those whose turns may wait, too.
+void Races::EndTurns(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);
   equal.resize(way.equal);
-  if (way.may_wait) way.turns = Way::Turns::Next;
   auto add = [&](const Loops& loops, bool is_last, bool is_a) {
     for (const Op* loop : loops) {
+      bool leaves_early = is_last && loop->HasAttr(AttrKey::Breaks);
+      if (!may && (leaves_early || !barriers_.AlwaysWaits(loop))) continue;
       PointSet at = AtEnd(loop, is_last);
-      way.when &= is_a ? at : SecondRun(at, equal);
+      if (may || at.known()) way.when &= is_a ? at : SecondRun(at, equal);
     }
   };
   add(way.left, true, !way.is_swapped);
   add(way.entered, false, way.is_swapped);
+}
+
+/// Leaves of a way what surely has no barrier. False where that is nothing.
+bool Races::Narrow(const Group& a, Way& way) {
+  if (way.may_wait) way.turns = Way::Turns::Next;
+  EndTurns(a, way, true);
   return way.is_certain && way.when.known();
 }
 

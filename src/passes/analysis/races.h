@@ -94,6 +94,7 @@ class Races {
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);
   PointSet InOrderOfTables(const ir::Op* walk);
   PointSet InTurns(const Way& way, const ir::Op* loop);
+  void EndTurns(const Group& a, Way& way, bool may);
   bool Narrow(const Group& a, Way& way);
   PointSet AtEnd(const ir::Op* loop, bool of_turns);
   PointSet OtherBlock(const ir::Op* a, const ir::Op* b, const Loops& equal, bool same_turn);
