@@ -25,7 +25,10 @@ constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512DQ) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512VL) | Bit(KDL_FEATURE_BIT_X86_AVX512CD);
 
+constexpr std::uint64_t kV4Bf16 = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
+
 constexpr std::array kLevels = {Level{"x86-64-v3", kV3}, Level{"x86-64-v4", kV4},
+                                Level{"x86-64-v4-bf16", kV4Bf16},
                                 Level{"native", ~std::uint64_t{0}}};
 
 }  // namespace

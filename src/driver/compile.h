@@ -32,7 +32,7 @@ struct Compilation {
   DiagnosticEngine diagnostics;
   Names names;
   Arena arena;  ///< owns the trees
-  ir::Context context{names};
+  ir::Context context{names, families.units()};
   std::unique_ptr<ir::Module> module;
   ir::Contracts contracts;  ///< of the module's functions
   DeviceSpecs

@@ -66,11 +66,35 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
+/// Whether one of the kernel's contractions takes the steps of one of the units.
+bool Uses(const ir::Function& kernel, const std::vector<const ir::Unit*>& units) {
+  bool uses = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::Contraction) return;
+    uses |= std::ranges::any_of(units, [&](const ir::Unit* unit) { return Suits(*unit, *op); });
+  });
+  return uses;
+}
+
+/// The kernels of one of the targets. A level that extends another one of them leaves to it what it does as well.
+std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
+                         std::span<const WantedTarget> all) {
+  std::set<Name> kernels = KernelsFor(module, wanted.devices);
+  const ir::TargetFacts& facts = *wanted.target.facts;
+  bool extends = std::ranges::any_of(all, [&](const WantedTarget& other) {
+    return InOnePart(other.target, wanted.target) && other.target.facts->level == facts.extends &&
+           std::ranges::includes(other.devices, wanted.devices);
+  });
+  if (extends) {
+    std::erase_if(kernels,
+                  [&](Name kernel) { return !Uses(*module.FindFunction(kernel), facts.native); });
+  }
+  return kernels;
+}
+
 /// The target's tiles and pipes.
-PipelineEnd RunPipePasses(Compilation& c, WantedTarget wanted, TargetCode& code) {
-  DoingScope doing(fmt::format("compiling for {}", wanted.target.facts->level));
-  code.target = std::move(wanted.target);
-  code.kernels = KernelsFor(*c.module, wanted.devices);
+PipelineEnd RunPipePasses(Compilation& c, TargetCode& code) {
+  DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   code.module = CopyModule(*c.module);
   code.module->target = code.target.spec;
   const targets::Family& family = *code.target.family;
@@ -134,9 +158,13 @@ bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
 }  // namespace
 
 PipelineEnd DecidePipes(Compilation& c, std::vector<WantedTarget> targets, Code& code) {
-  for (WantedTarget& target : targets) {
+  for (const WantedTarget& wanted : targets) {
+    std::set<Name> kernels = KernelsOf(*c.module, wanted, targets);
+    if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
     TargetCode& one = code.targets.emplace_back();
-    PipelineEnd end = RunPipePasses(c, std::move(target), one);
+    one.target = wanted.target;
+    one.kernels = std::move(kernels);
+    PipelineEnd end = RunPipePasses(c, one);
     code.reached = one.module.get();
     if (end != PipelineEnd::Done) return end;
   }

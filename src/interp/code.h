@@ -67,10 +67,11 @@ struct AccessPlan {
 
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Chain;
-  uint64_t identity = 0;       ///< what lanes start from
-  ir::EvalFn fold = nullptr;   ///< reduce: (acc, term); contraction: how lanes add up
-  ir::EvalFn term = nullptr;   ///< contraction: (a, b, acc)
-  ir::EvalFn widen = nullptr;  ///< contraction: an element of a or b as acc; null where it is
+  uint64_t identity = 0;           ///< what lanes start from
+  ir::EvalFn fold = nullptr;       ///< reduce: (acc, term); contraction: how lanes add up
+  ir::EvalFn term = nullptr;       ///< contraction: (a, b, acc)
+  const ir::Unit* unit = nullptr;  ///< contraction, unit_step: whose steps it takes; null: terms
+  ir::EvalFn widen = nullptr;      ///< contraction: an element of a or b as acc; null where it is
 };
 
 /// A tensor that groups of blocks update, and how.

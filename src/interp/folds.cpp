@@ -76,6 +76,26 @@ uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint
   return FoldLanes(plan.fold, lanes);
 }
 
+/// The steps of a unit from `start` on. `read(walk, a, b)` reads the factors of the term at which the walk stands.
+template <class Read>
+uint64_t RunSteps(const ir::Unit& unit, PointWalk& walk, size_t last_axis, int64_t last_size,
+                  uint64_t start, Read read) {
+  std::array<uint64_t, ir::kMaxUnitDepth> a{};
+  std::array<uint64_t, ir::kMaxUnitDepth> b{};
+  uint64_t acc = start;
+  for (walk.Restart(); !walk.done(); walk.Next()) {
+    int64_t position = walk.position(last_axis);
+    auto place = static_cast<size_t>(position % unit.depth);
+    read(walk, a[place], b[place]);
+    bool ends = place + 1 == static_cast<size_t>(unit.depth) || position + 1 == last_size;
+    if (!ends) continue;
+    acc = ir::RunStep(unit, acc, a.data(), b.data());
+    a.fill(0);
+    b.fill(0);
+  }
+  return acc;
+}
+
 /// Calls `element(walk)` for each point of the result and stores what it gives.
 template <class Element>
 void FillResult(Activation& here, const Instruction& instruction, std::vector<AxisRange> ranges,
@@ -184,8 +204,16 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
     const uint64_t* a_base = a.elements + point.offset(0);
     const uint64_t* b_base = b.elements + point.offset(1);
     uint64_t start = into.elements[point.offset(2)];
+    auto read = [&](const PointWalk& term, uint64_t& x, uint64_t& y) {
+      x = a_base[term.offset(0)];
+      y = b_base[term.offset(1)];
+    };
+    if (plan.unit) {
+      return RunSteps(*plan.unit, terms, last_axis, ranges[ranges.size() - 1].size, start, read);
+    }
     return FoldTerms(plan, terms, last_axis, start, [&](uint64_t acc, const PointWalk& term) {
-      uint64_t operands[] = {a_base[term.offset(0)], b_base[term.offset(1)], acc};
+      uint64_t operands[3] = {0, 0, acc};
+      read(term, operands[0], operands[1]);
       return plan.term(operands, nullptr);
     });
   });

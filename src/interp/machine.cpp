@@ -192,6 +192,10 @@ Handler VectorHandlerOf(ir::OpKind kind) {
       return &RunLaneMask;
     case OpKind::LaneNumbers:
       return &RunLaneNumbers;
+    case OpKind::Zip:
+      return &RunZip;
+    case OpKind::UnitStep:
+      return &RunUnitStep;
     case OpKind::Half:
       return &RunHalf;
     case OpKind::Transpose:

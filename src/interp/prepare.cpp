@@ -77,9 +77,13 @@ class FunctionPreparer {
  public:
   using PrepareCallee = std::function<Result<const Code*>(Name)>;
 
-  FunctionPreparer(const ir::Function& function, const Symbols& symbols, PrepareCallee callee,
-                   Code& code)
-      : function_(function), symbols_(symbols), callee_(std::move(callee)), code_(code) {}
+  FunctionPreparer(const ir::Function& function, const ir::Context& context, const Symbols& symbols,
+                   PrepareCallee callee, Code& code)
+      : function_(function),
+        context_(context),
+        symbols_(symbols),
+        callee_(std::move(callee)),
+        code_(code) {}
 
   Status Run() {
     code_.function = &function_;
@@ -151,6 +155,9 @@ class FunctionPreparer {
         break;
       case OpKind::Reduce:
         AddReduce(made);
+        break;
+      case OpKind::UnitStep:
+        AddUnitStep(made);
         break;
       case OpKind::Contraction:
         AddContraction(made);
@@ -402,6 +409,13 @@ class FunctionPreparer {
     if (element != acc) made.fold->widen = ir::FindEval(OpKind::Cast, element, acc);
     made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
+    made.fold->unit = ir::UnitOf(*made.op, context_);
+  }
+
+  void AddUnitStep(Instruction& made) {
+    made.fold = std::make_unique<FoldPlan>();
+    made.fold->unit = ir::UnitOf(*made.op, context_);
+    made.fold->widen = ir::FindEval(OpKind::Cast, made.fold->unit->factors, made.fold->unit->acc);
   }
 
   void AddFoldIn(Instruction& made) {
@@ -474,6 +488,7 @@ class FunctionPreparer {
 
   SizeTable sizes_;
   const ir::Function& function_;
+  const ir::Context& context_;
   const Symbols& symbols_;
   PrepareCallee callee_;
   Code& code_;
@@ -492,7 +507,7 @@ Result<const Code*> PrepareFunction(const ir::Module& module, const ir::Function
     KDL_CHECK(called, "'{}' calls '{}', which the module lacks", function.name.text(), name.text());
     return PrepareFunction(module, *called, symbols, image);
   };
-  Status status = FunctionPreparer(function, symbols, callee, code).Run();
+  Status status = FunctionPreparer(function, module.context(), symbols, callee, code).Run();
   if (!status.ok()) return status.failure();
   return static_cast<const Code*>(&code);
 }

@@ -1,5 +1,6 @@
 #include "interp/handlers.h"
 #include "ir/type.h"
+#include "ir/views.h"
 
 // What makes vectors out of scalars and vectors, and the other way round.
 
@@ -48,6 +49,42 @@ void RunLaneMask(Core&, Activation& here, const Instruction& instruction) {
 void RunLaneNumbers(Core&, Activation& here, const Instruction& instruction) {
   uint64_t number = 0;
   for (uint64_t& lane : ResultLanes(here, instruction)) lane = number++;
+}
+
+void RunZip(Core&, Activation& here, const Instruction& instruction) {
+  std::vector<uint64_t>& result = ResultLanes(here, instruction);
+  size_t rows = instruction.operands.size();
+  for (size_t row = 0; row < rows; ++row) {
+    const uint64_t* elements = ElementsOf(here, instruction.operands[row]);
+    for (size_t lane = 0; lane * rows < result.size(); ++lane)
+      result[lane * rows + row] = elements[lane];
+  }
+}
+
+void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
+  const ir::Unit& unit = *instruction.fold->unit;
+  auto depth = static_cast<size_t>(unit.depth);
+  size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
+  std::vector<uint64_t> accs(lanes);
+  const uint64_t* start = ElementsOf(here, instruction.operands[ir::UnitStepOp::at_acc]);
+  std::vector<uint64_t> factors[2];
+  for (size_t i = 0; i < 2; ++i) {
+    factors[i] = here.vector(instruction.operands[i]);
+    for (uint64_t& factor : factors[i]) factor = instruction.fold->widen(&factor, nullptr);
+  }
+  auto of_lane = [&](const std::vector<uint64_t>& all, size_t lane) {
+    return all.data() + (all.size() == depth ? 0 : lane * depth);
+  };
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    const uint64_t* a = of_lane(factors[0], lane);
+    accs[lane] = ir::RunStep(unit, start[lane], a, of_lane(factors[1], lane));
+  }
+  Slot target = instruction.results[0];
+  if (target.kind == SlotKind::Scalar) {
+    here.scalar(target) = accs[0];
+  } else {
+    here.vector(target) = std::move(accs);
+  }
 }
 
 void RunHalf(Core&, Activation& here, const Instruction& instruction) {

@@ -178,6 +178,19 @@ struct Sqrt {
 struct Fma {
   template <Wide T> static T Run(T a, T b, T c) { return CanonicalNan(std::fma(a, b, c)); }
 };
+struct Flush {
+  template <std::same_as<float> T> static T Run(T a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.F, a) : a; }
+};
+struct FmaFlush {
+  template <std::same_as<float> T> static T Run(T a, T b, T c) {
+    constexpr float kLeast = std::numeric_limits<float>::min();
+    constexpr float kScale = 0x1p32F;  // lifts what is near the least normal number to where rounding has all digits
+    float sum = Fma::Run(a, b, c);
+    bool may_be_tiny = std::fabs(sum) <= kLeast;
+    bool is_tiny = may_be_tiny && std::fabs(std::fma(a * kScale, b, c * kScale)) < kLeast * kScale;
+    return is_tiny ? std::copysign(0.F, sum) : sum;
+  }
+};
 /// Of contracts: in f64, as the C library has them.
 template <class T> concept Real = std::same_as<T, double>;
 struct Exp { template <Real T> static T Run(T a) { return CanonicalNan(std::exp(a)); } };
@@ -413,19 +426,47 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {OpKind::Add, &Pick<Add>},     {OpKind::Sub, &Pick<Sub>},     {OpKind::Mul, &Pick<Mul>},
-    {OpKind::Div, &Pick<Div>},     {OpKind::Rem, &Pick<Rem>},     {OpKind::Neg, &Pick<Neg>},
-    {OpKind::Min, &Pick<Min>},     {OpKind::Max, &Pick<Max>},     {OpKind::And, &Pick<BitAnd>},
-    {OpKind::Or, &Pick<BitOr>},    {OpKind::Xor, &Pick<BitXor>},  {OpKind::Not, &Pick<BitNot>},
-    {OpKind::Shl, &Pick<Shl>},     {OpKind::Shr, &Pick<Shr>},     {OpKind::Eq, &Pick<Eq>},
-    {OpKind::Ne, &Pick<Ne>},       {OpKind::Lt, &Pick<Lt>},       {OpKind::Le, &Pick<Le>},
-    {OpKind::Gt, &Pick<Gt>},       {OpKind::Ge, &Pick<Ge>},       {OpKind::Fma, &Pick<Fma>},
-    {OpKind::Abs, &Pick<Abs>},     {OpKind::Floor, &Pick<Floor>}, {OpKind::Ceil, &Pick<Ceil>},
-    {OpKind::Round, &Pick<Round>}, {OpKind::Sqrt, &Pick<Sqrt>},   {OpKind::Exp, &Pick<Exp>},
-    {OpKind::Exp2, &Pick<Exp2>},   {OpKind::Expm1, &Pick<Expm1>}, {OpKind::Log, &Pick<Log>},
-    {OpKind::Log2, &Pick<Log2>},   {OpKind::Log1p, &Pick<Log1p>}, {OpKind::Sin, &Pick<Sin>},
-    {OpKind::Cos, &Pick<Cos>},     {OpKind::Tanh, &Pick<Tanh>},   {OpKind::Erf, &Pick<Erf>},
-    {OpKind::Pow, &Pick<Pow>},     {OpKind::Rsqrt, &Pick<Rsqrt>}, {OpKind::Sigmoid, &Pick<Sigmoid>},
+    {OpKind::Add, &Pick<Add>},
+    {OpKind::Sub, &Pick<Sub>},
+    {OpKind::Mul, &Pick<Mul>},
+    {OpKind::Div, &Pick<Div>},
+    {OpKind::Rem, &Pick<Rem>},
+    {OpKind::Neg, &Pick<Neg>},
+    {OpKind::Min, &Pick<Min>},
+    {OpKind::Max, &Pick<Max>},
+    {OpKind::And, &Pick<BitAnd>},
+    {OpKind::Or, &Pick<BitOr>},
+    {OpKind::Xor, &Pick<BitXor>},
+    {OpKind::Not, &Pick<BitNot>},
+    {OpKind::Shl, &Pick<Shl>},
+    {OpKind::Shr, &Pick<Shr>},
+    {OpKind::Eq, &Pick<Eq>},
+    {OpKind::Ne, &Pick<Ne>},
+    {OpKind::Lt, &Pick<Lt>},
+    {OpKind::Le, &Pick<Le>},
+    {OpKind::Gt, &Pick<Gt>},
+    {OpKind::Ge, &Pick<Ge>},
+    {OpKind::Fma, &Pick<Fma>},
+    {OpKind::Flush, &Pick<Flush>},
+    {OpKind::FmaFlush, &Pick<FmaFlush>},
+    {OpKind::Abs, &Pick<Abs>},
+    {OpKind::Floor, &Pick<Floor>},
+    {OpKind::Ceil, &Pick<Ceil>},
+    {OpKind::Round, &Pick<Round>},
+    {OpKind::Sqrt, &Pick<Sqrt>},
+    {OpKind::Exp, &Pick<Exp>},
+    {OpKind::Exp2, &Pick<Exp2>},
+    {OpKind::Expm1, &Pick<Expm1>},
+    {OpKind::Log, &Pick<Log>},
+    {OpKind::Log2, &Pick<Log2>},
+    {OpKind::Log1p, &Pick<Log1p>},
+    {OpKind::Sin, &Pick<Sin>},
+    {OpKind::Cos, &Pick<Cos>},
+    {OpKind::Tanh, &Pick<Tanh>},
+    {OpKind::Erf, &Pick<Erf>},
+    {OpKind::Pow, &Pick<Pow>},
+    {OpKind::Rsqrt, &Pick<Rsqrt>},
+    {OpKind::Sigmoid, &Pick<Sigmoid>},
 };
 
 /// The largest (or smallest) value, infinities included.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "support/check.h"
 
 namespace kdl::ir {
 
@@ -38,6 +39,20 @@ Function* Module::FindFunction(Name function_name) const {
     return function->name == function_name;
   });
   return found == functions_.end() ? nullptr : *found;
+}
+
+const Unit* FindUnit(const Context& context, Name name) {
+  auto found =
+      std::ranges::find_if(context.units, [&](const Unit* u) { return u->name == name.text(); });
+  return found == context.units.end() ? nullptr : *found;
+}
+
+const Unit* UnitOf(const Op& op, const Context& context) {
+  if (!op.HasAttr(AttrKey::Unit)) return nullptr;
+  Name name = op.attr<AttrKey::Unit>();
+  const Unit* unit = FindUnit(context, name);
+  KDL_CHECK(unit, "there is no unit '{}'", name.text());
+  return unit;
 }
 
 Value* FindBlk(const Op* op, AxisId axis) {

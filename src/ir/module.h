@@ -2,12 +2,14 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/op.h"
 #include "ir/type.h"
+#include "ir/unit.h"
 #include "support/arena.h"
 
 namespace kdl::ir {
@@ -82,7 +84,8 @@ struct Device {
 struct Context {
   Names& names;
   TypeTable types;
-  explicit Context(Names& n) : names(n) {}
+  std::span<const Unit* const> units;  ///< that contractions may name
+  explicit Context(Names& n, std::span<const Unit* const> u = {}) : names(n), units(u) {}
 };
 
 /// The functions of a compile, in source order. Owns all that is reachable from them.
@@ -111,6 +114,10 @@ class Module {
   Arena arena_;
   std::vector<Function*> functions_;
 };
+
+const Unit* FindUnit(const Context& context, Name name);
+/// The unit that a contraction or a step names. Null: it names none.
+const Unit* UnitOf(const Op& op, const Context& context);
 
 /// The blk value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_blk before it. Null: none.
 Value* FindBlk(const Op* op, AxisId axis);

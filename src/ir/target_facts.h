@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "ir/unit.h"
 
 namespace kdl::ir {
 
@@ -21,8 +22,12 @@ struct TargetFacts {
   int vector_bits = 128;
   bool split_units =
       false;  ///< contractions run on a unit of their own, everything else on another
-  bool pipes_on_chip = false;  ///< pipes need no memory of the program's
-  bool exact = true;           ///< agrees with the interpreter to the bit
+  bool pipes_on_chip = false;       ///< pipes need no memory of the program's
+  std::vector<const Unit*> units;   ///< whose steps its contractions take, the best one first
+  std::vector<const Unit*> native;  ///< those of them whose step is an instruction
+  /// The level whose code runs here, too, and is as good for kernels that have no use for what is native; empty: none.
+  std::string extends;
+  bool exact = true;  ///< agrees with the interpreter to the bit
 };
 
 /// Chooses the `auto` generics of a kernel for one target: total and deterministic.

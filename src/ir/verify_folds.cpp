@@ -36,7 +36,20 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result is not the value without the reduced axes, of the accumulator's type";
 }
 
-std::string ContractionFault(const Op& op, const Module&) {
+/// What is wrong with the unit that a contraction names.
+std::string UnitFault(const Op& op, const Module& module) {
+  if (!op.HasAttr(AttrKey::Unit)) return "";
+  Name name = op.attr<AttrKey::Unit>();
+  const Unit* unit = FindUnit(module.context(), name);
+  if (!unit) return fmt::format("there is no unit '{}'", name.text());
+  if (op.attr<AttrKey::Order>() != OrderKind::Chain) return "a unit takes its steps in a chain";
+  Scalar factors = op.operand(0)->type()->scalar;
+  bool fits =
+      op.attr<AttrKey::Acc>() == unit->acc && (factors == unit->factors || factors == unit->acc);
+  return fits ? "" : fmt::format("unit '{}' does not multiply {}", name.text(), Spelling(factors));
+}
+
+std::string ContractionFault(const Op& op, const Module& module) {
   for (const Value* operand : op.operands()) {
     if (!IsTile(operand->type())) return "an operand is no tile";
   }
@@ -55,7 +68,7 @@ std::string ContractionFault(const Op& op, const Module&) {
   if (op.result()->type() != into) return "the result is not of the type of 'into'";
   if (into->scalar != acc) return "'into' is not of the accumulator's type";
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
-  return fits ? "" : "the axes of 'into' are not those that are left";
+  return fits ? UnitFault(op, module) : "the axes of 'into' are not those that are left";
 }
 
 /// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next

@@ -175,6 +175,34 @@ std::string HalfFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not half of the value";
 }
 
+std::string ZipFault(const Op& op, const Module&) {
+  if (op.operands().size() < 2) return "fewer than two rows";
+  Type row = op.operand(0)->type();
+  auto is_row = [&](const Value* value) { return value->type() == row; };
+  if (!(IsScalar(row) || IsVector(row)) || !std::ranges::all_of(op.operands(), is_row))
+    return "rows differ in type";
+  Type result = op.result()->type();
+  auto rows = static_cast<int64_t>(op.operands().size());
+  bool fits =
+      IsVector(result) && result->scalar == row->scalar && Lanes(result) == rows * Lanes(row);
+  return fits ? "" : "the result is not of the rows' lanes";
+}
+
+std::string UnitStepFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  UnitStepOp step(const_cast<Op*>(&op));
+  Type acc = step.acc()->type();
+  bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == unit->acc;
+  if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
+  auto fits = [&](Type factors) {
+    int64_t steps = IsVector(factors) ? Lanes(factors) / unit->depth : 0;
+    return factors->scalar == unit->factors && Lanes(factors) == steps * unit->depth &&
+           (steps == 1 || steps == Lanes(acc));
+  };
+  return fits(step.a()->type()) && fits(step.b()->type()) ? "" : "factors are not of a step a lane";
+}
+
 std::string TransposeFault(const Op& op, const Module&) {
   if (op.operands().empty() || op.results().empty()) return "there is no row";
   Type part = op.operand(0)->type();
@@ -211,6 +239,8 @@ constexpr TypeRule kRules[] = {
     {OpKind::LaneMask, &LaneMaskOpFault},
     {OpKind::LaneNumbers, &LaneNumbersFault},
     {OpKind::Half, &HalfFault},
+    {OpKind::Zip, &ZipFault},
+    {OpKind::UnitStep, &UnitStepFault},
     {OpKind::Transpose, &TransposeFault},
 };
 

@@ -58,8 +58,9 @@ Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   return gen.builder.Broadcast(value, ir::UnionAxes(value->type()->axes, sorted));
 }
 
-/// An operand of a contraction in its memory type, where all that happened to it was widening.
-Value* Narrowed(Value* value) {
+/// An operand of a contraction in its memory type, where that is the source's type, too, and nothing was computed.
+Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
+  if (!IsNarrowFloat(gen.Info(operand).type.scalar)) return value;
   ir::Op* def = value->def();
   bool widened =
       def && def->kind() == OpKind::Cast && IsNarrowFloat(def->operand(0)->type()->scalar);
@@ -104,8 +105,8 @@ Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar acc
   OperandGuards guards(gen, gen.AxesOf(gen.Info(&dot).reduce->ranges));
   Value* a = GenExpr(gen, dot.operands[0]);
   Value* b = GenExpr(gen, dot.operands[1]);
-  Value* narrow_a = Narrowed(a);
-  Value* narrow_b = Narrowed(b);
+  Value* narrow_a = Narrowed(gen, dot.operands[0], a);
+  Value* narrow_b = Narrowed(gen, dot.operands[1], b);
   if (narrow_a != a && narrow_b != b && narrow_a->type()->scalar == narrow_b->type()->scalar)
     return {narrow_a, narrow_b};
   return {gen.builder.Cast(a, accumulator), gen.builder.Cast(b, accumulator)};

@@ -14,6 +14,7 @@ inline constexpr Fact kPipesChecked{"pipes-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
 inline constexpr Fact kLaunchesOrdered{"launches-ordered"};
 inline constexpr Fact kTilesSelected{"tiles-selected"};
+inline constexpr Fact kUnitsSelected{"units-selected"};
 inline constexpr Fact kRingsPlaced{"rings-placed"};
 inline constexpr Fact kWorkspaceInjected{"workspace-injected"};
 inline constexpr Fact kFnsInlined{"fns-inlined"};
@@ -104,6 +105,14 @@ inline constexpr Pass kOrderLaunches{
     .gives = {&kLaunchesOrdered}};
 
 // -- What a target decides -----------------------------------------------------------------------
+
+void RunSelectUnits(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kSelectUnits{
+    .name = "select-units",
+    .summary = "names the unit of the target whose steps a contraction takes",
+    .on_kernel = RunSelectUnits,
+    .needs = {{&kOrdersFixed, "a unit takes its steps in a chain"}},
+    .gives = {&kUnitsSelected}};
 
 void RunSelectTiles(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kSelectTiles{

@@ -59,7 +59,12 @@ class Sharing {
     Rewrite(load, access, shared);
   }
 
-  /// What a fold in one chain alone reads, if widened, and that reads all its elements whatever happens.
+  /// Makes an element as a fold takes it.
+  static bool Fits(const Op* op) {
+    return op->kind() == OpKind::Cast || op->kind() == OpKind::Flush;
+  }
+
+  /// What a fold in one chain alone reads, if fitted, and that reads all its elements whatever happens.
   static bool IsShareable(ir::LoadOp load) {
     auto edge = load->attr<AttrKey::Edge>();
     bool inside = edge == ir::EdgeKind::Proven || edge == ir::EdgeKind::Else;
@@ -67,8 +72,7 @@ class Sharing {
     const Value* value = load.result();
     if (!inside || !plain || !ir::IsTile(value->type()) || value->uses().size() != 1) return false;
     const Op* user = value->uses()[0].user;
-    if (user->kind() == OpKind::Cast && user->result()->uses().size() == 1)
-      user = user->result()->uses()[0].user;
+    while (Fits(user) && user->result()->uses().size() == 1) user = user->result()->uses()[0].user;
     bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
     return folds && user->block() == load->block() &&
            user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
@@ -219,22 +223,23 @@ class Sharing {
         ->result();
   }
 
-  /// Behind the widening, if there is one: the window is widened once, too.
+  /// Behind what fits the elements, if there is something: the window is fitted once, too.
   void Slide(ir::LoadOp load, Value* window, ir::Access relation, const ir::AxisList& over) {
     std::vector<Value*> operands(load.index().begin(), load.index().end());
     std::vector<Value*> index = Compact(relation, operands);
-    Op* seen = load.op;
-    Op* user = load.result()->uses()[0].user;
-    if (user->kind() == OpKind::Cast) {
-      seen = user;
-      window = builder_.Cast(window, user->result()->type()->scalar);
+    std::vector<Op*> seen = {load.op};
+    for (Op* user = load.result()->uses()[0].user; Fits(user);
+         user = user->result()->uses()[0].user) {
+      Scalar scalar = user->result()->type()->scalar;
+      window = builder_.Make(user->kind(), {window}, types_.Tile(scalar, window->type()->axes));
+      seen.push_back(user);
     }
+    ir::Type type = seen.back()->result()->type();
     Op* slide = builder_.Create(
-        OpKind::Slide, {{window}, index}, {seen->result()->type()},
+        OpKind::Slide, {{window}, index}, {type},
         {ir::MakeAttr<AttrKey::Axes>(over), ir::MakeAttr<AttrKey::Access>(std::move(relation))});
-    seen->result()->ReplaceAllUsesWith(slide->result());
-    if (seen != load.op) ir::Erase(seen);
-    ir::Erase(load.op);
+    seen.back()->result()->ReplaceAllUsesWith(slide->result());
+    for (; !seen.empty(); seen.pop_back()) ir::Erase(seen.back());
   }
 
   ir::Function& kernel_;

@@ -60,6 +60,7 @@ struct Family {
   /// kernel, level, features, and an entry or its place in the payload. Failures are the machine's.
   Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
                                               const codegen::CompileOptions& options);
+  std::span<const ir::Unit* const> units = {};  ///< that contractions may name
 };
 
 }  // namespace kdl::targets

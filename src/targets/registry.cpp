@@ -76,8 +76,15 @@ Status Registry::Add(const Family& family) {
     if (FindKind(kind.kind) || std::ranges::count_if(family.kinds, of_name) > 1)
       return Refused(family, "there is another kind '{}'", kind.kind);
   }
+  for (const ir::Unit* unit : family.units) {
+    auto of_name = [&](const ir::Unit* other) { return other->name == unit->name; };
+    if (std::ranges::any_of(units_, of_name) || std::ranges::count_if(family.units, of_name) > 1)
+      return Refused(family, "there is another unit '{}'", unit->name);
+  }
   Status added = AddPasses(family, pipelines);
-  if (added.ok()) families_.push_back(&family);
+  if (!added.ok()) return added;
+  families_.push_back(&family);
+  units_.insert(units_.end(), family.units.begin(), family.units.end());
   return added;
 }
 

@@ -13,11 +13,12 @@ namespace kdl::targets {
 /// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
 class Registry {
  public:
-  /// Refuses a family whose passes do not find what they need or run twice, or that has a kind or a pass of another's name;
+  /// Refuses a family whose passes do not find what they need or run twice, or that has a kind, a unit or a pass of another's name;
   /// the registry is of no use then. The family has to outlive it.
   Status Add(const Family& family);
 
   std::span<const Family* const> families() const { return families_; }
+  std::span<const ir::Unit* const> units() const { return units_; }
   /// Of all families, and those that run whatever the target is; in the order in which they run.
   std::span<const passes::Pass* const> passes() const { return passes_; }
 
@@ -32,6 +33,7 @@ class Registry {
 
   std::vector<const Family*> families_;
   std::vector<const passes::Pass*> passes_;
+  std::vector<const ir::Unit*> units_;
 };
 
 }  // namespace kdl::targets

@@ -21,6 +21,7 @@
 #include "support/diagnostics.h"
 #include "support/names.h"
 #include "support/source.h"
+#include "targets/builtin_units.h"
 #include "tools/reference_device.h"
 
 // The main function of a program of --emit exe. Its kernels are linked in; the program itself is the KIR in the reference
@@ -36,7 +37,7 @@ using namespace kdl;
 struct LoadedProgram {
   SourceManager sources;
   Names names;
-  ir::Context context{names};
+  ir::Context context{names, targets::BuiltinUnits()};
   std::unique_ptr<ir::Module> module;
 };
 

@@ -24,6 +24,7 @@
 #include "support/names.h"
 #include "support/render.h"
 #include "support/source.h"
+#include "targets/builtin_units.h"
 
 namespace kdl::tools {
 
@@ -54,7 +55,7 @@ constexpr ReferenceOption kOptions[] = {
 /// An image's KIR, read. Launches only read it.
 struct LoadedModule {
   Names names;
-  ir::Context context{names};
+  ir::Context context{names, targets::BuiltinUnits()};
   SourceManager sources;
   DiagnosticEngine diagnostics;
   std::unique_ptr<ir::Module> module;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
@@ -141,6 +142,46 @@ void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   SetComputed(emitter, op, emitter.builder.CreateIntrinsic(operands[0]->getType(), id, operands));
 }
 
+constexpr float kLeastNormal = std::numeric_limits<float>::min();
+
+/// The zero of its sign where the condition holds.
+llvm::Value* ZeroWhere(Emitter& emitter, llvm::Value* condition, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  llvm::Value* zero = llvm::ConstantFP::get(value->getType(), 0.0);
+  zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, value);
+  return builder.CreateSelect(condition, zero, value);
+}
+
+llvm::Value* IsBelow(Emitter& emitter, llvm::Value* value, float limit) {
+  llvm::Value* magnitude = emitter.builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+  return emitter.builder.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(value->getType(), limit));
+}
+
+void EmitFlush(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  SetComputed(emitter, op, ZeroWhere(emitter, IsBelow(emitter, a, kLeastNormal), a));
+}
+
+/// A second sum is 2^32 times as large: there the least normal number is one of many, and its neighbour below has as many
+/// digits. Where factors or the sum leave the range, that one is no finite number below the limit, and the first is none
+/// near 0.
+void EmitFmaFlush(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  llvm::Value* c = Operand(emitter, op, 2);
+  constexpr float kScale = 0x1p32F;
+  auto scaled = [&](llvm::Value* value) {
+    return builder.CreateFMul(value, llvm::ConstantFP::get(value->getType(), kScale));
+  };
+  auto sum = [&](llvm::Value* x, llvm::Value* z) {
+    return builder.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, b, z});
+  };
+  llvm::Value* large = sum(scaled(a), scaled(c));
+  llvm::Value* tiny = IsBelow(emitter, large, kLeastNormal * kScale);
+  SetComputed(emitter, op, ZeroWhere(emitter, tiny, sum(a, c)));
+}
+
 void EmitNeg(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = Operand(emitter, op, 0);
   SetComputed(
@@ -277,11 +318,13 @@ llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 }
 
 std::vector<EmitRow> ArithmeticRows() {
-  std::vector<EmitRow> rows = {
-      {OpKind::Const, EmitConst},   {OpKind::Broadcast, EmitSame},   {OpKind::Snapshot, EmitSame},
-      {OpKind::Neg, EmitNeg},       {OpKind::Abs, EmitAbs},          {OpKind::Not, EmitNot},
-      {OpKind::Select, EmitSelect}, {OpKind::Div, EmitDiv},          {OpKind::Rem, EmitRem},
-      {OpKind::ToBits, EmitToBits}, {OpKind::FromBits, EmitFromBits}};
+  std::vector<EmitRow> rows = {{OpKind::Const, EmitConst},       {OpKind::Broadcast, EmitSame},
+                               {OpKind::Snapshot, EmitSame},     {OpKind::Flush, EmitFlush},
+                               {OpKind::FmaFlush, EmitFmaFlush}, {OpKind::Neg, EmitNeg},
+                               {OpKind::Abs, EmitAbs},           {OpKind::Not, EmitNot},
+                               {OpKind::Select, EmitSelect},     {OpKind::Div, EmitDiv},
+                               {OpKind::Rem, EmitRem},           {OpKind::ToBits, EmitToBits},
+                               {OpKind::FromBits, EmitFromBits}};
   for (const auto& row : kBinaryOps) rows.push_back({row.kind, EmitBinary});
   for (const auto& row : kPredicates) rows.push_back({row.kind, EmitCompare});
   for (const auto& row : kIntrinsics) rows.push_back({row.kind, EmitIntrinsic});

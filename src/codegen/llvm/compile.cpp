@@ -34,6 +34,7 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   code.level = source.processor->level;
   code.required_features = source.processor->required_features;
   code.reference = kernel.name.str();
+  code.steps = source.processor->steps;
   code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), code.level);
   Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);

@@ -46,7 +46,8 @@ struct KernelCode {
   std::vector<TrapLocation> locations;
   /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
   std::string reference;
-  uint64_t reference_features = 0;  ///< that it asks for
+  std::vector<StepInstruction> steps;  ///< of the processor
+  uint64_t reference_features = 0;     ///< that it asks for
 };
 
 /// Kernels of a module at loop level, as one processor is to run them.

@@ -15,8 +15,8 @@ using EmitTable = std::array<EmitFunction, ir::kOpCount>;
 
 EmitTable MakeTable() {
   EmitTable table{};
-  for (const auto& rows : {ArithmeticRows(), CastRows(), VectorRows(), MemoryRows(), AtomicRows(),
-                           BarrierRows(), ControlRows(), PipeRows(), StageRows()}) {
+  for (const auto& rows : {ArithmeticRows(), CastRows(), VectorRows(), UnitStepRows(), MemoryRows(),
+                           AtomicRows(), BarrierRows(), ControlRows(), PipeRows(), StageRows()}) {
     for (const EmitRow& row : rows) table[static_cast<size_t>(row.kind)] = row.emit;
   }
   return table;

@@ -137,6 +137,7 @@ std::vector<EmitRow> CastRows();
 std::vector<EmitRow> MemoryRows();
 std::vector<EmitRow> AtomicRows();
 std::vector<EmitRow> VectorRows();
+std::vector<EmitRow> UnitStepRows();
 std::vector<EmitRow> ControlRows();
 std::vector<EmitRow> PipeRows();
 std::vector<EmitRow> StageRows();

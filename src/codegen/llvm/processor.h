@@ -2,8 +2,20 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace kdl::codegen {
+
+/// Steps of a unit (ir/unit.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
+/// accumulators, of (accumulators, a, b).
+struct StepInstruction {
+  std::string_view unit;
+  int depth;  ///< of the unit
+  std::string_view intrinsic;
+
+  bool operator==(const StepInstruction&) const = default;
+};
 
 /// A processor, as LLVM and the runtime know it.
 struct Processor {
@@ -14,6 +26,7 @@ struct Processor {
   std::string tune;                ///< LLVM's: the processor whose timing counts; empty: `cpu`
   std::string features;            ///< LLVM's, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+  std::vector<StepInstruction> steps;
 
   bool operator==(const Processor&) const = default;
 };

@@ -93,6 +93,30 @@ void EmitHalf(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), builder.CreateShuffleVector(whole, taken));
 }
 
+/// Of vectors no more than two: what the units so far take.
+void EmitZip(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  auto lanes = static_cast<int>(ir::Lanes(op->operand(0)->type()));
+  auto rows = static_cast<int>(op->operands().size());
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
+  llvm::Value* zipped = llvm::PoisonValue::get(type);
+  if (lanes == 1) {
+    for (int row = 0; row < rows; ++row)
+      zipped = builder.CreateInsertElement(
+          zipped, emitter.Get(op->operand(static_cast<size_t>(row))), static_cast<uint64_t>(row));
+  } else {
+    KDL_CHECK(rows == 2, "{} rows are zipped", rows);
+    LaneList taken;
+    for (int lane = 0; lane < lanes; ++lane) {
+      taken.push_back(lane);
+      taken.push_back(lanes + lane);
+    }
+    zipped = builder.CreateShuffleVector(emitter.Get(op->operand(0)), emitter.Get(op->operand(1)),
+                                         taken);
+  }
+  emitter.Set(op->result(), zipped);
+}
+
 /// One round of a transposition: how each pair of rows becomes two others. Every pattern is one
 /// instruction of the machines that we compile for.
 struct Round {
@@ -224,6 +248,7 @@ std::vector<EmitRow> VectorRows() {
           {OpKind::LaneMask, EmitLaneMask},
           {OpKind::LaneNumbers, EmitLaneNumbers},
           {OpKind::Half, EmitHalf},
+          {OpKind::Zip, EmitZip},
           {OpKind::Transpose, EmitTranspose}};
 }
 

@@ -1,5 +1,7 @@
 #include "targets/cpu/facts.h"
 
+#include <algorithm>
+
 #include "support/check.h"
 
 namespace kdl::cpu {
@@ -8,6 +10,10 @@ const ProcessorFacts& FactsOf(const passes::PassContext& context) {
   const auto* facts = dynamic_cast<const ProcessorFacts*>(context.facts);
   KDL_CHECK(facts, "a pass of the processor's family runs for a processor");
   return *facts;
+}
+
+bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit) {
+  return std::ranges::find(facts.native, unit) != facts.native.end();
 }
 
 }  // namespace kdl::cpu

@@ -24,6 +24,9 @@ struct ProcessorFacts : ir::TargetFacts {
 /// Of a pass of this family's.
 const ProcessorFacts& FactsOf(const passes::PassContext& context);
 
+/// Whether a step of the unit is an instruction; not where there is no unit.
+bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit);
+
 /// A block of accumulators that is `columns` vectors wide may be so many rows high: they, a vector a column and one of a
 /// spread scalar fill the registers.
 inline int64_t BlockRows(const ProcessorFacts& facts, int64_t columns) {

@@ -9,6 +9,7 @@
 #include "targets/cpu/facts.h"
 #include "targets/cpu/levels.h"
 #include "targets/cpu/pipelines.h"
+#include "targets/cpu/units.h"
 
 namespace kdl::cpu {
 
@@ -32,7 +33,8 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 
 constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, kStripped, MakeLevels,
-     "this processor; isa = x86-64-v3, x86-64-v4, armv8-a (default: each level of the "
+     "this processor; isa = x86-64-v3, x86-64-v4, x86-64-v4-bf16, armv8-a (default: each level of "
+     "the "
      "architecture, chosen at run time); units = split: contractions in a stage of their own; "
      "pipes = chip: pipes take no memory (no code can be made); resident = cores: a slice of "
      "workspace for every core, not for every thread"},
@@ -65,6 +67,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .generate = Generate};
+                                 .generate = Generate,
+                                 .units = kUnits};
 
 }  // namespace kdl::cpu

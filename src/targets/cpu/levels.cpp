@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "targets/cpu/facts.h"
 #include "targets/cpu/family.h"
 #include "targets/cpu/tile_selector.h"
+#include "targets/cpu/units.h"
 #include "targets/hosts.h"
 
 namespace kdl::cpu {
@@ -75,6 +77,16 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
+/// The level before it that is the same processor of LLVM's: this one adds instructions of units to it.
+std::string ExtendedBy(const Isa& isa) {
+  auto extends = [&](const Isa& other) {
+    return other.cpu == isa.cpu && other.arch == isa.arch && other.name != isa.name;
+  };
+  const Isa* end = std::ranges::find(kIsas, isa.name, &Isa::name);
+  const Isa* found = std::find_if(std::begin(kIsas), end, extends);
+  return found == end ? "" : std::string(found->name);
+}
+
 ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   std::optional<codegen::Processor> host = targets::HostProcessor(isa.arch);
   KDL_CHECK(host, "isa {} is of no architecture of hosts.def", isa.name);
@@ -83,6 +95,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.level = isa.name;
   facts.required_features = isa.required_features;
   facts.vector_bits = isa.vector_bits;
+  facts.units.assign(std::begin(kUnits), std::end(kUnits));
+  facts.extends = ExtendedBy(isa);
   facts.split_units = wanted.split_units;
   facts.pipes_on_chip = wanted.pipes_on_chip;
   facts.processor = std::move(*host);
@@ -91,6 +105,11 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.tune = isa.tune;
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
+  for (const Instruction& row : kInstructions) {
+    if ((isa.required_features & row.features) != row.features) continue;
+    facts.native.push_back(row.unit);
+    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic});
+  }
   facts.vector_registers = isa.vector_registers;
   facts.l1_bytes = isa.l1_bytes;
   facts.l2_bytes = isa.l2_bytes;

@@ -19,12 +19,13 @@ inline constexpr Pass kDeal{
               {&kGroupsFolded, "groups walk their blocks in order, whichever core has them"}},
     .gives = {&kDealt}};
 
-void RunWidenOperands(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kWidenOperands{
-    .name = "widen-operands",
-    .summary = "widens the narrow operands of contractions where they are made",
-    .on_kernel = RunWidenOperands,
-    .needs = {{&kTilesSelected, "an operand's tile has its constant axes"}}};
+void RunFitOperands(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kFitOperands{
+    .name = "fit-operands",
+    .summary = "makes the operands of contractions as their units take them",
+    .on_kernel = RunFitOperands,
+    .needs = {{&kUnitsSelected, "the unit says what it takes"},
+              {&kTilesSelected, "an operand's tile has its constant axes"}}};
 
 void RunTakeFolds(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kTakeFolds{

@@ -10,15 +10,15 @@
 namespace kdl::cpu {
 
 /// The result is what the interpreter runs to compare.
-inline constexpr std::array kTilePipeline = {&kSelectTiles};
+inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles};
 /// Which pipes there are, and how they lie in memory.
 inline constexpr std::array kPipePipeline = {
     &kCutUnits,     &kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
     &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots, &kDeal,       &kWidenOperands, &kCanonicalize, &kShareWindows,     &kFormNests,
-    &kTakeFolds, &kPlaceTiles, &kPeelTurns,     &kExpandTiles,  &kCanonicalizeLoops};
+    &kOpenSlots, &kDeal,       &kFitOperands, &kCanonicalize, &kShareWindows,     &kFormNests,
+    &kTakeFolds, &kPlaceTiles, &kPeelTurns,   &kExpandTiles,  &kCanonicalizeLoops};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -19,8 +19,9 @@ struct Accumulation {
   ir::Value* identity;               ///< what lanes start from
   /// Of the accumulators of two lanes.
   std::function<ir::Value*(ir::Value* acc, ir::Value* other)> combine;
-  /// The accumulator after one more term.
+  /// The accumulator after one more term, whose factors are as the unit wants them.
   std::function<ir::Value*(ir::Value* acc, const Values& terms)> step;
+  const ir::Unit* unit = nullptr;  ///< whose steps it takes; null: term by term
 };
 
 // reduce.cpp, contraction.cpp

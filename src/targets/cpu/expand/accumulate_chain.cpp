@@ -38,7 +38,8 @@ class Chain {
         block_(RegisterBlock::Of(e, *what.op)),
         row_(block_.row),
         column_(block_.column),
-        lanes_(block_.lanes) {}
+        lanes_(block_.lanes),
+        is_native_(IsNative(e.facts, what.unit)) {}
 
   void Run() {
     for (Value* operand : what_.operands) {
@@ -300,15 +301,121 @@ class Chain {
 
   /// The accumulators of a block after all terms.
   Values Block(Shape shape, const Piece& piece) {
-    return MakeNest(e_, what_.op, what_.folded, position_, Starts(shape, piece),
-                    [&](const Values& carried) {
-                      Values next;
-                      read_.clear();
-                      ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-                        next.push_back(what_.step(carried[n], Terms(row, column, piece)));
-                      });
-                      return next;
-                    });
+    Values starts = Starts(shape, piece);
+    if (what_.unit) return AfterSteps(shape, piece, starts);
+    return MakeNest(e_, what_.op, what_.folded, position_, starts,
+                    [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
+  }
+
+  /// The accumulators after the term at the position.
+  Values AfterTerm(Shape shape, const Piece& piece, const Values& accs) {
+    Values next;
+    read_.clear();
+    ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+      next.push_back(what_.step(accs[n], Terms(row, column, piece)));
+    });
+    return next;
+  }
+
+  /// The accumulators after all steps of the unit; the last one of a row may lack terms.
+  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts) {
+    AxisId along = what_.folded.back();
+    ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
+    int64_t depth = what_.unit->depth;
+    return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& carried) {
+      Window window = e_.WindowOf(what_.op, along);
+      Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
+      auto whole = [&](Value* index, const Values& accs) {
+        return AfterStep(shape, piece, {along, index, nullptr}, accs);
+      };
+      auto rest = [&](Value* index, const Values& accs) {
+        return AfterStep(shape, piece, {along, index, window.hi}, accs);
+      };
+      Values accs = MakeLoop(e_, {window.lo, full, depth}, carried, whole);
+      return MakeLoop(e_, {full, window.hi, depth}, accs, rest);
+    });
+  }
+
+  /// The accumulators as the unit takes them, where it takes a step at all.
+  Values Taken(const Values& starts) {
+    if (!what_.unit->flushes || is_native_) return starts;
+    Value* steps = e_.b.Bool(true);
+    for (AxisId axis : what_.folded) {
+      Value* some = e_.b.Binary(OpKind::Gt, e_.WindowOf(what_.op, axis).size, e_.b.I64(0));
+      steps = e_.b.Binary(OpKind::And, steps, some);
+    }
+    Values taken;
+    for (Value* start : starts) {
+      Value* flushed = e_.b.Unary(OpKind::Flush, start);
+      taken.push_back(e_.b.Select(steps, flushed, start));
+    }
+    return taken;
+  }
+
+  /// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
+  Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs) {
+    if (is_native_) return AfterInstructions(shape, piece, terms, accs);
+    for (int turn = 0; turn < what_.unit->depth; ++turn) {
+      MoveTo(terms, TermAt(*what_.unit, turn));
+      accs = AfterTerm(shape, piece, accs);
+    }
+    exists_ = nullptr;
+    return accs;
+  }
+
+  /// To a term of a step.
+  void MoveTo(const Stretch& terms, int64_t number) {
+    Value* index = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(number));
+    exists_ = nullptr;
+    if (terms.end) {
+      exists_ = e_.b.Binary(OpKind::Lt, index, terms.end);
+      Value* last = e_.b.Binary(OpKind::Sub, terms.end, e_.b.I64(1));
+      index = e_.b.Binary(OpKind::Min, index, last);
+    }
+    position_[terms.axis] = index;
+  }
+
+  /// The same in instructions, which take the terms of a step side by side.
+  Values AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
+                           const Values& accs) {
+    Name name = what_.op->attr<ir::AttrKey::Unit>();
+    Values next;
+    read_.clear();
+    ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+      Value* a = StepFactors(0, row, column, piece, terms);
+      Value* b = StepFactors(1, row, column, piece, terms);
+      next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, accs[n]}, accs[n]->type(),
+                               {ir::MakeAttr<ir::AttrKey::Unit>(name)}));
+    });
+    return next;
+  }
+
+  /// An operand's factors of a step at a row and column of the block.
+  Value* StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
+                     const Stretch& terms) {
+    const Value* value = what_.operands[operand];
+    bool walks_rows = row_ && HasAxis(value, *row_);
+    bool walks_columns = column_ && HasAxis(value, *column_);
+    Value*& read = read_[{operand, walks_rows ? row : 0, walks_columns ? column : 0}];
+    if (read) return read;
+    Place(row, column);
+    Piece part = walks_columns ? piece : Piece{};
+    int64_t depth = what_.unit->depth;
+    const Home& home = homes_[operand];
+    bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
+    if (side_by_side && !terms.end) {
+      MoveTo(terms, 0);
+      return read = LoadPiece(e_, home, value->type()->scalar, position_, {depth});
+    }
+    Values rows;
+    for (int64_t number = 0; number < depth; ++number) {
+      MoveTo(terms, number);
+      Value* factor = IsTileValue(value) ? Load(operand, part) : e_.Scalar(what_.operands[operand]);
+      rows.push_back(OrZero(factor));
+    }
+    exists_ = nullptr;
+    ir::Type type = e_.TypeOf(value->type()->scalar, depth * part.lanes);
+    return read = e_.b.Create(OpKind::Zip, {rows}, {type})->result();
   }
 
   /// What the accumulators of a block start from.
@@ -343,12 +450,18 @@ class Chain {
     return LoadPiece(e_, homes_[operand], scalar, position_, piece);
   }
 
+  Value* OrZero(Value* factor) {
+    if (!exists_) return factor;
+    return e_.b.Select(exists_, factor,
+                       e_.b.Splat(e_.b.Bits(factor->type()->scalar, 0), ir::Lanes(factor->type())));
+  }
+
   Values Terms(int64_t row, int64_t column, const Piece& piece) {
     Values terms;
     for (size_t i = 0; i < what_.operands.size(); ++i) {
       Value* operand = what_.operands[i];
       if (!IsTileValue(operand)) {
-        terms.push_back(e_.b.Cast(e_.Scalar(operand), what_.acc));
+        terms.push_back(OrZero(e_.b.Cast(e_.Scalar(operand), what_.acc)));
         continue;
       }
       bool walks_rows = row_ && HasAxis(operand, *row_);
@@ -357,7 +470,7 @@ class Chain {
       if (!read) {
         Place(row, column);
         Value* loaded = Load(i, walks_columns ? piece : Piece{});
-        read = e_.b.Cast(loaded, what_.acc);
+        read = OrZero(e_.b.Cast(loaded, what_.acc));
       }
       terms.push_back(read);
     }
@@ -370,6 +483,7 @@ class Chain {
   std::optional<AxisId> row_;
   std::optional<AxisId> column_;
   int64_t lanes_;
+  bool is_native_;                              ///< a step of the unit is one instruction
   std::vector<Home> homes_;                     ///< of the operands that have one
   std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
   struct LatePack {
@@ -384,7 +498,8 @@ class Chain {
   Position position_;
   Value* row_index_ = nullptr;
   Value* column_index_ = nullptr;
-  Value* width_ = nullptr;  ///< existing columns from there on that belong together
+  Value* exists_ = nullptr;  ///< of the term at the position; null: it does
+  Value* width_ = nullptr;   ///< existing columns from there on that belong together
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
       read_;  ///< operand, row, column: in this turn
 };

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include "codegen/llvm/emitter.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// The steps of units that are an instruction of the processor.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr int64_t kLeastBits = 128;  // of the instruction's accumulators
+
+const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
+  std::string_view unit = op->attr<ir::AttrKey::Unit>().text();
+  auto found = std::ranges::find_if(emitter.code.steps,
+                                    [&](const StepInstruction& row) { return row.unit == unit; });
+  KDL_CHECK(found != emitter.code.steps.end(), "'{}' is no instruction here", unit);
+  return *found;
+}
+
+/// With as many lanes; what is added is anything.
+llvm::Value* Lengthened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  auto& builder = emitter.builder;
+  if (!type) {
+    auto* longer = llvm::FixedVectorType::get(value->getType(), static_cast<unsigned>(lanes));
+    return builder.CreateInsertElement(llvm::PoisonValue::get(longer), value, uint64_t{0});
+  }
+  if (type->getNumElements() == lanes) return value;
+  llvm::SmallVector<int, 16> taken(static_cast<size_t>(lanes), -1);
+  std::iota(taken.begin(), taken.begin() + type->getNumElements(), 0);
+  return builder.CreateShuffleVector(value, taken);
+}
+
+llvm::Value* Shortened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  auto& builder = emitter.builder;
+  if (lanes == 1) return builder.CreateExtractElement(value, uint64_t{0});
+  if (type->getNumElements() == lanes) return value;
+  llvm::SmallVector<int, 16> taken(static_cast<size_t>(lanes));
+  std::iota(taken.begin(), taken.end(), 0);
+  return builder.CreateShuffleVector(value, taken);
+}
+
+/// Factors step by step, one an element: as many as there are lanes, or the same one in each.
+llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, int64_t depth, int64_t lanes) {
+  auto& builder = emitter.builder;
+  int64_t bits = 8 * Bytes(factors->type()->scalar) * depth;
+  llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(bits));
+  int64_t steps = ir::Lanes(factors->type()) / depth;
+  if (steps > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(steps));
+  llvm::Value* value = builder.CreateBitCast(emitter.Get(factors), type);
+  return steps == 1 ? Splat(emitter, value, lanes) : value;
+}
+
+void EmitUnitStep(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::UnitStepOp step(op);
+  ir::Type acc = step.acc()->type();
+  int64_t acc_bits = 8 * Bytes(acc->scalar);
+  int64_t lanes = ir::Lanes(acc);
+  int64_t padded = std::max(lanes, kLeastBits / acc_bits);
+  const StepInstruction& instruction = InstructionOf(emitter, op);
+  std::string name = fmt::format("{}.{}", instruction.intrinsic, padded * acc_bits);
+  llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
+  KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
+  auto factors = [&](const ir::Value* value, unsigned parameter) {
+    int64_t depth = instruction.depth;
+    llvm::Value* steps = Steps(emitter, value, depth, padded);
+    return builder.CreateBitCast(Lengthened(emitter, steps, padded), type->getParamType(parameter));
+  };
+  llvm::Value* a = factors(step.a(), 1);
+  llvm::Value* b = factors(step.b(), 2);
+  llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
+  llvm::Value* sums = builder.CreateIntrinsic(id, {}, {start, a, b});
+  emitter.Set(step.result(), Shortened(emitter, sums, lanes));
+}
+
+}  // namespace
+
+std::vector<EmitRow> UnitStepRows() { return {{ir::OpKind::UnitStep, EmitUnitStep}}; }
+
+}  // namespace kdl::codegen
