@@ -4,6 +4,7 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/accumulate.h"
 #include "targets/cpu/expand/slide.h"
+#include "targets/cpu/expand/small_numbers.h"
 
 // A register block is `rows` elements along one axis of the result by `columns` vectors along its last axis; its
 // accumulators are carried through the loops over the folded axes. What an operand lacks, the row or the column, it is
@@ -53,6 +54,7 @@ class Chain {
       homes_.back() = HomeOf(e_, operand);
       if (const Op* pack = LatePackOf(e_, operand)) packs_.push_back({pack, homes_.size() - 1});
     }
+    StudyFactors();
     if (!column_) {
       e_.scalars[what_.op->result()] = Block({}, {})[0];
       return;
@@ -71,6 +73,36 @@ class Chain {
     if (into && IsTileValue(into)) start_ = HomeOf(e_, into);
     auto last = e_.last_turns.find(what_.op);
     if (last != e_.last_turns.end()) last_turn_ = &last->second;
+  }
+
+  /// Whether there may be something to flush is known of what is packed only once it is; of windows it is not asked.
+  void StudyFactors() {
+    bool slides = std::ranges::any_of(slides_, [](const auto& slide) { return slide.has_value(); });
+    if (!what_.unit || !what_.unit->flushes || is_native_ || slides) return;
+    nothing_flushes_ = e_.b.Bool(true);
+    for (size_t i = 0; i < what_.operands.size(); ++i) {
+      bool is_packed = std::ranges::any_of(packs_, [&](auto& pack) { return pack.operand == i; });
+      if (!is_packed) nothing_flushes_ = And(nothing_flushes_, HasNoSmall(i));
+    }
+  }
+
+  Value* And(Value* a, Value* b) { return e_.b.Binary(OpKind::And, a, b); }
+
+  Value* HasNoSmall(size_t operand) {
+    SmallNumbers small(e_, kLeastFactor);
+    Value* value = what_.operands[operand];
+    if (IsTileValue(value)) return small.NoneIn(what_.op, homes_[operand]);
+    return small.NoneOf({e_.Scalar(value)});
+  }
+
+  /// Of the panels of these columns.
+  void StudyPanels() {
+    panels_flush_nothing_ = nothing_flushes_;
+    if (!nothing_flushes_) return;
+    e_.windows[*column_] = WindowFrom(column_index_, width_);
+    for (const LatePack& pack : packs_)
+      panels_flush_nothing_ = And(panels_flush_nothing_, HasNoSmall(pack.operand));
+    e_.windows.erase(*column_);
   }
 
   Window WindowFrom(Value* lo, Value* size) {
@@ -131,6 +163,7 @@ class Chain {
         column_index_ = index;
         width_ = e_.b.I64(step);
         Pack();
+        StudyPanels();
         Rows(largest, {lanes_});
         return {};
       });
@@ -147,6 +180,7 @@ class Chain {
             e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(kdl::Scalar::Bool, lanes_));
       }
       Pack();
+      StudyPanels();
       Rows({largest.rows, 1}, piece);
       return {};
     });
@@ -302,7 +336,7 @@ class Chain {
   /// The accumulators of a block after all terms.
   Values Block(Shape shape, const Piece& piece) {
     Values starts = Starts(shape, piece);
-    if (what_.unit) return AfterSteps(shape, piece, starts);
+    if (what_.unit) return AfterFlushes(shape, piece, starts);
     return MakeNest(e_, what_.op, what_.folded, position_, starts,
                     [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
   }
@@ -312,9 +346,28 @@ class Chain {
     Values next;
     read_.clear();
     ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-      next.push_back(what_.step(accs[n], Terms(row, column, piece)));
+      Values terms = Terms(row, column, piece);
+      next.push_back(is_plain_ ? e_.b.Fma(terms[0], terms[1], accs[n])
+                               : what_.step(accs[n], terms));
     });
     return next;
+  }
+
+  /// The accumulators after all steps of the unit, which take plain terms where there is nothing to flush.
+  Values AfterFlushes(Shape shape, const Piece& piece, const Values& starts) {
+    Value* factors = column_ ? panels_flush_nothing_ : nothing_flushes_;
+    if (!factors) return AfterSteps(shape, piece, starts);
+    std::vector<ir::Type> types;
+    for (const Value* start : starts) types.push_back(start->type());
+    return MakeIf(
+        e_, And(factors, SmallNumbers(e_, kLeastSum).NoneOf(starts)), types,
+        [&] {
+          is_plain_ = true;
+          Values after = AfterSteps(shape, piece, starts);
+          is_plain_ = false;
+          return after;
+        },
+        [&] { return AfterSteps(shape, piece, starts); });
   }
 
   /// The accumulators after all steps of the unit; the last one of a row may lack terms.
@@ -338,7 +391,7 @@ class Chain {
 
   /// The accumulators as the unit takes them, where it takes a step at all.
   Values Taken(const Values& starts) {
-    if (!what_.unit->flushes || is_native_) return starts;
+    if (!what_.unit->flushes || is_native_ || is_plain_) return starts;
     Value* steps = e_.b.Bool(true);
     for (AxisId axis : what_.folded) {
       Value* some = e_.b.Binary(OpKind::Gt, e_.WindowOf(what_.op, axis).size, e_.b.I64(0));
@@ -498,8 +551,11 @@ class Chain {
   Position position_;
   Value* row_index_ = nullptr;
   Value* column_index_ = nullptr;
-  Value* exists_ = nullptr;  ///< of the term at the position; null: it does
-  Value* width_ = nullptr;   ///< existing columns from there on that belong together
+  Value* nothing_flushes_ = nullptr;  ///< of the factors but for panels, a bool; null: not known
+  Value* panels_flush_nothing_ = nullptr;  ///< the same with these columns' panels
+  bool is_plain_ = false;                  ///< terms are made that flush nothing
+  Value* exists_ = nullptr;                ///< of the term at the position; null: it does
+  Value* width_ = nullptr;                 ///< existing columns from there on that belong together
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
       read_;  ///< operand, row, column: in this turn
 };
