@@ -103,6 +103,9 @@ class Reductions:
         if of == "f32" and self.chance(0.2):
             self.shows["dot of tf32"] += 1
             a, b = (expr(of, ranges, "(", operand, ") as tf32") for operand in (a, b))
+        if of in ("f16", "bf16") and self.chance(0.7):  # else one that is computed makes both f32
+            self.shows[f"dot of rounded {of}"] += 1
+            a, b = (expr(of, ranges, "(", operand, f") as {of}") for operand in (a, b))
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)
 
     def tile_call(self, type_, allowed, scope, depth):

@@ -113,7 +113,8 @@ class Statements(Expressions, Functions):
         if op == "+=" and var.type in ("f32", "f64", "i32", "i64") and folded and self.chance(0.6):
             self.shows["dot into a var"] += 1
             over = self.pick(folded).name
-            return text(f"{var.name} += ", self.dot(var.type, var.ranges, scope, 1, over), ";\n")
+            of = self.pick(["f32", "bf16"]) if var.type == "f32" else var.type
+            return text(f"{var.name} += ", self.dot(of, var.ranges, scope, 1, over, type_=var.type), ";\n")
         if var.ranges and self.chance(0.15):
             return self.assign_element(scope, var, op)
         self.shows[f"assignment {op}"] += 1

@@ -91,7 +91,8 @@ def levels():
         return ["host"]
     flags = next(line for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("flags")).split()
     has_v4 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags)
-    return ["host?isa=x86-64-v3"] + ["host?isa=x86-64-v4"] * has_v4
+    has_bf16 = has_v4 and "avx512_bf16" in flags
+    return ["host?isa=x86-64-v3"] + ["host?isa=x86-64-v4"] * has_v4 + ["host?isa=x86-64-v4-bf16"] * has_bf16
 
 
 def bits_stay(folder, random):

@@ -15,6 +15,20 @@ import tempfile
 SOURCE = pathlib.Path(__file__).with_suffix(".kdl")
 LEVELS = ["x86-64-v3", "x86-64-v4"]
 V4_FLAGS = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
+UNIT_LEVEL = "x86-64-v4-bf16"
+UNIT_FLAGS = V4_FLAGS | {"avx512_bf16"}
+PRODUCTS = """
+export kernel products_TYPE<BM: int = auto, BN: int = auto, BK: int = auto>(
+    a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N])
+{
+    spmd for i in M by BM, j in N by BN {
+        var acc: f32[i, j] = 0;
+        for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc;
+    }
+}
+"""
+PRODUCTS = PRODUCTS.replace("TYPE", "bf16") + PRODUCTS.replace("TYPE", "f32")
 SIZES = "--set M=33 --set N=70 --set K=1000 --arg a=random:1 --arg b=random:2".split()
 problems = []
 
@@ -69,6 +83,21 @@ def check_choice(folder, has_v4):
     expect(len(set(given.values())) == 1, "with tiles given, the levels differ")
 
 
+def check_unit(folder, flags):
+    """A level that adds an instruction for products of bf16 has code of kernels that make some, and its bits are those of the
+    levels without."""
+    (folder / "products.kdl").write_text(PRODUCTS)
+    call("kernelc", "build", "products.kdl", "--emit", "obj,asm", "-o", ".", folder=folder)
+    symbols = call("nm", "products.x86-64.o", folder=folder)
+    expect(f"products_bf16.{UNIT_LEVEL}" in symbols, "no code for the instruction")
+    expect(f"products_f32.{UNIT_LEVEL}" not in symbols, "code for an instruction that the kernel has no use for")
+    expect("vdpbf16ps" in (folder / "products.x86-64.s").read_text(), "the instruction is not there")
+    levels = ["x86-64-v3"] + ["x86-64-v4"] * (V4_FLAGS <= flags) + [UNIT_LEVEL] * (UNIT_FLAGS <= flags)
+    run = ["kernelc", "run", "products.kdl", "--kernel", "products_bf16"]
+    bits = {result(run, f"host?isa={level}", folder) for level in levels}
+    expect(len(bits) == 1, "products of bf16 differ from level to level")
+
+
 def main():
     if platform.machine() != "x86_64":
         print("levels of x86-64 only")
@@ -77,6 +106,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="levels-") as name:
         check_objects(pathlib.Path(name))
         check_choice(pathlib.Path(name), V4_FLAGS <= set(flags))
+        check_unit(pathlib.Path(name), set(flags))
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 
