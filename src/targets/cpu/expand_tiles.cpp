@@ -1,4 +1,6 @@
 #include "ir/verifier.h"
+#include "passes/diagnostics.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
@@ -8,21 +10,33 @@
 
 namespace kdl::cpu {
 
+namespace {
+
+/// Vectors go to and from homes in one piece: no panel is narrower.
+bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
+  bool hold = true;
+  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::Home)) {
+    ir::Type type = op->result()->type();
+    int64_t lanes = shape.LanesAlong(type->axes.back(), Bytes(type->scalar));
+    if (type->panel == 0 || type->panel >= lanes) continue;
+    context.diagnostics.Report(passes::diag::NarrowPanel, context.SpanOf(op->loc()), type->panel,
+                               lanes);
+    hold = false;
+  }
+  return hold;
+}
+
+}  // namespace
+
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
+  KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
+  if (!PanelsHoldVectors(context, shape)) return;
   ir::Block* old = kernel.body;
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
-  Expander expander{{kernel, FactsOf(context), AxisOrder(kernel)},
-                    context.module,
-                    ir::Builder(context.module, body),
-                    {},
-                    {},
-                    {},
-                    {},
-                    {},
-                    {},
-                    {},
-                    Rereads(kernel)};
+  Expander expander{
+      shape, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {}, {},
+      {},    Rereads(kernel)};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());
   }

@@ -64,6 +64,7 @@ int64_t PanelOf(const KernelShape& kernel, const Value* tile) {
     if (kernel.order.Sorted(tile->type()->axes).back() != *block.column) return 0;
     int64_t wanted = block.largest.columns * block.lanes;
     if (panel != 0 && panel != wanted) return 0;
+    if (wanted < kernel.LanesAlong(*block.column, Bytes(tile->type()->scalar))) return 0;
     panel = wanted;
   }
   return panel;

@@ -25,7 +25,8 @@ struct RegisterBlock {
   static RegisterBlock Of(const KernelShape& kernel, const ir::Op& fold);
 };
 
-/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too.
+/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too, or where it
+/// would be narrower than a vector of the tile.
 int64_t PanelOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the value is a tile with the axis.

@@ -70,7 +70,9 @@ const Op* LatePackOf(const Expander& e, const Value* tile) {
   const Op* contraction = tile->uses()[0].user;
   if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction))
     return nullptr;
-  return RegisterBlock::Of(e, *contraction).outer.empty() ? nest : nullptr;
+  RegisterBlock block = RegisterBlock::Of(e, *contraction);
+  bool fits = home->type()->panel % (block.largest.columns * block.lanes) == 0;
+  return fits && block.outer.empty() ? nest : nullptr;
 }
 
 bool IsLatePack(const Expander& e, const Op* nest) {

@@ -1,0 +1,247 @@
+#include "targets/cpu/expand/block_steps.h"
+
+#include <algorithm>
+
+#include "targets/cpu/expand/small_numbers.h"
+
+//   loop %k carry(acc[rows][columns])
+//     b[columns] = buffer_load b[k, j + c * L] : vec
+//     for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
+//
+// A unit takes several terms a step: in one instruction, where the processor has it, else one after the other.
+
+namespace kdl::cpu {
+
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
+    : e_(e),
+      what_(what),
+      row_(block.row),
+      column_(block.column),
+      lanes_(block.lanes),
+      is_native_(IsNative(e.facts, what.unit)) {
+  for (Value* operand : what_.operands) {
+    slides_.emplace_back();
+    homes_.emplace_back();
+    if (!IsTileValue(operand)) continue;
+    if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
+      slides_.back() = SlidingOf(e_, operand->def());
+    } else {
+      homes_.back() = HomeOf(e_, operand);
+    }
+  }
+  if (what_.into && IsTileValue(what_.into)) start_ = HomeOf(e_, what_.into);
+}
+
+bool BlockSteps::ReadsWindows() const {
+  return std::ranges::any_of(slides_, [](const auto& slide) { return slide.has_value(); });
+}
+
+void BlockSteps::Place(int64_t row, int64_t column) {
+  if (row_) position_[*row_] = e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(row));
+  if (column_) {
+    Value* skipped = e_.b.I64(column * lanes_);
+    position_[*column_] = e_.b.Binary(OpKind::Add, column_index_, skipped);
+  }
+}
+
+Values BlockSteps::Accumulate(Shape shape, const Piece& piece, Value* factors_flush_nothing) {
+  Values starts = Starts(shape, piece);
+  if (what_.unit) return AfterFlushes(shape, piece, starts, factors_flush_nothing);
+  return MakeNest(e_, what_.op, what_.folded, position_, starts,
+                  [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
+}
+
+/// The accumulators after the term at the position.
+Values BlockSteps::AfterTerm(Shape shape, const Piece& piece, const Values& accs) {
+  Values next;
+  read_.clear();
+  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+    Values terms = Terms(row, column, piece);
+    next.push_back(is_plain_ ? e_.b.Fma(terms[0], terms[1], accs[n]) : what_.step(accs[n], terms));
+  });
+  return next;
+}
+
+/// The accumulators after all steps of the unit, which take plain terms where there is nothing to flush.
+Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& starts,
+                                Value* factors) {
+  if (!factors) return AfterSteps(shape, piece, starts);
+  std::vector<ir::Type> types;
+  for (const Value* start : starts) types.push_back(start->type());
+  return MakeIf(
+      e_, And(factors, SmallNumbers(e_, kLeastSum).NoneOf(starts)), types,
+      [&] {
+        is_plain_ = true;
+        Values after = AfterSteps(shape, piece, starts);
+        is_plain_ = false;
+        return after;
+      },
+      [&] { return AfterSteps(shape, piece, starts); });
+}
+
+/// The accumulators after all steps of the unit; the last one of a row may lack terms.
+Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts) {
+  AxisId along = what_.folded.back();
+  ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
+  int64_t depth = what_.unit->depth;
+  return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& carried) {
+    Window window = e_.WindowOf(what_.op, along);
+    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
+    auto whole = [&](Value* index, const Values& accs) {
+      return AfterStep(shape, piece, {along, index, nullptr}, accs);
+    };
+    auto rest = [&](Value* index, const Values& accs) {
+      return AfterStep(shape, piece, {along, index, window.hi}, accs);
+    };
+    Values accs = MakeLoop(e_, {window.lo, full, depth}, carried, whole);
+    return MakeLoop(e_, {full, window.hi, depth}, accs, rest);
+  });
+}
+
+/// The accumulators as the unit takes them, where it takes a step at all.
+Values BlockSteps::Taken(const Values& starts) {
+  if (!what_.unit->flushes || is_native_ || is_plain_) return starts;
+  Value* steps = e_.b.Bool(true);
+  for (AxisId axis : what_.folded) {
+    Value* some = e_.b.Binary(OpKind::Gt, e_.WindowOf(what_.op, axis).size, e_.b.I64(0));
+    steps = e_.b.Binary(OpKind::And, steps, some);
+  }
+  Values taken;
+  for (Value* start : starts) {
+    Value* flushed = e_.b.Unary(OpKind::Flush, start);
+    taken.push_back(e_.b.Select(steps, flushed, start));
+  }
+  return taken;
+}
+
+/// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
+Values BlockSteps::AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs) {
+  if (is_native_) return AfterInstructions(shape, piece, terms, accs);
+  for (int turn = 0; turn < what_.unit->depth; ++turn) {
+    MoveTo(terms, TermAt(*what_.unit, turn));
+    accs = AfterTerm(shape, piece, accs);
+  }
+  exists_ = nullptr;
+  return accs;
+}
+
+/// To a term of a step.
+void BlockSteps::MoveTo(const Stretch& terms, int64_t number) {
+  Value* index = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(number));
+  exists_ = nullptr;
+  if (terms.end) {
+    exists_ = e_.b.Binary(OpKind::Lt, index, terms.end);
+    Value* last = e_.b.Binary(OpKind::Sub, terms.end, e_.b.I64(1));
+    index = e_.b.Binary(OpKind::Min, index, last);
+  }
+  position_[terms.axis] = index;
+}
+
+/// The same in instructions, which take the terms of a step side by side.
+Values BlockSteps::AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
+                                     const Values& accs) {
+  Name name = what_.op->attr<ir::AttrKey::Unit>();
+  Values next;
+  read_.clear();
+  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+    Value* a = StepFactors(0, row, column, piece, terms);
+    Value* b = StepFactors(1, row, column, piece, terms);
+    next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, accs[n]}, accs[n]->type(),
+                             {ir::MakeAttr<ir::AttrKey::Unit>(name)}));
+  });
+  return next;
+}
+
+/// An operand's factors of a step at a row and column of the block.
+Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
+                               const Stretch& terms) {
+  const Value* value = what_.operands[operand];
+  bool walks_rows = row_ && HasAxis(value, *row_);
+  bool walks_columns = column_ && HasAxis(value, *column_);
+  Value*& read = read_[{operand, walks_rows ? row : 0, walks_columns ? column : 0}];
+  if (read) return read;
+  Place(row, column);
+  Piece part = walks_columns ? piece : Piece{};
+  int64_t depth = what_.unit->depth;
+  const Home& home = homes_[operand];
+  bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
+  if (side_by_side && !terms.end) {
+    MoveTo(terms, 0);
+    return read = LoadPiece(e_, home, value->type()->scalar, position_, {depth});
+  }
+  Values rows;
+  for (int64_t number = 0; number < depth; ++number) {
+    MoveTo(terms, number);
+    Value* factor = IsTileValue(value) ? Load(operand, part) : e_.Scalar(what_.operands[operand]);
+    rows.push_back(OrZero(factor));
+  }
+  exists_ = nullptr;
+  ir::Type type = e_.TypeOf(value->type()->scalar, depth * part.lanes);
+  return read = e_.b.Create(OpKind::Zip, {rows}, {type})->result();
+}
+
+/// What the accumulators of a block start from.
+Values BlockSteps::Starts(Shape shape, const Piece& piece) {
+  auto same = [&](Value* value) {
+    auto count = static_cast<size_t>(shape.rows * shape.columns);
+    return Values(count, e_.b.Splat(value, piece.lanes));
+  };
+  if (!what_.into) return same(what_.identity);
+  if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
+  ir::GetOp get(what_.into->def());
+  if (!get.value()) return Loads(shape, piece);
+  std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
+                              e_.TypeOf(what_.acc, piece.lanes));
+  return MakeIf(
+      e_, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
+      [&] { return Loads(shape, piece); });
+}
+
+Values BlockSteps::Loads(Shape shape, const Piece& piece) {
+  Values loads;
+  ForEach(shape, [&](size_t, int64_t row, int64_t column) {
+    Place(row, column);
+    loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece));
+  });
+  return loads;
+}
+
+Value* BlockSteps::Load(size_t operand, const Piece& piece) {
+  kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
+  if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
+  return LoadPiece(e_, homes_[operand], scalar, position_, piece);
+}
+
+Value* BlockSteps::OrZero(Value* factor) {
+  if (!exists_) return factor;
+  return e_.b.Select(exists_, factor,
+                     e_.b.Splat(e_.b.Bits(factor->type()->scalar, 0), ir::Lanes(factor->type())));
+}
+
+Values BlockSteps::Terms(int64_t row, int64_t column, const Piece& piece) {
+  Values terms;
+  for (size_t i = 0; i < what_.operands.size(); ++i) {
+    Value* operand = what_.operands[i];
+    if (!IsTileValue(operand)) {
+      terms.push_back(OrZero(e_.b.Cast(e_.Scalar(operand), what_.acc)));
+      continue;
+    }
+    bool walks_rows = row_ && HasAxis(operand, *row_);
+    bool walks_columns = column_ && HasAxis(operand, *column_);
+    Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
+    if (!read) {
+      Place(row, column);
+      Value* loaded = Load(i, walks_columns ? piece : Piece{});
+      read = OrZero(e_.b.Cast(loaded, what_.acc));
+    }
+    terms.push_back(read);
+  }
+  return terms;
+}
+
+}  // namespace kdl::cpu

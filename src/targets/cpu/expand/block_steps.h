@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "targets/cpu/analysis/register_block.h"
+#include "targets/cpu/expand/accumulate.h"
+#include "targets/cpu/expand/slide.h"
+
+namespace kdl::cpu {
+
+/// One register block of a reduction or contraction: where it stands, and its walk over the folded axes, which carries an
+/// accumulator for each of its vectors. What an operand lacks, the row or the column, it is read once for.
+class BlockSteps {
+ public:
+  using Shape = RegisterBlock::Shape;
+
+  BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block);
+
+  /// Where operand number `i` is read; it may be moved while blocks are walked.
+  Home& home(size_t i) { return homes_[i]; }
+  bool ReadsWindows() const;
+  /// A step of the unit is one instruction.
+  bool is_native() const { return is_native_; }
+
+  /// Where the block's first element stands.
+  void MoveRow(ir::Value* index) { row_index_ = index; }
+  void MoveColumn(ir::Value* index) { column_index_ = index; }
+  /// To a vector of the block.
+  void Place(int64_t row, int64_t column);
+  Position& position() { return position_; }
+
+  template <class Visit>
+  static void ForEach(Shape shape, Visit&& visit) {
+    size_t n = 0;
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      for (int64_t column = 0; column < shape.columns; ++column) visit(n++, row, column);
+    }
+  }
+
+  /// The accumulators after all terms, row by row. `factors_flush_nothing`: a bool; null: it is not known.
+  Values Accumulate(Shape shape, const Piece& piece, ir::Value* factors_flush_nothing);
+
+ private:
+  ir::Value* And(ir::Value* a, ir::Value* b) { return e_.b.Binary(ir::OpKind::And, a, b); }
+  Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
+  Values AfterFlushes(Shape shape, const Piece& piece, const Values& starts, ir::Value* factors);
+  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts);
+  Values Taken(const Values& starts);
+  Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
+  void MoveTo(const Stretch& terms, int64_t number);
+  Values AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
+                           const Values& accs);
+  ir::Value* StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
+                         const Stretch& terms);
+  Values Starts(Shape shape, const Piece& piece);
+  Values Loads(Shape shape, const Piece& piece);
+  ir::Value* Load(size_t operand, const Piece& piece);
+  ir::Value* OrZero(ir::Value* factor);
+  Values Terms(int64_t row, int64_t column, const Piece& piece);
+
+  Expander& e_;
+  const Accumulation& what_;
+  std::optional<ir::AxisId> row_;
+  std::optional<ir::AxisId> column_;
+  int64_t lanes_;
+  bool is_native_;
+  std::vector<Home> homes_;                     ///< of the operands that have one
+  std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
+  Home start_;                                  ///< of `into`
+  Position position_;
+  ir::Value* row_index_ = nullptr;
+  ir::Value* column_index_ = nullptr;
+  bool is_plain_ = false;        ///< terms are made that flush nothing
+  ir::Value* exists_ = nullptr;  ///< of the term at the position; null: it does
+  std::map<std::tuple<size_t, int64_t, int64_t>, ir::Value*>
+      read_;  ///< operand, row, column: in this turn
+};
+
+}  // namespace kdl::cpu
