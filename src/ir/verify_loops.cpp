@@ -71,6 +71,7 @@ std::string FoldInFault(const Op& op, const Module&) {
   if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
   AxisList walked;
   for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
+  if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
   AxisList over = op.attr<AttrKey::Axes>();
   bool last = !over.empty() && over.size() <= walked.size() &&
               std::equal(over.rbegin(), over.rend(), walked.rbegin());

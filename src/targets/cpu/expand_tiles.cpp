@@ -35,8 +35,8 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
   Expander expander{
-      shape, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {}, {},
-      {},    Rereads(kernel)};
+      shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {}, {},
+      {},    {},      Rereads(kernel)};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());
   }

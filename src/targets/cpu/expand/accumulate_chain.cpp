@@ -54,7 +54,7 @@ class Chain {
 
  private:
   void PlaceResult() {
-    result_ = HomeOf(e_, what_.op->result());
+    result_ = HomeAlong(e_, what_.op->result(), *column_);
     auto last = e_.last_turns.find(what_.op);
     if (last != e_.last_turns.end()) last_turn_ = &last->second;
   }

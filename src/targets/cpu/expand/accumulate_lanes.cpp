@@ -22,7 +22,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
   std::vector<Home> homes;  // of the operands that have the last axis
   for (Value* operand : what.operands)
-    homes.push_back(Varies(operand, last) ? HomeOf(e, operand) : Home());
+    homes.push_back(Varies(operand, last) ? HomeAlong(e, operand, last) : Home());
   Position position;
   LaneFolds folds(e, {what}, Bytes(what.acc));
   LaneFolds::Body body;

@@ -31,10 +31,10 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
     if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
       slides_.back() = SlidingOf(e_, operand->def());
     } else {
-      homes_.back() = HomeOf(e_, operand);
+      homes_.back() = column_ ? HomeAlong(e_, operand, *column_) : HomeOf(e_, operand);
     }
   }
-  if (what_.into && IsTileValue(what_.into)) start_ = HomeOf(e_, what_.into);
+  if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
 }
 
 bool BlockSteps::ReadsWindows() const {

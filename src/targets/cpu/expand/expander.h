@@ -65,6 +65,7 @@ struct Window {
 
 /// Rebuilds a kernel's body without tiles. Reads the old body, writes the new one through `b`.
 struct Expander : KernelShape {
+  PassContext& context;
   ir::Module& module;
   ir::Builder b;
   ir::ValueMap scalars;                              ///< old scalar or tensor -> new
@@ -75,7 +76,9 @@ struct Expander : KernelShape {
   std::unordered_map<const ir::Op*, LastTurn> last_turns = {};    ///< of old contractions
   std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};  ///< of those with an epilogue
   std::unordered_map<ir::AxisId, Window> windows = {};            ///< where not the whole block
-  Rereads rereads;                                                ///< of the old body
+  std::unordered_set<const ir::Value*> refused =
+      {};           ///< buffers that lie otherwise than they are read
+  Rereads rereads;  ///< of the old body
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -93,6 +96,8 @@ Home MakeHome(Expander& e, const ir::Value* home);
 /// Where the tile stands: the home that it is got from or put to; null: it has none.
 const Home* FindHome(const Expander& e, const ir::Value* tile);
 const Home& HomeOf(const Expander& e, const ir::Value* tile);
+/// The same of a tile that is read or made in vectors along the axis: an error where its elements do not lie side by side.
+const Home& HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
 void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
 /// The elements of a piece that begins at the position; along the home's last axis.
 ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,

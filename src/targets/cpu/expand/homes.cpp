@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <bit>
 
+#include "passes/diagnostics.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
@@ -59,6 +61,17 @@ const Home& HomeOf(const Expander& e, const Value* tile) {
   const Home* home = FindHome(e, tile);
   KDL_CHECK(home, "'{}' has no home", tile->name().text());
   return *home;
+}
+
+const Home& HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
+  const Home& home = HomeOf(e, tile);
+  const ir::AxisList& axes = tile->type()->axes;
+  bool has = std::ranges::find(axes, axis) != axes.end();
+  if (has && home.axes.back() != axis && e.refused.insert(home.buffer).second) {
+    e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(tile->def()->loc()),
+                                 e.function.axis(axis).name.text());
+  }
+  return home;
 }
 
 Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,

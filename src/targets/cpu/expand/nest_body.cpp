@@ -16,7 +16,10 @@ NestBody::NestBody(Expander& e, const Op* nest)
     if (op->kind() == OpKind::FoldIn) folds_.push_back(AccumulationOf(e, op));
   }
   for (const Value* result : nest->results())
-    homes_.push_back(IsKept(result) ? HomeOf(e, result) : Home());
+    homes_.push_back(!IsKept(result) ? Home()
+                     : RunsByElements()
+                         ? HomeOf(e, result)
+                         : HomeAlong(e, result, nest->operands().back()->type()->axes[0]));
   for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
 }
 
@@ -76,7 +79,7 @@ bool NestBody::IsUniformAccess(const Op* op) const {
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
-  const Home& home = HomeOf(e_, tile);
+  const Home& home = piece_.lanes == 1 ? HomeOf(e_, tile) : HomeAlong(e_, tile, axes_.back());
   const auto& axes = tile->type()->axes;
   bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
   if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);

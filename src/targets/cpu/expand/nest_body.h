@@ -63,6 +63,7 @@ class NestBody {
 
  private:
   bool IsKept(const ir::Value* result) const;
+  bool RunsByElements() const { return !last_.Vectorizes() && !last_.Transposes(); }
   ir::Value* At(ir::Value* old);
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
