@@ -135,7 +135,8 @@ def texts_fuzzed():
 
 
 def kernels_fuzzed(folder):
-    return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"]]
+    return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"],
+            ["python3", "tests/fuzz/devices.py", "--kernels", "300"]]
 
 
 def proofs_fuzzed(folder):

@@ -29,6 +29,27 @@ typedef struct kdl_function kdl_function;
 kdl_error* kdl_context_create(kdl_context** context);
 void kdl_context_destroy(kdl_context* context);
 
+/* What an application lends to a context in the place of the runtime's own; NULL where it lends nothing. */
+typedef struct kdl_hooks {
+  uint32_t size;    /* sizeof(kdl_hooks) */
+  uint32_t version; /* KDL_HOOKS_VERSION */
+  void* user;       /* the first argument of all of them, which any thread may call at any time */
+  /* Memory of devices that work in the host's memory, of copies on their way between two others, and for
+   * scratch: `bytes`, 1 or more, aligned to `alignment`; NULL where there is not enough. And its end. Both or
+   * none. Small things, such as handles, stay in the process's heap. */
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t bytes);
+  /* Threads for the cores of a launch on `host`: calls work(argument, n) for each n from 0 to workers - 1,
+   * once, on any threads, at once or one after the other, and returns when all have returned. */
+  void (*run)(void* user, int32_t workers, void (*work)(void* argument, int32_t n), void* argument);
+} kdl_hooks;
+
+#define KDL_HOOKS_VERSION 1u
+
+/* A context that works with what the application lends; it is used until the context and the last of its
+ * buffers are gone. */
+kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context);
+
 /* Makes an image's kernels known. The image is not copied and must outlive the context. Refused:
  * another ABI hash, a kernel that is already registered for the same kind and arch from another
  * image of the same module, unless its name has a hash ("mlp#1f2e3d4c"). Once more does nothing. */
@@ -87,6 +108,8 @@ kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device*
 
 /* "host", "debug[1]?seed=7": the spec in its shortest form. Lives as long as the context. */
 const char* kdl_device_uri(const kdl_device* device);
+/* Whether what lives on one of them can be used on the other as it is: 1, or 0. */
+int32_t kdl_devices_share_memory(const kdl_device* a, const kdl_device* b);
 const char* kdl_device_kind(const kdl_device* device);
 int64_t kdl_device_ordinal(const kdl_device* device);
 /* The caller has set facts->size. */

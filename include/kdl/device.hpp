@@ -28,6 +28,10 @@ class Device {
     Check(kdl_device_get_facts(device_, &facts));
     return facts;
   }
+  // Whether what lives on the other one can be used here as it is.
+  bool SharesMemoryWith(const Device& other) const {
+    return kdl_devices_share_memory(device_, other.device_) != 0;
+  }
   // As many cores as it holds at once.
   std::int64_t cores() const { return facts().cores; }
   // The most slices of workspace that a launch on `core_num` cores has: as many as run at once.

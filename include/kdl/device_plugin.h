@@ -128,8 +128,8 @@ typedef struct kdl_point {
 } kdl_point;
 
 /* An operation for a device that orders them itself; the device begins it when all points of `after` have been
- * reached. Where one of these operations failed it does not run and fails, too, with any error, after the
- * other's completion has returned. A point may lie in the past. Everything in it lives until `done` is called.
+ * reached. Where one of these operations failed, or was a launch that was stopped, it does not run and fails, too,
+ * with any error, after the other's completion has returned. A point may lie in the past. Everything in it lives until `done` is called.
  * Operations of one queue come with ascending numbers and complete in that order; one in front that still
  * runs is among the points. */
 typedef struct kdl_submission {
@@ -172,12 +172,19 @@ typedef struct kdl_device_ops {
   /* NULL, or takes an operation and returns at once; a launch comes here then, and `launch` may be NULL. What
    * the queues do not order (maps; copies that another device's queue orders) still comes through `memory`. */
   void (*submit)(void* device, const kdl_submission* submission);
+  /* The kind of images that its devices take, as in kdl_device_facts: what kernelc makes for them. NULL: "host". */
+  const char* image_kind;
 } kdl_device_ops;
 
 /* Makes a kind of device known to the context. The tables are copied; a kind that is already there is
  * refused. */
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context);
+
+/* Loads the plugin at `path`, where that has not been done, and says which kind of images its devices take; the
+ * string lives as long as the context. */
+kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
+                                         const char** image_kind);
 
 /* The error that tells of a trap in the words of its location. */
 kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,

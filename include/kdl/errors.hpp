@@ -1,6 +1,8 @@
 // Errors of the C interface as exceptions, and back.
 #pragma once
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -20,17 +22,15 @@ class Error : public std::runtime_error {
 // Throws what the C interface gave, if it gave an error.
 inline void Check(kdl_error* error) {
   if (error == nullptr) return;
-  Error thrown(kdl_error_code(error), kdl_error_message(error));
-  kdl_error_free(error);
-  throw thrown;
+  const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
+  throw Error(kdl_error_code(error), kdl_error_message(error));
 }
 
 // The same; before the message goes the place of the statement in the source, where there is one.
 inline void Check(kdl_error* error, const char* place) {
   if (error == nullptr || place == nullptr) return Check(error);
-  Error thrown(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
-  kdl_error_free(error);
-  throw thrown;
+  const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
+  throw Error(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
 }
 
 // Calls `call` for a C caller: what it throws comes back as an error.
@@ -41,6 +41,8 @@ kdl_error* Try(Call call) {
     return nullptr;
   } catch (const Error& error) {
     return kdl_error_create(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return kdl_error_create(KDL_ERROR_OUT_OF_MEMORY, "the process has no memory left");
   } catch (const std::exception& error) {
     return kdl_error_create(KDL_ERROR_DEVICE, error.what());
   }

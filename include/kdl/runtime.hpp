@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,10 +36,10 @@ class Queue {
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
-    const BoundCall call = Bind(kernel, core_num, arguments, place);
+    const kdl_function* function = Find(kernel, core_num, place);
     const auto submit = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
-      return kdl_launch_kernel(queue_, call.function, core_num.number, call.args.data(),
-                               static_cast<std::int32_t>(call.args.size()), workspace.get(), events,
+      return kdl_launch_kernel(queue_, function, core_num.number, Args(arguments),
+                               static_cast<std::int32_t>(arguments.size()), workspace.get(), events,
                                count, done);
     };
     return Enqueue(after, submit, place);
@@ -49,11 +50,10 @@ class Queue {
   void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
            const After& after = {}, const char* place = nullptr,
            const Workspace& workspace = {}) const {
-    const BoundCall call = Bind(kernel, core_num, arguments, place);
     std::vector<kdl_event*> events;
     for (const Event& event : after) events.push_back(event.get());
-    Check(kdl_run_kernel(queue_, call.function, core_num.number, call.args.data(),
-                         static_cast<std::int32_t>(call.args.size()), workspace.get(),
+    Check(kdl_run_kernel(queue_, Find(kernel, core_num, place), core_num.number, Args(arguments),
+                         static_cast<std::int32_t>(arguments.size()), workspace.get(),
                          events.data(), static_cast<std::int32_t>(events.size())),
           place);
   }
@@ -67,18 +67,39 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // The tensor on this queue's device, and when it is there: itself where it lives there, or a copy.
-  std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause,
-                                    const After& after = {}) const {
+  // What a tensor that moves takes along: nothing where its elements are written before they are read.
+  enum class Elements : std::uint8_t { kMove, kLeave };
+
+  // The tensor on this queue's device, and when it is there: itself where it lives in the device's memory,
+  // or a copy. `cause` is for the statistics, `place` as for a launch.
+  std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause, const After& after = {},
+                                    const char* place = nullptr,
+                                    Elements elements = Elements::kMove) const {
     const kdl_array& source = from.array();
-    if (kdl_buffer_device(source.buffer) == device_) {
-      return {from, after.empty() ? Event() : Call([] {}, after)};
+    if (kdl_devices_share_memory(kdl_buffer_device(source.buffer), device_) != 0) {
+      return {from, Mark(after)};
     }
     kdl_array array = {};
     Check(kdl_array_allocate(device_, source.view.element, source.view.rank, source.view.size,
-                             kdl_buffer_name(source.buffer), &array));
+                             kdl_buffer_name(source.buffer), &array),
+          place);
     const Tensor to(array);
-    return {to, Copy(to, from, cause, after)};
+    return {to, elements == Elements::kMove ? Copy(to, from, cause, after, place) : Mark(after)};
+  }
+
+  // The tensor lives on this queue's device from here on.
+  Event Move(Tensor& tensor, const char* cause, const After& after = {},
+             const char* place = nullptr, Elements elements = Elements::kMove) const {
+    auto [moved, event] = Transfer(tensor, cause, after, place, elements);
+    tensor = std::move(moved);
+    return event;
+  }
+
+  // Copies what Transfer made of `to`, and was written since, back to it; nothing where it is `to`.
+  Event CopyBack(const Tensor& to, const Tensor& from, const char* cause, const After& after = {},
+                 const char* place = nullptr) const {
+    const bool is_same = to.array().buffer == from.array().buffer;
+    return is_same ? Mark(after) : Copy(to, from, cause, after, place);
   }
 
   // Sets every element to a value of exactly the tensor's element type.
@@ -104,32 +125,31 @@ class Queue {
     });
   }
 
-  // The event of all that was given to the queue so far.
-  Event Mark() const {
-    return Call([] {});
+  // The event of all that was given to the queue so far, and of `after`.
+  Event Mark(const After& after = {}) const {
+    return Call([] {}, after);
   }
 
   // Waits for all that was given to the queue; throws the first failure that was not thrown yet.
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 
  private:
-  struct BoundCall {
+  const kdl_function* Find(const char* kernel, CoreNum core_num, const char* place) const {
     const kdl_function* function = nullptr;
-    std::vector<kdl_arg> args;
-  };
-
-  BoundCall Bind(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
-                 const char* place) const {
-    BoundCall call;
-    Check(kdl_context_find_kernel(context_, kernel, &call.function), place);
-    for (const Argument& argument : arguments) call.args.push_back(argument.get());
+    Check(kdl_context_find_kernel(context_, kernel, &function), place);
     if (core_num.is_computed && core_num.number == KDL_CORES_AUTO) {
       const std::string message = std::string("launch of '") + kernel + "': core_num is " +
                                   std::to_string(core_num.number) +
                                   "; a launch runs on 1 core or more";
       Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()), place);
     }
-    return call;
+    return function;
+  }
+
+  // An Argument is a kdl_arg that knows how it is made.
+  static const kdl_arg* Args(std::initializer_list<Argument> arguments) {
+    static_assert(sizeof(Argument) == sizeof(kdl_arg) && std::is_standard_layout_v<Argument>);
+    return reinterpret_cast<const kdl_arg*>(arguments.begin());
   }
 
   template <class Submit>
@@ -175,6 +195,13 @@ class Context {
   Context() {
     kdl_context* context = nullptr;
     Check(kdl_context_create(&context));
+    context_.reset(context);
+  }
+
+  // With memory and threads of the application.
+  explicit Context(const kdl_hooks& hooks) {
+    kdl_context* context = nullptr;
+    Check(kdl_context_create_with(&hooks, &context));
     context_.reset(context);
   }
 

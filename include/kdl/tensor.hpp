@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kdl/device.hpp"
 #include "kdl/values.hpp"
 
 namespace kdl {
@@ -82,6 +83,18 @@ class Tensor {
     throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + declared + "' is " +
                                                 Describe(array_.view.element, found) +
                                                 "; here it must be " + Describe(element, needed));
+  }
+
+  // Throws unless the tensor lives in the memory of the device; `name` is the parameter's, `declared` the
+  // device's in the source.
+  void ExpectOn(const Device& device, const char* name, const char* declared,
+                const char* place = nullptr) const {
+    const kdl_device* found = kdl_buffer_device(array_.buffer);
+    if (kdl_devices_share_memory(found, device.get()) != 0) return;
+    const std::string text = std::string("'") + name + "' lives on " + kdl_device_uri(found) +
+                             "; the program takes it on '" + declared + "', which is " +
+                             device.uri();
+    Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
 
   // The elements for the host; T is the element kind's type. Wait for what writes them first.

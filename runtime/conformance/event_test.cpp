@@ -254,6 +254,21 @@ CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   CHECK_FALSE(ran);
 }
 
+// Neither a kernel that would run for ever nor what waits behind it keeps anybody.
+CONFORMANCE_TEST(CancelEndsWhatRuns) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
+  for (const std::int64_t cores : {1, 3}) {
+    const Event running = bench.queue.Launch("spin", cores, {y});
+    const Event behind = bench.queue.Launch("mark", 3, {y});
+    CHECK(CodeOf([&] { Check(kdl_event_wait(running.get(), 2000000)); }) == KDL_ERROR_TIMEOUT);
+    running.Cancel();
+    CHECK(CodeOf([&] { running.Wait(); }) == KDL_ERROR_CANCELLED);
+    CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_CANCELLED);
+  }
+  bench.queue.Launch("mark", 3, {y}).Wait();
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));
+}
+
 CONFORMANCE_TEST(TeardownWaitsForWhatRuns) {
   std::atomic<bool> finished = false;
   std::atomic<bool> started = false;

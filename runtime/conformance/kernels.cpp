@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <thread>
 
 namespace kdl::conformance {
 
@@ -132,6 +133,15 @@ std::int32_t Mark(const kdl_args* args, kdl_core* core) {
 
 constexpr kdl_param_desc kI64InOut[] = {TensorParam("y", "[N]", KDL_INOUT, KDL_I64, {0})};
 constexpr kdl_variant kMark[] = {Variant("mark", Mark, kI64InOut, kN)};
+
+// ---- spin ----
+
+std::int32_t Spin(const kdl_args*, kdl_core* core) {
+  while (std::atomic_ref(core->launch->stop).load() == 0) std::this_thread::yield();
+  return KDL_DONE;
+}
+
+constexpr kdl_variant kSpin[] = {Variant("spin", Spin, kI64InOut, kN)};
 
 // ---- row_sums ----
 
@@ -432,16 +442,24 @@ constexpr kdl_kernel Kernel(const char* name, const kdl_variant (&variants)[kVar
   return {name, variants, kVariants, 0};
 }
 
-constexpr kdl_kernel kKernels[] = {
-    Kernel("saxpy", kSaxpy),           Kernel("mark", kMark),
-    Kernel("row_sums", kRowSums),      Kernel("matmul", kMatmul),
-    Kernel("quads", kQuads),           Kernel("halve", kHalve),
-    Kernel("scalars", kScalars),       Kernel("many", kMany),
-    Kernel("trap_at", kTrapAt),        Kernel("exchange", kExchange),
-    Kernel("endless", kEndless),       Kernel("claim", kClaim),
-    Kernel("scratch", kScratch),       Kernel("workspace", kWorkspace),
-    Kernel("slices", kSlices),         Kernel("print", kPrint),
-    Kernel("busy_slices", kBusySlices)};
+constexpr kdl_kernel kKernels[] = {Kernel("saxpy", kSaxpy),
+                                   Kernel("mark", kMark),
+                                   Kernel("row_sums", kRowSums),
+                                   Kernel("matmul", kMatmul),
+                                   Kernel("quads", kQuads),
+                                   Kernel("halve", kHalve),
+                                   Kernel("scalars", kScalars),
+                                   Kernel("many", kMany),
+                                   Kernel("trap_at", kTrapAt),
+                                   Kernel("exchange", kExchange),
+                                   Kernel("endless", kEndless),
+                                   Kernel("claim", kClaim),
+                                   Kernel("scratch", kScratch),
+                                   Kernel("workspace", kWorkspace),
+                                   Kernel("slices", kSlices),
+                                   Kernel("print", kPrint),
+                                   Kernel("busy_slices", kBusySlices),
+                                   Kernel("spin", kSpin)};
 
 constexpr kdl_image kImage = {.size = sizeof(kdl_image),
                               .version = KDL_ABI_VERSION,

@@ -22,6 +22,7 @@ namespace kdl::conformance {
 //                                                       y[i] = x[(i + 1) % N]
 //   endless(x: inout i64[N])                            waits at barriers until core 0 traps at the
 //                                                       third
+//   spin(y: inout i64[N])                               never ends, unless it is cancelled
 //   claim(y: inout i64[N])                              y[n] += 1 for n claimed from the launch's
 //                                                       counter
 //   scratch(y: inout i64[N])                            y[core_id] = 1 where its scratch was its own

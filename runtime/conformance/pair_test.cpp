@@ -100,7 +100,8 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
       CHECK(transfer.count == kBatches);
       bytes += transfer.bytes;
     }
-    CHECK(bytes == kBatches * kSize * kSize * 4);
+    // In one memory nothing moves.
+    CHECK(bytes == (first.SharesMemoryWith(second) ? 0 : kBatches * kSize * kSize * 4));
   }
 }
 

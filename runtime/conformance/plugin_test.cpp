@@ -23,10 +23,22 @@ TEST_CASE("Plugin: what cannot be loaded is named") {
   CHECK(message == "'" KDL_EMPTY_MODULE "' holds no device: it does not define kdl_device_plugin");
   CHECK(select("plugin:") == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(select("plugin:" KDL_SAMPLE_DEVICE "[4]") == KDL_ERROR_NOT_FOUND);
-  CHECK(message == "there is no device 4; there are 4");
+  CHECK(message == "there is no device 4: 4 match");
   CHECK(select("plugin:" KDL_SAMPLE_DEVICE "?colour=red") == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message == "the sample device has no option 'colour'; it has cores and fail");
   CHECK(context.Select("plugin:/nowhere/device.so,host").uri() == "host");
+}
+
+TEST_CASE("Plugin: its table says which images its devices take") {
+  const Context context;
+  const char* kind = nullptr;
+  Check(kdl_context_plugin_image_kind(context.get(), KDL_SAMPLE_DEVICE, &kind));
+  CHECK(std::string(kind) == "host");
+  std::string message;
+  CHECK(
+      CodeOf(
+          [&] { Check(kdl_context_plugin_image_kind(context.get(), "/nowhere/device.so", &kind)); },
+          &message) == KDL_ERROR_NOT_FOUND);
 }
 
 TEST_CASE("Plugin: operations go to the device before what they wait for has ended") {
@@ -48,7 +60,7 @@ TEST_CASE("Plugin: operations go to the device before what they wait for has end
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 1 + 3 * 101));
 }
 
-// Each place in turn: one error with its cause, nothing hangs, other devices go on.
+// Each place in turn: one error with its cause, nothing hangs, all memory is given back, other devices go on.
 TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
   for (const char* site : {"allocate", "write", "read", "copy", "fill", "load", "launch"}) {
     CAPTURE(site);
@@ -72,6 +84,13 @@ TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
     };
     CHECK(CodeOf(work, &message) == KDL_ERROR_DEVICE);
     CHECK(message.find(cause) != std::string::npos);
+    CHECK(message.find(cause) == message.rfind(cause));  // once: the first cause
+    for (const Queue& queue : {device.queue(0), device.queue(1), host.queue()}) {
+      kdl_error_free(kdl_queue_wait(queue.get()));
+    }
+    for (const Device& each : {device, host}) {
+      CHECK(each.statistics().bytes_in_use == 0);
+    }
     const Tensor there = context.Allocate(host, i64, {3}, "there");
     host.queue(1).Fill(there, std::int64_t{5}).Wait();
     host.queue(1).Launch("mark", 3, {there}).Wait();

@@ -15,10 +15,38 @@ Error kdl::runtime::RefuseNull(const char* function, std::string_view names,
   return Invalid(function, ": ", Split(names, ',')[which], " is NULL");
 }
 
+namespace {
+
+// As much of the hooks as the caller knows of.
+Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
+  if (given.size < offsetof(kdl_hooks, allocate) || given.size > sizeof(kdl_hooks)) {
+    return Invalid("kdl_context_create_with: hooks->size is ", given.size,
+                   "; set it to sizeof(kdl_hooks)");
+  }
+  std::memcpy(own, &given, given.size);
+  if ((own->allocate == nullptr) != (own->release == nullptr)) {
+    return Invalid(
+        "kdl_context_create_with: of allocate and release one is NULL; give both or none");
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 kdl_error* kdl_context_create(kdl_context** context) {
   KDL_RETURN_IF_NULL(context);
+  kdl_hooks none = {};
+  none.size = sizeof none;
+  none.version = KDL_HOOKS_VERSION;
+  return kdl_context_create_with(&none, context);
+}
+
+kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context) {
+  KDL_RETURN_IF_NULL(hooks, context);
   return Guard([&]() -> Error {
-    auto made = std::make_unique<Context>();
+    kdl_hooks own = {};
+    KDL_RETURN_IF_ERROR(TakeHooks(*hooks, &own));
+    auto made = std::make_unique<Context>(own);
     KDL_RETURN_IF_ERROR(AddBuiltinDevices(*made));
     *context = Wrap(made.release());
     return nullptr;
@@ -68,6 +96,12 @@ kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_op
   return Guard([&] { return Unwrap(context)->AddDeviceKind(ops, kind_context); });
 }
 
+kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
+                                         const char** image_kind) {
+  KDL_RETURN_IF_NULL(context, path, image_kind);
+  return Guard([&] { return Unwrap(context)->PluginImageKind(path, image_kind); });
+}
+
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
   KDL_RETURN_IF_NULL(context, spec, device);
   return Guard([&]() -> Error {
@@ -80,6 +114,10 @@ kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device*
 
 const char* kdl_device_uri(const kdl_device* device) {
   return device == nullptr ? "" : Unwrap(device)->uri().c_str();
+}
+
+int32_t kdl_devices_share_memory(const kdl_device* a, const kdl_device* b) {
+  return a != nullptr && b != nullptr && Unwrap(a)->SharesMemoryWith(*Unwrap(b)) ? 1 : 0;
 }
 
 const char* kdl_device_kind(const kdl_device* device) {

@@ -61,10 +61,10 @@ Error FindMemory(Queue& queue, const kdl_function* function, const Binding& bind
 }
 
 Error Footprint(const Function& function, const Device& device, std::int64_t* bytes) {
-  std::shared_ptr<const std::vector<Candidate>> candidates;
+  std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   *bytes = 0;
-  for (const Candidate& candidate : *candidates)
+  for (const Candidate& candidate : candidates)
     *bytes = std::max(*bytes, SliceBytes(*candidate.variant));
   return nullptr;
 }
@@ -115,6 +115,7 @@ Error Launch(const LaunchCall& call, kdl_event** done) {
   std::span<kdl_event* const> after;
   auto operation = MakeRef<LaunchOperation>(call.queue);
   KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
+  operation->binding().KeepBuffers();
   return Submit(call.queue, Ref<Operation>::Take(operation.Leave()), after, done);
 }
 

@@ -117,7 +117,7 @@ Error NoVariant(const kdl_variant& near, const std::vector<std::string>& signatu
 }
 
 // Why none fits.
-Error NoneFits(const std::vector<Candidate>& candidates, Args args) {
+Error NoneFits(std::span<const Candidate> candidates, Args args) {
   Match nearest = {Fit::kCount};
   const kdl_variant* near = nullptr;
   std::vector<std::string> signatures;
@@ -137,7 +137,7 @@ Error NoneFits(const std::vector<Candidate>& candidates, Args args) {
 }
 
 // The first variant that fits.
-Error PickVariant(const std::vector<Candidate>& candidates, Args args, Candidate* picked) {
+Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* picked) {
   for (const Candidate& candidate : candidates) {
     if (MatchVariant(*candidate.variant, args).fit != Fit::kFits) continue;
     *picked = candidate;
@@ -201,10 +201,10 @@ Error CheckOverlaps(const kdl_variant& variant, Args args) {
   return nullptr;
 }
 
-// Where a size got its value.
+// Where a size got its value; a negative parameter: nowhere yet.
 struct Source {
-  std::int32_t param = -1;
-  std::int32_t dimension = 0;
+  std::int32_t param;
+  std::int32_t dimension;
 };
 
 Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
@@ -215,7 +215,7 @@ Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
   dims.Reserve(count);
   while (dims.size() < count) {
     dims.Add(0);
-    sources.Add({});
+    sources.Add({-1, 0});
   }
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
@@ -257,7 +257,8 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
       binding->scalars.Add(value);
       continue;
     }
-    kdl_tensor view = arg.array->view;
+    // Changed where it lies: a second copy would wait for the stores to the first.
+    kdl_tensor& view = binding->tensors.Add(arg.array->view);
     for (std::int32_t d = view.rank; d < KDL_MAX_RANK; ++d) {
       view.size[d] = 1;
       view.stride[d] = 0;
@@ -265,8 +266,6 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
     // A single element has no stride of its own: kernels count on 1.
     if (view.rank > 0 && view.size[view.rank - 1] <= 1) view.stride[view.rank - 1] = 1;
     Buffer* buffer = Unwrap(arg.array->buffer);
-    buffer->Retain();
-    binding->tensors.Add(view);
     binding->memories.Add(buffer->memory());
     binding->buffers.Add(buffer);
   }
@@ -299,9 +298,9 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   if (core_num < 1) {
     return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
   }
-  std::shared_ptr<const std::vector<Candidate>> candidates;
+  std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
-  KDL_RETURN_IF_ERROR(PickVariant(*candidates, args, &binding->candidate));
+  KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
   KDL_RETURN_IF_ERROR(BindSizes(variant, args, binding));
@@ -313,10 +312,11 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
                    .dims = binding->dims.data(),
                    .tensors = binding->tensors.data(),
                    .scalars = binding->scalars.data()};
-  kdl_trap trap = {};
-  if (variant.check != nullptr &&
-      variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
-    return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
+  if (variant.check != nullptr) {
+    kdl_trap trap = {};
+    if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
+      return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
+    }
   }
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) {
@@ -329,8 +329,15 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
 
 }  // namespace
 
+void Binding::KeepBuffers() {
+  for (Buffer* buffer : buffers) buffer->Retain();
+  keeps_buffers = true;
+}
+
 void Binding::DropBuffers() {
-  for (Buffer* buffer : buffers) buffer->Release();
+  if (keeps_buffers) {
+    for (Buffer* buffer : buffers) buffer->Release();
+  }
   buffers.Clear();
 }
 

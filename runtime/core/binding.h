@@ -19,7 +19,8 @@ struct Binding {
   SmallArray<std::int64_t, 16> dims;
   SmallArray<kdl_tensor, 8> tensors;  // by tensor parameter
   SmallArray<kdl_memory, 8> memories;
-  SmallArray<Buffer*, 8> buffers;  // each with a reference
+  SmallArray<Buffer*, 8> buffers;
+  bool keeps_buffers = false;  // has a reference to each
   SmallArray<std::uint64_t, 8> scalars;
   kdl_args args = {};
   std::int64_t instances = 0;
@@ -32,6 +33,8 @@ struct Binding {
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
+  // For a launch that the caller does not wait for.
+  void KeepBuffers();
   void DropBuffers();
 };
 

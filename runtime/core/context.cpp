@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-Context::Context() = default;
+Context::Context(const kdl_hooks& hooks) : hooks_(hooks) {}
 
 Context::~Context() {
   scheduler_->Shutdown();
@@ -93,6 +93,14 @@ Error Context::FindKind(const std::string& name, const DeviceKind** kind) {
               JoinWords(known), near.empty() ? "" : Concat("; did you mean '", near, "'?"));
 }
 
+Error Context::PluginImageKind(const std::string& path, const char** image_kind) {
+  const std::lock_guard lock(mutex_);
+  const DeviceKind* kind = nullptr;
+  KDL_RETURN_IF_ERROR(FindKind(std::string(kPluginPrefix) + path, &kind));
+  *image_kind = kind->image_kind();
+  return nullptr;
+}
+
 Error Context::SelectOne(std::string_view text, Device** device) {
   DeviceSpec spec;
   KDL_RETURN_IF_ERROR(ParseDeviceSpec(text, &spec));
@@ -105,8 +113,8 @@ Error Context::SelectOne(std::string_view text, Device** device) {
     return nullptr;
   }
   std::shared_ptr<Device> opened;
-  KDL_RETURN_IF_ERROR(
-      Device::Open(*kind, spec, {scheduler_, transfers_, prints_, registry_}, &opened));
+  KDL_RETURN_IF_ERROR(Device::Open(
+      *kind, spec, {scheduler_, transfers_, prints_, registry_, HostMemory(hooks_)}, &opened));
   *device = opened.get();
   devices_.emplace(std::move(uri), std::move(opened));
   return nullptr;

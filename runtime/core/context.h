@@ -16,7 +16,8 @@ namespace kdl::runtime {
 
 class Context {
  public:
-  Context();
+  // What the hooks leave out is the runtime's own.
+  explicit Context(const kdl_hooks& hooks);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -24,6 +25,8 @@ class Context {
   Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
   // Selects by one spec or the first of a list that is there.
   Error SelectDevice(std::string_view specs, Device** device);
+  // The kind of images that the devices of a plugin take.
+  Error PluginImageKind(const std::string& path, const char** image_kind);
   // Loads a shared object and registers its images.
   Error Load(const std::string& path);
 
@@ -32,6 +35,7 @@ class Context {
   TransferLog& transfers() { return transfers_; }
   const TransferLog& transfers() const { return transfers_; }
   PrintSink& prints() { return prints_; }
+  kdl_hooks* hooks() { return &hooks_; }
 
  private:
   Error SelectOne(std::string_view text, Device** device);
@@ -39,6 +43,7 @@ class Context {
   Error FindKind(const std::string& name, const DeviceKind** kind);
   Error LoadPlugin(const std::string& path, DeviceKind* kind);
 
+  kdl_hooks hooks_;
   std::shared_ptr<Scheduler> scheduler_ = std::make_shared<Scheduler>();
   Registry registry_;
   TransferLog transfers_;

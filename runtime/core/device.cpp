@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "core/host_memory.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -57,8 +56,8 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   ops.facts(opened->state_, &facts);
   facts.size = sizeof facts;
   facts.version = KDL_PLUGIN_VERSION;
-  opened->image_kind_ = facts.image_kind;
-  opened->arch_ = facts.arch;
+  opened->image_kind_ = facts.image_kind != nullptr ? facts.image_kind : opened->kind_.image_kind();
+  opened->arch_ = facts.arch != nullptr ? facts.arch : "";
   facts.image_kind = opened->image_kind_.c_str();
   facts.arch = opened->arch_.c_str();
   facts.capabilities = opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0;
@@ -113,7 +112,16 @@ Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory)
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "allocation of ", bytes, " bytes on ", uri_,
                 ": the device has ", facts_.memory_bytes, " in all");
   }
-  Error error(memory_ops().allocate(state_, bytes, name, memory));
+  Error error;
+  if (works_in_host_memory()) {
+    void* data = host_memory().Allocate(bytes);
+    *memory = {data, data};
+    if (data == nullptr) {
+      error = Fail(KDL_ERROR_OUT_OF_MEMORY, "the system has no ", bytes, " bytes of memory left");
+    }
+  } else {
+    error.reset(memory_ops().allocate(state_, bytes, name, memory));
+  }
   if (error != nullptr) {
     return Prefixed(Concat("allocation of ", bytes, " bytes on ", uri_, ": "), std::move(error));
   }
@@ -122,7 +130,11 @@ Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory)
 }
 
 void Device::Release(kdl_memory memory, std::int64_t bytes) {
-  memory_ops().release(state_, memory);
+  if (works_in_host_memory()) {
+    host_memory().Free(memory.handle, bytes);
+  } else {
+    memory_ops().release(state_, memory);
+  }
   counters_.CountRelease(bytes);
 }
 
@@ -159,7 +171,7 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
 
 Buffer::~Buffer() {
   if (device_->scheduler().in_child()) return;  // what it would take to give it back may be locked
-  FreeAligned(staging_);
+  device_->host_memory().Free(staging_, bytes_);
   if (owned_) device_->Release(memory_, bytes_);
 }
 
@@ -225,14 +237,14 @@ Error Buffer::Map(kdl_map_access access, void** data) {
     *data = memory_.handle;
     return nullptr;
   }
-  staging_ = AllocateAligned(bytes_);
+  staging_ = device_->host_memory().Allocate(bytes_);
   if (staging_ == nullptr) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this), ": the host has no ", bytes_,
                 " bytes left");
   }
   // Also for writing only: what the caller leaves alone must come back as it was.
   if (Error error = Transfer(true)) {
-    FreeAligned(std::exchange(staging_, nullptr));
+    device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
     return error;
   }
   mapped_ = access;
@@ -247,7 +259,7 @@ Error Buffer::Unmap() {
   // Again: whatever has started since the map touched the buffer while it was the host's.
   Error error = device_->scheduler().CheckHostAccess(*this, writes);
   if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);
-  FreeAligned(std::exchange(staging_, nullptr));
+  device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
   mapped_ = 0;
   return error;
 }

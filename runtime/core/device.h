@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/host_memory.h"
 #include "core/schedule.h"
 #include "core/spec.h"
 #include "core/statistics.h"
@@ -23,6 +24,7 @@ struct Services {
   TransferLog& transfers;
   PrintSink& prints;
   const Registry& registry;
+  HostMemory memory;
 };
 
 // A kind of device. The tables are copies: what the plugin does not know of is null.
@@ -31,6 +33,8 @@ struct DeviceKind {
   kdl_memory_ops memory = {};  // the host's where the plugin has none
   void* context = nullptr;
   std::shared_ptr<void> library;  // that the code lies in; null: the program
+
+  const char* image_kind() const { return ops.image_kind != nullptr ? ops.image_kind : "host"; }
 
   // Refuses tables that this runtime cannot read.
   static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);
@@ -59,6 +63,8 @@ class Device : public std::enable_shared_from_this<Device> {
   const kdl_device_ops& ops() const { return kind_.ops; }
   const kdl_memory_ops& memory_ops() const { return kind_.memory; }
   Scheduler& scheduler() const { return *services_.scheduler; }
+  // Of this process, for what devices do there.
+  const HostMemory& host_memory() const { return services_.memory; }
   // The plugin's state, the first argument of its functions.
   void* state() const { return state_; }
   // Whether its memory is host memory that others may hand to it.

@@ -12,18 +12,6 @@ namespace kdl::runtime {
 
 namespace {
 
-kdl_error* Allocate(void*, std::int64_t bytes, const char*, kdl_memory* memory) {
-  void* data = AllocateAligned(bytes);
-  if (data == nullptr) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the system has no ", bytes, " bytes of memory left")
-        .release();
-  }
-  *memory = {data, data};
-  return nullptr;
-}
-
-void Release(void*, kdl_memory memory) { FreeAligned(memory.handle); }
-
 void Write(void*, kdl_memory to, const void* from, const kdl_region* region, kdl_completion done) {
   CopyRegion(to.handle, from, *region);
   done.call(done.context, nullptr);
@@ -50,8 +38,8 @@ void Fill(void*, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
 const kdl_memory_ops& HostMemoryOps() {
   static constexpr kdl_memory_ops kOps = {.size = sizeof(kdl_memory_ops),
                                           .version = KDL_PLUGIN_VERSION,
-                                          .allocate = Allocate,
-                                          .release = Release,
+                                          .allocate = nullptr,
+                                          .release = nullptr,
                                           .write = Write,
                                           .read = Read,
                                           .copy = Copy,
@@ -77,5 +65,17 @@ void* AllocateAligned(std::int64_t bytes) {
 }
 
 void FreeAligned(void* memory) { std::free(memory); }
+
+void* HostMemory::Allocate(std::int64_t bytes) const {
+  if (hooks_.allocate == nullptr) return AllocateAligned(bytes);
+  return hooks_.allocate(hooks_.user, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+                         KDL_SCRATCH_ALIGNMENT);
+}
+
+void HostMemory::Free(void* memory, std::int64_t bytes) const {
+  if (hooks_.allocate == nullptr) return FreeAligned(memory);
+  if (memory == nullptr) return;
+  hooks_.release(hooks_.user, memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+}
 
 }  // namespace kdl::runtime

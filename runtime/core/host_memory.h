@@ -1,5 +1,4 @@
-// Memory of devices that work in the host's: what the runtime does where a device has no memory of
-// its own.
+// Memory of this process, for devices that work in it: the application's where it lends some, else the system's.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +7,26 @@
 
 namespace kdl::runtime {
 
-// `device` is unused in all of them.
+class HostMemory {
+ public:
+  HostMemory() = default;
+  // With the allocate and release of the hooks, where they have them.
+  explicit HostMemory(const kdl_hooks& hooks) : hooks_(hooks) {}
+
+  // Aligned to KDL_SCRATCH_ALIGNMENT, contents undefined; null where there is not enough. `bytes` may be 0.
+  void* Allocate(std::int64_t bytes) const;
+  // `bytes` as it was allocated; null is allowed.
+  void Free(void* memory, std::int64_t bytes) const;
+
+ private:
+  kdl_hooks hooks_ = {};
+};
+
+// Copies and fills where a device has no memory of its own, which the runtime then allocates itself; `device` is unused
+// in all of them.
 const kdl_memory_ops& HostMemoryOps();
 
-// Aligned to KDL_SCRATCH_ALIGNMENT, contents undefined; null where there is not enough. `bytes` may
-// be 0.
+// The system's memory, as HostMemory gives it.
 void* AllocateAligned(std::int64_t bytes);
 void FreeAligned(void* memory);
 

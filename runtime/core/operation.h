@@ -1,6 +1,7 @@
 // One launch, copy, fill or host call, from when it is given to a queue until it has ended.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,16 +48,16 @@ class Operation : public Counted {
   friend class Scheduler;
 
   Queue* queue_ = nullptr;
-  Operation* next_ = nullptr;        // behind it in the queue
-  Operation* next_ready_ = nullptr;  // behind it among those that are ready
-  std::uint64_t value_ = 0;          // on the queue's timeline
-  std::int64_t began_ns_ = 0;        // where there is a trace
-  bool is_borrowed_ = false;         // it stays the caller's, who waits for its end
-  bool is_running_ = false;          // or with its device
-  bool goes_to_device_ = false;      // its device orders it
-  bool is_ready_ = false;            // among those that are
-  bool is_over_ = false;             // as soon as it is the first of its queue, it has ended
-  bool is_finished_ = false;
+  Operation* next_ = nullptr;              // behind it in the queue
+  Operation* next_ready_ = nullptr;        // behind it among those that are ready
+  std::uint64_t value_ = 0;                // on the queue's timeline
+  std::int64_t began_ns_ = 0;              // where there is a trace
+  bool is_borrowed_ = false;               // it stays the caller's, who waits for its end
+  bool is_running_ = false;                // or with its device
+  bool goes_to_device_ = false;            // its device orders it
+  bool is_ready_ = false;                  // among those that are
+  bool is_over_ = false;                   // as soon as it is the first of its queue, it has ended
+  std::atomic<bool> is_finished_ = false;  // with its failure, which stays then
   std::vector<PendingWait> waits_;
   int pending_ = 0;                   // of the waits, those that the device does not make itself
   std::vector<kdl_point> points_;     // those that it does

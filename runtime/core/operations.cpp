@@ -68,7 +68,7 @@ class CopyOperation final : public Operation {
   }
 
   void Drop() override {
-    FreeAligned(std::exchange(staging_, nullptr));
+    to_->device().host_memory().Free(std::exchange(staging_, nullptr), RegionBytes(region_));
     to_ = {};
     from_ = {};
   }
@@ -92,7 +92,7 @@ class CopyOperation final : public Operation {
 
   // Between two memories that only their devices reach: through the host's.
   void StartStaged(std::int64_t bytes) {
-    staging_ = AllocateAligned(bytes);
+    staging_ = to_->device().host_memory().Allocate(bytes);
     if (staging_ == nullptr) {
       Finish(Fail(KDL_ERROR_OUT_OF_MEMORY, "copy from ", runtime::Describe(*from_), " to ",
                   runtime::Describe(*to_), ": the host has no ", bytes, " bytes to stage it"));

@@ -85,7 +85,10 @@ Error Registry::Register(const kdl_image* image) {
   if (std::find(images_.begin(), images_.end(), image) != images_.end()) return nullptr;
   KDL_RETURN_IF_ERROR(CheckImage(*image));
   images_.push_back(image);
-  for (const auto& [name, function] : functions_) function->known_.clear();
+  for (const auto& [name, function] : functions_) {
+    function->known_.clear();
+    function->latest_ = nullptr;
+  }
   return nullptr;
 }
 
@@ -198,15 +201,22 @@ std::string Function::shown_name() const {
   return name_.substr(0, hash) + name_.substr(end);
 }
 
-Error Function::FindCandidates(const Device& device, Candidates* candidates) const {
-  const std::lock_guard lock(registry_->mutex_);
-  Candidates& known = known_[&device];
-  if (known == nullptr) {
-    auto found = std::make_shared<std::vector<Candidate>>(registry_->CandidatesFor(*this, device));
-    if (found->empty()) return registry_->NoCandidate(*this, device);
-    known = std::move(found);
+Error Function::FindCandidates(const Device& device, std::span<const Candidate>* candidates) const {
+  const Known* known = latest_.load(std::memory_order_acquire);
+  if (known == nullptr || known->device != &device) {
+    const std::lock_guard lock(registry_->mutex_);
+    const auto found = known_.find(&device);
+    if (found != known_.end()) {
+      known = found->second;
+    } else {
+      std::vector<Candidate> all = registry_->CandidatesFor(*this, device);
+      if (all.empty()) return registry_->NoCandidate(*this, device);
+      known = &all_known_.emplace_front(Known{&device, std::move(all)});
+      known_.emplace(&device, known);
+    }
+    latest_.store(known, std::memory_order_release);
   }
-  *candidates = known;
+  *candidates = known->candidates;
   return nullptr;
 }
 

@@ -1,9 +1,12 @@
 // Images and the kernels in them, by name.
 #pragma once
 
+#include <atomic>
+#include <forward_list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,13 +24,13 @@ struct Candidate {
 
 class Registry;
 
-// A kernel as a caller names it; what of it runs on a device is looked up at each launch and kept
+// A kernel as a caller names it; what of it runs on a device is looked up at its first launch there and kept
 // until another image is registered.
 class Function {
  public:
-  // The variants that the device can run, the preferred one first. Fails where there is none.
-  Error FindCandidates(const Device& device,
-                       std::shared_ptr<const std::vector<Candidate>>* candidates) const;
+  // The variants that the device can run, the preferred one first; they stay as long as the registry. Fails where
+  // there is none. Takes no lock where the last launch was on the same device.
+  Error FindCandidates(const Device& device, std::span<const Candidate>* candidates) const;
 
   const std::string& name() const { return name_; }
   // For messages: without what tells modules of one name apart.
@@ -36,14 +39,20 @@ class Function {
 
  private:
   friend class Registry;
-  using Candidates = std::shared_ptr<const std::vector<Candidate>>;
+  struct Known {
+    const Device* device;
+    std::vector<Candidate> candidates;
+  };
 
   const Registry* registry_ = nullptr;
   std::string name_;    // as the caller wrote it
   std::string module_;  // as its images have it
   std::string kernel_;
-  std::vector<std::string> constants_;                 // "BM=64": those that a variant must have
-  mutable std::map<const Device*, Candidates> known_;  // guarded by the registry's mutex
+  std::vector<std::string> constants_;  // "BM=64": those that a variant must have
+  // Guarded by the registry's mutex; the list keeps what a launch may still read.
+  mutable std::forward_list<Known> all_known_;
+  mutable std::map<const Device*, const Known*> known_;
+  mutable std::atomic<const Known*> latest_ = nullptr;
 };
 
 class Registry {

@@ -8,11 +8,7 @@
 
 namespace kdl::runtime {
 
-void Operation::Finish(Error error) {
-  // The context may be destroyed as soon as the last operation has ended, on another thread.
-  const std::shared_ptr<Scheduler> scheduler = queue_->scheduler_;
-  scheduler->Finish(*this, std::move(error));
-}
+void Operation::Finish(Error error) { queue_->scheduler_->Finish(*this, std::move(error)); }
 
 kdl_completion Operation::Completion() {
   return {[](void* operation, kdl_error* error) {
@@ -109,7 +105,11 @@ Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* co
   if (queue.first_ == &operation && operation.pending_ == 0 && !queue.busy_) {
     queue.busy_ = true;
     if (operation.order_ != nullptr) CheckOrder(operation);
-    RunOne(lock, &operation);
+    const bool is_with_device = Begin(lock, &operation);
+    // Mostly all is over now.
+    if (!is_with_device && host_order_ == nullptr && operation.is_finished_ && !operation.failure_)
+      return nullptr;
+    Continue(lock, queue, is_with_device);
   }
   if (!operation.is_finished_) {
     return WaitLocked(lock, *queue.timeline_, operation.value_, nullptr, -1);
@@ -231,6 +231,18 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, int depth) const {
 
 void Scheduler::RunOne(Lock& lock, Operation* operation) {
   Queue& queue = *operation->queue_;
+  Continue(lock, queue, Begin(lock, operation));
+}
+
+void Scheduler::Continue(Lock& lock, Queue& queue, bool is_with_device) {
+  lock.lock();
+  if (!is_with_device) return;
+  queue.busy_ = false;
+  MakeReady(queue);
+}
+
+bool Scheduler::Begin(Lock& lock, Operation* operation) {
+  Queue& queue = *operation->queue_;
   const bool runs = !operation->failure_;
   const bool goes_to_device = runs && operation->is_early();
   operation->goes_to_device_ = goes_to_device;
@@ -248,12 +260,10 @@ void Scheduler::RunOne(Lock& lock, Operation* operation) {
     error = OutOfMemory();
   }
   if (!runs || error != nullptr) Finish(*operation, std::move(error));
-  lock.lock();
-  if (!goes_to_device) return;
-  queue.busy_ = false;
-  MakeReady(queue);
+  return goes_to_device;
 }
 
+// As soon as this gives the lock up, the context may be destroyed on another thread.
 void Scheduler::Finish(Operation& operation, Error error) {
   if (operation.began_ns_ != 0) NoteSpan(operation);
   operation.Drop();

@@ -136,6 +136,10 @@ class Scheduler {
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);
+  // The first part of it, which gives the lock up; true: the operation is with its device.
+  bool Begin(Lock& lock, Operation* operation);
+  // The second, which takes it again.
+  void Continue(Lock& lock, Queue& queue, bool is_with_device);
 
   const ForkMark mark_;
   std::mutex mutex_;

@@ -77,19 +77,6 @@ Error CheckRank(std::int32_t rank, std::string_view what) {
 
 }  // namespace
 
-std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
-
-bool IsEmpty(const kdl_tensor& view) {
-  return std::any_of(view.size, view.size + view.rank, [](std::int64_t n) { return n == 0; });
-}
-
-std::int64_t SpanBytes(const kdl_tensor& view) {
-  if (IsEmpty(view)) return 0;
-  std::int64_t last = 0;
-  for (std::int32_t d = 0; d < view.rank; ++d) last += (view.size[d] - 1) * view.stride[d];
-  return (last + 1) * ElementBytes(view);
-}
-
 std::string Describe(const kdl_tensor& view) {
   std::string text(ElementName(view.element));
   if (!IsRank(view.rank)) return Concat(text, " of rank ", view.rank);
@@ -144,9 +131,9 @@ Error CheckView(const kdl_tensor& view, std::string_view what) {
 Error CheckAddress(const kdl_tensor& view, std::string_view what) {
   if (IsEmpty(view)) return nullptr;
   if (view.data == nullptr) return Invalid(what, " is ", Describe(view), " at a null pointer");
-  if (reinterpret_cast<std::uintptr_t>(view.data) %
-          static_cast<std::uintptr_t>(ElementBytes(view)) !=
-      0) {
+  // Elements have powers of two.
+  if ((reinterpret_cast<std::uintptr_t>(view.data) &
+       static_cast<std::uintptr_t>(ElementBytes(view) - 1)) != 0) {
     return Invalid(what, " is ", Describe(view), " at an address that is no multiple of ",
                    ElementBytes(view), ", the bytes of ", ElementName(view.element));
   }
@@ -203,8 +190,23 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
   return HasSum(terms, 0, distance - ElementBytes(a) + 1, distance + ElementBytes(b) - 1, &budget);
 }
 
+namespace {
+
+// Whether each step is as long as all that lies inside it, from the last dimension outwards.
+bool IsRowMajor(const kdl_tensor& view) {
+  std::int64_t span = 1;
+  for (std::int32_t d = view.rank - 1; d >= 0; --d) {
+    if (view.size[d] == 1) continue;
+    if (view.stride[d] < span) return false;
+    span += view.stride[d] * (view.size[d] - 1);
+  }
+  return true;
+}
+
+}  // namespace
+
 bool OverlapsItself(const kdl_tensor& view) {
-  if (IsEmpty(view)) return false;
+  if (IsEmpty(view) || IsRowMajor(view)) return false;
   for (std::int32_t d = 0; d < view.rank; ++d) {
     if (view.size[d] == 1) continue;
     if (view.stride[d] == 0) return true;

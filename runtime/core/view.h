@@ -8,11 +8,23 @@
 
 namespace kdl::runtime {
 
-// The bytes that a view touches, from its address: [0, bytes). 0 where it has no element.
-std::int64_t SpanBytes(const kdl_tensor& view);
+inline std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
 
-std::int64_t ElementBytes(const kdl_tensor& view);
-bool IsEmpty(const kdl_tensor& view);
+// Looked at several times for each tensor of a launch.
+inline bool IsEmpty(const kdl_tensor& view) {
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    if (view.size[d] == 0) return true;
+  }
+  return false;
+}
+
+// The bytes that a view touches, from its address: [0, bytes). 0 where it has no element.
+inline std::int64_t SpanBytes(const kdl_tensor& view) {
+  if (IsEmpty(view)) return 0;
+  std::int64_t last = 0;
+  for (std::int32_t d = 0; d < view.rank; ++d) last += (view.size[d] - 1) * view.stride[d];
+  return (last + 1) * ElementBytes(view);
+}
 
 // "f32[3, 4]", "f32[]" for rank 0, "f32 of rank 9" for a rank that no tensor has.
 std::string Describe(const kdl_tensor& view);

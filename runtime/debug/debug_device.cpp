@@ -106,9 +106,7 @@ Error ParseGuard(const kdl_option& option, Guard* guard) {
 kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
                 void** device) {
   if (ordinal >= kDevices) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no debug[", ordinal, "]; there are ", kDevices,
-                " debug devices")
-        .release();
+    return NoSuchDevice("debug", ordinal, kDevices).release();
   }
   DebugOptions parsed;
   for (const kdl_option* option = options; option != options + count; ++option) {
@@ -281,7 +279,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .load = nullptr,
                                           .unload = nullptr,
                                           .launch = Launch,
-                                          .submit = nullptr};
+                                          .submit = nullptr,
+                                          .image_kind = "host"};
   return kOps;
 }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <new>
 
-#include "core/host_memory.h"
 #include "core/trace.h"
 
 namespace kdl::runtime {
@@ -23,7 +22,7 @@ std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
 }  // namespace
 
 ScratchPool::~ScratchPool() {
-  for (const Block& block : free_) FreeAligned(block.data);
+  for (const Block& block : free_) memory_.Free(block.data, block.bytes);
 }
 
 ScratchPool::Block ScratchPool::Acquire(std::int64_t bytes) {
@@ -37,7 +36,7 @@ ScratchPool::Block ScratchPool::Acquire(std::int64_t bytes) {
       return block;
     }
   }
-  return {static_cast<char*>(AllocateAligned(bytes)), bytes};
+  return {static_cast<char*>(memory_.Allocate(bytes)), bytes};
 }
 
 void ScratchPool::GiveBack(Block block) {
@@ -46,7 +45,7 @@ void ScratchPool::GiveBack(Block block) {
   if (free_.size() <= kMostKept) return;
   const auto smallest = std::min_element(
       free_.begin(), free_.end(), [](const Block& a, const Block& b) { return a.bytes < b.bytes; });
-  FreeAligned(smallest->data);
+  memory_.Free(smallest->data, smallest->bytes);
   free_.erase(smallest);
 }
 
@@ -66,7 +65,7 @@ bool CoreRunner::stopped() {
 }
 
 // One block for everything: shares, claim counters, frames, scratch.
-Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block) {
+Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kAlignment);
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
@@ -87,18 +86,22 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 request_.core_num, " cores: their frames of ", frame_bytes_,
                 " bytes each are 2^63 bytes or more");
   }
-  *block = scratch.Acquire(bytes);
-  if (block->data == nullptr) {
+  char* block = small_;
+  if (bytes > static_cast<std::int64_t>(sizeof small_)) {
+    *borrowed = scratch.Acquire(bytes);
+    block = borrowed->data;
+  }
+  if (block == nullptr) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
                 request_.core_num, " cores: there are no ", bytes,
                 " bytes left for frames and scratch");
   }
-  shares_ = reinterpret_cast<Share*>(block->data);
-  launch_.claims = reinterpret_cast<std::int64_t*>(block->data + claims_at);
-  states_ = reinterpret_cast<CoreState*>(block->data + states_at);  // zero: they run
-  frames_ = block->data + RoundUp(frames_at, kAlignment);
-  scratch_ = block->data + scratch_at;
-  std::memset(block->data, 0, static_cast<std::size_t>(scratch_at));
+  shares_ = reinterpret_cast<Share*>(block);
+  launch_.claims = reinterpret_cast<std::int64_t*>(block + claims_at);
+  states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: they run
+  frames_ = block + RoundUp(frames_at, kAlignment);
+  scratch_ = block + scratch_at;
+  std::memset(block, 0, static_cast<std::size_t>(scratch_at));
   return nullptr;
 }
 
@@ -106,23 +109,28 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
   const auto most = std::min<std::int64_t>({pool.workers(), workers, request_.busy_cores,
                                             std::max<std::int64_t>(request_.instances, 1)});
   workers = static_cast<int>(most);
-  ScratchPool::Block block;
-  KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &block));
+  ScratchPool::Block borrowed;
+  KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &borrowed));
   workers_ = workers;
   // Enough pieces that no worker waits long for another.
-  chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
+  if (workers > 1)
+    chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
   const std::function<void(int)> work = [this](int worker) { Work(worker); };
   do {
     DealShares();
     at_barrier_ = 0;
     pool.Run(workers, work);
   } while (at_barrier_ > 0 && !stopped());
-  scratch.GiveBack(block);
+  if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
   return std::move(error_);
 }
 
 // Neighbouring cores to one worker.
 void CoreRunner::DealShares() {
+  if (workers_ == 1) {
+    new (&shares_[0]) Share{0, request_.busy_cores};
+    return;
+  }
   const std::int64_t least = request_.busy_cores / workers_;
   const std::int64_t longer = request_.busy_cores % workers_;
   std::int64_t begin = 0;
@@ -152,7 +160,8 @@ void CoreRunner::WorkUntilDone(int worker) {
   core.launch = &launch_;
   if (variant_.scratch_bytes > 0) core.scratch = scratch_ + worker * scratch_bytes_;
   for (int n = 0; n < workers_ && !stopped(); ++n) {
-    RunShare(&shares_[(worker + n) % workers_], worker, &core);
+    const int other = worker + n;
+    RunShare(&shares_[other < workers_ ? other : other - workers_], worker, &core);
   }
 }
 
@@ -175,7 +184,6 @@ void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
   if (variant_.footprint_bytes > 0) {
     core->workspace = workspace_ + core->slot * request_.slice_bytes;
   }
-  core->trap = {};
   if (variant_.frame_bytes > 0) {
     core->frame = frames_ + (has_barriers() ? core_id : worker) * frame_bytes_;
     if (!has_barriers()) {

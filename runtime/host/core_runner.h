@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "host/worker_pool.h"
 #include "kdl/device_plugin.h"
 
@@ -21,7 +22,9 @@ class ScratchPool {
     std::int64_t bytes = 0;
   };
 
-  ScratchPool() { free_.reserve(kMostKept + 1); }
+  explicit ScratchPool(const HostMemory& memory = {}) : memory_(memory) {
+    free_.reserve(kMostKept + 1);
+  }
   ~ScratchPool();
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
@@ -34,6 +37,7 @@ class ScratchPool {
   // Larger blocks serve every launch; a few are enough for the launches that run at once.
   static constexpr std::size_t kMostKept = 4;
 
+  const HostMemory memory_;
   std::mutex mutex_;
   std::vector<Block> free_;
 };
@@ -70,7 +74,7 @@ class CoreRunner {
     std::int64_t end;
   };
 
-  Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* block);
+  Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed);
   void DealShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
@@ -87,7 +91,9 @@ class CoreRunner {
   CoreHooks* hooks_;
   kdl_launch& launch_;
   int workers_ = 1;
-  // In the borrowed block.
+  // A block for launches that need little else than shares.
+  alignas(64) char small_[512];
+  // In that or in the borrowed block.
   Share* shares_ = nullptr;  // one a worker
   char* scratch_ = nullptr;  // a slice a worker
   char* frames_ = nullptr;   // one a core where there are barriers, else one a worker

@@ -28,10 +28,11 @@ struct HostOptions {
 };
 
 struct HostDevice {
-  explicit HostDevice(const HostOptions& chosen)
+  HostDevice(const HostOptions& chosen, const kdl_hooks& hooks)
       : options(chosen),
-        pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>()) {
-  }
+        pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>(),
+             hooks),
+        scratch(HostMemory(hooks)) {}
 
   HostOptions options;
   WorkerPool pool;
@@ -109,15 +110,15 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
   return nullptr;
 }
 
-kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+// `hooks`: the context's.
+kdl_error* Open(void* hooks, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
                 void** device) {
   if (ordinal != 0) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no host[", ordinal, "]; there is 1 host device")
-        .release();
+    return NoSuchDevice("host", ordinal, 1).release();
   }
   HostOptions parsed;
   if (Error error = ParseHostOptions(options, count, &parsed)) return error.release();
-  *device = new HostDevice(parsed);
+  *device = new HostDevice(parsed, *static_cast<const kdl_hooks*>(hooks));
   return nullptr;
 }
 
@@ -170,8 +171,17 @@ const kdl_device_ops& HostDeviceOps() {
                                           .load = nullptr,
                                           .unload = nullptr,
                                           .launch = Launch,
-                                          .submit = nullptr};
+                                          .submit = nullptr,
+                                          .image_kind = "host"};
   return kOps;
+}
+
+Error NoSuchDevice(std::string_view kind, std::int64_t ordinal, std::int64_t count) {
+  const std::uint64_t number = static_cast<std::uint64_t>(ordinal) + 1;
+  const std::uint64_t last = number % 100 / 10 == 1 ? 0 : number % 10;
+  constexpr const char* kEndings[] = {"th", "st", "nd", "rd"};
+  return Fail(KDL_ERROR_NOT_FOUND, "there is no ", kind, "[", ordinal, "]: wanted the ", number,
+              kEndings[last <= 3 ? last : 0], ", ", count, count == 1 ? " matches" : " match");
 }
 
 Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,

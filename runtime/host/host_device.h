@@ -10,6 +10,9 @@ namespace kdl::runtime {
 
 const kdl_device_ops& HostDeviceOps();
 
+// "there is no host[2]: wanted the 3rd, 1 matches".
+Error NoSuchDevice(std::string_view kind, std::int64_t ordinal, std::int64_t count);
+
 // The value of `key` as an integer from `least` to `most`.
 Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
                   std::int64_t* value);

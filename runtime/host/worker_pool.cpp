@@ -23,20 +23,25 @@ void Pause() {
 // Spins until `ready()`, at most 50 microseconds; gives ready()'s last answer.
 template <class Ready>
 bool Spin(Ready ready) {
-  const Clock::time_point end = Clock::now() + kSpin;
-  do {
+  const auto look = [&] {
     for (int i = 0; i < 32; ++i) {
       if (ready()) return true;
       Pause();
     }
+    return false;
+  };
+  if (look()) return true;  // without a clock, which costs more than some launches
+  const Clock::time_point end = Clock::now() + kSpin;
+  do {
+    if (look()) return true;
   } while (Clock::now() < end);
   return false;
 }
 
 }  // namespace
 
-WorkerPool::WorkerPool(int workers, std::vector<int> processors)
-    : workers_(workers), processors_(std::move(processors)) {}
+WorkerPool::WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks)
+    : workers_(workers), processors_(std::move(processors)), hooks_(hooks) {}
 
 WorkerPool::~WorkerPool() {
   {
@@ -69,12 +74,18 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
     work(0);
     return;
   }
+  if (hooks_.run != nullptr) {
+    const auto call = [](void* argument, std::int32_t n) {
+      (*static_cast<const std::function<void(int)>*>(argument))(n);
+    };
+    hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));
+    return;
+  }
   const std::lock_guard run_lock(run_mutex_);
   if (!started_) StartThreads();
   const auto limit =
       static_cast<std::uint16_t>(std::min<std::size_t>(threads_.size(), workers - 1));
   work_ = &work;
-  left_ = 0;
   const std::uint32_t number = job_.load().number + 1;
   job_ = Job{number, 0, limit};
   if (parked_ > 0) {
@@ -84,12 +95,12 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
     unpark_.notify_all();
   }
   work(0);
-  const Job closed = job_.exchange(Job{number, 0, 0});
-  WaitForJoined(closed.joined);
+  joined_ += job_.exchange(Job{number, 0, 0}).joined;
+  WaitForJoined();
 }
 
-void WorkerPool::WaitForJoined(int joined) {
-  const auto all_left = [&] { return left_ == joined; };
+void WorkerPool::WaitForJoined() {
+  const auto all_left = [&] { return left_ == joined_; };
   if (Spin(all_left)) return;
   std::unique_lock lock(park_mutex_);
   caller_waits_ = true;

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "kdl/runtime.h"
+
 namespace kdl::runtime {
 
 // The caller of Run is worker 0; the others are threads, started at the first job that wants them.
@@ -18,7 +20,8 @@ class WorkerPool {
  public:
   // `workers` is 1 or more and counts the caller. Thread n stays on the n-th of `processors`, where there are
   // enough of them.
-  WorkerPool(int workers, std::vector<int> processors);
+  // Where `hooks` has `run`, the application's threads work instead of the pool's own.
+  WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {});
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -43,10 +46,11 @@ class WorkerPool {
   void WorkUntilStopped();
   bool TryJoin(int thread, std::uint32_t* last_job, int* worker);
   void Park(std::uint32_t last_job);
-  void WaitForJoined(int joined);
+  void WaitForJoined();
 
   const int workers_;
   const std::vector<int> processors_;
+  const kdl_hooks hooks_;
   std::mutex run_mutex_;  // held while a job runs
   std::vector<pthread_t> threads_;
   bool started_ = false;
@@ -55,8 +59,11 @@ class WorkerPool {
   // In one cache line, which brings a thread all that it needs to begin.
   alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
   const std::function<void(int)>* work_ = nullptr;  // of the open job
-  alignas(64) std::atomic<int> left_{0};            // threads that have finished with the job
   std::atomic<bool> stop_{false};
+  // How often threads have joined jobs and have left them again, all in all: no job begins with a reset, whose cache
+  // line would have to come first.
+  alignas(64) std::atomic<std::uint32_t> left_{0};
+  alignas(64) std::uint32_t joined_ = 0;
 
   std::mutex park_mutex_;
   std::condition_variable unpark_;    // threads wait for a job

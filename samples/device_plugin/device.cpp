@@ -94,8 +94,8 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
                 void** device) {
   constexpr std::int64_t kDevices = 4;
   if (ordinal >= kDevices) {
-    return Refusal(KDL_ERROR_NOT_FOUND, "there is no device " + std::to_string(ordinal) +
-                                            "; there are " + std::to_string(kDevices));
+    return Refusal(KDL_ERROR_NOT_FOUND, "there is no device " + std::to_string(ordinal) + ": " +
+                                            std::to_string(kDevices) + " match");
   }
   std::int64_t cores = 2;
   Site site = kNowhere;
@@ -182,7 +182,8 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .load = Load,
                                  .unload = nullptr,
                                  .launch = nullptr,
-                                 .submit = Submit};
+                                 .submit = Submit,
+                                 .image_kind = "host"};
 
 }  // namespace
 

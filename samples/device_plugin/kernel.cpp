@@ -93,7 +93,9 @@ kdl_error* RunKernel(const kdl_plugin_host& host, const kdl_launch_request& requ
       at_barrier |= !done[index];
     }
   }
-  return nullptr;
+  // What waits for it here must not begin.
+  return IsStopped(request) ? host.error_create(KDL_ERROR_CANCELLED, "the launch was stopped")
+                            : nullptr;
 }
 
 }  // namespace sample

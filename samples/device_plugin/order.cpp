@@ -19,8 +19,10 @@ Order::~Order() {
 
 void Order::Submit(const kdl_submission& submission) {
   {
-    const std::lock_guard lock(mutex_);
-    queues_[submission.queue].waiting.push_back(&submission);
+    std::unique_lock lock(mutex_);
+    Queue& queue = queues_[submission.queue];
+    has_room_.wait(lock, [&] { return queue.count < kMostWaiting; });
+    queue.waiting[(queue.first + queue.count++) % kMostWaiting] = &submission;
   }
   changed_.notify_one();
 }
@@ -47,11 +49,15 @@ void Order::RunUntilStopped() {
 }
 
 const kdl_submission* Order::TakeReady() {
-  for (Queue& queue : queues_) {
-    if (queue.waiting.empty() || !IsReady(*queue.waiting.front())) continue;
-    const kdl_submission* ready = queue.waiting.front();
-    queue.waiting.pop_front();
-    return ready;
+  for (std::size_t n = 0; n < kQueues; ++n) {
+    Queue& queue = queues_[turn_];
+    turn_ = (turn_ + 1) % kQueues;
+    const kdl_submission* first = queue.waiting[queue.first];
+    if (queue.count == 0 || !IsReady(*first)) continue;
+    queue.first = (queue.first + 1) % kMostWaiting;
+    --queue.count;
+    has_room_.notify_all();
+    return first;
   }
   return nullptr;
 }
@@ -63,9 +69,10 @@ bool Order::IsReady(const kdl_submission& submission) const {
 }
 
 bool Order::HasFailed(const kdl_submission& submission) const {
-  return std::any_of(
-      submission.after, submission.after + submission.after_count,
-      [&](const kdl_point& point) { return queues_[point.queue].failed.contains(point.number); });
+  return std::any_of(submission.after, submission.after + submission.after_count,
+                     [&](const kdl_point& point) {
+                       return queues_[point.queue].failed[point.number % (2 * kMostWaiting)];
+                     });
 }
 
 // The submission is gone once its completion has been called.
@@ -74,7 +81,7 @@ void Order::End(const kdl_submission& submission, kdl_error* error) {
     const std::lock_guard lock(mutex_);
     Queue& queue = queues_[submission.queue];
     queue.reached = submission.number;
-    if (error != nullptr) queue.failed.insert(submission.number);
+    queue.failed[submission.number % (2 * kMostWaiting)] = error != nullptr;
   }
   submission.done.call(submission.done.context, error);
 }

@@ -1,12 +1,12 @@
 // The device's queues: one thread that runs what has been submitted, each operation once its points are reached.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -23,15 +23,20 @@ class Order {
   Order(const Order&) = delete;
   Order& operator=(const Order&) = delete;
 
-  // From any thread; returns at once.
+  // From any thread; returns at once, unless the queue is full. Takes no memory: it cannot fail.
   void Submit(const kdl_submission& submission);
 
  private:
   static constexpr std::size_t kQueues = 64;
+  static constexpr std::size_t kMostWaiting = 256;
   struct Queue {
-    std::deque<const kdl_submission*> waiting;
-    std::uint64_t reached = 0;       // this device's event: all operations up to it have ended
-    std::set<std::uint64_t> failed;  // those of them that did not succeed
+    std::array<const kdl_submission*, kMostWaiting> waiting;  // a ring
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::uint64_t reached = 0;  // this device's event: all operations up to it have ended
+    // Whether operation `number % size` did not succeed. What waits for one knows of no older failures than
+    // of operations that were here with it.
+    std::bitset<2 * kMostWaiting> failed;
   };
 
   void RunUntilStopped();
@@ -44,7 +49,9 @@ class Order {
   const Run run_;
   std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
+  std::condition_variable has_room_;
   Queue queues_[kQueues];
+  std::size_t turn_ = 0;  // of the queues: each comes when all others have
   bool stop_ = false;
   std::thread thread_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -18,14 +19,18 @@ namespace kdl::driver {
 
 namespace {
 
-std::unique_ptr<ir::Module> CopyModule(const ir::Module& module) {
+using Takes = std::function<bool(const ir::Function&)>;
+bool TakesAll(const ir::Function&) { return true; }
+
+std::unique_ptr<ir::Module> CopyModule(const ir::Module& module, const Takes& takes = TakesAll) {
   auto copy = std::make_unique<ir::Module>(module.context());
   copy->name = module.name;
   copy->devices = module.devices;
   copy->after = module.after;
   copy->target = module.target;
-  for (const ir::Function* function : module.functions())
-    ir::CloneFunction(*function, *copy, function->name);
+  for (const ir::Function* function : module.functions()) {
+    if (takes(*function)) ir::CloneFunction(*function, *copy, function->name);
+  }
   return copy;
 }
 
@@ -92,10 +97,25 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
   return kernels;
 }
 
+/// Whether KIR of a target's passes is shown: then the whole module goes through them.
+bool ShowsPasses(const Compilation& c) {
+  return std::ranges::find(c.emits, Emit::Ir) != c.emits.end() || !c.options.stop_after.empty() ||
+         !c.options.print_after.empty();
+}
+
+/// The compile's module, without kernels that get no code and so may break no limit of the target. Programs, which may launch
+/// them elsewhere, are the compile's own.
+std::unique_ptr<ir::Module> ModuleFor(const Compilation& c, const TargetCode& code) {
+  if (ShowsPasses(c)) return CopyModule(*c.module);
+  return CopyModule(*c.module, [&](const ir::Function& function) {
+    return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
+  });
+}
+
 /// The target's tiles and pipes.
 PipelineEnd RunPipePasses(Compilation& c, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
-  code.module = CopyModule(*c.module);
+  code.module = ModuleFor(c, code);
   code.module->target = code.target.spec;
   const targets::Family& family = *code.target.family;
   std::vector<passes::Pipeline> left =

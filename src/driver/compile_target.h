@@ -1,9 +1,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/llvm/compile.h"
@@ -35,6 +37,8 @@ struct Part {
 struct Code {
   std::deque<TargetCode> targets;
   std::vector<Part> parts;
+  std::map<std::pair<std::string, bool>, std::string>
+      host_objects;                     ///< by architecture, and whether KIR is in it
   const ir::Module* reached = nullptr;  ///< by the last pass that ran: a target's, or the compile's
 };
 

@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "driver/diagnostics.h"
 #include "support/near_names.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
 namespace {
-
-constexpr std::string_view kHost = "host";
 
 ir::Device* Find(ir::Module& module, std::string_view name) {
   for (ir::Device& device : module.devices) {
@@ -33,6 +33,17 @@ std::string Replaced(std::string_view text, std::string_view part, std::string_v
 std::string NameInIr(std::string_view name) { return Replaced(name, ".", "::"); }
 std::string NameInSource(std::string_view name) { return Replaced(name, "::", "."); }
 
+/// Reports a list of specs that has an empty element.
+bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
+  std::vector<std::string_view> elements = SplitList(list);
+  if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
+  diagnostics.Report(
+      diag::UnknownTarget, {},
+      fmt::format("device list '{}' has an empty element; it reads spec,spec, such as cuda,host",
+                  list));
+  return false;
+}
+
 /// --device NAME=SPEC, one after the other.
 bool Rebind(ir::Module& module, const std::string& file, const Options& options,
             DiagnosticEngine& diagnostics) {
@@ -40,10 +51,16 @@ bool Rebind(ir::Module& module, const std::string& file, const Options& options,
   for (const ir::Device& device : module.devices) texts.push_back(NameInSource(device.name.text()));
   std::vector<std::string_view> names(texts.begin(), texts.end());
   bool all = true;
+  std::map<const ir::Device*, std::string> bound;
   for (const std::string& text : options.device) {
     auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
     ir::Device* device = assignment ? Find(module, NameInIr(assignment->name)) : nullptr;
     if (device) {
+      auto [first, is_new] = bound.emplace(device, assignment->value);
+      if (!is_new)
+        diagnostics.Report(diag::DeviceTwice, {}, assignment->name, first->second,
+                           assignment->value);
+      all &= is_new && IsList(assignment->value, diagnostics);
       device->spec = assignment->value;
       continue;
     }
@@ -81,16 +98,25 @@ std::string Followed(ir::Module& module, const std::string& spec, size_t depth =
 
 }  // namespace
 
+std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics) {
+  const std::vector<std::string>& given = options.target;
+  if (given.size() < 2) return given.empty() ? std::string() : given[0];
+  diagnostics.Report(diag::SeveralTargets, {}, given[0], given[1])
+      .Help("leave one away, or bind declared devices one by one with --device");
+  return std::nullopt;
+}
+
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
                                         const std::string& under_test, bool needs_all,
                                         const Options& options, DiagnosticEngine& diagnostics) {
+  if (!under_test.empty() && !IsList(under_test, diagnostics)) return std::nullopt;
   for (ir::Device& device : module.devices) {
     if (!under_test.empty()) device.spec = under_test;
   }
   if (!Rebind(module, file, options, diagnostics)) return std::nullopt;
   if (module.devices.empty()) {
-    std::string spec = under_test.empty() ? std::string(kHost) : under_test;
-    module.devices.push_back({module.context().names.Intern(kHost), spec});
+    std::string spec = under_test.empty() ? std::string(targets::kOwnKind) : under_test;
+    module.devices.push_back({module.context().names.Intern(targets::kOwnKind), spec});
   }
   DeviceSpecs specs;
   for (const ir::Device& device : module.devices) {

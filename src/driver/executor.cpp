@@ -13,12 +13,11 @@
 #include "driver/launch_check.h"
 #include "interp/contract.h"
 #include "support/check.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
 namespace {
-
-constexpr std::string_view kDebug = "debug";
 
 using interp::EventId;
 using interp::TensorId;
@@ -288,7 +287,7 @@ Status Executor::Reserve(const interp::ReserveRequest& request) {
 /// The contract of the kernel, what the launch finds, and whether that fulfils what is required.
 Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequest& request) {
   Result<kdl_device*> device = DeviceOf(request.device);
-  bool is_debug = device.ok() && kdl_device_kind(*device) == kDebug;
+  bool is_debug = device.ok() && kdl_device_kind(*device) == targets::kDebugKind;
   if (!contracts_ || (checks_ == LaunchChecks::Nothing && !is_debug)) return CheckedLaunch();
   const ir::Function* kernel = module_.FindFunction(request.kernel);
   auto contract = kernel ? FindContract(*contracts_, module_, *kernel) : std::nullopt;

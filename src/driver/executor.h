@@ -63,7 +63,10 @@ class Executor final : public interp::ProgramHost {
 
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
+  Status Lives(interp::TensorId tensor, Name device, Name name) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
+  Result<interp::EventId> Relocate(const interp::TransferRequest& request) override;
+  Result<interp::EventId> CopyBack(const interp::CopyRequest& request) override;
   Result<interp::EventId> Copy(const interp::CopyRequest& request) override;
   Result<interp::EventId> Fill(const interp::FillRequest& request) override;
   interp::TensorId View(const interp::ViewRequest& request) override;
@@ -91,6 +94,12 @@ class Executor final : public interp::ProgramHost {
   /// An event behind all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
+  /// The tensor's array in the memory of a device: itself, or another one.
+  struct Moved {
+    kdl_array array;
+    interp::EventId event;
+  };
+  Result<Moved> Move(const interp::TransferRequest& request);
   Status WaitForStarted();
   Status Read(interp::TensorId tensor, HostTensor& into);
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,

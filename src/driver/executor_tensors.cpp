@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -31,28 +33,67 @@ Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
   return {};
 }
 
-Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest& request) {
+Status Executor::Lives(TensorId tensor, Name device, Name name) {
+  Result<kdl_device*> wanted = DeviceOf(device);
+  if (!wanted.ok()) return wanted.failure();
+  const kdl_device* found = kdl_buffer_device(array(tensor).buffer);
+  if (kdl_devices_share_memory(found, *wanted) != 0) return {};
+  return Failure{
+      fmt::format("'{}' lives on {}; the program takes it on '{}', which is {}", name.text(),
+                  kdl_device_uri(found), device.text(), kdl_device_uri(*wanted)),
+      FailureKind::User};
+}
+
+/// What comes behind the event is behind all that the queue was given before, whether anything moved or not.
+Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   const kdl_array from = array(request.tensor);
   kdl_device* device = *DeviceOf(request.device);
-  if (kdl_buffer_device(from.buffer) == device) {
-    Result<EventId> event = request.after.empty() ? EventId() : Join(*queue, request.after);
-    if (!event.ok()) return event.failure();
+  bool stays = kdl_devices_share_memory(kdl_buffer_device(from.buffer), device) != 0;
+  kdl_array to = from;
+  if (stays) {
     kdl_buffer_retain(from.buffer);
-    return interp::TransferResult{Add(from), *event};
+  } else {
+    Status status = StatusOf(kdl_array_allocate(device, from.view.element, from.view.rank,
+                                                from.view.size, kdl_buffer_name(from.buffer), &to));
+    if (!status.ok()) return status.failure();
   }
-  kdl_array to = {};
-  Status status = StatusOf(kdl_array_allocate(device, from.view.element, from.view.rank,
-                                              from.view.size, kdl_buffer_name(from.buffer), &to));
-  if (!status.ok()) return status.failure();
-  TensorId moved = Add(to);
+  if (stays || request.fresh) {
+    Result<EventId> event = Join(*queue, request.after);
+    if (event.ok()) return Moved{to, *event};
+    kdl_array_free(&to);
+    return event.failure();
+  }
   std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;
-  status = StatusOf(kdl_copy(*queue, &to, &from, request.cause.str().c_str(), after.data(),
-                             static_cast<int32_t>(after.size()), &done));
-  if (!status.ok()) return status.failure();
-  return interp::TransferResult{moved, AddEvent(done)};
+  Status status = StatusOf(kdl_copy(*queue, &to, &from, request.cause.str().c_str(), after.data(),
+                                    static_cast<int32_t>(after.size()), &done));
+  if (status.ok()) return Moved{to, AddEvent(done)};
+  kdl_array_free(&to);
+  return status.failure();
+}
+
+Result<interp::TransferResult> Executor::Transfer(const interp::TransferRequest& request) {
+  Result<Moved> moved = Move(request);
+  if (!moved.ok()) return moved.failure();
+  return interp::TransferResult{Add(moved->array), moved->event};
+}
+
+Result<EventId> Executor::Relocate(const interp::TransferRequest& request) {
+  Result<Moved> moved = Move(request);
+  if (!moved.ok()) return moved.failure();
+  kdl_array& tensor = tensors_[request.tensor.value];
+  kdl_array_free(&tensor);
+  tensor = moved->array;
+  return moved->event;
+}
+
+Result<EventId> Executor::CopyBack(const interp::CopyRequest& request) {
+  if (array(request.from).buffer != array(request.to).buffer) return Copy(request);
+  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  if (!queue.ok()) return queue.failure();
+  return Join(*queue, request.after);
 }
 
 Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
@@ -60,7 +101,8 @@ Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
   if (!queue.ok()) return queue.failure();
   std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;
-  Status status = StatusOf(kdl_copy(*queue, &array(request.to), &array(request.from), nullptr,
+  std::string cause = request.cause.empty() ? "copy" : request.cause.str();
+  Status status = StatusOf(kdl_copy(*queue, &array(request.to), &array(request.from), cause.c_str(),
                                     after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return AddEvent(done);

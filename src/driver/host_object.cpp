@@ -13,6 +13,7 @@
 #include "ir/printer.h"
 #include "support/check.h"
 #include "targets/hosts.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
@@ -126,23 +127,29 @@ bool EmbedsIr(const Compilation& c, const Code& code) {
                              [](const TargetCode& one) { return one.target.interprets; });
 }
 
-std::optional<std::string> CompileHostObject(Compilation& c, Code& code, std::string_view arch,
-                                             bool embeds_ir) {
+const std::string* CompileHostObject(Compilation& c, Code& code, std::string_view arch,
+                                     bool embeds_ir) {
+  auto [made, is_new] = code.host_objects.try_emplace({std::string(arch), embeds_ir});
+  if (!is_new) return &made->second;
   std::optional<codegen::Processor> host = targets::HostProcessor(arch);
   KDL_CHECK(host, "no programs run on {}", arch);
   Result<codegen::Backend> backend =
       codegen::Backend::Create(*host, static_cast<int>(*c.options.opt_level));
   if (!backend.ok()) {
     c.diagnostics.Report(diag::MachineFailed, {}, backend.failure().message);
-    return std::nullopt;
+    code.host_objects.erase(made);
+    return nullptr;
   }
   std::vector<codegen::CompiledModule*> devices;
-  std::string kir;
-  for (Part* part : PartsOf(code, arch)) {
-    devices.push_back(&part->compiled);
-    if (embeds_ir && part->compiled.arch == arch) kir = InterpretedText(c, *part);
-  }
-  return codegen::CompileHostModule(*backend, RuntimeName(c), c.names, devices, kir);
+  std::vector<Part*> parts = PartsOf(code, arch);
+  for (Part* part : parts) devices.push_back(&part->compiled);
+  // What the interpreter runs are the tiles of the host's own code, where there is some.
+  auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
+  Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
+  std::string kir = embeds_ir && interpreted ? InterpretedText(c, *interpreted) : "";
+  made->second = codegen::CompileHostModule(*backend, RuntimeName(c), c.names, devices,
+                                            {targets::kReferenceKind, kir});
+  return &made->second;
 }
 
 }  // namespace kdl::driver

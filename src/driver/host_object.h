@@ -21,8 +21,9 @@ std::vector<Part*> PartsOf(Code& code, std::string_view arch);
 /// Whether the interpreter runs the code by what is asked for: then KIR goes into the host's object.
 bool EmbedsIr(const Compilation& compilation, const Code& code);
 
-/// NAME.host.o for a host: the images of all devices and their registration. Nothing after a report.
-std::optional<std::string> CompileHostObject(Compilation& compilation, Code& code,
-                                             std::string_view arch, bool embeds_ir);
+/// NAME.host.o for a host: the images of all devices and their registration. It is made once, and belongs to the code. Null
+/// after a report.
+const std::string* CompileHostObject(Compilation& compilation, Code& code, std::string_view arch,
+                                     bool embeds_ir);
 
 }  // namespace kdl::driver

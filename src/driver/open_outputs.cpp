@@ -64,7 +64,8 @@ Values OpenTensors(const ir::Module& module, const ir::Function& program) {
       if (op->kind() == ir::OpKind::Transfer)  // where it lives there already it is the same tensor
         Share(ir::MemoryOf(op->operand(0)), op->result(0), open);
       if (op->kind() == ir::OpKind::Swap) Share(op->operand(0), op->operand(1), open);
-      if (op->kind() == ir::OpKind::Copy && open.contains(ir::MemoryOf(op->operand(0))))
+      bool copies = op->kind() == ir::OpKind::Copy || op->kind() == ir::OpKind::CopyBack;
+      if (copies && open.contains(ir::MemoryOf(op->operand(0))))
         open.insert(ir::MemoryOf(op->operand(1)));
     });
   } while (open.size() != before);

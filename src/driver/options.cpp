@@ -198,7 +198,8 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
-  bool optional = (info.words.empty() || info.words.front() == '[') && !options.workspace;
+  bool optional =
+      (info.words.empty() || info.words.front() == '[') && !options.workspace && !options.placement;
   if (options.files.size() > most) {
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {
@@ -208,10 +209,11 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
   }
 }
 
-/// Words are explained without a compile: what says how to compile belongs to --workspace.
+/// Words are explained without a compile: what says how to compile belongs to a report on a file.
 void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
-  if (options.command != Command::Explain || options.workspace || options.help) return;
+  bool is_report = options.workspace || options.placement;
+  if (options.command != Command::Explain || is_report || options.help) return;
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands) continue;

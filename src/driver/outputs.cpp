@@ -82,8 +82,8 @@ class Collector {
 
   void AddObjects() {
     for (const std::string& arch : HostArchs(code_)) {
-      std::optional<std::string> host = CompileHostObject(c_, code_, arch, EmbedsIr(c_, code_));
-      if (host) AddFile(ForHost(".host", arch, ".o"), std::move(*host));
+      const std::string* host = CompileHostObject(c_, code_, arch, EmbedsIr(c_, code_));
+      if (host) AddFile(ForHost(".host", arch, ".o"), *host);
     }
     AddTexts("o", &codegen::CompiledModule::object);
   }
@@ -92,8 +92,16 @@ class Collector {
   void AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     for (const Part& part : code_.parts) {
       if (!(part.compiled.*text).empty())
-        AddFile(fmt::format("{}.{}.{}", name_, part.compiled.arch, ending), part.compiled.*text);
+        AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.*text);
     }
+  }
+
+  /// The architecture; of two families with one, the family, too.
+  std::string PartName(const Part& part) const {
+    const std::string& arch = part.compiled.arch;
+    auto of_arch = [&](const Part& other) { return other.compiled.arch == arch; };
+    if (std::ranges::count_if(code_.parts, of_arch) == 1) return arch;
+    return fmt::format("{}.{}", part.targets[0]->target.family->name, arch);
   }
 
   using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
@@ -144,9 +152,9 @@ class Collector {
 
 std::vector<std::string> WriteObjects(Compilation& c, Code& code, std::string_view arch,
                                       bool embeds_ir, const std::string& folder) {
-  std::optional<std::string> host = CompileHostObject(c, code, arch, embeds_ir);
+  const std::string* host = CompileHostObject(c, code, arch, embeds_ir);
   if (!host) return {};
-  std::vector<OutputFile> files = {{folder + "/host.o", std::move(*host)}};
+  std::vector<OutputFile> files = {{folder + "/host.o", *host}};
   for (const Part* part : PartsOf(code, arch)) {
     if (!part->compiled.object.empty())
       files.push_back({fmt::format("{}/{}.o", folder, files.size()), part->compiled.object});

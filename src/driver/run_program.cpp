@@ -22,12 +22,12 @@
 #include "ir/views.h"
 #include "support/near_names.h"
 #include "support/result.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
 namespace {
 
-constexpr const char* kReference = "reference";
 constexpr uint8_t kPoison =
     0xAB;  ///< no other device fills memory with it: what a program leaves unwritten differs
 
@@ -85,15 +85,17 @@ Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
   return sources.FindSpan(placed.file, placed.line, placed.column, 1);
 }
 
-/// The name of the device that first reads or writes a parameter of the program; the module's first where none does.
+/// The device on which a parameter of the program is taken, or which first reads or writes it; the module's first where
+/// none does.
 Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::Value* param) {
   Name device = module.devices.empty() ? Name() : module.devices[0].name;
   bool found = false;
-  ir::Walk(program.body, [&](ir::Op* op) {
-    auto launch = ir::DynAs<ir::LaunchOp>(op);
-    if (found || !launch) return;
-    for (const ir::Value* argument : launch->arguments())
-      found = found || ir::MemoryOf(argument) == param;
+  ir::Walk(program.body, [&](const ir::Op* op) {
+    bool says_where = op->kind() == ir::OpKind::Lives || op->kind() == ir::OpKind::Transfer ||
+                      op->kind() == ir::OpKind::Launch;
+    if (found || !says_where) return;
+    found = std::ranges::any_of(
+        op->operands(), [&](const ir::Value* operand) { return ir::MemoryOf(operand) == param; });
     if (found) device = op->attr<ir::AttrKey::Device>();
   });
   return device;
@@ -239,11 +241,13 @@ bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory m
 std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
   kdl_device* device = nullptr;
   if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
-    return kReference;
+    return std::string(targets::kReferenceKind);
   kdl_device_facts facts = {};
   facts.size = sizeof facts;
-  if (!StatusOf(kdl_device_get_facts(device, &facts)).ok()) return kReference;
-  return fmt::format("{}?features={}&cores={}", kReference, facts.features, facts.cores);
+  if (!StatusOf(kdl_device_get_facts(device, &facts)).ok())
+    return std::string(targets::kReferenceKind);
+  return fmt::format("{}?features={}&cores={}", targets::kReferenceKind, facts.features,
+                     facts.cores);
 }
 
 /// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
@@ -285,9 +289,12 @@ std::string StatisticsText(const RunPlace& place) {
     if (std::exchange(seen[device], true)) continue;
     kdl_statistics counts{};
     kdl_device_get_statistics(device, &counts);
-    text += fmt::format("{}: launches {}, copies {} ({} bytes), allocated {} bytes\n",
+    text += fmt::format("{}: launches {}, copies {} ({} bytes), allocated {} bytes",
                         kdl_device_uri(device), counts.launches, counts.copies, counts.bytes_copied,
                         counts.bytes_allocated);
+    text += counts.bytes_in_use == 0
+                ? "\n"
+                : fmt::format(", {} bytes still in use\n", counts.bytes_in_use);
   }
   std::vector<kdl_transfer> transfers(
       static_cast<size_t>(kdl_context_get_transfers(place.context, nullptr, 0)));

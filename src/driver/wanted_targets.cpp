@@ -34,10 +34,17 @@ std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   return ordered;
 }
 
-/// Adds the targets of one spec for a device. False after a report.
-bool Add(Compilation& c, const std::string& device, std::string_view spec,
+/// Adds the targets of one spec for a device; one of several of a kind that no family has is passed over. False after
+/// an error.
+bool Add(Compilation& c, const std::string& device, std::string_view spec, bool has_others,
          std::vector<WantedTarget>& wanted) {
   Result<std::vector<targets::Target>> named = c.families.ParseTargets(spec);
+  if (!named.ok() && has_others && !c.families.Knows(spec)) {
+    c.diagnostics.Report(diag::TargetPassedOver, {},
+                         fmt::format("'{}', which '{}' may be,", spec, device),
+                         named.failure().message);
+    return true;
+  }
   if (!named.ok()) {
     c.diagnostics.Report(diag::UnknownTarget, {}, named.failure().message)
         .Help("`kernelc targets` lists the targets");
@@ -117,8 +124,11 @@ bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
 std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, Compilation& c) {
   std::vector<WantedTarget> wanted;
   for (const auto& [device, list] : specs) {
-    for (std::string_view spec : SplitList(list)) {
-      if (!spec.empty() && !Add(c, device, spec, wanted)) return std::nullopt;
+    std::vector<std::string_view> specs_of_device = SplitList(list);
+    auto is_known = [&](std::string_view spec) { return c.families.Knows(spec); };
+    bool has_others = std::ranges::any_of(specs_of_device, is_known);
+    for (std::string_view spec : specs_of_device) {
+      if (!spec.empty() && !Add(c, device, spec, has_others, wanted)) return std::nullopt;
     }
   }
   for (const auto& [device, list] : specs) {

@@ -66,6 +66,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
   CopyRequirements(kernel, builder, module.types());
   std::vector<ir::Value*> arguments;
   for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;  // the launch's own matter
     ir::Type type = Bound(param.value->type(), kernel, module.types());
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});

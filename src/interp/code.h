@@ -17,6 +17,7 @@ namespace kdl::interp {
 class Core;
 struct Activation;
 struct Code;
+struct Frame;
 struct Instruction;
 
 enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Vector, Event, Pipe, Workspace };
@@ -32,6 +33,8 @@ struct Slot {
 enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
+/// Ends a turn of a region of the frame's owner.
+using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
 /// The points that an op over tiles runs over: axes, and where their blks are.
 struct PointsPlan {
@@ -74,6 +77,19 @@ struct FoldPlan {
   ir::EvalFn widen = nullptr;      ///< contraction: an element of a or b as acc; null where it is
 };
 
+/// Where a tile stands in a home.
+struct HomePlan {
+  struct Axis {
+    uint32_t whole;  ///< the blk of the home's axis
+    int64_t extent;
+    int64_t stride;
+  };
+  std::vector<Axis> axes;  ///< by axis of the tile
+  int64_t panel = 0;       ///< of its own
+  size_t last = 0;         ///< the axis of the tile along which panels follow each other
+  int panel_operand = -1;
+};
+
 /// A tensor that groups of blocks update, and how.
 struct GroupTarget {
   Slot tensor;
@@ -84,6 +100,7 @@ struct GroupTarget {
 struct Instruction {
   const ir::Op* op = nullptr;
   Handler run = nullptr;
+  YieldHandler yield = nullptr;
   std::vector<Slot> operands;
   std::vector<Slot> results;
   std::vector<uint32_t> regions;  ///< of Code::blocks
@@ -97,6 +114,7 @@ struct Instruction {
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
+  std::unique_ptr<HomePlan> home;
   std::vector<uint32_t> taken;         ///< take: the blks of the axes that it indexes
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;

@@ -5,6 +5,7 @@
 
 #include "interp/handlers.h"
 #include "interp/launch_state.h"
+#include "interp/team.h"
 #include "ir/groups.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -58,6 +59,15 @@ std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count)
   return number;
 }
 
+/// How many elements the next block of a cut has at most.
+int64_t NextSize(const Instruction& cut, const LoopState& state) {
+  auto fits = [&](int64_t size) {
+    return static_cast<uint64_t>(size) <= Remaining(state.next, state.hi);
+  };
+  auto size = std::ranges::find_if(cut.numbers, fits);
+  return size == cut.numbers.end() ? cut.numbers.back() : *size;
+}
+
 void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,
                   size_t first_init) {
   LoopState state{ScalarAt(here, instruction, 0), ScalarAt(here, instruction, 1), step, 0};
@@ -77,6 +87,7 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
     MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
     state.next += state.step;
     ++state.number;
+    if (frame.owner->op->kind() == ir::OpKind::Cut) state.step = NextSize(*frame.owner, state);
     return BeginIteration(frame);
   }
   MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
@@ -124,16 +135,6 @@ std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
   return {begin, begin + share + (facts.core_id < more ? 1 : 0)};
 }
 
-void YieldSpmd(Core& core, Frame& frame) {
-  auto& state = std::get<SpmdState>(frame.control);
-  bool dynamic = IsDynamic(frame.owner->op);
-  std::optional<int64_t> next =
-      dynamic ? Claim(core, *frame.owner, state.end) : std::optional(state.block + 1);
-  if (!next || *next == state.end) return core.frames.pop_back();
-  state.block = *next;
-  BeginSpmdBlock(frame);
-}
-
 void StartClaiming(Core& core, Activation& here, const Instruction& instruction) {
   LoopState state{0, ScalarAt(here, instruction, 1), 1, 0};
   std::optional<int64_t> first = Claim(core, instruction, std::max<int64_t>(state.hi, 0));
@@ -171,18 +172,6 @@ void BeginNestPoint(Frame& frame) {
     frame.here->scalar(frame.block->params[axis]) =
         static_cast<uint64_t>(start + state.walk.position(axis));
   }
-}
-
-void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
-  auto& state = std::get<PointState>(frame.control);
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
-        frame.here->scalar(yield.operands[i]);
-  }
-  state.walk.Next();
-  if (!state.walk.done()) return BeginNestPoint(frame);
-  KeepOutputs(*frame.here, *frame.owner, state);
-  core.frames.pop_back();
 }
 
 /// The fold_ins of a nest's body.
@@ -245,14 +234,39 @@ void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
 
 }  // namespace
 
+/// The worker's turns.
+void StartTeamLoop(Core& core, Activation& here, const Instruction& instruction, int64_t step) {
+  int64_t lo = ScalarAt(here, instruction, 0);
+  int64_t hi = ScalarAt(here, instruction, 1);
+  uint64_t turns = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(step) + 1;
+  auto worker = static_cast<uint64_t>(core.facts.worker);
+  if (worker >= turns) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control =
+      LoopState{lo + core.facts.worker * step, hi, step * core.facts.team->workers(), 0};
+  BeginIteration(frame);
+}
+
 void StartFor(Core& core, Activation& here, const Instruction& instruction) {
   StartCounted(core, here, instruction, instruction.numbers[0], 2);
+}
+
+void StartCut(Core& core, Activation& here, const Instruction& instruction) {
+  const BlkFacts& whole = here.blk(instruction.operands[0]);
+  if (whole.size <= 0) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  LoopState state{whole.start, whole.start + whole.size, 1, 0};
+  state.step = NextSize(instruction, state);
+  frame.control = state;
+  BeginIteration(frame);
 }
 
 void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
   if (instruction.claims) return StartClaiming(core, here, instruction);
   int64_t step = ScalarAt(here, instruction, 2);
   if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
+  if (instruction.op->HasAttr(ir::AttrKey::Team))
+    return StartTeamLoop(core, here, instruction, step);
   StartCounted(core, here, instruction, step, 3);
 }
 
@@ -355,31 +369,40 @@ void StartCall(Core& core, Activation& here, const Instruction& instruction) {
   core.frames.back().control = std::move(state);
 }
 
-void RunYield(Core& core, Activation& here, const Instruction& instruction) {
-  Frame& frame = core.frames.back();
-  switch (frame.owner->op->kind()) {
-    case ir::OpKind::For:
-    case ir::OpKind::Loop:
-      if (frame.owner->claims) return YieldClaiming(core, frame);
-      return YieldCounted(core, frame, instruction);
-    case ir::OpKind::While:
-      return YieldWhile(core, frame, instruction);
-    case ir::OpKind::Spmd:
-      return YieldSpmd(core, frame);
-    case ir::OpKind::Nest:
-      return YieldNest(core, frame, instruction);
-    case ir::OpKind::Fold:
-    case ir::OpKind::Scan:
-      return YieldCombine(core, frame, instruction);
-    case ir::OpKind::Stage:
-      return core.frames.pop_back();
-    case ir::OpKind::If:
-      MoveValues(here, instruction.operands, 0, here, frame.owner->results, 0);
-      core.frames.pop_back();
-      return;
-    default:
-      KDL_UNREACHABLE("a yield below '{}'", frame.owner->op->info().spelling);
+void YieldLoop(Core& core, Frame& frame, const Instruction& yield) {
+  frame.owner->claims ? YieldClaiming(core, frame) : YieldCounted(core, frame, yield);
+}
+
+void YieldSpmd(Core& core, Frame& frame, const Instruction&) {
+  auto& state = std::get<SpmdState>(frame.control);
+  bool dynamic = IsDynamic(frame.owner->op);
+  std::optional<int64_t> next =
+      dynamic ? Claim(core, *frame.owner, state.end) : std::optional(state.block + 1);
+  if (!next || *next == state.end) return core.frames.pop_back();
+  state.block = *next;
+  BeginSpmdBlock(frame);
+}
+
+void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<PointState>(frame.control);
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
+        frame.here->scalar(yield.operands[i]);
   }
+  state.walk.Next();
+  if (!state.walk.done()) return BeginNestPoint(frame);
+  KeepOutputs(*frame.here, *frame.owner, state);
+  core.frames.pop_back();
+}
+
+void YieldIf(Core& core, Frame& frame, const Instruction& yield) {
+  MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
+  core.frames.pop_back();
+}
+
+void RunYield(Core& core, Activation&, const Instruction& instruction) {
+  Frame& frame = core.frames.back();
+  frame.owner->yield(core, frame, instruction);
 }
 
 void RunReturn(Core& core, Activation& here, const Instruction& instruction) {

@@ -170,9 +170,6 @@ struct AnyValue {
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
-/// The handler of an op of that form.
-Handler HandlerOf(ir::OpKind kind, OpForm form);
-
 /// The ranges of the points, from the blks in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
 /// The strides over the points of operand number `operand`, which has been checked against the

@@ -96,6 +96,26 @@ int64_t BufferOffset(Core& core, Activation& here, const Instruction& instructio
   return offset;
 }
 
+namespace {
+
+bool IsOfTeam(const ir::Value* buffer) {
+  return buffer->type()->kind == ir::TypeKind::Buffer && buffer->type()->space == ir::Space::Team;
+}
+
+}  // namespace
+
+Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
+  const ir::Value* buffer = instruction.op->operand(operand);
+  return IsOfTeam(buffer) ? core.facts.team->Memory(buffer)
+                          : here.buffers[instruction.operands[operand].index];
+}
+
+bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
+           TouchKind kind) {
+  const ir::Value* buffer = instruction.op->operand(operand);
+  return !IsOfTeam(buffer) || core.facts.team->TouchBuffer(core, instruction, buffer, offset, kind);
+}
+
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset) {
   if (buffer.defined[static_cast<size_t>(offset)]) return true;
   core.Break(instruction,

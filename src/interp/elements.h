@@ -2,6 +2,7 @@
 
 #include "interp/core.h"
 #include "interp/launch_state.h"
+#include "interp/team.h"
 
 namespace kdl::interp {
 
@@ -25,6 +26,8 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
 /// Tells the watch, where there is one, what is done to an element. False, with the core stopped, where that is a mistake.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
+  if (core.facts.team && !core.facts.team->TouchTensor(core, instruction, address, kind))
+    return false;
   return !tensor.shadow ||
          core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);
 }
@@ -39,6 +42,13 @@ uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 /// -1, with the core broken, where it is outside.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane);
+
+/// The memory of an op's operand number `operand`, a buffer.
+Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand);
+
+/// Tells the team, where the buffer is the team's, what is done to an element. False, with the core stopped: that is a race.
+bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
+           TouchKind kind);
 
 /// False, with the core broken, where nothing has written the element.
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);

@@ -140,7 +140,6 @@ uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& wal
 
 uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWalk& walk) {
   uint64_t start = StartOf(here, fold, walk);
-  if (fold.fold->order == ir::OrderKind::Chain) return start;
   Lanes lanes;
   lanes.fill(fold.fold->identity);
   lanes[0] = start;
@@ -157,9 +156,8 @@ void RunFoldIn(Core& core, Activation& here, const Instruction& instruction) {
     lanes.fill(plan.identity);
     lanes[0] = StartOf(here, instruction, state.walk);
   }
-  bool chain = plan.order == ir::OrderKind::Chain;
   size_t last = instruction.points->axes.size() - 1;
-  uint64_t& lane = lanes[chain ? 0 : static_cast<size_t>(state.walk.position(last)) % kLanes];
+  uint64_t& lane = lanes[static_cast<size_t>(state.walk.position(last)) % kLanes];
   uint64_t term = here.scalar(instruction.operands[0]);
   if (plan.term) {
     uint64_t other = here.scalar(instruction.operands[1]);
@@ -170,7 +168,7 @@ void RunFoldIn(Core& core, Activation& here, const Instruction& instruction) {
     lane = Folded(plan.fold, lane, term);
   }
   if (!state.walk.is_last_from(folded)) return;
-  here.scalar(instruction.results[0]) = chain ? lane : FoldLanes(plan.fold, lanes);
+  here.scalar(instruction.results[0]) = FoldLanes(plan.fold, lanes);
 }
 
 void RunReduce(Core& core, Activation& here, const Instruction& instruction) {

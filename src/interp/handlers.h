@@ -76,12 +76,18 @@ void RunTable(Core& core, Activation& here, const Instruction& instruction);
 void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction);
 void RunView(Core& core, Activation& here, const Instruction& instruction);
 void RunSync(Core& core, Activation& here, const Instruction& instruction);
+void RunBarrier(Core& core, Activation& here, const Instruction& instruction);
 
 // control.cpp
 void StartFor(Core& core, Activation& here, const Instruction& instruction);
+void StartCut(Core& core, Activation& here, const Instruction& instruction);
 void StartLoop(Core& core, Activation& here, const Instruction& instruction);
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction);
 void StartNest(Core& core, Activation& here, const Instruction& instruction);
+void YieldLoop(Core& core, Frame& frame, const Instruction& yield);
+void YieldSpmd(Core& core, Frame& frame, const Instruction& yield);
+void YieldNest(Core& core, Frame& frame, const Instruction& yield);
+void YieldIf(Core& core, Frame& frame, const Instruction& yield);
 void StartIf(Core& core, Activation& here, const Instruction& instruction);
 void StartCall(Core& core, Activation& here, const Instruction& instruction);
 /// tile_call.cpp: of a fn that is given blks or pipes.
@@ -113,6 +119,7 @@ void RunRelease(Core& core, Activation& here, const Instruction& instruction);
 
 // stages.cpp
 void StartStage(Core& core, Activation& here, const Instruction& instruction);
+void YieldStage(Core& core, Frame& frame, const Instruction& yield);
 
 // program.cpp
 void RunAlloc(Core& core, Activation& here, const Instruction& instruction);
@@ -133,7 +140,10 @@ void RunFootprint(Core& core, Activation& here, const Instruction& instruction);
 void RunInstances(Core& core, Activation& here, const Instruction& instruction);
 void RunReserve(Core& core, Activation& here, const Instruction& instruction);
 void RunMark(Core& core, Activation& here, const Instruction& instruction);
+void RunLives(Core& core, Activation& here, const Instruction& instruction);
 void RunTransfer(Core& core, Activation& here, const Instruction& instruction);
+void RunRelocate(Core& core, Activation& here, const Instruction& instruction);
+void RunCopyBack(Core& core, Activation& here, const Instruction& instruction);
 void RunLaunch(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

@@ -118,4 +118,8 @@ void RunSync(Core& core, Activation&, const Instruction&) {
   core.state = MachineState::AtBarrier;
 }
 
+void RunBarrier(Core& core, Activation&, const Instruction&) {
+  core.state = MachineState::AtTeamBarrier;
+}
+
 }  // namespace kdl::interp

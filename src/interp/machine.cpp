@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "interp/handlers.h"
+#include "interp/core.h"
 #include "support/check.h"
 
 namespace kdl::interp {
@@ -180,205 +180,6 @@ uint64_t UnspecifiedBits(Scalar scalar) {
   return scalar == Scalar::Bool ? 1 : kPattern >> (64 - 8 * Bytes(scalar));
 }
 
-namespace {
-
-/// Of an op that runs otherwise on vectors; null: it does not.
-Handler VectorHandlerOf(ir::OpKind kind) {
-  using ir::OpKind;
-  switch (kind) {
-    case OpKind::Splat:
-      return &RunSplat;
-    case OpKind::LaneMask:
-      return &RunLaneMask;
-    case OpKind::LaneNumbers:
-      return &RunLaneNumbers;
-    case OpKind::Zip:
-      return &RunZip;
-    case OpKind::UnitStep:
-      return &RunUnitStep;
-    case OpKind::Half:
-      return &RunHalf;
-    case OpKind::Transpose:
-      return &RunTranspose;
-    case OpKind::Load:
-      return &RunVectorLoad;
-    case OpKind::Store:
-      return &RunVectorStore;
-    case OpKind::BufferLoad:
-      return &RunVectorBufferLoad;
-    case OpKind::BufferStore:
-      return &RunVectorBufferStore;
-    default:
-      return ir::Info(kind).has(ir::kElementwise) ? &RunVectorElementwise : nullptr;
-  }
-}
-
-}  // namespace
-
-Handler HandlerOf(ir::OpKind kind, OpForm form) {
-  using ir::OpKind;
-  if (form == OpForm::Vectors) {
-    if (Handler handler = VectorHandlerOf(kind)) return handler;
-  }
-  switch (kind) {
-    case OpKind::Const:
-    case OpKind::SizeOf:
-      return &RunNumber;
-    case OpKind::Bound:
-      return &RunBound;
-    case OpKind::BlkStart:
-      return &RunBlkStart;
-    case OpKind::BlkSize:
-      return &RunBlkSize;
-    case OpKind::BlkIndex:
-      return &RunBlkIndex;
-    case OpKind::MakeBlk:
-      return &RunMakeBlk;
-    case OpKind::Iota:
-      return &RunIota;
-    case OpKind::Load:
-      return form == OpForm::Scalars ? &RunScalarLoad : &RunLoad;
-    case OpKind::Store:
-      return form == OpForm::Scalars ? &RunScalarStore : &RunStore;
-    case OpKind::Update:
-      return &RunUpdate;
-    case OpKind::LaunchTensor:
-      return &RunLaunchTensor;
-    case OpKind::Table:
-      return &RunTable;
-    case OpKind::View:
-      return &RunView;
-    case OpKind::Sync:
-      return &RunSync;
-    case OpKind::Reduce:
-      return &RunReduce;
-    case OpKind::Contraction:
-      return &RunContraction;
-    case OpKind::Fold:
-    case OpKind::Scan:
-      return &StartCombine;
-    case OpKind::Slide:
-      return &RunSlide;
-    case OpKind::Take:
-      return &RunTake;
-    case OpKind::For:
-      return &StartFor;
-    case OpKind::Spmd:
-      return &StartSpmd;
-    case OpKind::Loop:
-      return &StartLoop;
-    case OpKind::While:
-      return &StartWhile;
-    case OpKind::If:
-      return &StartIf;
-    case OpKind::Assert:
-      return &RunAssert;
-    case OpKind::Print:
-      return &RunPrint;
-    case OpKind::Yield:
-      return &RunYield;
-    case OpKind::Call:
-      return &StartCall;
-    case OpKind::Return:
-      return &RunReturn;
-    case OpKind::CoreId:
-      return &RunCoreId;
-    case OpKind::CoreNum:
-      return &RunCoreNum;
-    case OpKind::Nest:
-      return &StartNest;
-    case OpKind::Pipe:
-      return &RunPipe;
-    case OpKind::Stage:
-      return &StartStage;
-    case OpKind::Push:
-      return &RunPush;
-    case OpKind::Pop:
-      return &RunPop;
-    case OpKind::Acquire:
-      return &RunAcquire;
-    case OpKind::Commit:
-      return &RunCommit;
-    case OpKind::Wait:
-      return &RunWait;
-    case OpKind::Match:
-      return &RunMatch;
-    case OpKind::Release:
-      return &RunRelease;
-    case OpKind::Element:
-      return &RunElement;
-    case OpKind::FoldIn:
-      return &RunFoldIn;
-    case OpKind::Check:
-      return &RunCheck;
-    case OpKind::AlignGap:
-      return &RunAlignGap;
-    case OpKind::BusyCores:
-    case OpKind::StaticAssert:
-    case OpKind::Prefetch:
-      return &RunHint;
-    case OpKind::Home:
-      return &RunHome;
-    case OpKind::Get:
-      return &RunGet;
-    case OpKind::Put:
-      return &RunPut;
-    case OpKind::Move:
-      return &RunMove;
-    case OpKind::BufferNew:
-      return &RunBufferNew;
-    case OpKind::BufferLoad:
-      return &RunBufferLoad;
-    case OpKind::BufferStore:
-      return &RunBufferStore;
-    case OpKind::Alloc:
-      return &RunAlloc;
-    case OpKind::Free:
-      return &RunFree;
-    case OpKind::Transfer:
-      return &RunTransfer;
-    case OpKind::HostLoad:
-      return &RunHostLoad;
-    case OpKind::Copy:
-      return &RunCopy;
-    case OpKind::Fill:
-      return &RunFill;
-    case OpKind::Slice:
-      return &RunSlice;
-    case OpKind::Swap:
-      return &RunSwap;
-    case OpKind::BindSize:
-      return &RunBindSize;
-    case OpKind::Require:
-      return &RunRequire;
-    case OpKind::HostStore:
-      return &RunHostStore;
-    case OpKind::Draw:
-      return &RunDraw;
-    case OpKind::Expect:
-      return &RunExpect;
-    case OpKind::DeviceCores:
-      return &RunDeviceCores;
-    case OpKind::Mark:
-      return &RunMark;
-    case OpKind::Workspace:
-      return &RunWorkspace;
-    case OpKind::Footprint:
-      return &RunFootprint;
-    case OpKind::Instances:
-      return &RunInstances;
-    case OpKind::Reserve:
-      return &RunReserve;
-    case OpKind::Launch:
-      return &RunLaunch;
-    default:
-      break;
-  }
-  KDL_CHECK(ir::Info(kind).has(ir::kElementwise), "the interpreter does not know '{}'",
-            ir::Info(kind).spelling);
-  return form == OpForm::Scalars ? &RunScalarElementwise : &RunTileElementwise;
-}
-
 Machine::Machine(const Image& image, const CoreFacts& facts)
     : core_(std::make_unique<Core>(*image.entry, facts)) {
   core_->frames.push_back({&core_->body, image.entry->blocks.data(), 0, nullptr, {}});
@@ -405,7 +206,8 @@ MachineState Machine::state() const { return core_->state; }
 
 MachineState Machine::Run(int64_t steps) {
   Core& core = *core_;
-  if (core.state == MachineState::AtBarrier) core.state = MachineState::Running;
+  bool waits = core.state == MachineState::AtBarrier || core.state == MachineState::AtTeamBarrier;
+  if (waits) core.state = MachineState::Running;
   for (; steps > 0 && core.state == MachineState::Running; --steps) {
     Frame& frame = core.frames.back();
     if (frame.next == frame.block->instructions.size()) {

@@ -174,6 +174,7 @@ void RunScalarStore(Core& core, Activation& here, const Instruction& instruction
   if (mask && *mask == 0) return;
   Place place = LocateScalar(here, instruction, tensor);
   if (!place.address) return ReportOutside(core, instruction, tensor, place);
+  if (!Notes(core, instruction, tensor, place.address, TouchKind::Write)) return;
   WriteElement(place.address, tensor.scalar,
                here.scalar(instruction.operands[ir::StoreOp::at_value]));
 }
@@ -301,25 +302,32 @@ void RunCheck(Core& core, Activation& here, const Instruction& instruction) {
   core.Stop({KDL_TRAP_INDEX, instruction.op, dimension, index, bound});
 }
 
-void RunBufferNew(Core&, Activation& here, const Instruction& instruction) {
+void RunBufferNew(Core& core, Activation& here, const Instruction& instruction) {
   size_t count = 1;
   for (int64_t extent : instruction.numbers) count *= static_cast<size_t>(extent);
+  const ir::Value* result = instruction.op->result();
+  if (result->type()->space == ir::Space::Team) {
+    core.facts.team->Memory(result, count);
+    return;
+  }
   Buffer& buffer = here.buffers[instruction.results[0].index];
   buffer.elements.resize(count);
   buffer.defined.assign(count, false);
 }
 
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
-  const Buffer& buffer = here.buffers[instruction.operands[0].index];
+  const Buffer& buffer = BufferAt(core, here, instruction, 0);
   int64_t offset = BufferOffset(core, here, instruction, 1, 0);
-  if (offset < 0 || !IsDefined(core, instruction, buffer, offset)) return;
+  if (offset < 0 || !Notes(core, instruction, 0, offset, TouchKind::Read)) return;
+  if (!IsDefined(core, instruction, buffer, offset)) return;
   here.scalar(instruction.results[0]) = buffer.elements[static_cast<size_t>(offset)];
 }
 
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction) {
-  Buffer& buffer = here.buffers[instruction.operands[1].index];
+  Buffer& buffer = BufferAt(core, here, instruction, 1);
   int64_t offset = BufferOffset(core, here, instruction, 2, 0);
-  if (offset >= 0) Define(buffer, offset, here.scalar(instruction.operands[0]));
+  if (offset < 0 || !Notes(core, instruction, 1, offset, TouchKind::Write)) return;
+  Define(buffer, offset, here.scalar(instruction.operands[0]));
 }
 
 }  // namespace kdl::interp

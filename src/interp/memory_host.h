@@ -29,7 +29,10 @@ class MemoryHost final : public ProgramHost {
 
   Result<TensorId> Alloc(const AllocRequest& request) override;
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
+  Status Lives(TensorId tensor, Name device, Name name) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
+  Result<EventId> Relocate(const TransferRequest& request) override;
+  Result<EventId> CopyBack(const CopyRequest& request) override;
   Result<EventId> Copy(const CopyRequest& request) override;
   Result<EventId> Fill(const FillRequest& request) override;
   TensorId View(const ViewRequest& request) override;

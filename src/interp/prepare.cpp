@@ -3,6 +3,7 @@
 
 #include "interp/core.h"
 #include "interp/elements.h"
+#include "interp/op_rows.h"
 #include "ir/format.h"
 #include "ir/ring.h"
 #include "ir/views.h"
@@ -120,105 +121,86 @@ class FunctionPreparer {
     for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
     for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));
     OpForm form = FormOf(made);
-    made.run = HandlerOf(op.kind(), form);
-    AddPlans(made, form);
+    const OpRow& row = RowOf(op.kind());
+    made.run = row.HandlerOf(form);
+    made.yield = row.yield;
+    AddPlan(made, row.plan, form);
     for (const ir::Block* region : op.regions()) made.regions.push_back(AddBlock(*region));
     return made;
   }
 
-  void AddPlans(Instruction& made, OpForm form) {
+  void AddPlan(Instruction& made, Plan plan, OpForm form) {
     const Op& op = *made.op;
-    switch (op.kind()) {
-      case OpKind::Const:
+    switch (plan) {
+      case Plan::None:
+        return;
+      case Plan::Computed:
+        return AddElementwise(made, form);
+      case Plan::Constant:
         made.number = op.attr<AttrKey::Bits>();
-        break;
-      case OpKind::SizeOf:
+        return;
+      case Plan::Size:
         made.number = Number(op.attr<AttrKey::Size>(), op);
-        break;
-      case OpKind::Bound:
+        return;
+      case Plan::Bound:
         made.bound = ir::FindBound(*ir::OpFromSpelling(op.attr<AttrKey::Rule>().text()));
-        break;
-      case OpKind::Call:
-        AddCall(made);
-        break;
-      case OpKind::Load:
-      case OpKind::Store:
-      case OpKind::Update:
-      case OpKind::AlignGap:
-        AddAccess(made);
-        break;
-      case OpKind::Iota:
-        AddPoints(made, op.result()->type()->axes);
-        break;
-      case OpKind::Assert:
-        AddPoints(made, AxesOf(op));
-        break;
-      case OpKind::Reduce:
-        AddReduce(made);
-        break;
-      case OpKind::UnitStep:
-        AddUnitStep(made);
-        break;
-      case OpKind::Contraction:
-        AddContraction(made);
-        break;
-      case OpKind::FoldIn:
-        AddFoldIn(made);
-        break;
-      case OpKind::Fold:
-      case OpKind::Scan:
-        AddFold(made);
-        break;
-      case OpKind::Slide:
-        AddSlide(made);
-        break;
-      case OpKind::Take:
-        AddTake(made);
-        break;
-      case OpKind::For:
+        return;
+      case Plan::Call:
+        return AddCall(made);
+      case Plan::Access:
+        return AddAccess(made);
+      case Plan::ResultAxes:
+        return AddPoints(made, op.result()->type()->axes);
+      case Plan::OperandAxes:
+        return AddPoints(made, AxesOf(op));
+      case Plan::Positions:
+        return AddPoints(made, AxesOfPositions(op));
+      case Plan::Reduce:
+        return AddReduce(made);
+      case Plan::UnitStep:
+        return AddUnitStep(made);
+      case Plan::Contraction:
+        return AddContraction(made);
+      case Plan::FoldIn:
+        return AddFoldIn(made);
+      case Plan::Fold:
+        return AddFold(made);
+      case Plan::Slide:
+        return AddSlide(made);
+      case Plan::Take:
+        return AddTake(made);
+      case Plan::Extent:
         made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
-        break;
-      case OpKind::Spmd:
-        AddSpmd(made);
-        break;
-      case OpKind::Nest:
-        AddNest(made);
-        break;
-      case OpKind::Pipe:
-        AddPipe(made);
-        break;
-      case OpKind::Push:
-      case OpKind::Pop:
-        AddPoints(made, AxesOfPositions(op));
-        break;
-      case OpKind::Home:
-        AddHome(made, op.result()->type());
-        break;
-      case OpKind::Get:
+        return;
+      case Plan::Cut:
+        made.numbers = op.attr<AttrKey::Sizes>();
+        return;
+      case Plan::Spmd:
+        return AddSpmd(made);
+      case Plan::Nest:
+        return AddNest(made);
+      case Plan::Pipe:
+        return AddPipe(made);
+      case Plan::Home:
+        return AddHome(made, op.result()->type());
+      case Plan::Get:
         AddHome(made, op.operand(0)->type());
-        AddPoints(made, op.result()->type()->axes);
-        break;
-      case OpKind::Put:
+        return AddPart(made, op.operand(0)->type(), op.result()->type(), ir::GetOp::at_panel);
+      case Plan::Put:
         AddHome(made, op.operand(1)->type());
-        AddPoints(made, op.operand(0)->type()->axes);
-        break;
-      case OpKind::BufferNew:
-        AddSizes(made, op.result()->type());
-        break;
-      case OpKind::Table:
-        AddTable(made);
-        break;
-      case OpKind::LaunchTensor:
-      case OpKind::View:
+        return AddPart(made, op.operand(1)->type(), op.operand(0)->type(), ir::PutOp::at_panel);
+      case Plan::Table:
+        return AddTable(made);
+      case Plan::CheckedSizes:
         if (op.block()->function()->kind == ir::FunctionKind::Kernel)
           AddCheckedSizes(made, op.result()->type());
-        break;
-      case OpKind::BufferLoad:
-      case OpKind::BufferStore:
-        AddSizes(made, op.operand(op.kind() == OpKind::BufferLoad ? 0 : 1)->type());
-        break;
-      default:
-        if (op.info().has(ir::kElementwise)) AddElementwise(made, form);
+        return;
+      case Plan::ResultSizes:
+        return AddSizes(made, op.result()->type());
+      case Plan::BufferLoad:
+        return AddSizes(made, op.operand(0)->type());
+      case Plan::BufferStore:
+        return AddSizes(made, op.operand(1)->type());
     }
   }
 
@@ -296,6 +278,27 @@ class FunctionPreparer {
     std::vector<AxisId> axes = home->axes;
     std::sort(axes.begin(), axes.end());
     for (AxisId axis : axes) made.numbers.push_back(Number(function_.axis(axis).extent, *made.op));
+  }
+
+  /// Of the tile in the home, or in a part of it.
+  void AddPart(Instruction& made, ir::Type home, ir::Type tile, size_t panel) {
+    AddPoints(made, tile->axes);
+    std::vector<AxisId> sorted = home->axes;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> strides(sorted.size(), 1);
+    for (size_t i = sorted.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * made.numbers[i];
+    made.home = std::make_unique<HomePlan>();
+    made.home->panel = home->panel;
+    made.home->panel_operand = OptionalOperand(*made.op, panel);
+    made.home->axes.resize(sorted.size());
+    ir::AxisList part = *ir::PartAxes(function_, home, tile);
+    for (size_t i = 0; i < part.size(); ++i) {
+      auto place = static_cast<size_t>(Find(tile->axes, part[i]));
+      auto number = static_cast<size_t>(Find(sorted, home->axes[i]));
+      const ir::Value* whole = ir::FindBlk(made.op, home->axes[i]);
+      made.home->axes[place] = {SlotOf(whole).index, made.numbers[number], strides[number]};
+      made.home->last = place;
+    }
   }
 
   // -- Tiles ------------------------------------------------------------------------------------

@@ -84,12 +84,30 @@ void RunFree(Core& core, Activation& here, const Instruction& instruction) {
   if (!status.ok()) core.Fail(Located(instruction, status.failure()));
 }
 
-void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
+void RunLives(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
+  Status lives = core.facts.host->Lives(here.tensor(instruction.operands[0]).id,
+                                        op.attr<AttrKey::Device>(), op.operand(0)->name());
+  if (!lives.ok()) core.Fail(Located(instruction, lives.failure()));
+}
+
+namespace {
+
+TransferRequest TransferOf(Activation& here, const Instruction& instruction, size_t after) {
+  const ir::Op& op = *instruction.op;
+  return {here.tensor(instruction.operands[0]).id,
+          op.attr<AttrKey::Device>(),
+          op.attr<AttrKey::Queue>(),
+          op.attr<AttrKey::Cause>(),
+          op.HasAttr(AttrKey::Fresh),
+          EventsOf(here, instruction, after)};
+}
+
+}  // namespace
+
+void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
   TensorValue moved = here.tensor(instruction.operands[0]);
-  TransferRequest request{moved.id, op.attr<AttrKey::Device>(), op.attr<AttrKey::Queue>(),
-                          op.attr<AttrKey::Cause>(),
-                          EventsOf(here, instruction, ir::TransferOp::at_after)};
+  TransferRequest request = TransferOf(here, instruction, ir::TransferOp::at_after);
   Result<TransferResult> result = core.facts.host->Transfer(request);
   if (!result.ok()) return core.Fail(Located(instruction, result.failure()));
   moved.id = result->tensor;
@@ -97,11 +115,34 @@ void RunTransfer(Core& core, Activation& here, const Instruction& instruction) {
   here.events[instruction.results[1].index] = result->event;
 }
 
+void RunRelocate(Core& core, Activation& here, const Instruction& instruction) {
+  Result<EventId> done =
+      core.facts.host->Relocate(TransferOf(here, instruction, ir::RelocateOp::at_after));
+  if (!done.ok()) return core.Fail(Located(instruction, done.failure()));
+  here.events[instruction.results[0].index] = *done;
+}
+
+void RunCopyBack(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  CopyRequest request{here.tensor(instruction.operands[0]).id,
+                      here.tensor(instruction.operands[1]).id,
+                      op.attr<AttrKey::Device>(),
+                      op.attr<AttrKey::Queue>(),
+                      op.attr<AttrKey::Cause>(),
+                      EventsOf(here, instruction, ir::CopyBackOp::at_after)};
+  Result<EventId> done = core.facts.host->CopyBack(request);
+  if (!done.ok()) return core.Fail(Located(instruction, done.failure()));
+  here.events[instruction.results[0].index] = *done;
+}
+
 void RunCopy(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   CopyRequest request{here.tensor(instruction.operands[0]).id,
-                      here.tensor(instruction.operands[1]).id, op.attr<AttrKey::Device>(),
-                      op.attr<AttrKey::Queue>(), EventsOf(here, instruction, ir::CopyOp::at_after)};
+                      here.tensor(instruction.operands[1]).id,
+                      op.attr<AttrKey::Device>(),
+                      op.attr<AttrKey::Queue>(),
+                      {},
+                      EventsOf(here, instruction, ir::CopyOp::at_after)};
   Result<EventId> done = core.facts.host->Copy(request);
   if (!done.ok()) return core.Fail(Located(instruction, done.failure()));
   here.events[instruction.results[0].index] = *done;

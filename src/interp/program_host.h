@@ -30,6 +30,7 @@ struct TransferRequest {
   Name device;
   int64_t queue = 0;
   Name cause;
+  bool fresh = false;  ///< the elements stay behind
   std::vector<EventId> after;
 };
 
@@ -43,6 +44,7 @@ struct CopyRequest {
   TensorId to;  ///< of the same element type
   Name device;
   int64_t queue = 0;
+  Name cause;  ///< empty: the source says `copy`
   std::vector<EventId> after;
 };
 
@@ -101,7 +103,13 @@ class ProgramHost {
   virtual Result<TensorId> Alloc(const AllocRequest& request) = 0;
   /// The tensor's life ends once `after` has completed.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
+  /// Fails unless the tensor lives in the device's memory; `name`: of the parameter.
+  virtual Status Lives(TensorId tensor, Name device, Name name) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
+  /// The tensor lives on the device from here on.
+  virtual Result<EventId> Relocate(const TransferRequest& request) = 0;
+  /// As Copy, but nothing where both are the same tensor.
+  virtual Result<EventId> CopyBack(const CopyRequest& request) = 0;
   virtual Result<EventId> Fill(const FillRequest& request) = 0;
   /// A tensor of its own, to be freed by itself; the memory lives as long as one of both.
   virtual TensorId View(const ViewRequest& request) = 0;

@@ -10,6 +10,7 @@
 
 #include "interp/launch_state.h"
 #include "interp/machine.h"
+#include "interp/team.h"
 #include "interp/tensor_view.h"
 #include "ir/busy_cores.h"
 #include "ir/requirement.h"
@@ -23,6 +24,7 @@ namespace {
 /// Not so many that a large launch needs much memory.
 constexpr size_t kCoresInFlight = 32;
 constexpr uint64_t kMostStepsInARow = 64;
+constexpr int64_t kStepsBetweenLooks = 64;
 
 /// The function's parameters, each bound for any number of machines.
 struct BoundParams {
@@ -135,20 +137,79 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
   return std::min(busy, core_num);
 }
 
+/// Whether its code is that of each worker by itself.
+bool IsOfWorkers(const ir::Function& kernel) {
+  bool found = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    found |= op->kind() == ir::OpKind::Barrier || op->HasAttr(ir::AttrKey::Team);
+  });
+  return found;
+}
+
+/// The workers of one core. Above the loop level one machine stands for all of them.
+class CoreRun {
+ public:
+  CoreRun(const Image& image, CoreFacts facts, const BoundParams& params, int64_t workers)
+      : team_(std::make_unique<Team>(workers)) {
+    facts.team = team_.get();
+    for (facts.worker = 0; facts.worker < workers; ++facts.worker) {
+      params.ApplyTo(workers_.emplace_back(image, facts));
+    }
+  }
+
+  /// At most so many steps where there is one worker; several go to where all wait, or to the end.
+  MachineState Run(int64_t steps) {
+    if (workers_.size() == 1) {
+      MachineState state = workers_[0].Run(steps);
+      while (state == MachineState::AtTeamBarrier) state = workers_[0].Run(steps);
+      return state;
+    }
+    for (;; team_->NextInterval()) {
+      for (current_ = 0; current_ < workers_.size(); ++current_) {
+        MachineState state = workers_[current_].RunToEnd();
+        KDL_CHECK(current_ == 0 || state == workers_[0].state() || IsOver(state),
+                  "worker {} of core has come to another barrier than worker 0", current_);
+        if (IsOver(state)) return state;
+      }
+      current_ = 0;
+      if (workers_[0].state() != MachineState::AtTeamBarrier) return workers_[0].state();
+    }
+  }
+  /// The worker that ended the run.
+  const Machine& machine() const { return workers_[current_]; }
+
+ private:
+  static bool IsOver(MachineState state) {
+    return state == MachineState::Trapped || state == MachineState::Broken ||
+           state == MachineState::Failed;
+  }
+
+  std::unique_ptr<Team> team_;
+  std::vector<Machine> workers_;
+  size_t current_ = 0;
+};
+
 /// The cores of one launch, from barrier to barrier.
 class LaunchRun {
  public:
   LaunchRun(const Image& image, BoundParams& params, int64_t core_num, int64_t busy_cores,
             const RunOptions& options)
-      : image_(image), params_(params), core_num_(core_num), busy_cores_(busy_cores) {
+      : image_(image),
+        params_(params),
+        core_num_(core_num),
+        busy_cores_(busy_cores),
+        workers_(IsOfWorkers(*image.entry->function) ? image.entry->function->team : 1),
+        ask_stopped_(options.is_stopped) {
     state_.print = options.print;
     if (options.watch) Watched();
   }
 
   std::optional<Trap> InOrder() {
     auto one_by_one = [&](const NextMachine& next) {
-      while (std::optional<Machine> machine = next()) {
-        if (Step(*machine, std::numeric_limits<int64_t>::max()) == MachineState::Trapped) return;
+      while (std::optional<CoreRun> machine = next()) {
+        while (Step(*machine, kStepsBetweenLooks) == MachineState::Running && !is_stopped()) {
+        }
+        if (trap_ || is_stopped()) return;
       }
     };
     return Run([](int64_t i) { return i; }, one_by_one);
@@ -158,12 +219,12 @@ class LaunchRun {
     std::mt19937_64 random(seed);
     CoreOrder order(busy_cores_, random);
     auto mixed = [&](const NextMachine& next) {
-      std::vector<Machine> machines;
+      std::vector<CoreRun> machines;
       while (Refill(machines, next)) {
         size_t chosen = random() % machines.size();
-        Machine& machine = machines[chosen];
+        CoreRun& machine = machines[chosen];
         auto state = Step(machine, static_cast<int64_t>(random() % kMostStepsInARow + 1));
-        if (state == MachineState::Trapped) return;
+        if (state == MachineState::Trapped || is_stopped()) return;
         if (state == MachineState::Running) continue;
         std::swap(machines[chosen], machines.back());
         machines.pop_back();
@@ -172,31 +233,32 @@ class LaunchRun {
     return Run([&](int64_t i) { return order.At(i); }, mixed);
   }
 
+  bool is_stopped() const { return ask_stopped_ && ask_stopped_(); }
+
  private:
   /// A core that has not come to the next barrier yet; nothing: there is none.
-  using NextMachine = std::function<std::optional<Machine>()>;
+  using NextMachine = std::function<std::optional<CoreRun>()>;
 
   /// `run_all` runs each machine that it is given to the barrier or its end, or stops at a trap.
   std::optional<Trap> Run(const std::function<int64_t(int64_t)>& core_at,
                           const std::function<void(const NextMachine&)>& run_all) {
     int64_t started = 0;
-    run_all([&]() -> std::optional<Machine> {
+    run_all([&]() -> std::optional<CoreRun> {
       if (started == busy_cores_) return std::nullopt;
-      Machine machine(image_, {core_at(started++), core_num_, nullptr, &state_});
-      params_.ApplyTo(machine);
-      return machine;
+      CoreFacts facts{core_at(started++), core_num_, nullptr, &state_};
+      return CoreRun(image_, facts, params_, workers_);
     });
-    while (!trap_) {
+    while (!trap_ && !is_stopped()) {
       state_.FoldGroups();
       if (at_barrier_.empty()) break;
-      std::vector<Machine> resumed = std::exchange(at_barrier_, {});
+      std::vector<CoreRun> resumed = std::exchange(at_barrier_, {});
       size_t next = 0;
-      run_all([&]() -> std::optional<Machine> {
+      run_all([&]() -> std::optional<CoreRun> {
         if (next == resumed.size()) return std::nullopt;
         return std::move(resumed[next++]);
       });
     }
-    if (!trap_ && state_.watch) trap_ = state_.watch->Unwritten();
+    if (!trap_ && state_.watch && !is_stopped()) trap_ = state_.watch->Unwritten();
     return trap_;
   }
 
@@ -212,17 +274,17 @@ class LaunchRun {
   }
 
   /// The state that the machine comes to; one at a barrier is moved away.
-  MachineState Step(Machine& machine, int64_t steps) {
+  MachineState Step(CoreRun& machine, int64_t steps) {
     MachineState state = machine.Run(steps);
-    CheckNotBroken(machine, *image_.entry->function);
-    if (state == MachineState::Trapped) trap_ = machine.trap();
+    CheckNotBroken(machine.machine(), *image_.entry->function);
+    if (state == MachineState::Trapped) trap_ = machine.machine().trap();
     if (state == MachineState::AtBarrier) at_barrier_.push_back(std::move(machine));
     return state;
   }
 
-  static bool Refill(std::vector<Machine>& machines, const NextMachine& next) {
+  static bool Refill(std::vector<CoreRun>& machines, const NextMachine& next) {
     while (machines.size() < kCoresInFlight) {
-      std::optional<Machine> machine = next();
+      std::optional<CoreRun> machine = next();
       if (!machine) break;
       machines.push_back(std::move(*machine));
     }
@@ -233,8 +295,10 @@ class LaunchRun {
   BoundParams& params_;
   int64_t core_num_;
   int64_t busy_cores_;
+  int64_t workers_;
+  const std::function<bool()> ask_stopped_;
   LaunchState state_;
-  std::vector<Machine> at_barrier_;
+  std::vector<CoreRun> at_barrier_;
   std::optional<Trap> trap_;
 };
 
@@ -276,7 +340,10 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
   DoingScope doing(fmt::format("interpreting '{}'", kernel.name.text()));
   int64_t busy = BusyCores(kernel, *sizes, core_num);
   LaunchRun run(*image, *params, core_num, busy, options);
-  return options.seed == 0 ? run.InOrder() : run.Interleaved(options.seed);
+  std::optional<Trap> trap = options.seed == 0 ? run.InOrder() : run.Interleaved(options.seed);
+  if (!trap && run.is_stopped())
+    return Failure{fmt::format("launch of '{}': it was stopped", kernel.base_name())};
+  return trap;
 }
 
 FnResult RunFn(const ir::Module& module, const ir::Function& fn,

@@ -41,9 +41,11 @@ struct RunOptions {
   /// Looks for races of blocks, elements that are read before they are written, outputs that are not written: the trap is
   /// then what it has found first (watch.h). The kernel is at tile level.
   bool watch = false;
+  /// Asked every few ops whether the run is to end early, with a Failure; none: never.
+  std::function<bool()> is_stopped = {};
 };
 
-/// Runs a kernel on `core_num` cores (1 or more). A Failure: the arguments do not fit. A Trap: the
+/// Runs a kernel on `core_num` cores (1 or more). A Failure: the arguments do not fit, or the run was stopped. A Trap: the
 /// first core that stopped; the outputs are then unspecified. A fault of the compiler ends the
 /// process with a report (FailCheck).
 Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,

@@ -69,4 +69,6 @@ void Core::StopStuck() {
   Stop(stuck);
 }
 
+void YieldStage(Core& core, Frame&, const Instruction&) { core.frames.pop_back(); }
+
 }  // namespace kdl::interp

@@ -56,7 +56,10 @@ enum class AttrKey : uint8_t {
 /// The bits of each element of a table, zero-extended.
 using ElementBits = std::vector<uint64_t>;
 
-using AttrValue = std::variant<int64_t, kdl::Name, AxisList, Access, kdl::Size, ElementBits>;
+using NumberList = std::vector<int64_t>;
+
+using AttrValue =
+    std::variant<int64_t, kdl::Name, AxisList, Access, kdl::Size, ElementBits, NumberList>;
 
 struct Attr {
   AttrKey key;
@@ -98,6 +101,7 @@ enum class AttrForm : uint8_t {
   Access,
   Size,
   Elements,
+  Numbers,
 };
 AttrForm FormOf(AttrKey key);
 

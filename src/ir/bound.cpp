@@ -60,8 +60,8 @@ constexpr double At(const uint64_t* values, bool has, size_t i) {
 #include "ir/ops.def"
 
 constexpr Row kRows[] = {
-#define KDL_OP(kind, spelling, operands, results, attributes, traits, regions, format, meaning, \
-               ...)                                                                             \
+#define KDL_OP(kind, spelling, operands, results, attributes, places, traits, regions, format, \
+               meaning, ...)                                                                   \
   __VA_OPT__(RULE(kind, (__VA_ARGS__)))
 #include "ir/ops.def"
 };

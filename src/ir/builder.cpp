@@ -52,6 +52,7 @@ Value* Builder::Make(OpKind kind, std::initializer_list<Value*> operands, Type r
                      std::vector<Attr> attrs) {
   Segments segments;
   for (Value* value : operands) segments.push_back({value});
+  segments.resize(Info(kind).operands.size());
   return Create(kind, segments, {result}, std::move(attrs))->result();
 }
 

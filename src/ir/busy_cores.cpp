@@ -42,34 +42,7 @@ Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
 namespace {
 
 /// Ops that may stand outside of blocks: each core does the same, and nobody sees whether it did.
-bool IsRepeatable(const Op* op) {
-  switch (op->kind()) {
-    case OpKind::CoreId:
-      return false;
-    case OpKind::Div:
-    case OpKind::Rem:
-    case OpKind::Call:
-    case OpKind::Load:
-    case OpKind::Check:
-    case OpKind::Pipe:
-    case OpKind::LaunchTensor:
-    case OpKind::View:
-    case OpKind::Sync:
-    case OpKind::Require:
-    case OpKind::For:
-    case OpKind::Loop:
-    case OpKind::While:
-    case OpKind::If:
-    case OpKind::Assert:
-    case OpKind::StaticAssert:
-    case OpKind::Stage:
-    case OpKind::Yield:
-    case OpKind::Return:
-      return true;
-    default:
-      return op->info().has(kPure);
-  }
-}
+bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
 /// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop or branch.
 bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {

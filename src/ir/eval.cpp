@@ -1,91 +1,16 @@
 #include "ir/eval.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <concepts>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 
-#include "support/check.h"
-#include "support/float16.h"
+#include "ir/eval_casts.h"
+#include "ir/eval_types.h"
+#include "ir/op_table.h"
 
 namespace kdl::ir {
 
 namespace {
-
-// -- Scalars as C++ types -----------------------------------------------------------------------
-
-struct Half {
-  uint16_t bits;
-};
-struct BFloat {
-  uint16_t bits;
-};
-
-template <Scalar scalar>
-struct CppType;
-// clang-format off
-template <> struct CppType<Scalar::Bool> { using Type = bool; };
-template <> struct CppType<Scalar::I8> { using Type = int8_t; };
-template <> struct CppType<Scalar::I16> { using Type = int16_t; };
-template <> struct CppType<Scalar::I32> { using Type = int32_t; };
-template <> struct CppType<Scalar::I64> { using Type = int64_t; };
-template <> struct CppType<Scalar::U8> { using Type = uint8_t; };
-template <> struct CppType<Scalar::U16> { using Type = uint16_t; };
-template <> struct CppType<Scalar::U32> { using Type = uint32_t; };
-template <> struct CppType<Scalar::U64> { using Type = uint64_t; };
-template <> struct CppType<Scalar::F16> { using Type = Half; };
-template <> struct CppType<Scalar::BF16> { using Type = BFloat; };
-template <> struct CppType<Scalar::F32> { using Type = float; };
-template <> struct CppType<Scalar::F64> { using Type = double; };
-// clang-format on
-
-template <class T>
-concept Bool = std::same_as<T, bool>;
-template <class T>
-concept Integer = std::integral<T> && !Bool<T>;
-template <class T>
-concept Narrow = std::same_as<T, Half> || std::same_as<T, BFloat>;
-template <class T>
-concept Wide = std::floating_point<T>;
-
-double Exact(Half value) { return F64FromF16(value.bits); }
-double Exact(BFloat value) { return F64FromBf16(value.bits); }
-
-template <Wide T>
-T CanonicalNan(T value) {
-  return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
-}
-
-template <class T>
-T FromPattern(uint64_t bits) {
-  if constexpr (Narrow<T>) {
-    return {static_cast<uint16_t>(bits)};
-  } else if constexpr (std::same_as<T, float>) {
-    return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  } else if constexpr (std::same_as<T, double>) {
-    return std::bit_cast<double>(bits);
-  } else {
-    return static_cast<T>(bits);
-  }
-}
-
-template <class T>
-uint64_t ToPattern(T value) {
-  if constexpr (Narrow<T>) {
-    return value.bits;
-  } else if constexpr (std::same_as<T, float>) {
-    return std::bit_cast<uint32_t>(value);
-  } else if constexpr (std::same_as<T, double>) {
-    return std::bit_cast<uint64_t>(value);
-  } else if constexpr (Bool<T>) {
-    return value ? 1 : 0;
-  } else {
-    return static_cast<std::make_unsigned_t<T>>(value);
-  }
-}
 
 /// Integer arithmetic is done on 64 bits without sign and cut to the width: it wraps, and is never
 /// undefined.
@@ -279,109 +204,8 @@ struct Min {
   }
 };
 
-// -- Casts --------------------------------------------------------------------------------------
-
-/// Truncates and saturates; NaN gives 0. The bounds are powers of two, hence exact in f64.
-template <Integer T>
-T SaturatingFrom(double value) {
-  if (std::isnan(value)) return 0;
-  value = std::trunc(value);
-  double above_max = std::scalbn(1.0, std::numeric_limits<T>::digits);
-  if (value >= above_max) return std::numeric_limits<T>::max();
-  if (value < static_cast<double>(std::numeric_limits<T>::min()))
-    return std::numeric_limits<T>::min();
-  return static_cast<T>(value);
-}
-
-template <Narrow T>
-T NarrowFrom(double value) {
-  if constexpr (std::same_as<T, Half>) {
-    return {F16FromF64(value)};
-  } else {
-    return {Bf16FromF64(value)};
-  }
-}
-
-/// An f64 from which every narrower float comes out as if rounded once.
-template <Integer T>
-double Sticky(T value) {
-  if constexpr (std::is_signed_v<T>) {
-    return F64FromI64Sticky(value);
-  } else {
-    return F64FromU64Sticky(value);
-  }
-}
-
-template <class From, class To>
-To CastTo(From value) {
-  if constexpr (std::same_as<From, To>) {
-    return value;
-  } else if constexpr (Narrow<From>) {
-    return CastTo<double, To>(Exact(value));
-  } else if constexpr (Bool<To>) {
-    return value != From{0};
-  } else if constexpr (Bool<From>) {
-    return CastTo<uint8_t, To>(value ? 1 : 0);
-  } else if constexpr (Narrow<To>) {
-    if constexpr (Integer<From>) {
-      return NarrowFrom<To>(Sticky(value));
-    } else {
-      return NarrowFrom<To>(value);
-    }
-  } else if constexpr (Wide<From> && Integer<To>) {
-    return SaturatingFrom<To>(value);
-  } else if constexpr (Wide<From>) {
-    return static_cast<To>(CanonicalNan(value));
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-template <class From, class To>
-uint64_t CastEntry(const uint64_t* operands, bool*) {
-  return ToPattern(CastTo<From, To>(FromPattern<From>(operands[0])));
-}
-
-template <class From>
-EvalFn CastFrom(Scalar to) {
-  static constexpr EvalFn kTable[] = {
-#define KDL_SCALAR(name, spelling, bits, group) &CastEntry<From, CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
-  return kTable[static_cast<size_t>(to)];
-}
-
-EvalFn FindCast(Scalar from, Scalar to) {
-  using Row = EvalFn (*)(Scalar);
-  static constexpr Row kTable[] = {
-#define KDL_SCALAR(name, spelling, bits, group) &CastFrom<CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
-  return kTable[static_cast<size_t>(from)](to);
-}
-
-// -- Bits ---------------------------------------------------------------------------------------
-
-template <Wide T>
-uint64_t CanonicalBits(const uint64_t* operands, bool*) {
-  return ToPattern(CanonicalNan(FromPattern<T>(operands[0])));
-}
-
-uint64_t PassThrough(const uint64_t* operands, bool*) { return operands[0]; }
 uint64_t SelectEntry(const uint64_t* operands, bool*) {
   return operands[0] != 0 ? operands[1] : operands[2];
-}
-
-EvalFn FindToBits(Scalar operand, Scalar result) {
-  if (operand == Scalar::F32 && result == Scalar::I32) return &CanonicalBits<float>;
-  if (operand == Scalar::F64 && result == Scalar::I64) return &CanonicalBits<double>;
-  return nullptr;
-}
-
-EvalFn FindFromBits(Scalar operand, Scalar result) {
-  bool fits = (operand == Scalar::I32 && result == Scalar::F32) ||
-              (operand == Scalar::I64 && result == Scalar::F64);
-  return fits ? &PassThrough : nullptr;
 }
 
 // -- From ops and scalars to functions ----------------------------------------------------------
@@ -469,26 +293,16 @@ constexpr Row kRows[] = {
     {OpKind::Sigmoid, &Pick<Sigmoid>},
 };
 
-/// The largest (or smallest) value, infinities included.
-template <class T>
-uint64_t ExtremePattern(bool largest) {
-  if constexpr (Narrow<T>) {
-    return ToPattern(NarrowFrom<T>(largest ? INFINITY : -INFINITY));
-  } else if constexpr (Wide<T>) {
-    return ToPattern(largest ? std::numeric_limits<T>::infinity()
-                             : -std::numeric_limits<T>::infinity());
-  } else {
-    return ToPattern(largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min());
-  }
+/// Those that FindEval knows by other types than one scalar.
+constexpr bool HasOtherTypes(OpKind kind) {
+  return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
+         kind == OpKind::Cast || kind == OpKind::ToBits || kind == OpKind::FromBits;
 }
-
-uint64_t Extreme(Scalar scalar, bool largest) {
-  static constexpr uint64_t (*kTable[])(bool) = {
-#define KDL_SCALAR(name, spelling, bits, group) &ExtremePattern<CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
-  return kTable[static_cast<size_t>(scalar)](largest);
-}
+static_assert(CoverOnce(kRows,
+                        [](const OpInfo& info) {
+                          return info.is_computed() && !HasOtherTypes(info.kind);
+                        }),
+              "each elementwise op is computed");
 
 }  // namespace
 
@@ -512,44 +326,6 @@ std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,
   return division_by_zero ? std::nullopt : std::optional(bits);
 }
 
-uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits) {
-  bool unused = false;
-  return FindCast(from, to)(&bits, &unused);
-}
-
-uint64_t FoldIdentity(FoldKind fold, Scalar acc) {
-  switch (fold) {
-    case FoldKind::Sum:
-      return 0;
-    case FoldKind::Prod:
-      return EvaluateCast(Scalar::Bool, acc, 1);
-    case FoldKind::Max:
-      return Extreme(acc, false);
-    case FoldKind::Min:
-      return Extreme(acc, true);
-    case FoldKind::Any:
-      return 0;
-    case FoldKind::All:
-      return Extreme(Scalar::Bool, true);
-  }
-  KDL_UNREACHABLE("fold {}", static_cast<int>(fold));
-}
-
-OpKind CombineOf(FoldKind fold) {
-  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
-                                    OpKind::Min, OpKind::Or,  OpKind::And};
-  return kOps[static_cast<size_t>(fold)];
-}
-
-EvalFn FindFold(FoldKind fold, Scalar acc) {
-  bool logical = fold == FoldKind::Any || fold == FoldKind::All;
-  return logical != (acc == Scalar::Bool) ? nullptr : FindEval(CombineOf(fold), acc, acc);
-}
-
 EvalFn FindMultiplyAdd(Scalar acc) { return Pick<MultiplyAdd>(acc); }
-
-int64_t Extended(Scalar scalar, uint64_t bits) {
-  return static_cast<int64_t>(EvaluateCast(scalar, Scalar::I64, bits));
-}
 
 }  // namespace kdl::ir

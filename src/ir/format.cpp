@@ -93,6 +93,6 @@ const std::vector<FormatPiece>& FormatOf(OpKind kind) {
 
 bool FormatNames(OpKind kind, AttrKey key) { return Names(FormatOf(kind), key); }
 
-size_t AccessOperands(OpKind kind) { return OperandNumber(Info(kind), "index"); }
+size_t AccessOperands(OpKind kind) { return OperandWith(kind, Effect::Index); }
 
 }  // namespace kdl::ir

@@ -22,7 +22,7 @@ const std::vector<FormatPiece>& FormatOf(OpKind kind);
 /// Whether the format names the attribute; the others follow in braces.
 bool FormatNames(OpKind kind, AttrKey key);
 
-/// The number of the row's operand that an access counts its terms by (`index`).
+/// The number of the row's operand that an access counts its terms by.
 size_t AccessOperands(OpKind kind);
 
 }  // namespace kdl::ir

@@ -19,6 +19,11 @@ Value* Function::FindDim(Name dim) const {
   return bound;
 }
 
+bool Function::IsIn(AxisId axis, AxisId around) const {
+  while (axis != around && axes[axis.value].parent.valid()) axis = axes[axis.value].parent;
+  return axis == around;
+}
+
 AxisId Function::AddAxis(Axis axis) {
   axes.push_back(axis);
   return AxisId(static_cast<uint32_t>(axes.size() - 1));
@@ -53,6 +58,17 @@ const Unit* UnitOf(const Op& op, const Context& context) {
   const Unit* unit = FindUnit(context, name);
   KDL_CHECK(unit, "there is no unit '{}'", name.text());
   return unit;
+}
+
+std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile) {
+  if (tile->axes.size() != home->axes.size()) return std::nullopt;
+  AxisList part;
+  for (AxisId whole : home->axes) {
+    auto in_whole = [&](AxisId axis) { return function.IsIn(axis, whole); };
+    if (std::ranges::count_if(tile->axes, in_whole) != 1) return std::nullopt;
+    part.push_back(*std::ranges::find_if(tile->axes, in_whole));
+  }
+  return part;
 }
 
 Value* FindBlk(const Op* op, AxisId axis) {

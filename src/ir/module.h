@@ -63,6 +63,7 @@ struct Function {
   std::vector<Param> params;
   std::vector<Type> results;  ///< of a fn or a contract
   std::vector<Axis> axes;
+  int64_t team = 1;  ///< of a kernel: the workers of a core
   Block* body = nullptr;
 
   /// The source name: `matmul` of `matmul.f32`.
@@ -71,6 +72,8 @@ struct Function {
   /// The value of a size name, also of one that a program binds while it runs, or null.
   Value* FindDim(Name dim) const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
+  /// Whether the axis is `around`, or walks blocks of it.
+  bool IsIn(AxisId axis, AxisId around) const;
   AxisId AddAxis(Axis axis);
 };
 
@@ -118,6 +121,10 @@ class Module {
 const Unit* FindUnit(const Context& context, Name name);
 /// The unit that a contraction or a step names. Null: it names none.
 const Unit* UnitOf(const Op& op, const Context& context);
+
+/// For each axis of a home, in its order, the one of the tile that is it or walks blocks of it. Nothing: the tile is no part of
+/// the home.
+std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile);
 
 /// The blk value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_blk before it. Null: none.
 Value* FindBlk(const Op* op, AxisId axis);

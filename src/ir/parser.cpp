@@ -37,6 +37,7 @@ class ModuleReader {
   bool ReadGeneric(Generic& generic);
   bool ReadGenerics(TextReader& reader);
   bool ReadDims(TextReader& reader);
+  bool ReadTeam(TextReader& reader);
   bool ReadAxes(TextReader& reader);
   bool ReadSignature(TextReader& reader);
   bool ReadParam(TextReader& reader);
@@ -151,7 +152,7 @@ bool ModuleReader::ReadHeader(TextReader& reader) {
   }
   size_t body = cursor_.Here();
   cursor_.Sign("{");
-  if (!ReadAxes(reader)) return false;
+  if (!ReadTeam(reader) || !ReadAxes(reader)) return false;
   size_t first_op = cursor_.Here();
   cursor_.GoTo(signature);
   if (!ReadSignature(reader)) return false;
@@ -216,6 +217,22 @@ bool ModuleReader::ReadDims(TextReader& reader) {
            reader.function->dims.push_back(Intern(*name->name));
            return Define(reader, value, *name, cursor_.From(begin));
          });
+}
+
+/// `team 256`.
+bool ModuleReader::ReadTeam(TextReader& reader) {
+  if (!cursor_.TryWord("team")) return true;
+  constexpr int64_t kMost = 4096;
+  size_t begin = cursor_.Here();
+  std::optional<int64_t> workers = cursor_.Integer("a number of workers");
+  if (!workers) return false;
+  if (*workers < 1 || *workers > kMost) {
+    cursor_.Fail(diag::IrExpected, cursor_.From(begin), "a number of workers from 1 to 4096",
+                 fmt::format("{}", *workers));
+    return false;
+  }
+  reader.function->team = *workers;
+  return true;
 }
 
 /// `axis i = M by 64`, `axis ii in i by 16`.

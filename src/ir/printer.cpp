@@ -8,6 +8,7 @@
 
 #include "ir/format.h"
 #include "ir/literals.h"
+#include "ir/op_table.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -101,7 +102,8 @@ std::string TypeText(Type type, const FunctionNames& names) {
                          type->panel ? fmt::format("; panel {}", type->panel) : "",
                          type->pad ? fmt::format("; pad {}", type->pad) : "");
     case TypeKind::Buffer:
-      return fmt::format("buffer<{},[{}]>", Spelling(type->scalar), dims());
+      return fmt::format("buffer<{},[{}]{}>", Spelling(type->scalar), dims(),
+                         type->space == Space::Team ? "; team" : "");
     case TypeKind::Pipe:
       return fmt::format("pipe<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Event:
@@ -140,6 +142,20 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
+  std::string ParamText(const Op* op, size_t i) const;
+  std::string TypedParam(const Op* op, size_t i) const;
+  std::string OperandText(const Op* op, size_t i) const;
+  /// `%a in %x, %b in %y`: parameters from the first on, in as many operands.
+  std::string Elements(const Op* op, size_t count, size_t first_param) const;
+  std::string ForHead(const Op* op) const;
+  std::string CutHead(const Op* op) const;
+  std::string LoopHead(const Op* op) const;
+  std::string WhileHead(const Op* op) const;
+  std::string IfHead(const Op* op) const;
+  std::string SpmdHead(const Op* op) const;
+  std::string NestHead(const Op* op) const;
+  std::string FoldHead(const Op* op) const;
+  std::string NoHead(const Op* op) const;
   /// Of a region whose parameters from `first` on carry the inits.
   std::string Carried(std::span<Value* const> inits, const Block* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
@@ -224,6 +240,11 @@ void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
     case AttrForm::Size:
       text_ += kdl::ToString(std::get<Size>(value));
       break;
+    case AttrForm::Numbers: {
+      auto text = [](int64_t number) { return fmt::format("{}", number); };
+      text_ += "[" + Joined(std::get<NumberList>(value), ", ", text) + "]";
+      break;
+    }
     case AttrForm::Elements: {
       Scalar scalar = op->result()->type()->scalar;
       auto text = [&](uint64_t bits) { return ConstantText(scalar, bits); };
@@ -273,60 +294,87 @@ std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* regio
   return text.empty() ? text : text + ")";
 }
 
-void OpPrinter::PrintRegionHeader(const Op* op) {
+std::string OpPrinter::ParamText(const Op* op, size_t i) const {
   const Block* region = op->region();
-  auto param = [&](size_t i) {
-    return i < region->params().size() ? Of(region->param(i)) : std::string("%?");
-  };
-  auto param_type = [&](size_t i) {
-    return i < region->params().size() ? Type(region->param(i)->type()) : std::string("?");
-  };
-  auto operand = [&](size_t i) {
-    return i < op->operands().size() ? Of(op->operand(i)) : std::string("%?");
-  };
-  auto list = [&](size_t count, auto&& item) {
-    text_ += " (";
-    for (size_t i = 0; i < count; ++i) text_ += (i == 0 ? "" : ", ") + item(i);
-    text_ += ")";
-  };
-  switch (op->kind()) {
-    case OpKind::For:
-      text_ += fmt::format(" {}: {} in {} .. {}", param(0), param_type(0), operand(0), operand(1));
-      text_ += Carried(op->Segment(ForOp::at_inits), region, 1);
-      break;
-    case OpKind::Loop:
-      text_ += fmt::format(" {} in {} .. {} step {}", param(0), operand(0), operand(1), operand(2));
-      text_ += Carried(op->Segment(LoopOp::at_inits), region, 1);
-      break;
-    case OpKind::While:
-      text_ += Carried(op->Segment(WhileOp::at_inits), region, 0);
-      break;
-    case OpKind::If:
-      text_ += " " + operand(0);
-      break;
-    case OpKind::Spmd:
-      list(region->params().size(), [&](size_t i) {
-        return fmt::format("{}: {} in {} .. {}", param(i), param_type(i), operand(2 * i),
-                           operand(2 * i + 1));
-      });
-      break;
-    case OpKind::Nest:
-      list(op->operands().size(),
-           [&](size_t i) { return fmt::format("{} in {}", param(i), operand(i)); });
-      break;
-    case OpKind::Fold:
-    case OpKind::Scan: {
-      size_t inits = op->Segment(FoldOp::at_inits).size();
-      text_ += Carried(op->Segment(FoldOp::at_inits), region, 0);
-      list(op->Segment(FoldOp::at_values).size(),
-           [&](size_t i) { return fmt::format("{} in {}", param(inits + i), operand(i)); });
-      break;
-    }
-    case OpKind::Stage:
-      break;
-    default:
-      KDL_UNREACHABLE("no text form for the regions of '{}'", op->info().spelling);
+  return i < region->params().size() ? Of(region->param(i)) : std::string("%?");
+}
+
+std::string OpPrinter::TypedParam(const Op* op, size_t i) const {
+  const Block* region = op->region();
+  bool has = i < region->params().size();
+  return fmt::format("{}: {}", ParamText(op, i), has ? Type(region->param(i)->type()) : "?");
+}
+
+std::string OpPrinter::OperandText(const Op* op, size_t i) const {
+  return i < op->operands().size() ? Of(op->operand(i)) : std::string("%?");
+}
+
+std::string OpPrinter::ForHead(const Op* op) const {
+  return fmt::format(" {} in {} .. {}{}", TypedParam(op, 0), OperandText(op, 0), OperandText(op, 1),
+                     Carried(op->Segment(ForOp::at_inits), op->region(), 1));
+}
+
+std::string OpPrinter::CutHead(const Op* op) const {
+  return fmt::format(" {} in {}", TypedParam(op, 0), OperandText(op, 0));
+}
+
+std::string OpPrinter::LoopHead(const Op* op) const {
+  return fmt::format(" {} in {} .. {} step {}{}", ParamText(op, 0), OperandText(op, 0),
+                     OperandText(op, 1), OperandText(op, 2),
+                     Carried(op->Segment(LoopOp::at_inits), op->region(), 1));
+}
+
+std::string OpPrinter::WhileHead(const Op* op) const {
+  return Carried(op->Segment(WhileOp::at_inits), op->region(), 0);
+}
+
+std::string OpPrinter::IfHead(const Op* op) const { return " " + OperandText(op, 0); }
+
+std::string OpPrinter::SpmdHead(const Op* op) const {
+  std::vector<std::string> binders;
+  for (size_t i = 0; i < op->region()->params().size(); ++i) {
+    binders.push_back(fmt::format("{} in {} .. {}", TypedParam(op, i), OperandText(op, 2 * i),
+                                  OperandText(op, 2 * i + 1)));
   }
+  return fmt::format(" ({})", fmt::join(binders, ", "));
+}
+
+std::string OpPrinter::NestHead(const Op* op) const {
+  return fmt::format(" ({})", Elements(op, op->operands().size(), 0));
+}
+
+std::string OpPrinter::FoldHead(const Op* op) const {
+  std::span<Value* const> inits = op->Segment(FoldOp::at_inits);
+  return fmt::format("{} ({})", Carried(inits, op->region(), 0),
+                     Elements(op, op->Segment(FoldOp::at_values).size(), inits.size()));
+}
+
+std::string OpPrinter::Elements(const Op* op, size_t count, size_t first_param) const {
+  std::vector<std::string> elements;
+  for (size_t i = 0; i < count; ++i) {
+    elements.push_back(fmt::format("{} in {}", ParamText(op, first_param + i), OperandText(op, i)));
+  }
+  return fmt::format("{}", fmt::join(elements, ", "));
+}
+
+std::string OpPrinter::NoHead(const Op*) const { return ""; }
+
+void OpPrinter::PrintRegionHeader(const Op* op) {
+  struct Row {
+    OpKind kind;
+    std::string (OpPrinter::*head)(const Op*) const;
+  };
+  static constexpr Row kRows[] = {
+      {OpKind::For, &OpPrinter::ForHead},     {OpKind::Loop, &OpPrinter::LoopHead},
+      {OpKind::While, &OpPrinter::WhileHead}, {OpKind::If, &OpPrinter::IfHead},
+      {OpKind::Spmd, &OpPrinter::SpmdHead},   {OpKind::Nest, &OpPrinter::NestHead},
+      {OpKind::Fold, &OpPrinter::FoldHead},   {OpKind::Scan, &OpPrinter::FoldHead},
+      {OpKind::Cut, &OpPrinter::CutHead},     {OpKind::Stage, &OpPrinter::NoHead},
+  };
+  static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),
+                "each op with regions is printed");
+  static constexpr auto kHeads = ByOp(kRows);
+  text_ += (this->*kHeads[static_cast<size_t>(op->kind())].head)(op);
 }
 
 std::string OpPrinter::LocText(const Loc& loc) const {
@@ -458,6 +506,7 @@ std::string Print(const Function& function, PrintOptions options) {
   FunctionNames names(function);
   OpPrinter printer(names, options);
   std::string text = DocText(function.doc) + HeaderText(function, printer, names) + " {\n";
+  if (function.team != 1) text += fmt::format("  team {}\n", function.team);
   for (uint32_t i = 0; i < function.axes.size(); ++i) {
     text += AxisText(function.axes[i], AxisId(i), names);
   }

@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/format.h"
 #include "ir/literals.h"
+#include "ir/op_table.h"
 #include "ir/parser.h"
 #include "ir/text_reader.h"
 
@@ -44,6 +45,7 @@ class OpReader {
   std::optional<int64_t> ReadEnumerator(AttrKey key);
   std::optional<Name> ReadSymbol();
   std::optional<AxisList> ReadAxes(bool in_braces);
+  std::optional<NumberList> ReadNumbers();
   std::optional<Access> ReadAccess();
   bool ReadDim(AccessDim& dim);
   bool ReadTerm(bool negative, AccessDim& dim);
@@ -54,6 +56,15 @@ class OpReader {
   bool DecodeConstants();
   bool NextIsBraces();
   bool ReadRegionHeader();
+  bool ReadBinders(bool ranges);
+  bool ReadFor();
+  bool ReadCut();
+  bool ReadLoop();
+  bool ReadWhile();
+  bool ReadIf();
+  bool ReadSpmd();
+  bool ReadNest();
+  bool ReadStage();
   bool ReadBinder(bool typed);
   bool ReadRange(bool with_step);
   bool ReadCarried(size_t spec);
@@ -229,6 +240,8 @@ bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
     case AttrForm::BitPattern:
       constants_of_ = key;
       return ReadConstant();
+    case AttrForm::Numbers:
+      return Add(key, ReadNumbers());
     case AttrForm::Elements:
       constants_of_ = key;
       return ReadElements();
@@ -284,6 +297,18 @@ std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   } while (cursor_.TrySign(","));
   if (in_braces && !cursor_.Sign(")")) return std::nullopt;
   return axes;
+}
+
+/// `[14, 4, 1]`.
+std::optional<NumberList> OpReader::ReadNumbers() {
+  if (!cursor_.Sign("[")) return std::nullopt;
+  NumberList numbers;
+  do {
+    std::optional<int64_t> number = cursor_.Integer("an integer");
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  } while (cursor_.TrySign(","));
+  return cursor_.Sign("]") ? std::optional(numbers) : std::nullopt;
 }
 
 std::optional<Access> OpReader::ReadAccess() {
@@ -435,31 +460,22 @@ bool OpReader::ReadFolded() {
   return cursor_.Sign(")");
 }
 
-bool OpReader::ReadRegionHeader() {
-  switch (info_->kind) {
-    case OpKind::Fold:
-    case OpKind::Scan:
-      return ReadFolded();
-    case OpKind::For:
-      return ReadBinder(true) && ReadRange(false) && ReadCarried(2);
-    case OpKind::Loop:
-      return ReadBinder(false) && ReadRange(true) && ReadCarried(3);
-    case OpKind::While:
-      return ReadCarried(0);
-    case OpKind::If:
-      return ReadOperands(0);
-    case OpKind::Stage:
-      return true;
-    default:
-      break;
-  }
-  // spmd: two operands a binder; nest: the blk.
-  bool typed = info_->kind == OpKind::Spmd;
+bool OpReader::ReadFor() { return ReadBinder(true) && ReadRange(false) && ReadCarried(2); }
+bool OpReader::ReadCut() { return ReadBinder(true) && ReadOperands(0); }
+bool OpReader::ReadLoop() { return ReadBinder(false) && ReadRange(true) && ReadCarried(3); }
+bool OpReader::ReadWhile() { return ReadCarried(0); }
+bool OpReader::ReadIf() { return ReadOperands(0); }
+bool OpReader::ReadStage() { return true; }
+bool OpReader::ReadSpmd() { return ReadBinders(true); }
+bool OpReader::ReadNest() { return ReadBinders(false); }
+
+/// `(%i: type in %lo .. %hi, …)`, or `(%i in %blk, …)`.
+bool OpReader::ReadBinders(bool ranges) {
   if (!cursor_.Sign("(")) return false;
   while (!cursor_.TrySign(")")) {
     if (!binders_.empty() && !cursor_.Sign(",")) return false;
-    if (!ReadBinder(typed)) return false;
-    for (int i = 0; i < (typed ? 2 : 1); ++i) {
+    if (!ReadBinder(ranges)) return false;
+    for (int i = 0; i < (ranges ? 2 : 1); ++i) {
       if (i == 1 && !cursor_.Sign("..")) return false;
       Value* value = ReadValue(reader_);
       if (!value) return false;
@@ -467,6 +483,24 @@ bool OpReader::ReadRegionHeader() {
     }
   }
   return true;
+}
+
+bool OpReader::ReadRegionHeader() {
+  struct Row {
+    OpKind kind;
+    bool (OpReader::*read)();
+  };
+  static constexpr Row kRows[] = {
+      {OpKind::For, &OpReader::ReadFor},     {OpKind::Loop, &OpReader::ReadLoop},
+      {OpKind::While, &OpReader::ReadWhile}, {OpKind::If, &OpReader::ReadIf},
+      {OpKind::Spmd, &OpReader::ReadSpmd},   {OpKind::Nest, &OpReader::ReadNest},
+      {OpKind::Fold, &OpReader::ReadFolded}, {OpKind::Scan, &OpReader::ReadFolded},
+      {OpKind::Cut, &OpReader::ReadCut},     {OpKind::Stage, &OpReader::ReadStage},
+  };
+  static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),
+                "each op with regions is read");
+  static constexpr auto kReaders = ByOp(kRows);
+  return (this->*kReaders[static_cast<size_t>(info_->kind)].read)();
 }
 
 bool OpReader::ReadRegions(Op* op) {

@@ -94,12 +94,18 @@ Type ReadShaped(TextReader& reader, TypeKind kind) {
     }
     dims.push_back(dim);
   }
-  if (!cursor.Sign("]") || !cursor.Sign(">")) return nullptr;
+  if (!cursor.Sign("]")) return nullptr;
+  Space space = Space::Scratch;
+  if (kind == TypeKind::Buffer && cursor.TrySign(";")) {
+    if (!cursor.Word("team")) return nullptr;
+    space = Space::Team;
+  }
+  if (!cursor.Sign(">")) return nullptr;
   if (kind == TypeKind::Tensor) return reader.types().Tensor(*scalar, std::move(dims));
   if (kind == TypeKind::Pipe) return reader.types().Pipe(*scalar, std::move(dims));
   std::vector<int64_t> extents;
   for (Size dim : dims) extents.push_back(dim->value);
-  return reader.types().Buffer(*scalar, std::move(extents));
+  return reader.types().Buffer(*scalar, std::move(extents), space);
 }
 
 /// `f32; i j>` after the `<`.

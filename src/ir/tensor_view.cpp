@@ -8,7 +8,8 @@ namespace {
 
 /// Its result is memory of its operand.
 bool ShowsMemory(const Op* op) {
-  return op && (op->kind() == OpKind::View || op->kind() == OpKind::Slice);
+  return op && !op->results().empty() && op->result()->type()->kind == TypeKind::Tensor &&
+         op->info().has_operand(Effect::Shows);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ Type TypeTable::Intern(TypeNode node) {
       fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
   for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
   for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
+  if (node.space != Space::Scratch) key += " team";
   if (node.panel || node.pad) key += fmt::format(" p{} {}", node.panel, node.pad);
   auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);
   if (is_new) {
@@ -36,10 +37,10 @@ Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int
   return Intern({TypeKind::Home, scalar, std::move(axes), {}, panel, pad});
 }
 
-Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents) {
+Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents, Space space) {
   std::vector<Size> dims;
   for (int64_t extent : extents) dims.push_back(sizes_.Constant(extent));
-  return Intern({TypeKind::Buffer, scalar, {}, std::move(dims)});
+  return Intern({TypeKind::Buffer, scalar, {}, std::move(dims), 0, 0, space});
 }
 
 Type TypeTable::Vector(Scalar scalar, int64_t lanes) {

@@ -31,6 +31,12 @@ enum class TypeKind : uint8_t {
   Workspace,  ///< memory of one instance of a kernel, where the rings of its pipes lie
 };
 
+/// Whose a buffer is.
+enum class Space : uint8_t {
+  Scratch,  ///< a worker's own
+  Team,     ///< one for all workers of a core
+};
+
 struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
@@ -42,6 +48,7 @@ struct TypeNode {
   /// axis is in one piece.
   int64_t panel = 0;
   int64_t pad = 0;  ///< Home: elements behind each row of the last axis that are nobody's
+  Space space = Space::Scratch;  ///< Buffer
 };
 /// Interned: equal means same pointer.
 using Type = const TypeNode*;
@@ -65,7 +72,7 @@ class TypeTable {
   Type Tensor(Scalar scalar, std::vector<Size> dims);
   Type Blk(AxisId axis);
   Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad);
-  Type Buffer(Scalar scalar, std::vector<int64_t> extents);
+  Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
   /// Its extents are those of a tile that travels: constants once tiles are selected.
   Type Pipe(Scalar scalar, std::vector<Size> dims);

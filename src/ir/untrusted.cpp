@@ -19,23 +19,10 @@ bool HoldsElements(const Value* value) {
 }
 
 bool IsBelowTileLevel(const Op* op) {
-  if (op->info().has(kLoopForm) || std::ranges::any_of(op->results(), HoldsElements)) return true;
-  switch (op->kind()) {
-    case OpKind::Nest:
-    case OpKind::Element:
-    case OpKind::FoldIn:
-    case OpKind::Slide:
-    case OpKind::Acquire:
-    case OpKind::Commit:
-    case OpKind::Wait:
-    case OpKind::Match:
-    case OpKind::Release:
-      return true;
-    case OpKind::Pipe:
-      return op->HasAttr(AttrKey::Slot) || !op->operands().empty();
-    default:
-      return false;
-  }
+  bool is_low_pipe =
+      op->kind() == OpKind::Pipe && (op->HasAttr(AttrKey::Slot) || !op->operands().empty());
+  return is_low_pipe || (op->info().places & ~kBelow) == 0 ||
+         std::ranges::any_of(op->results(), HoldsElements);
 }
 
 /// What a value is in terms of size names, where it is made of nothing else.

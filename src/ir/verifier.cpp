@@ -32,6 +32,8 @@ size_t AlternativeOf(AttrForm form) {
       return 4;
     case AttrForm::Elements:
       return 5;
+    case AttrForm::Numbers:
+      return 6;
   }
   return std::variant_npos;
 }
@@ -80,6 +82,29 @@ bool IsPassedTo(FunctionKind kind, Type type) {
       return type->kind == TypeKind::Tensor || IsScalar(type);
   }
   KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+}
+
+uint32_t PlacesOf(FunctionKind kind) {
+  switch (kind) {
+    case FunctionKind::Fn:
+    case FunctionKind::Kernel:
+      return kKernels;
+    case FunctionKind::Program:
+      return kPrograms | kTests;
+    case FunctionKind::Contract:
+      return kContracts;
+  }
+  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+}
+
+std::string PlaceFault(const OpInfo& info, FunctionKind kind) {
+  if (info.stands_in(PlacesOf(kind))) return "";
+  if ((info.places & ~PlacesOf(FunctionKind::Program)) == 0)
+    return fmt::format("'{}' stands outside a program", info.spelling);
+  if ((info.places & ~PlacesOf(FunctionKind::Contract)) == 0)
+    return fmt::format("'{}' stands outside a contract", info.spelling);
+  return fmt::format("'{}' stands in a {}", info.spelling,
+                     kind == FunctionKind::Program ? "program" : "contract");
 }
 
 /// Checks one function, walking its ops with what is in scope.
@@ -250,12 +275,8 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
     Report(op, fmt::format("'{}' stands where no {} ends", op->info().spelling,
                            op->kind() == OpKind::Return ? "function" : "region"));
   }
-  if (op->info().has(kHost) && function_.kind != FunctionKind::Program) {
-    Report(op, fmt::format("'{}' stands outside a program", op->info().spelling));
-  }
-  if (op->info().has(kReal) && function_.kind != FunctionKind::Contract) {
-    Report(op, fmt::format("'{}' stands outside a contract", op->info().spelling));
-  }
+  if (std::string fault = PlaceFault(op->info(), function_.kind); !fault.empty())
+    Report(op, std::move(fault));
   for (size_t i = 0; i < op->operands().size(); ++i) {
     Value* value = op->operand(i);
     used_[value].push_back({const_cast<Op*>(op), static_cast<uint32_t>(i)});
@@ -324,7 +345,7 @@ std::string Sentence(const Fault& fault) {
 }
 
 std::string LoopLevelFault(const Op* op) {
-  if (op->info().has(kTileForm)) return "belongs above loop level";
+  if (!op->info().stands_in(kLoops)) return "belongs above loop level";
   for (const Value* value : op->results()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
     if (is_tile || value->type()->kind == TypeKind::Blk) return "makes a tile";

@@ -42,6 +42,21 @@ std::string ForFault(const Op& op, const Module&) {
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
 
+std::string CutFault(const Op& op, const Module&) {
+  const std::vector<Value*>& params = op.region()->params();
+  if (!IsBlk(op.operand(0)) || params.size() != 1 || !IsBlk(params[0]))
+    return "the operand or the parameter is no blk";
+  const Axis& axis = op.block()->function()->axis(params[0]->type()->axes[0]);
+  if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the blk";
+  NumberList sizes = op.attr<AttrKey::Sizes>();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 1 || (i > 0 && sizes[i] >= sizes[i - 1])) return "the sizes do not descend to 1";
+  }
+  if (sizes.empty() || !IsConstant(axis.extent, sizes[0]))
+    return "the axis has not the first size's extent";
+  return Yielded(op.region()).empty() ? "" : "the region yields values";
+}
+
 /// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
 std::string ClaimFault(const Op& op) {
   auto is_const = [&](size_t operand, int64_t value) {
@@ -67,6 +82,16 @@ std::string ClaimFault(const Op& op) {
   return known ? "" : fmt::format("claims from counter {} of {}", claim, loops);
 }
 
+std::string TeamFault(const Op& op) {
+  if (!op.results().empty()) return "workers carry nothing from one to the next";
+  if (op.HasAttr(AttrKey::Claim) || op.HasAttr(AttrKey::Breaks))
+    return "turns of a team's are all run, each by its worker";
+  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+    if (outer->HasAttr(AttrKey::Team)) return "stands in another loop of the team's";
+  }
+  return "";
+}
+
 std::string LoopFault(const Op& op, const Module&) {
   for (size_t i = 0; i < 3; ++i) {
     if (!IsI64(op.operand(i))) return "a bound is no i64";
@@ -74,6 +99,7 @@ std::string LoopFault(const Op& op, const Module&) {
   if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
     return "the first parameter is no i64";
   std::string fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
+  if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
   return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
 }
 
@@ -153,22 +179,17 @@ std::string IfFault(const Op& op, const Module&) {
   return "";
 }
 
-std::string YieldHook(const Op&, const Module&) { return ""; }  // judged by the op around
-
-constexpr TypeRule kRules[] = {
-    {OpKind::For, &ForFault},
-    {OpKind::Spmd, &SpmdFault},
-    {OpKind::Loop, &LoopFault},
-    {OpKind::While, &WhileFault},
-    {OpKind::If, &IfFault},
-    {OpKind::Assert, &AssertFault},
-    {OpKind::StaticAssert, &StaticAssertFault},
-    {OpKind::Print, &PrintFault},
-    {OpKind::Yield, &YieldHook},
-};
-
 }  // namespace
 
-std::span<const TypeRule> ControlRules() { return kRules; }
+KDL_TYPE_RULE(For, ForFault)
+KDL_TYPE_RULE(Spmd, SpmdFault)
+KDL_TYPE_RULE(Loop, LoopFault)
+KDL_TYPE_RULE(Cut, CutFault)
+KDL_TYPE_RULE(While, WhileFault)
+KDL_TYPE_RULE(If, IfFault)
+KDL_TYPE_RULE(Assert, AssertFault)
+KDL_TYPE_RULE(StaticAssert, StaticAssertFault)
+KDL_TYPE_RULE(Print, PrintFault)
+KDL_TYPE_RULE(Yield, NoTypes)  // judged by the op around
 
 }  // namespace kdl::ir

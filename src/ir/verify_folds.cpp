@@ -68,7 +68,13 @@ std::string ContractionFault(const Op& op, const Module& module) {
   if (op.result()->type() != into) return "the result is not of the type of 'into'";
   if (into->scalar != acc) return "'into' is not of the accumulator's type";
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
-  return fits ? UnitFault(op, module) : "the axes of 'into' are not those that are left";
+  if (!fits) return "the axes of 'into' are not those that are left";
+  for (const Value* plain : op.Segment(ContractionOp::at_plain)) {
+    bool is_bool = IsScalar(plain->type()) && plain->type()->scalar == Scalar::Bool;
+    if (!is_bool || !op.HasAttr(AttrKey::Unit))
+      return "'plain' is no scalar bool of a unit's terms";
+  }
+  return UnitFault(op, module);
 }
 
 /// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next
@@ -172,14 +178,13 @@ std::string SlideFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
 
-constexpr TypeRule kRules[] = {
-    {OpKind::Reduce, &ReduceFault}, {OpKind::Contraction, &ContractionFault},
-    {OpKind::Fold, &FoldFault},     {OpKind::Scan, &ScanFault},
-    {OpKind::Take, &TakeFault},     {OpKind::Slide, &SlideFault},
-};
-
 }  // namespace
 
-std::span<const TypeRule> FoldRules() { return kRules; }
+KDL_TYPE_RULE(Reduce, ReduceFault)
+KDL_TYPE_RULE(Contraction, ContractionFault)
+KDL_TYPE_RULE(Fold, FoldFault)
+KDL_TYPE_RULE(Scan, ScanFault)
+KDL_TYPE_RULE(Take, TakeFault)
+KDL_TYPE_RULE(Slide, SlideFault)
 
 }  // namespace kdl::ir

@@ -38,8 +38,27 @@ std::string HomeFault(const Op& op, const Module&) {
   return "";
 }
 
-bool TileFits(Type tile, Type home) {
-  return IsTile(tile) && tile->scalar == home->scalar && AxisList(tile->axes) == Sorted(home->axes);
+/// What is wrong with a tile as that of a home, or of the part of it that blocks in scope walk.
+std::string TileFault(const Op& op, Type tile, Type home) {
+  const Function& function = *op.block()->function();
+  bool fits = IsTile(tile) && tile->scalar == home->scalar && PartAxes(function, home, tile);
+  if (!fits) return "is no tile of the home";
+  for (AxisId axis : home->axes) {
+    if (!FindBlk(&op, axis))
+      return fmt::format("is a part of the home, of whose axis '{}' no blk is in scope",
+                         function.axis(axis).name.text());
+  }
+  return "";
+}
+
+/// Of the panel that a tile is brought to.
+std::string PanelFault(const Op& op, Values panel, Type tile, Type home) {
+  if (panel.empty()) return "";
+  if (!IsI64(panel[0])) return "the panel's number is no i64";
+  const Function& function = *op.block()->function();
+  Size extent = function.axis(PartAxes(function, home, tile)->back()).extent;
+  bool fits = IsConstant(extent) && extent->value <= home->panel;
+  return fits ? "" : "the tile has more than a panel of the home";
 }
 
 /// Whether the op, or one inside of it, changes what stands in the home.
@@ -79,8 +98,11 @@ std::string InsteadFault(const Op& op) {
 
 std::string GetFault(const Op& op, const Module&) {
   if (!IsHome(op.operand(0))) return "the operand is no home";
-  if (!TileFits(op.result()->type(), op.operand(0)->type()))
-    return "the result is no tile of the home";
+  Type tile = op.result()->type();
+  Type home = op.operand(0)->type();
+  if (std::string fault = TileFault(op, tile, home); !fault.empty()) return "the result " + fault;
+  if (std::string fault = PanelFault(op, op.Segment(GetOp::at_panel), tile, home); !fault.empty())
+    return fault;
   if (std::string fault = InsteadFault(op); !fault.empty()) return fault;
   for (const Use& use : op.result()->uses()) {
     if (ChangesBefore(&op, use.user, op.operand(0)))
@@ -89,11 +111,20 @@ std::string GetFault(const Op& op, const Module&) {
   return "";
 }
 
+bool IsChain(const Op* op) {
+  bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
+  return folds && op->attr<AttrKey::Order>() == OrderKind::Chain;
+}
+
 std::string PutFault(const Op& op, const Module&) {
   if (!IsHome(op.operand(1))) return "the target is no home";
-  if (!TileFits(op.operand(0)->type(), op.operand(1)->type()))
-    return "the value is no tile of the home";
+  Type tile = op.operand(0)->type();
+  Type home = op.operand(1)->type();
+  if (std::string fault = TileFault(op, tile, home); !fault.empty()) return "the value " + fault;
+  if (std::string fault = PanelFault(op, op.Segment(PutOp::at_panel), tile, home); !fault.empty())
+    return fault;
   const Op* maker = op.operand(0)->def();
+  if (maker && IsChain(maker)) return "";  // its elements stand in registers until they are put
   if (!maker || maker->block() != op.block()) return "the tile is not made in this block";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {
     bool is_put = between && between->kind() == OpKind::Put && between->operand(0)->def() == maker;
@@ -112,15 +143,11 @@ std::string MoveFault(const Op& op, const Module&) {
   return fits ? "" : "the homes are not of one scalar and the same axes";
 }
 
-constexpr TypeRule kRules[] = {
-    {OpKind::Home, &HomeFault},
-    {OpKind::Get, &GetFault},
-    {OpKind::Put, &PutFault},
-    {OpKind::Move, &MoveFault},
-};
-
 }  // namespace
 
-std::span<const TypeRule> HomeRules() { return kRules; }
+KDL_TYPE_RULE(Home, HomeFault)
+KDL_TYPE_RULE(Get, GetFault)
+KDL_TYPE_RULE(Put, PutFault)
+KDL_TYPE_RULE(Move, MoveFault)
 
 }  // namespace kdl::ir

@@ -223,30 +223,37 @@ std::string TransposeFault(const Op& op, const Module&) {
   return equal ? "" : "rows and results differ in type";
 }
 
-std::string NoTypes(const Op&, const Module&) { return ""; }
+/// Whether the op stands in a loop of the team's.
+bool IsWorkers(const Op& op) {
+  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+    if (around->HasAttr(AttrKey::Team)) return true;
+  }
+  return false;
+}
 
-constexpr TypeRule kRules[] = {
-    {OpKind::Nest, &NestFault},
-    {OpKind::Element, &ElementFault},
-    {OpKind::FoldIn, &FoldInFault},
-    {OpKind::Check, &CheckFault},
-    {OpKind::BusyCores, &NoTypes},
-    {OpKind::BufferNew, &BufferNewFault},
-    {OpKind::BufferLoad, &BufferLoadFault},
-    {OpKind::BufferStore, &BufferStoreFault},
-    {OpKind::Prefetch, &PrefetchFault},
-    {OpKind::AlignGap, &AlignGapFault},
-    {OpKind::Splat, &SplatFault},
-    {OpKind::LaneMask, &LaneMaskOpFault},
-    {OpKind::LaneNumbers, &LaneNumbersFault},
-    {OpKind::Half, &HalfFault},
-    {OpKind::Zip, &ZipFault},
-    {OpKind::UnitStep, &UnitStepFault},
-    {OpKind::Transpose, &TransposeFault},
-};
+std::string BarrierFault(const Op& op, const Module&) {
+  return IsWorkers(op) ? "not all workers come to it" : "";
+}
 
 }  // namespace
 
-std::span<const TypeRule> LoopRules() { return kRules; }
+KDL_TYPE_RULE(Nest, NestFault)
+KDL_TYPE_RULE(Element, ElementFault)
+KDL_TYPE_RULE(FoldIn, FoldInFault)
+KDL_TYPE_RULE(Check, CheckFault)
+KDL_TYPE_RULE(Barrier, BarrierFault)
+KDL_TYPE_RULE(BusyCores, NoTypes)
+KDL_TYPE_RULE(BufferNew, BufferNewFault)
+KDL_TYPE_RULE(BufferLoad, BufferLoadFault)
+KDL_TYPE_RULE(BufferStore, BufferStoreFault)
+KDL_TYPE_RULE(Prefetch, PrefetchFault)
+KDL_TYPE_RULE(AlignGap, AlignGapFault)
+KDL_TYPE_RULE(Splat, SplatFault)
+KDL_TYPE_RULE(LaneMask, LaneMaskOpFault)
+KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
+KDL_TYPE_RULE(Half, HalfFault)
+KDL_TYPE_RULE(Zip, ZipFault)
+KDL_TYPE_RULE(UnitStep, UnitStepFault)
+KDL_TYPE_RULE(Transpose, TransposeFault)
 
 }  // namespace kdl::ir

@@ -121,16 +121,16 @@ std::string ReleaseFault(const Op& op, const Module&) {
 
 std::string MatchFault(const Op& op, const Module&) { return AllI64(op.operands()); }
 
-constexpr TypeRule kRules[] = {
-    {OpKind::Stage, &StageFault},     {OpKind::Pipe, &PipeFault},
-    {OpKind::Push, &PushFault},       {OpKind::Pop, &PopFault},
-    {OpKind::Acquire, &AcquireFault}, {OpKind::Commit, &CommitFault},
-    {OpKind::Wait, &WaitFault},       {OpKind::Match, &MatchFault},
-    {OpKind::Release, &ReleaseFault},
-};
-
 }  // namespace
 
-std::span<const TypeRule> PipeRules() { return kRules; }
+KDL_TYPE_RULE(Stage, StageFault)
+KDL_TYPE_RULE(Pipe, PipeFault)
+KDL_TYPE_RULE(Push, PushFault)
+KDL_TYPE_RULE(Pop, PopFault)
+KDL_TYPE_RULE(Acquire, AcquireFault)
+KDL_TYPE_RULE(Commit, CommitFault)
+KDL_TYPE_RULE(Wait, WaitFault)
+KDL_TYPE_RULE(Match, MatchFault)
+KDL_TYPE_RULE(Release, ReleaseFault)
 
 }  // namespace kdl::ir

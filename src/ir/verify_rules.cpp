@@ -13,6 +13,17 @@ bool IsI64(const Value* value) {
   return IsScalar(value->type()) && value->type()->scalar == Scalar::I64;
 }
 bool IsBlk(const Value* value) { return value->type()->kind == TypeKind::Blk; }
+std::string I64Fault(const Op& op, const Module&) {
+  return IsI64(op.result()) ? "" : "the result is no i64";
+}
+
+std::string NoTypes(const Op&, const Module&) { return ""; }
+
+bool FitInto(Scalar scalar, uint64_t bits) {
+  if (scalar == Scalar::Bool) return bits <= 1;
+  return Bytes(scalar) == 8 || bits >> (Bytes(scalar) * 8) == 0;
+}
+
 bool IsTensor(const Value* value) { return value->type()->kind == TypeKind::Tensor; }
 
 std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes) {

@@ -8,22 +8,32 @@
 #include "ir/module.h"
 #include "ir/op.h"
 
-// What the files of type rules share. A rule says what is wrong with the types of one op; empty: nothing.
+// What the files of type rules share.
 namespace kdl::ir {
 
-struct TypeRule {
-  OpKind kind;
-  std::string (*fault)(const Op&, const Module&);
-};
+/// What is wrong with the types of an op; empty: nothing. Each op has one, but for those that are computed elementwise, which
+/// share one: an op without does not link.
+template <OpKind kind>
+std::string TypeRule(const Op& op, const Module& module);
+#define KDL_OP(kind, ...) \
+  template <>             \
+  std::string TypeRule<OpKind::kind>(const Op& op, const Module& module);
+#include "ir/ops.def"
+#define KDL_TYPE_RULE(kind, function)                                      \
+  template <>                                                              \
+  std::string TypeRule<OpKind::kind>(const Op& op, const Module& module) { \
+    return function(op, module);                                           \
+  }
 
-std::span<const TypeRule> ControlRules();  ///< verify_control.cpp
-std::span<const TypeRule> FoldRules();     ///< verify_folds.cpp: reductions, scans, take
-std::span<const TypeRule> HomeRules();     ///< verify_homes.cpp
-std::span<const TypeRule> LoopRules();     ///< verify_loops.cpp: scratch and vectors
-std::span<const TypeRule> PipeRules();     ///< verify_pipes.cpp
+/// The rule of all elementwise ops that are computed.
+std::string ElementwiseFault(const Op& op, const Module& module);
+/// Of ops that take nothing but give an i64.
+std::string I64Fault(const Op& op, const Module& module);
+std::string NoTypes(const Op& op, const Module& module);
 
 using Values = std::span<Value* const>;
 
+bool FitInto(Scalar scalar, uint64_t bits);
 bool IsI64(const Value* value);
 bool IsBlk(const Value* value);
 bool IsTensor(const Value* value);

@@ -10,8 +10,8 @@ namespace kdl::ir {
 
 #define KDL_UNPAREN(...) __VA_ARGS__
 
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning, ...)                                                          \
+#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits, \
+               region_count, format, meaning, ...)                                      \
   struct kind_name##Op;
 #include "ir/ops.def"
 
@@ -24,10 +24,10 @@ struct OpView {
 #define ONE(name, effect) at_##name,
 #define OPT(name, effect) at_##name,
 #define MANY(name, effect) at_##name,
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning, ...)                                                          \
-  struct kind_name##Operands {                                                                \
-    enum : size_t { KDL_UNPAREN operand_list at_end };                                        \
+#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits, \
+               region_count, format, meaning, ...)                                      \
+  struct kind_name##Operands {                                                          \
+    enum : size_t { KDL_UNPAREN operand_list at_end };                                  \
   };
 #include "ir/ops.def"
 #undef ONE
@@ -42,14 +42,14 @@ struct OpView {
   }
 #define MANY(name, effect) \
   std::span<Value* const> name() const { return op->Segment(at_##name); }
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, traits, region_count, \
-               format, meaning, ...)                                                          \
-  struct kind_name##Op : OpView, kind_name##Operands {                                        \
-    static constexpr OpKind kKind = OpKind::kind_name;                                        \
-    explicit kind_name##Op(Op* viewed) : OpView{viewed} {                                     \
-      KDL_CHECK(viewed->kind() == kKind, "'{}' seen as " word, viewed->info().spelling);      \
-    }                                                                                         \
-    KDL_UNPAREN operand_list                                                                  \
+#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits,  \
+               region_count, format, meaning, ...)                                       \
+  struct kind_name##Op : OpView, kind_name##Operands {                                   \
+    static constexpr OpKind kKind = OpKind::kind_name;                                   \
+    explicit kind_name##Op(Op* viewed) : OpView{viewed} {                                \
+      KDL_CHECK(viewed->kind() == kKind, "'{}' seen as " word, viewed->info().spelling); \
+    }                                                                                    \
+    KDL_UNPAREN operand_list                                                             \
   };
 #include "ir/ops.def"
 #undef ONE

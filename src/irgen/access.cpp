@@ -30,12 +30,12 @@ struct AccessGen {
 AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
   AccessGen result;
   for (const sema::IndexDim& dim : index.dims) {
-    ir::AccessDim out{{}, dim.offset};
+    ir::AccessDim out{{}, gen.Bound(dim.offset)};
     for (const sema::IndexTerm& term : dim.terms) {
       Value* operand = !term.range    ? GenIndex(gen, term.value)
                        : gen.contract ? gen.values.at(term.range)
                                       : gen.blks.at(term.range);
-      out.terms.push_back({term.coefficient, result.OperandNumber(operand)});
+      out.terms.push_back({gen.Bound(term.coefficient), result.OperandNumber(operand)});
     }
     result.access.dims.push_back(std::move(out));
   }

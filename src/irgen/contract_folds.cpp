@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <set>
 
 #include "ir/eval.h"
-#include "irgen/carried.h"
-#include "irgen/contract_gen.h"
-#include "sema/ast_walk.h"
-#include "support/check.h"
+#include "irgen/contract_tables.h"
+#include "irgen/contract_tiles.h"
 
-// Reductions of a contract: loops over elements, one term at a time. A value that few of the names around decide is kept in a
-// table of the run, and a scan fills a whole row of its table.
+// Reductions of a contract: loops over elements, one term at a time. A value that few of the names around decide is made once
+// for each choice of these, and a scan fills a whole row of its table.
 
 namespace kdl::irgen {
 
@@ -21,48 +18,6 @@ using syntax::ReduceExpr;
 using Values = std::vector<Value*>;
 
 bool IsScan(const sema::ReduceInfo& info) { return info.kind >= ReduceKind::CumSum; }
-
-/// The names that decide the expression's value: those that no reduction inside binds.
-std::set<const sema::Entity*> FreeIn(const FunctionGen& gen, const syntax::Expr* expr) {
-  std::set<const sema::Entity*> free;
-  auto known = gen.checked.exprs.find(expr);
-  const sema::ExprInfo* info = known == gen.checked.exprs.end() ? nullptr : &known->second;
-  if (info && info->entity && info->entity->kind == sema::EntityKind::Range)
-    free.insert(info->entity);
-  if (info && info->index) {
-    for (const sema::IndexDim& dim : info->index->dims) {
-      for (const sema::IndexTerm& term : dim.terms) {
-        if (term.range) free.insert(term.range);
-      }
-    }
-  }
-  sema::ForEachChild(expr, [&](const syntax::Expr* child) { free.merge(FreeIn(gen, child)); });
-  if (!info || !info->reduce) return free;
-  for (const sema::Entity* range : info->reduce->ranges) {
-    free.erase(range);
-    if (IsScan(*info->reduce)) free.insert(range);
-  }
-  return free;
-}
-
-IndexNames InOrder(const std::set<const sema::Entity*>& names) {
-  IndexNames sorted(names.begin(), names.end());
-  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->number < b->number; });
-  return sorted;
-}
-
-Size ExtentOf(const FunctionGen& gen, const sema::Entity* name) {
-  return gen.Bound(name->range.domain);
-}
-
-/// How many values the names have together.
-Size CountOf(const FunctionGen& gen, const IndexNames& names) {
-  SizeTable& sizes = gen.builder.types().sizes();
-  Size count = sizes.Constant(1);
-  for (const sema::Entity* name : names)
-    count = sizes.Binary(SizeKind::Mul, count, ExtentOf(gen, name));
-  return count;
-}
 
 /// What a fold starts from, how it takes in the term at the present names, and what it then gives.
 struct Folding {
@@ -126,7 +81,7 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
     return FoldingArg(gen, reduce, info);
   bool is_dot = info.kind == ReduceKind::Dot;
   ir::FoldKind fold = is_dot ? ir::FoldKind::Sum : FoldOf(info.kind);
-  Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);
+  Scalar scalar = gen.Made(gen.Info(&reduce).type.scalar);
   Folding folding;
   folding.inits = {gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar))};
   folding.is_sum = fold == ir::FoldKind::Sum && IsFloat(scalar);
@@ -143,90 +98,21 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
   return folding;
 }
 
-/// `body` gives the next accumulators, for each value of the name.
-Values GenLoop(FunctionGen& gen, const sema::Entity* name, const Folding& folding,
-               const Values& accumulators,
-               const std::function<Values(Value* index, const Values&)>& body) {
-  ir::Builder& b = gen.builder;
-  std::vector<ir::Attr> attrs;
-  if (folding.is_sum) attrs.push_back(ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Sum));
-  ir::Op* op = b.Create(OpKind::Loop,
-                        {{b.I64(0)}, {GenSize(gen, ExtentOf(gen, name))}, {b.I64(1)}, accumulators},
-                        TypesOf(accumulators), std::move(attrs));
-  Value* index = b.AddParam(op->region(), b.types().ScalarOf(Scalar::I64), name->name);
-  Values params;
-  for (const Value* value : accumulators)
-    params.push_back(b.AddParam(op->region(), value->type(), Name()));
-  b.SetInsertionPoint(op->region());
-  auto around = gen.values.find(name);
-  Value* before = around == gen.values.end() ? nullptr : around->second;
-  gen.values[name] = index;
-  b.Create(OpKind::Yield, {body(index, params)}, {});
-  if (before) gen.values[name] = before;
-  b.SetInsertionPoint(op->block());
-  return op->results();
-}
-
 Values GenAll(FunctionGen& gen, const IndexNames& ranges, size_t depth, const Folding& folding,
               const Values& accumulators) {
   if (depth == ranges.size()) return folding.step(accumulators);
-  return GenLoop(gen, ranges[depth], folding, accumulators, [&](Value*, const Values& inner) {
+  auto turn = [&](Value*, const Values& inner) {
     return GenAll(gen, ranges, depth + 1, folding, inner);
-  });
-}
-
-/// One reduction, and where its values are kept.
-struct Kept {
-  IndexNames names;
-  Value* known = nullptr;
-  Values tables;
-};
-
-Kept AddTables(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
-               ir::ContractInput input) {
-  ir::TypeTable& table = gen.builder.types();
-  Names& texts = gen.module.context().names;
-  std::vector<Size> dims;
-  for (const sema::Entity* name : names) dims.push_back(ExtentOf(gen, name));
-  if (dims.empty()) dims.push_back(table.sizes().Constant(1));
-  Kept kept{names, nullptr, {}};
-  ir::ContractParam param{input};
-  kept.known =
-      AddContractParam(gen, table.Tensor(Scalar::Bool, dims), texts.Intern("known"), param);
-  for (Scalar type : types)
-    kept.tables.push_back(
-        AddContractParam(gen, table.Tensor(type, dims), texts.Intern("kept"), param));
-  return kept;
-}
-
-/// The place in the tables for the present values of the names.
-sema::IndexInfo PlaceOf(const FunctionGen& gen, const Kept& kept) {
-  SizeTable& sizes = gen.builder.types().sizes();
-  sema::IndexInfo place;
-  for (const sema::Entity* name : kept.names)
-    place.dims.push_back({{{sizes.Constant(1), name, nullptr}}, sizes.Constant(0), {}});
-  if (kept.names.empty()) place.dims.push_back({{}, sizes.Constant(0), {}});
-  return place;
-}
-
-Values LoadKept(FunctionGen& gen, const Kept& kept) {
-  Values values;
-  for (Value* table : kept.tables)
-    values.push_back(GenElement(gen, table, PlaceOf(gen, kept), nullptr, {}));
-  return values;
-}
-
-void StoreKept(FunctionGen& gen, const Kept& kept, const Values& values) {
-  sema::IndexInfo place = PlaceOf(gen, kept);
-  for (size_t i = 0; i < values.size(); ++i) GenElementStore(gen, values[i], kept.tables[i], place);
-  GenElementStore(gen, gen.builder.Bool(true), kept.known, place);
+  };
+  return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, turn);
 }
 
 /// Fills the row of a scan along its one name.
-void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Folding& folding, const Kept& kept,
+void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
              const std::vector<Scalar>& types) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   const sema::Entity* name = info.ranges[0];
+  Folding folding = FoldingOf(gen, reduce);
   auto turn = [&](Value* index, const Values& before) {
     ir::Builder& b = gen.builder;
     if (info.reversed) {
@@ -237,75 +123,50 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Folding& folding,
     StoreKept(gen, kept, CastParts(gen, info.exclusive ? before : after, types));
     return after;
   };
-  GenLoop(gen, name, folding, folding.inits, turn);
+  GenLoopOver(gen, name, folding.is_sum, folding.inits, turn);
 }
 
 /// What the fold gives for the present names, as the expression has it.
-Values GenFolded(FunctionGen& gen, const sema::ReduceInfo& info, const Folding& folding,
-                 const std::vector<Scalar>& types) {
-  Values values = GenAll(gen, info.ranges, 0, folding, folding.inits);
+Values GenFolded(FunctionGen& gen, const ReduceExpr& reduce, const std::vector<Scalar>& types) {
+  Folding folding = FoldingOf(gen, reduce);
+  Values values = GenAll(gen, gen.Info(&reduce).reduce->ranges, 0, folding, folding.inits);
   if (folding.result) values = {folding.result(values)};
   return CastParts(gen, values, types);
 }
 
-Values GenScan(FunctionGen& gen, const ReduceExpr& reduce, const IndexNames& free,
-               const std::vector<Scalar>& types) {
-  Kept kept = AddTables(gen, free, types, ir::ContractInput::Kept);
-  Value* known = GenElement(gen, kept.known, PlaceOf(gen, kept), nullptr, {});
-  return GenChoice(
-      gen, known, types, [&] { return LoadKept(gen, kept); },
-      [&] {
-        FillRow(gen, reduce, FoldingOf(gen, reduce), kept, types);
-        return LoadKept(gen, kept);
-      });
-}
-
-/// A table that would be too large is empty: nothing is known, and nothing is stored.
-Values GenKept(FunctionGen& gen, const ReduceExpr& reduce, const IndexNames& free,
-               const std::vector<Scalar>& types) {
-  ir::Builder& b = gen.builder;
-  Kept kept = AddTables(gen, free, types, ir::ContractInput::KeptSmall);
-  Value* known = GenElement(gen, kept.known, PlaceOf(gen, kept), b.Bool(false), {});
-  auto make = [&] {
-    Values made = GenFolded(gen, *gen.Info(&reduce).reduce, FoldingOf(gen, reduce), types);
-    Value* fits = b.Binary(OpKind::Le, GenSize(gen, CountOf(gen, free)), b.I64(ir::kMostKept));
-    auto store = [&] {
-      StoreKept(gen, kept, made);
-      return Values();
-    };
-    GenChoice(gen, fits, {}, store, [] { return Values(); });
-    return made;
-  };
-  return GenChoice(gen, known, types, [&] { return LoadKept(gen, kept); }, make);
+void CountTerms(FunctionGen& gen, const ReduceExpr& reduce) {
+  const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
+  IndexNames walked = gen.Info(&reduce).type.ranges;
+  if (!IsScan(info)) walked.insert(walked.end(), info.ranges.begin(), info.ranges.end());
+  gen.contract->clause.terms.push_back(CountOf(gen, walked));
+  gen.contract->clause.folded.push_back(CountOf(gen, info.ranges));
 }
 
 }  // namespace
 
+void GenFoldRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept) {
+  std::vector<Scalar> types = MadeParts(gen, gen.Info(&reduce).type);
+  CountTerms(gen, reduce);
+  if (IsScan(*gen.Info(&reduce).reduce)) return FillRow(gen, reduce, kept, types);
+  StoreKept(gen, kept, GenFolded(gen, reduce, types));
+}
+
+IndexNames RowOfFold(const sema::ReduceInfo& info) {
+  return IsScan(info) ? info.ranges : IndexNames();
+}
+
 Values GenContractFold(FunctionGen& gen, const ReduceExpr& reduce) {
-  ContractScope& scope = *gen.contract;
+  if (gen.tiles) return GenTileValue(gen, &reduce);
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   std::vector<Scalar> types = MadeParts(gen, gen.Info(&reduce).type);
-  std::set<const sema::Entity*> free = FreeIn(gen, &reduce);
-  std::set<const sema::Entity*> walked = free;
-  walked.insert(info.ranges.begin(), info.ranges.end());
-  scope.clause.terms.push_back(CountOf(gen, InOrder(walked)));
-  scope.clause.folded.push_back(CountOf(gen, info.ranges));
-  bool again = IsScan(info) || free.size() < scope.around.size();
-
-  IndexNames around = scope.around;
-  for (const sema::Entity* range : info.ranges) {
-    if (std::find(around.begin(), around.end(), range) == around.end())
-      scope.around.push_back(range);
-  }
-  Values values;
-  if (!again) {
-    values = GenFolded(gen, info, FoldingOf(gen, reduce), types);
-  } else {
-    values = IsScan(info) ? GenScan(gen, reduce, InOrder(free), types)
-                          : GenKept(gen, reduce, InOrder(free), types);
-  }
-  scope.around = std::move(around);
-  return values;
+  IndexNames free = InOrder(gen.Info(&reduce).type.ranges);
+  CountTerms(gen, reduce);
+  bool is_new = free.size() == gen.contract->around.size();
+  AroundScope around(gen, info.ranges);
+  auto fill = [&](const Kept& kept) { FillRow(gen, reduce, kept, types); };
+  auto make = [&] { return GenFolded(gen, reduce, types); };
+  if (IsScan(info)) return GenFilledOnce(gen, free, types, fill);
+  return is_new ? make() : GenOnce(gen, free, types, make);
 }
 
 }  // namespace kdl::irgen

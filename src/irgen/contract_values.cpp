@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include "ir/eval.h"
-#include "irgen/contract_gen.h"
+#include "irgen/contract_tables.h"
+#include "irgen/contract_tiles.h"
 #include "support/check.h"
 
 // Values of a contract: elements, names, casts, calls and choices.
@@ -118,19 +119,25 @@ Value* GenDimIndex(FunctionGen& gen, const sema::IndexDim& dim) {
   return index ? index : b.I64(0);
 }
 
+Value* GenElementOr(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index,
+                    const syntax::Expr* otherwise, Scalar scalar, Span span) {
+  auto element = [&](Value* constant) {
+    return gen.builder.Cast(GenElement(gen, tensor, index, constant, span), scalar);
+  };
+  if (!otherwise) return element(nullptr);
+  if (Value* constant = ConstantElse(gen, otherwise, tensor->type()->scalar))
+    return element(constant);
+  Value* inside = GenInside(gen, tensor, index);
+  return GenChoice(
+      gen, inside, {scalar}, [&] { return std::vector{element(nullptr)}; },
+      [&] { return std::vector{gen.builder.Cast(GenExpr(gen, otherwise), scalar)}; })[0];
+}
+
 Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
-  Value* tensor = TensorOf(gen, index.base, index.old);
   Scalar scalar = gen.Made(gen.Info(&expr).type.scalar);
-  auto element = [&](Value* otherwise) {
-    return gen.builder.Cast(GenElement(gen, tensor, index, otherwise, expr.span), scalar);
-  };
-  if (!index.otherwise) return element(nullptr);
-  if (Value* otherwise = ConstantElse(gen, index.otherwise, tensor->type()->scalar))
-    return element(otherwise);
-  return GenChoice(
-      gen, GenInside(gen, tensor, index), {scalar}, [&] { return std::vector{element(nullptr)}; },
-      [&] { return std::vector{gen.builder.Cast(GenExpr(gen, index.otherwise), scalar)}; })[0];
+  Value* tensor = TensorOf(gen, index.base, index.old);
+  return GenElementOr(gen, tensor, index, index.otherwise, scalar, expr.span);
 }
 
 Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
@@ -143,6 +150,8 @@ Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
     return gen.builder.Cast(
         GenElement(gen, TensorOf(gen, entity, false), first, nullptr, entity->span), scalar);
   }
+  if (gen.tiles && gen.tiles->values.contains(entity))
+    return LoadKept(gen, gen.tiles->values.at(entity))[0];
   auto known = gen.values.find(entity);
   if (known != gen.values.end()) return gen.builder.Cast(known->second, scalar);
   ir::Type type = gen.builder.types().ScalarOf(entity->type.scalar);
@@ -198,6 +207,7 @@ Value* GenContractBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
 
 std::vector<Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
                                     const sema::ExprInfo& info) {
+  if (!info.callee->ranges.empty()) return GenContractTileCall(gen, call);
   std::vector<Value*> arguments;
   for (const syntax::Arg& arg : call.args) {
     std::vector<Value*> parts = GenParts(gen, arg.value);
@@ -207,12 +217,26 @@ std::vector<Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& ca
   return CastParts(gen, GenInlined(gen, *info.callee, arguments, sizes), MadeParts(gen, info.type));
 }
 
-std::vector<Value*> GenInlined(FunctionGen& gen, const sema::CheckedFunction& callee,
-                               const std::vector<Value*>& arguments,
-                               const std::vector<Size>& sizes) {
+FunctionGen GenInner(FunctionGen& gen, const sema::CheckedFunction& callee,
+                     const std::vector<Size>& sizes) {
   FunctionGen inner{callee, gen.sources, gen.module, gen.function, gen.builder, {},
                     {},     {},          {},         {},           {}};
   inner.contract = gen.contract;
+  for (size_t i = 0; i < callee.generics.size(); ++i)
+    inner.sizes[callee.generics[i].entity->name] = gen.Bound(sizes[i]);
+  return inner;
+}
+
+void GenInnerBody(FunctionGen& gen, FunctionGen& inner) {
+  inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
+  GenBlock(inner, *inner.checked.item->body);
+  gen.builder.SetInsertionPoint(inner.builder.block(), inner.builder.before());
+}
+
+std::vector<Value*> GenInlined(FunctionGen& gen, const sema::CheckedFunction& callee,
+                               const std::vector<Value*>& arguments,
+                               const std::vector<Size>& sizes) {
+  FunctionGen inner = GenInner(gen, callee, sizes);
   size_t next = 0;
   for (const sema::ParamInfo& param : callee.params) {
     std::vector<Value*> parts;
@@ -221,11 +245,7 @@ std::vector<Value*> GenInlined(FunctionGen& gen, const sema::CheckedFunction& ca
     if (!param.entity->type.is_tuple()) inner.values[param.entity] = parts[0];
     if (param.entity->type.is_tuple()) inner.tuples[param.entity] = std::move(parts);
   }
-  for (size_t i = 0; i < callee.generics.size(); ++i)
-    inner.sizes[callee.generics[i].entity->name] = gen.Bound(sizes[i]);
-  inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
-  GenBlock(inner, *callee.item->body);
-  gen.builder.SetInsertionPoint(inner.builder.block(), inner.builder.before());
+  GenInnerBody(gen, inner);
   return inner.returned;
 }
 

@@ -4,7 +4,8 @@
 #include <bit>
 
 #include "ir/eval.h"
-#include "irgen/contract_gen.h"
+#include "irgen/contract_tables.h"
+#include "irgen/contract_tiles.h"
 #include "support/check.h"
 #include "support/float16.h"
 
@@ -52,7 +53,10 @@ Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
   return Widen(gen, AtThisMoment(gen, info.entity, gen.values.at(info.entity)));
 }
 
+/// In a contract a range is one block, from 0.
 Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
+  bool is_size = info.field == sema::RangeField::Size;
+  if (gen.contract) return is_size ? GenSize(gen, ExtentOf(gen, info.entity)) : gen.builder.I64(0);
   static constexpr OpKind kOps[] = {OpKind::BlkStart, OpKind::BlkSize, OpKind::BlkIndex};
   ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blks.at(info.entity)}, i64);
@@ -287,6 +291,7 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
     case syntax::ExprKind::Call:
       return GenCall(gen, syntax::As<syntax::CallExpr>(expr), info);
     case syntax::ExprKind::Index:
+      if (info.part && gen.tiles) return GenTileElement(gen, syntax::As<syntax::IndexExpr>(expr));
       if (info.part) return GenTilePart(gen, syntax::As<syntax::IndexExpr>(expr));
       return Widen(gen, GenLoad(gen, syntax::As<syntax::IndexExpr>(expr)));
     case syntax::ExprKind::Reduce:
@@ -308,6 +313,8 @@ std::vector<Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr) {
         parts.push_back(GenExpr(gen, part));
       return parts;
     case syntax::ExprKind::Name:
+      if (gen.tiles && gen.tiles->values.contains(info.entity))
+        return LoadKept(gen, gen.tiles->values.at(info.entity));
       for (Value* part : gen.tuples.at(info.entity))
         parts.push_back(Widen(gen, AtThisMoment(gen, info.entity, part)));
       return parts;

@@ -23,6 +23,7 @@ struct LoopBounds {
 };
 
 struct ContractScope;
+struct FnTiles;
 
 /// What one function's generation shares: where ops go, and what each source name stands for at this point.
 /// Narrow floats: a value under a name, in a tensor or passed to a fn has its own type; the value of an expression is
@@ -55,8 +56,9 @@ struct FunctionGen {
   std::vector<Guard> guards;
   ir::Contracts* contracts = nullptr;  ///< of a test: what its ops expect
   ContractScope* contract =
-      nullptr;  ///< of a clause, and of the fns in it; null: this is no contract
-  std::vector<ir::Value*> returned = {};  ///< by a fn whose body is a part of a clause
+      nullptr;               ///< of a clause, and of the fns in it; null: this is no contract
+  FnTiles* tiles = nullptr;  ///< of a fn with ranges whose body is a part of a clause; else null
+  std::vector<ir::Value*> returned = {};  ///< by another fn whose body is
 
   /// Of a loop that `break` or `continue` may leave: bools that statements behind these are under. They are carried like
   /// the source's own vars.
@@ -231,6 +233,13 @@ Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
 /// A called program becomes a part of its caller.
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);
+/// The `x to d` of a launch or call.
+void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch);
+/// A parameter lives on its device at the call.
+void GenLives(FunctionGen& gen, const sema::Entity* param);
+/// From here on the tensor lives there.
+void GenMoveTo(FunctionGen& gen, ir::Value* tensor, const sema::Entity* device,
+               std::string_view cause);
 /// `copy(from, to);`, `swap(a, b);`.
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call);
 /// A size name that the function has not used yet.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/tensor_view.h"
 #include "irgen/function_gen.h"
 #include "support/check.h"
 
@@ -132,7 +133,13 @@ void GenSizeName(FunctionGen& gen, const sema::Entity* number) {
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   FunctionGen inner{*call.kernel, gen.sources, gen.module, gen.function, gen.builder, {},
                     {},           {},          {},         {},           {}};
+  GenMoves(gen, call);
   BindArguments(gen, call, inner);
+  for (const sema::ParamInfo& param : call.kernel->params) {
+    if (param.entity->on == nullptr) continue;
+    std::string cause = fmt::format("{} takes it there", call.kernel->entity->name.text());
+    GenMoveTo(gen, ir::MemoryOf(inner.values.at(param.entity)), param.entity->on, cause);
+  }
   inner.sizes = SizesOf(gen, call);
   RequireArguments(gen, call);
   inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
@@ -161,11 +168,8 @@ void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
     Require(gen, target.type.dims[d], ir::CompareKind::Eq, source.type.dims[d],
             gen.module.context().names.Intern(text));
   }
-  const sema::Entity* device = sema::MemoryOf(target.entity)->on;
-  if (!device) device = sema::MemoryOf(source.entity)->on;
-  gen.builder.Create(
-      OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
-      {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device)), ir::MakeAttr<AttrKey::Queue>(0)});
+  gen.builder.Create(OpKind::Copy, {{from}, {to}, {}}, {gen.builder.types().Event()},
+                     {ir::MakeAttr<AttrKey::Device>(Name()), ir::MakeAttr<AttrKey::Queue>(0)});
 }
 
 }  // namespace kdl::irgen

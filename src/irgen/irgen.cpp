@@ -160,7 +160,10 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   }
   DeclareParams(checked, gen);
   GenRequirements(gen);
-  for (const sema::ParamInfo& param : checked.params) GenSizeName(gen, param.entity);
+  for (const sema::ParamInfo& param : checked.params) {
+    GenSizeName(gen, param.entity);
+    if (param.entity->on != nullptr) GenLives(gen, param.entity);
+  }
   bool returns = function.kind == ir::FunctionKind::Fn &&
                  (checked.result.is_value() || checked.result.is_tuple());
   if (returns) {

@@ -248,8 +248,32 @@ Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device) {
                           {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device))});
 }
 
+void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch) {
+  for (size_t i = 0; i < launch.moves.size(); ++i) {
+    if (launch.moves[i] == nullptr) continue;
+    LocScope loc(gen, launch.args[i]->span);
+    Value* memory = gen.values.at(sema::MemoryOf(gen.Info(launch.args[i]).entity));
+    GenMoveTo(gen, memory, launch.moves[i], "the source says so");
+  }
+}
+
+void GenLives(FunctionGen& gen, const sema::Entity* param) {
+  LocScope loc(gen, param->span);
+  gen.builder.Create(ir::OpKind::Lives, {{gen.values.at(param)}}, {},
+                     {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, param->on))});
+}
+
+void GenMoveTo(FunctionGen& gen, Value* tensor, const sema::Entity* device,
+               std::string_view cause) {
+  gen.builder.Create(
+      ir::OpKind::Relocate, {{tensor}, {}}, {gen.builder.types().Event()},
+      {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device)), ir::MakeAttr<AttrKey::Queue>(0),
+       ir::MakeAttr<AttrKey::Cause>(gen.module.context().names.Intern(cause))});
+}
+
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   const sema::LaunchInfo& launch = *gen.checked.Info(&statement).launch;
+  GenMoves(gen, launch);
   Names& names = gen.module.context().names;
   std::vector<Value*> cores;
   if (launch.core_num) cores.push_back(GenIndex(gen, launch.core_num));
@@ -282,8 +306,7 @@ void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* v
   Value* element = Round(gen, GenExpr(gen, value), tensor->type.scalar);
   gen.builder.Create(ir::OpKind::Fill, {{gen.values.at(tensor)}, {element}, {}},
                      {gen.builder.types().Event()},
-                     {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, tensor->on)),
-                      ir::MakeAttr<AttrKey::Queue>(0)});
+                     {ir::MakeAttr<AttrKey::Device>(Name()), ir::MakeAttr<AttrKey::Queue>(0)});
 }
 
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
@@ -337,7 +360,8 @@ void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span) {
   bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
   if (in_kernel) RequireNatural(gen, type);
   std::vector<ir::Attr> attrs = {ir::MakeAttr<AttrKey::Name>(tensor->name)};
-  if (!in_kernel) attrs.push_back(ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, tensor->on)));
+  Name device = tensor->on != nullptr ? DeviceNameOf(gen, tensor->on) : Name();
+  if (!in_kernel) attrs.push_back(ir::MakeAttr<AttrKey::Device>(device));
   Value* value = gen.builder.Make(in_kernel ? ir::OpKind::LaunchTensor : ir::OpKind::Alloc, {},
                                   type, std::move(attrs));
   value->set_name(tensor->name);

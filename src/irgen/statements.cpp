@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "irgen/function_gen.h"
+#include "irgen/contract_tiles.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
@@ -42,6 +42,7 @@ void GenLet(FunctionGen& gen, const syntax::LetStmt& let) {
     if (const syntax::Expr* fill = gen.checked.Info(&let).fill) GenFill(gen, entity, fill);
     return;
   }
+  if (gen.tiles && !entity->type.ranges.empty()) return GenTileLet(gen, entity, let.value);
   if (entity->type.is_tuple()) {
     return BindParts(gen, entity, AsDeclaredParts(gen, let.value, entity->type));
   }
@@ -134,9 +135,12 @@ void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
 void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   if (assign.mode != syntax::AssignMode::Plain) return UpdateElements(gen, assign);
   const auto* target = syntax::DynAs<syntax::IndexExpr>(assign.target);
+  const sema::Entity* var = gen.Info(assign.target).entity;
+  if (gen.tiles && gen.tiles->values.contains(var))
+    return target ? GenTilePartAssign(gen, assign, *target) : GenTileAssign(gen, assign, var);
   if (target && gen.Info(target).part) return AssignPart(gen, assign, *target);
   if (target) return AssignElements(gen, assign, *target);
-  AssignVar(gen, assign, gen.Info(assign.target).entity);
+  AssignVar(gen, assign, var);
 }
 
 /// A launch is refused whose C is larger than `range c in C max 8192;` says.
@@ -191,6 +195,7 @@ void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
 
 /// A fn ends with its only return.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
+  if (gen.tiles) return GenTileReturn(gen, statement.value);
   std::vector<Value*> values = AsDeclaredParts(gen, statement.value, gen.checked.result);
   if (gen.contract) {
     gen.returned = std::move(values);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "irgen/function_gen.h"
+#include "irgen/contract_tiles.h"
 
 // `assert`, `static_assert` and `print`.
 
@@ -45,11 +45,17 @@ std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>
 }  // namespace
 
 void GenAssert(FunctionGen& gen, const syntax::AssertStmt& assertion) {
-  if (gen.contract && assertion.is_static) return;  // kernels check it
-  Value* condition = GenExpr(gen, assertion.condition);
   ir::Attr text = assertion.message
                       ? TextAttr(gen, assertion.message->value)
                       : ir::MakeAttr<AttrKey::Text>(gen.TextOf(assertion.condition->span));
+  if (gen.contract && assertion.is_static) return;  // kernels check it
+  if (gen.tiles) {
+    return GenForElements(gen, assertion.condition, [&] {
+      Value* condition = GenExpr(gen, assertion.condition);
+      gen.builder.Create(OpKind::Assert, {{condition}, {}}, {}, {text});
+    });
+  }
+  Value* condition = GenExpr(gen, assertion.condition);
   if (assertion.is_static) {
     gen.builder.Create(OpKind::StaticAssert, {{condition}}, {}, {text});
     return;

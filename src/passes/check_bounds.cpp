@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/views.h"
 #include "passes/analysis/access_runs.h"
+#include "passes/analysis/examples.h"
 #include "passes/analysis/reach.h"
 #include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
@@ -96,19 +99,30 @@ class BoundsChecker {
     std::string size = ToString(view.tensor->type()->dims[open.dim]);
     Span span = context_.SpanOf(view.op->loc());
     if (open.below != open.above && is_outside(index, open.above)) {
-      context_.diagnostics.Report(diag::AlwaysOutside, span, text, open.dim, size)
+      AddExample(context_.diagnostics.Report(diag::AlwaysOutside, span, text, open.dim, size), view,
+                 open.dim, open.above)
           .Help(kOutsideHelp);
       return true;
     }
     for (bool above : {false, true}) {
       std::optional<Poly> extreme = reach_.Extreme(index, above);
       if (!(above ? open.above : open.below) || !extreme || !is_outside(*extreme, above)) continue;
-      context_.diagnostics
-          .Report(diag::ReachesOutside, span, text, ToText(*extreme, terms_), open.dim, size)
+      AddExample(context_.diagnostics.Report(diag::ReachesOutside, span, text,
+                                             ToText(*extreme, terms_), open.dim, size),
+                 view, open.dim, above)
           .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
       return true;
     }
     return false;
+  }
+
+  Diagnostic& AddExample(Diagnostic& report, const AccessView& view, size_t dim, bool above) {
+    if (function_.kind != ir::FunctionKind::Kernel) return report;
+    if (!examples_) examples_.emplace(function_, context_.module.types());
+    std::optional<IndexExample> example = examples_->Outside(view, dim, above);
+    if (!example) return report;
+    return report.Note(context_.SpanOf(view.op->loc()),
+                       fmt::format("it is {}{}{}", example->index, example->at, example->sizes));
   }
 
   /// A proven access is safe everywhere; the mask only kept it from trapping, and from what other blocks write.
@@ -136,6 +150,7 @@ class BoundsChecker {
   Terms& terms_;
   Reach reach_;
   LaunchBounds launch_bounds_;
+  std::optional<Examples> examples_;
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -7,12 +9,14 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/passes.h"
+#include "passes/tensor_touches.h"
 #include "support/check.h"
 
 // order-launches: a launch waits for those before it that write what it touches, or touch what it writes; launches that
 // share nothing stay free to overlap. A local tensor ends after its last use:
-//   %h = alloc h ; %e0 = launch @f (%x, %h) after() ; %e1 = launch @g (%h, %y) after(%e0) ; free %h after(%e1)
-// Of one queue, the last one is enough: it stands for what the queue was given before, and fails with it.
+//   %h = alloc h ; %e0 = launch @f on @a (%x, %h) after() ; %e1 = launch @g on @b (%h, %y) after(%e0) ; free %h after(%e1)
+// Of one queue, the last one is enough: it stands for what the queue was given before, and fails with it. What stands in
+// the same queue needs no event, nor does what another event stands for, or the host has waited for.
 // An event does not leave its region, nor live from one turn of a loop to the next. What happened there is in order
 // behind it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
@@ -36,6 +40,9 @@ struct Queue {
   Name device;
   int64_t number = 0;
   bool operator==(const Queue&) const = default;
+  bool operator<(const Queue& other) const {
+    return device == other.device ? number < other.number : device < other.device;
+  }
 };
 
 Queue QueueOf(const Op* op) { return {op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()}; }
@@ -47,10 +54,31 @@ struct Access {
   int time = 0;  ///< in the order in which the queues are given it
 };
 
-/// What of each tensor may still be going on: its last writer, and who has read it since.
-using States = std::unordered_map<const Value*, std::vector<Access>>;
+/// Of each queue how far it has certainly come: the time of the last op that is over.
+using Clock = std::map<Queue, int>;
 
-struct Touch {
+void JoinInto(Clock& clock, const Clock& other) {
+  for (const auto& [queue, time] : other) {
+    int& known = clock[queue];
+    known = std::max(known, time);
+  }
+}
+
+bool Knows(const Clock& clock, const Access& access) {
+  auto known = clock.find(access.queue);
+  return known != clock.end() && known->second >= access.time;
+}
+
+/// What holds at a point of the program.
+struct State {
+  /// What of each tensor may still be going on: its last writer, and who has read it since.
+  std::unordered_map<const Value*, std::vector<Access>> tensors;
+  std::map<Queue, Clock> queues;  ///< what is over when the last op of a queue is
+  Clock host;                     ///< what is over when the host goes on
+};
+
+/// What an op does to a tensor's memory.
+struct Effect {
   const Value* tensor;
   bool writes;
 };
@@ -71,62 +99,6 @@ void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Acc
             [](const Access& a, const Access& b) { return a.time < b.time; });
 }
 
-bool IsQueued(const Op* op) {
-  return op->kind() == OpKind::Launch || op->kind() == OpKind::Transfer ||
-         op->kind() == OpKind::Copy || op->kind() == OpKind::Fill;
-}
-
-/// The event of what a queue is given.
-Value* EventOf(const Op* op) { return op->results().back(); }
-
-bool IsHostAccess(const Op* op) {
-  return op->kind() == OpKind::HostLoad || op->kind() == OpKind::HostStore ||
-         op->kind() == OpKind::Draw || op->kind() == OpKind::Expect;
-}
-
-size_t AfterSegment(const Op* op) {
-  switch (op->kind()) {
-    case OpKind::Launch:
-      return ir::LaunchOp::at_after;
-    case OpKind::Transfer:
-      return ir::TransferOp::at_after;
-    case OpKind::Copy:
-      return ir::CopyOp::at_after;
-    case OpKind::Fill:
-      return ir::FillOp::at_after;
-    case OpKind::HostLoad:
-      return ir::HostLoadOp::at_after;
-    case OpKind::HostStore:
-      return ir::HostStoreOp::at_after;
-    case OpKind::Draw:
-      return ir::DrawOp::at_after;
-    case OpKind::Expect:
-      return ir::ExpectOp::at_after;
-    default:
-      KDL_UNREACHABLE("'{}' is not ordered", op->info().spelling);
-  }
-}
-
-std::span<Value* const> AfterOf(const Op* op) { return op->Segment(AfterSegment(op)); }
-
-void SetAfter(Op* op, std::span<Value* const> events) { op->SetSegment(AfterSegment(op), events); }
-
-bool Encloses(const Op* outer, const Op* inner) {
-  for (const Op* op = inner; op; op = op->block()->parent()) {
-    if (op == outer) return true;
-  }
-  return false;
-}
-
-/// True where one of the others waits for the event itself.
-bool IsCovered(const Value* event, const std::vector<Access>& accesses) {
-  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& other) {
-    if (!event || !other.event) return false;
-    std::span<Value* const> after = AfterOf(other.event->def());
-    return std::find(after.begin(), after.end(), event) != after.end();
-  });
-}
-
 class Ordering {
  public:
   Ordering(ir::Module& module, const ir::Function& program) : module_(module) {
@@ -135,22 +107,22 @@ class Ordering {
     });
   }
 
-  void Block(const ir::Block* block, States& states) {
+  void Block(const ir::Block* block, State& state) {
     for (Op* op : *block) {
-      if (IsQueued(op)) Order(op, states);
-      if (IsHostAccess(op)) OrderHost(op, states);
+      if (IsQueued(op)) Order(op, state);
+      if (IsHostAccess(op)) OrderHost(op, state);
       if (op->regions().empty()) continue;
-      States before = states;
+      State before = state;
       bool repeats = op->kind() == OpKind::Loop || op->kind() == OpKind::While;
       if (repeats) AddInside(op, before);
       for (const ir::Block* region : op->regions()) {
-        States inside = before;
+        State inside = before;
         Block(region, inside);
       }
-      AddInside(op, states);
+      AddInside(op, state);
     }
     for (Op* op : *block) {
-      if (HasLife(op) && !IsFreed(op)) End(op, block, states[op->result()]);
+      if (HasLife(op) && !IsFreed(op)) End(op, block, state.tensors[op->result(0)]);
     }
   }
 
@@ -171,93 +143,94 @@ class Ordering {
   }
 
   /// What an op reads and writes, with the tensors that may be the same memory.
-  std::vector<Touch> TouchesOf(const Op* op) const {
-    std::vector<Touch> touches;
-    auto add = [&](const Value* tensor, bool writes) {
-      while (true) {
+  std::vector<Effect> EffectsOf(const Op* op) const {
+    std::vector<Effect> effects;
+    for (const Touch& touch : TouchesOf(module_, op)) {
+      const Value* tensor = touch.tensor;
+      while (tensor) {
         tensor = ir::MemoryOf(tensor);
-        for (const Value* shared : MemoriesOf(tensor)) touches.push_back({shared, writes});
+        for (const Value* shared : MemoriesOf(tensor)) effects.push_back({shared, touch.writes});
         const Op* def = tensor->def();
-        if (!def || def->kind() != OpKind::Transfer) return;
-        tensor = def->operand(0);
+        tensor = def && def->kind() == OpKind::Transfer ? def->operand(0) : nullptr;
       }
-    };
-    if (op->kind() == OpKind::Transfer) {
-      add(op->operand(0), false);
-      touches.push_back({op->result(0), true});
-      return touches;
     }
-    if (op->kind() == OpKind::Copy) {
-      add(op->operand(0), false);
-      add(op->operand(1), true);
-      return touches;
-    }
-    if (op->kind() == OpKind::Expect) {
-      for (const Value* argument : op->Segment(ir::ExpectOp::at_arguments)) {
-        if (argument->type()->kind == ir::TypeKind::Tensor) add(argument, false);
-      }
-      return touches;
-    }
-    if (op->kind() == OpKind::Draw || op->kind() == OpKind::Fill) {
-      add(op->operand(0), true);
-      return touches;
-    }
-    if (IsHostAccess(op)) {
-      bool writes = op->kind() == OpKind::HostStore;
-      add(op->operand(writes ? 1 : 0), writes);
-      return touches;
-    }
-    ir::LaunchOp launch(const_cast<Op*>(op));
-    const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
-    KDL_CHECK(kernel, "launch of '{}', which is not in the module",
-              op->attr<AttrKey::Callee>().text());
-    for (size_t i = 0; i < launch.arguments().size(); ++i) {
-      const Value* argument = launch.arguments()[i];
-      if (argument->type()->kind != ir::TypeKind::Tensor) continue;
-      add(argument, kernel->params[i].direction != ir::Direction::In);
-    }
-    return touches;
+    if (op->kind() == OpKind::Transfer) effects.push_back({op->result(0), true});
+    return effects;
   }
 
-  /// Makes `op` wait for what touches the same; `queue`: its own, behind which it comes anyway.
-  void WaitForConflicts(Op* op, const std::vector<Touch>& touches, States& states,
-                        std::optional<Queue> queue) {
+  /// Something to wait for.
+  struct Wait {
+    Value* event;
+    Access access;
+  };
+
+  /// Makes `op` wait for what touches the same, as far as that is not known to be over: `known` is what is, and then holds
+  /// what is over when the op begins. `queue`: its own, behind which it comes anyway.
+  void WaitForConflicts(Op* op, const std::vector<Effect>& effects, State& state,
+                        std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
-    for (const Touch& touch : touches) AddConflicts(states[touch.tensor], touch.writes, conflicts);
-    std::vector<Value*> after;
+    for (const Effect& effect : effects)
+      AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
+    // Later ones stand for earlier ones; marks, which are made only where nothing else does, come last.
+    std::ranges::stable_sort(conflicts, [](const Access& a, const Access& b) {
+      if (!a.event || !b.event) return a.event && !b.event;
+      return a.time > b.time;
+    });
+    std::vector<Wait> waits;
     for (const Access& access : conflicts) {
-      if (access.event) {
-        if (!IsCovered(access.event, conflicts)) after.push_back(access.event);
-      } else if (access.queue != queue) {
-        after.push_back(MarkBefore(op, access.queue));
-      }
+      if (access.queue == queue || Knows(known, access)) continue;
+      Value* event = access.event ? access.event : MarkBefore(op, access.queue, state);
+      waits.push_back({event, access});
+      JoinInto(known, clocks_.at(event));
     }
+    DropImplied(waits);
+    std::ranges::sort(waits, {}, [](const Wait& wait) { return wait.access.time; });
+    std::vector<Value*> after;
+    for (const Wait& wait : waits) after.push_back(wait.event);
     SetAfter(op, after);
   }
 
-  void OrderHost(Op* op, States& states) {
-    std::vector<Touch> touches = TouchesOf(op);
-    WaitForConflicts(op, touches, states, std::nullopt);
-    for (const Touch& touch : touches) {
-      if (touch.writes) states[touch.tensor].clear();
+  void DropImplied(std::vector<Wait>& waits) const {
+    for (size_t i = waits.size(); i-- > 0;) {
+      bool implied = std::ranges::any_of(waits, [&](const Wait& other) {
+        return &other != &waits[i] && Knows(clocks_.at(other.event), waits[i].access);
+      });
+      if (!implied) continue;
+      if (!waits[i].access.event) Erase(waits[i].event->def());
+      waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
-  void Order(Op* op, States& states) {
-    Queue queue = QueueOf(op);
-    std::vector<Touch> touches = TouchesOf(op);
-    WaitForConflicts(op, touches, states, queue);
-    ++time_;
-    for (const Touch& touch : touches)
-      Record(states[touch.tensor], {queue, EventOf(op), touch.writes, time_});
+  void OrderHost(Op* op, State& state) {
+    std::vector<Effect> effects = EffectsOf(op);
+    WaitForConflicts(op, effects, state, std::nullopt, state.host);
+    for (const Effect& effect : effects) {
+      if (effect.writes) state.tensors[effect.tensor].clear();
+    }
   }
 
-  Value* MarkBefore(Op* op, const Queue& queue) {
+  void Order(Op* op, State& state) {
+    Queue queue = QueueOf(op);
+    std::vector<Effect> effects = EffectsOf(op);
+    Clock& clock = state.queues[queue];
+    JoinInto(clock, state.host);
+    WaitForConflicts(op, effects, state, queue, clock);
+    clock[queue] = ++time_;
+    clocks_[EventOf(op)] = clock;
+    for (const Effect& effect : effects)
+      Record(state.tensors[effect.tensor], {queue, EventOf(op), effect.writes, time_});
+  }
+
+  Value* MarkBefore(Op* op, const Queue& queue, State& state) {
     ir::Builder builder(module_, op->block(), op);
     builder.set_loc(op->loc());
-    return builder.Make(
+    Value* mark = builder.Make(
         OpKind::Mark, {}, builder.types().Event(),
         {ir::MakeAttr<AttrKey::Device>(queue.device), ir::MakeAttr<AttrKey::Queue>(queue.number)});
+    Clock& clock = state.queues[queue];
+    clock[queue] = ++time_;
+    clocks_[mark] = clock;
+    return mark;
   }
 
   static void Record(std::vector<Access>& state, const Access& access) {
@@ -268,32 +241,30 @@ class Ordering {
   }
 
   /// Adds what the regions of an op do to tensors from outside.
-  void AddInside(const Op* outer, States& states) {
+  void AddInside(const Op* outer, State& state) {
     ++time_;
     for (const ir::Block* region : outer->regions()) {
       ir::Walk(region, [&](const Op* op) {
         if (!IsQueued(op)) return;
-        for (const Touch& touch : TouchesOf(op)) {
-          if (touch.tensor->def() && Encloses(outer, touch.tensor->def())) continue;
-          Access access{QueueOf(op), nullptr, touch.writes, time_};
-          std::vector<Access>& state = states[touch.tensor];
-          std::erase_if(state, [&](const Access& known) {
+        for (const Effect& effect : EffectsOf(op)) {
+          if (effect.tensor->def() && Encloses(outer, effect.tensor->def())) continue;
+          Access access{QueueOf(op), nullptr, effect.writes, time_};
+          std::vector<Access>& accesses = state.tensors[effect.tensor];
+          std::erase_if(accesses, [&](const Access& known) {
             return !known.event && known.queue == access.queue && known.writes == access.writes;
           });
-          state.push_back(access);
+          accesses.push_back(access);
         }
       });
     }
   }
 
   /// Makes a tensor that is freed.
-  static bool HasLife(const Op* op) {
-    return op->kind() == OpKind::Alloc || op->kind() == OpKind::Slice || op->kind() == OpKind::View;
-  }
+  static bool HasLife(const Op* op) { return op->info().has(ir::kFreed); }
 
   /// KIR text may have been through this pass.
   static bool IsFreed(const Op* alloc) {
-    const auto& uses = alloc->result()->uses();
+    const auto& uses = alloc->result(0)->uses();
     return std::any_of(uses.begin(), uses.end(),
                        [](const ir::Use& use) { return use.user->kind() == OpKind::Free; });
   }
@@ -309,10 +280,10 @@ class Ordering {
 
   /// Frees a tensor behind the last op of its block that uses it, itself or inside. The runtime keeps memory for what
   /// was given to a queue, so events of regions need not be waited for.
-  void End(Op* alloc, const ir::Block* block, const std::vector<Access>& state) {
+  void End(Op* alloc, const ir::Block* block, const std::vector<Access>& accesses) {
     Op* last = alloc;
     std::vector<const Op*> users;
-    AddUsers(alloc->result(), users);
+    AddUsers(alloc->result(0), users);
     std::unordered_map<const Op*, int> places;
     for (Op* op : *block) {
       int place = static_cast<int>(places.size());
@@ -321,21 +292,26 @@ class Ordering {
       for (const Op* user : users) uses = uses || Encloses(op, user);
       if (uses) last = op;
     }
+    // What comes later uses a tensor that may be in its memory, and keeps that.
+    std::vector<Access> uses;
+    std::ranges::copy_if(accesses, std::back_inserter(uses), [&](const Access& access) {
+      return access.event && places.at(access.event->def()) <= places.at(last);
+    });
     std::vector<Access> last_uses;
-    AddConflicts(state, true, last_uses);
+    AddConflicts(uses, true, last_uses);
+    std::vector<Wait> waits;
+    for (const Access& access : last_uses) waits.push_back({access.event, access});
+    DropImplied(waits);
     std::vector<Value*> after;
-    for (const Access& access : last_uses) {
-      // What comes later uses a tensor that may be in its memory, and keeps that.
-      bool before = access.event && places.at(access.event->def()) <= places.at(last);
-      if (before) after.push_back(access.event);
-    }
+    for (const Wait& wait : waits) after.push_back(wait.event);
     ir::Builder builder(module_, last->block(), last->next());
     builder.set_loc(alloc->loc());
-    builder.Create(OpKind::Free, {{alloc->result()}, after}, {});
+    builder.Create(OpKind::Free, {{alloc->result(0)}, after}, {});
   }
 
   ir::Module& module_;
   std::unordered_map<const Value*, std::vector<const Value*>> shared_;
+  std::unordered_map<const Value*, Clock> clocks_;  ///< of an event: what is over when it has come
   int time_ = 0;
 };
 
@@ -355,8 +331,8 @@ void RunOrderLaunches(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     if (function->kind != ir::FunctionKind::Program) continue;
     DropOrder(*function);
-    States states;
-    Ordering(context.module, *function).Block(function->body, states);
+    State state;
+    Ordering(context.module, *function).Block(function->body, state);
   }
 }
 

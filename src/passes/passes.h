@@ -12,6 +12,8 @@ inline constexpr Fact kOrdersFixed{"orders-fixed"};
 inline constexpr Fact kBoundsChecked{"bounds-checked"};
 inline constexpr Fact kPipesChecked{"pipes-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
+inline constexpr Fact kPlaced{"placed"};
+inline constexpr Fact kTransfersInserted{"transfers-inserted"};
 inline constexpr Fact kLaunchesOrdered{"launches-ordered"};
 inline constexpr Fact kTilesSelected{"tiles-selected"};
 inline constexpr Fact kUnitsSelected{"units-selected"};
@@ -23,6 +25,7 @@ inline constexpr Fact kGroupsFolded{"groups-folded"};
 inline constexpr Fact kSlotsOpen{"slots-open"};
 inline constexpr Fact kDealt{"dealt"};
 inline constexpr Fact kNestsFormed{"nests-formed"};
+inline constexpr Fact kLoopLevel{"loop-level"};
 
 // -- What the source alone decides ---------------------------------------------------------------
 
@@ -95,13 +98,30 @@ inline constexpr Pass kResolveDevices{
     .needs = {{&kConstantsBound, "a launch names the kernel that instantiate has made for it"}},
     .gives = {&kDevicesResolved}};
 
+void RunPlace(PassContext& context);
+inline constexpr Pass kPlace{
+    .name = "place",
+    .summary = "gives every tensor of a program the device on which it begins its life",
+    .on_module = RunPlace,
+    .needs = {{&kDevicesResolved, "a tensor without a place begins where a launch writes it"}},
+    .gives = {&kPlaced}};
+
+void RunInsertTransfers(PassContext& context);
+inline constexpr Pass kInsertTransfers{
+    .name = "insert-transfers",
+    .summary = "moves tensors to where launches need them, each time with its cause",
+    .on_module = RunInsertTransfers,
+    .needs = {{&kPlaced, "what lives elsewhere moves"}},
+    .gives = {&kTransfersInserted}};
+
 void RunOrderLaunches(PassContext& context);
 inline constexpr Pass kOrderLaunches{
     .name = "order-launches",
     .summary =
         "orders launches by what they read and write; ends local tensors after their last use",
     .on_module = RunOrderLaunches,
-    .needs = {{&kDevicesResolved, "one queue orders what it is given by itself"}},
+    .needs = {{&kDevicesResolved, "one queue orders what it is given by itself"},
+              {&kTransfersInserted, "a transfer is ordered like a launch"}},
     .gives = {&kLaunchesOrdered}};
 
 // -- What a target decides -----------------------------------------------------------------------
@@ -231,5 +251,11 @@ inline constexpr Pass kFormNests{
               {&kOrdersFixed, "folds in lanes are taken along by nests, chains are not"},
               {&kBoundsChecked, "at most one op of a nest may trap"}},
     .gives = {&kNestsFormed}};
+
+inline constexpr Pass kCanonicalizeLoops{
+    .name = "canonicalize-loops",
+    .summary = "canonicalize once more: the same of loops",
+    .on_kernel = RunCanonicalize,
+    .needs = {{&kLoopLevel, "what tiles were expanded to leaves behind what nobody needs"}}};
 
 }  // namespace kdl::passes

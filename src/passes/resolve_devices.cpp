@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "passes/default_device.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// resolve-devices: every allocation and launch names its device. Without `on` it is the only declared one, or the host;
-// those of imported files, `lib::npu`, are declared elsewhere.
+// resolve-devices: every launch names its device. Without `on` it is the only declared one, or the host; those of imported
+// files, `lib::npu`, are declared elsewhere. Where there is but one device, everything else is there, too.
 
 namespace kdl::passes {
 
@@ -34,35 +35,40 @@ void CheckDeclared(PassContext& context, const ir::Op* op) {
           fmt::format("declare it in front of the functions: device @{} = \"host\"", name.text()));
 }
 
-/// A copy runs where its tensors are.
-std::string HelpFor(const ir::Module& module, const ir::Op* op) {
-  std::string_view device = module.devices[0].name.text();
-  switch (op->kind()) {
-    case ir::OpKind::Launch:
-      return fmt::format("write `spmd on {} …`", device);
-    case ir::OpKind::Copy:
-      return fmt::format("write `on {}` behind the type of one of its tensors", device);
-    default:
-      return fmt::format("write `on {}` behind it", device);
-  }
+bool IsOwn(const ir::Device& device) {
+  return device.name.text().find("::") == std::string_view::npos;
 }
 
-/// The device of what does not say where; empty, after an error, where several are declared.
-Name DefaultDevice(PassContext& context, const ir::Op* op) {
+/// What place, and insert-transfers, find a device for where there are several.
+bool IsPlacedByUse(const ir::Op* op) {
+  return op->kind() == ir::OpKind::Alloc || op->kind() == ir::OpKind::Copy ||
+         op->kind() == ir::OpKind::Fill;
+}
+
+void Resolve(PassContext& context, ir::Op* op) {
   ir::Module& module = context.module;
-  auto is_own = [](const ir::Device& device) {
-    return device.name.text().find("::") == std::string_view::npos;
-  };
-  auto own = std::ranges::count_if(module.devices, is_own);
-  if (own == 0) module.devices.push_back({module.context().names.Intern("host"), "host"});
-  if (own <= 1) return std::ranges::find_if(module.devices, is_own)->name;
-  context.diagnostics
-      .Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
-      .Help(HelpFor(module, op));
-  return {};
+  if (OwnDevices(module) == 0) DefaultDevice(module);
+  if (IsPlacedByUse(op) && module.devices.size() > 1) return;
+  if (OwnDevices(module) > 1) {
+    context.diagnostics
+        .Report(diag::NoDefaultDevice, context.SpanOf(op->loc()), DeclaredNames(module))
+        .Help(fmt::format("write `spmd on {} …`", DefaultDevice(module).text()));
+    return;
+  }
+  op->SetAttr(ir::MakeAttr<ir::AttrKey::Device>(DefaultDevice(module)));
 }
 
 }  // namespace
+
+size_t OwnDevices(const ir::Module& module) {
+  return static_cast<size_t>(std::ranges::count_if(module.devices, IsOwn));
+}
+
+Name DefaultDevice(ir::Module& module) {
+  if (OwnDevices(module) == 0)
+    module.devices.push_back({module.context().names.Intern("host"), "host"});
+  return std::ranges::find_if(module.devices, IsOwn)->name;
+}
 
 void RunResolveDevices(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
@@ -70,7 +76,7 @@ void RunResolveDevices(PassContext& context) {
     ir::Walk(function->body, [&](ir::Op* op) {
       if (!op->HasAttr(ir::AttrKey::Device)) return;
       if (!op->attr<ir::AttrKey::Device>().empty()) return CheckDeclared(context, op);
-      op->SetAttr(ir::MakeAttr<ir::AttrKey::Device>(DefaultDevice(context, op)));
+      Resolve(context, op);
     });
   }
 }

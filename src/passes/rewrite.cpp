@@ -99,4 +99,16 @@ bool MayTrap(const ir::Op* op) {
          ConstantOf(op->operand(1)).value_or(0) == 0;
 }
 
+const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op) {
+  while (op && op->block() != block) op = op->block()->parent();
+  return op;
+}
+
+bool ComesAfter(const ir::Op* later, const ir::Op* op) {
+  for (const ir::Op* next = op->next(); next; next = next->next()) {
+    if (next == later) return true;
+  }
+  return false;
+}
+
 }  // namespace kdl::passes

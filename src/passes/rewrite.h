@@ -32,6 +32,12 @@ void MoveOps(ir::Block* from, ir::Block* to);
 /// The number, where the value is a constant (integers extended by their signedness).
 std::optional<int64_t> ConstantOf(const ir::Value* value);
 
+/// The op of `block` that is `op` or has it inside; null: neither.
+const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op);
+
+/// Whether `later` stands behind `op` in its block.
+bool ComesAfter(const ir::Op* later, const ir::Op* op);
+
 /// Whether an elementwise op, or an access, may end the core's run.
 bool MayTrap(const ir::Op* op);
 

@@ -273,6 +273,14 @@ bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
   return ok;
 }
 
+/// Names that stand for ranges which the fn's result does not have.
+void AddFolded(ContractState& contract, const CheckedFunction& callee, const CallInfo& bound) {
+  for (size_t i = 0; i < callee.ranges.size(); ++i) {
+    bool is_left = Contains(callee.result.ranges, callee.ranges[i]);
+    if (!is_left) contract.folded.push_back(bound.ranges[i]);
+  }
+}
+
 Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFunction& callee,
                  const std::vector<const Expr*>& args, ExprInfo& info) {
   const Type& result = callee.result;
@@ -297,6 +305,7 @@ Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFuncti
         .Help(fmt::format("write '{}'", AsHint(state, args[i], wanted.scalar)));
   }
   if (!ok || !BindCall(state, call, callee, args, info)) return Type{};
+  if (state.contract != nullptr) AddFolded(*state.contract, callee, *info.call);
   if (result.kind == TypeKind::Nothing) return CheckEnds(state, callee, args) ? result : Type{};
   return result.is_error() ? result : Seen(state, ResultOfCall(state, callee, *info.call, args));
 }
@@ -316,7 +325,6 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (state.diagnostics.error_count() != errors) return Type{};
   CheckedFunction* callee = Choose(state, group, choices, call.span);
   if (callee == nullptr) return Type{};
-  if (!MayStandInContract(state, group, call.callee.span)) return Type{};
   info.callee = callee;
   info.entity = entity;
   if (callee->HasPipes()) CheckBodies(state.module, group);  // gives its ranges their extents

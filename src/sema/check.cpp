@@ -59,6 +59,17 @@ void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
       .Help("choose another name");
 }
 
+FunctionGroup* AddGroup(ModuleState& module, Entity* entity, const FunctionItem& function,
+                        FileState& file) {
+  entity->function = &function;
+  auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
+  group->entity = entity;
+  group->item = &function;
+  group->file = &file;
+  module.groups[entity] = group;
+  return group;
+}
+
 /// The entity of an item; of a function also its group.
 Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
   Scope& items = file.items;
@@ -73,12 +84,7 @@ Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
     module.const_items[entity] = {constant, &file};
   }
   if (const auto* function = syntax::DynAs<FunctionItem>(&item)) {
-    entity->function = function;
-    auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
-    group->entity = entity;
-    group->item = function;
-    group->file = &file;
-    module.groups[entity] = group;
+    AddGroup(module, entity, *function, file);
   }
   return entity;
 }
@@ -96,13 +102,7 @@ FunctionGroup* TestGroup(ModuleState& module, const Item& item, FileState& file)
   entity->kind = EntityKind::Program;
   entity->name = program->name.name;
   entity->span = program->name.span;
-  entity->function = program;
-  auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
-  group->entity = entity;
-  group->item = program;
-  group->file = &file;
-  module.groups[entity] = group;
-  return group;
+  return AddGroup(module, entity, *program, file);
 }
 
 const FileState* DeclareImported(ModuleState& module, const SourceFile& source);

@@ -130,8 +130,9 @@ struct GenericBinding {
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
   std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name, or has a slice
-  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
-  std::vector<Size> dims;                 ///< kernel->dims in the caller's sizes
+  std::vector<const Entity*> moves;  ///< by parameter: to which device the source moves it; or null
+  std::vector<GenericBinding> generics;  ///< those that the call gives, by name or by a size
+  std::vector<Size> dims;                ///< kernel->dims in the caller's sizes
   std::vector<DimCheck> checks;
   const syntax::Expr* core_num = nullptr;  ///< null: auto
   const Entity* device = nullptr;          ///< null: the default

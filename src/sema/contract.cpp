@@ -206,13 +206,22 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
   return ok;
 }
 
-std::vector<const Entity*> Copy(const std::vector<Entity*>& entities) {
-  return {entities.begin(), entities.end()};
+/// The free names, but for those that stand for ranges of fns alone, which fold them away.
+std::vector<const Entity*> FreeNames(const FunctionState& state,
+                                     std::initializer_list<const Expr*> values) {
+  const ContractState& contract = *state.contract;
+  std::vector<const Entity*> names(contract.free.begin(), contract.free.end());
+  std::erase_if(names, [&](const Entity* name) {
+    return Contains(contract.folded, name) && std::ranges::none_of(values, [&](const Expr* value) {
+             return value != nullptr && Contains(state.fn.exprs.at(value).type.ranges, name);
+           });
+  });
+  return names;
 }
 
 /// Free names that the left side does not have: over what are they meant?
 void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
-                    const std::vector<Entity*>& free) {
+                    const std::vector<const Entity*>& free) {
   if (state.diagnostics.error_count() != state.contract->errors_before) return;
   for (const Entity* entity : free) {
     if (Contains(left, entity) || entity->type.is_error()) continue;
@@ -280,8 +289,8 @@ void CheckDefining(FunctionState& state, const Equation& equation) {
     value = CheckFinalValue(state, equation.rhs);
     ok = CheckExtents(state, guard.contract().free) && definition.ok;
     CheckExtents(state, guard.contract().over);
-    if (definition.ok) CheckAllOnLeft(state, definition.indices, guard.contract().free);
-    info.free = Copy(guard.contract().free);
+    info.free = FreeNames(state, {equation.rhs});
+    if (definition.ok) CheckAllOnLeft(state, definition.indices, info.free);
   }
   info.indices = definition.indices;
   if (!definition.name || !definition.ok) return;
@@ -339,10 +348,10 @@ EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
   CheckTolerance(state, equation.atol);
   CheckExtents(state, guard.contract().free, left);
   CheckExtents(state, guard.contract().over);
-  if (!lhs.is_error()) CheckAllOnLeft(state, left, guard.contract().free);
   EquationInfo info;
   info.equation = &equation;
-  info.free = Copy(guard.contract().free);
+  info.free = FreeNames(state, {equation.lhs, equation.rhs, equation.rtol, equation.atol});
+  if (!lhs.is_error()) CheckAllOnLeft(state, left, info.free);
   return info;
 }
 
@@ -352,7 +361,7 @@ RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::str
   CheckCondition(state, condition, what, false);
   CheckExtents(state, guard.contract().free);
   CheckExtents(state, guard.contract().over);
-  return {condition, Copy(guard.contract().free)};
+  return {condition, FreeNames(state, {condition})};
 }
 
 }  // namespace

@@ -31,11 +31,19 @@ using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
+/// A statement that writes some of a tensor.
+struct SomeWrite {
+  Span span;
+  std::string_view note;
+
+  bool operator==(const SomeWrite&) const = default;
+};
+
 /// What is known at a place of the program; nothing stands for a place that is not reached.
 struct Known {
-  std::map<const Entity*, Elements> written;  ///< for certain
-  std::set<Part> parts;                       ///< for certain, by the turns of the loops around
-  std::map<const Entity*, Span> partial;      ///< only parts are written, on some path, by this
+  std::map<const Entity*, Elements> written;   ///< for certain
+  std::set<Part> parts;                        ///< for certain, by the turns of the loops around
+  std::map<const Entity*, SomeWrite> partial;  ///< only parts are written, on some path, by this
   LocalMemory memory;
 
   bool operator==(const Known&) const = default;
@@ -74,12 +82,6 @@ Elements ElementAt(const IndexInfo& index) {
   }
   return Elements{1} << position;
 }
-
-/// The first statement that writes some of a tensor.
-struct FirstWrite {
-  Span span;
-  std::string_view note;
-};
 
 constexpr std::string_view kWritesElement = "this writes one element";
 constexpr std::string_view kWritesPart = "this writes a part";
@@ -149,11 +151,16 @@ class Walk {
 
   /// `partly`: what is said where these are not all elements.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
-    if (now_) now_->written[tensor] |= elements;
-    if (now_) now_->partial.erase(tensor);
-    if (now_) now_->memory.Write(tensor);
     bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
-    first_.emplace(tensor, FirstWrite{span, is_whole ? kNotReached : partly});
+    first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});
+    if (!now_) return;
+    now_->written[tensor] |= elements;
+    now_->memory.Write(tensor);
+    if ((ElementsOf(tensor) & WholeOf(*tensor)) == WholeOf(*tensor)) {
+      now_->partial.erase(tensor);
+    } else {
+      now_->partial.emplace(tensor, SomeWrite{span, partly});
+    }
   }
 
   /// What is read from `begin` to `end` has memory that something has written.
@@ -260,13 +267,7 @@ class Walk {
   void WriteTensor(const syntax::Expr* tensor, Span span) {
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
-    // What turns of a loop write one after the other may be read as far as it has come.
-    bool is_fixed = part && !part->is_all() &&
-                    std::ranges::all_of(part->dims, [](const PartDim& dim) { return !dim.binder; });
-    bool is_partial =
-        now_ && is_fixed && (!now_->memory.IsWritten(memory) || now_->partial.contains(memory));
     Write(memory, part && part->is_all() ? kAll : 0, span, kWritesPart);
-    if (is_partial) now_->partial.emplace(memory, span);
     if (part) WritePart(*part);
   }
 
@@ -276,13 +277,14 @@ class Walk {
     if (!now_ || memory->kind != EntityKind::LocalTensor || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
-    Span writer = now_->partial.extract(memory).mapped();  // one report is enough
+    SomeWrite writer = now_->partial.extract(memory).mapped();  // one report is enough
     if (!partly_read_.insert(tensor).second) return;
     std::string_view name = memory->name.text();
     state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
-        .Note(writer, std::string(kWritesPart))
-        .Help(fmt::format("write the rest of '{0}' before, fill it where it is declared, "
-                          "`let {0}: … = 0.0;`, or read no more than is written",
+        .Note(writer.span, std::string(writer.note))
+        .Help(fmt::format("write the rest of '{0}' before, by loops over its dimensions, fill it "
+                          "where it is declared, `let {0}: … = 0.0;`, or read no more than is "
+                          "written",
                           name));
   }
 
@@ -357,9 +359,10 @@ class Walk {
     }
   }
 
-  /// Parts of either are not known behind it; of tensors that are swapped nobody asks.
+  /// Which parts of either are written is not known behind it.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
+    std::swap(now_->written[a], now_->written[b]);
     auto of_a = now_->partial.extract(a);
     auto of_b = now_->partial.extract(b);
     if (of_a) now_->partial.emplace(b, of_a.mapped());
@@ -378,13 +381,14 @@ class Walk {
     if (!now_) return;
     now_->memory.Declare(name);
     now_->partial.erase(name);
-    if (info.seed != nullptr || info.fill != nullptr) now_->memory.Write(name);
+    now_->written.erase(name);
+    if (info.seed != nullptr || info.fill != nullptr) Write(name, kAll, let.span, kWritesPart);
   }
 
   FunctionState& state_;
   Flow now_ = Known{};
   std::vector<Jumps> jumps_;  ///< of the loops around
-  std::map<const Entity*, FirstWrite> first_;
+  std::map<const Entity*, SomeWrite> first_;
   std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;

@@ -5,11 +5,8 @@
 #include <array>
 #include <string>
 
-#include "sema/builtins.h"
 #include "sema/coerce.h"
-#include "sema/constants.h"
 #include "sema/contract.h"
-#include "sema/groups.h"
 #include "sema/imports.h"
 #include "sema/index.h"
 #include "sema/resolve.h"
@@ -21,308 +18,11 @@ namespace kdl::sema {
 namespace {
 
 using syntax::As;
-using syntax::BinaryOp;
 using syntax::Expr;
 using syntax::ExprKind;
-using syntax::UnaryOp;
 
 // Expressions nest deep: what is called for one kind keeps its locals out of the frames of the walk.
 #define KDL_OWN_FRAME [[gnu::noinline]]
-
-Type LiteralType(bool is_float) {
-  Type type;
-  type.kind = is_float ? TypeKind::FloatLiteral : TypeKind::IntLiteral;
-  return type;
-}
-
-KDL_OWN_FRAME Type RecordLiteral(FunctionState& state, const Expr* expr, ExprInfo& info,
-                                 const Literal& literal) {
-  state.literals[expr] = literal;
-  std::optional<int64_t> integer = ToInt64(literal);
-  info.size = integer ? state.module.sizes.Constant(*integer) : nullptr;
-  return LiteralType(literal.is_float);
-}
-
-Type CheckConstName(FunctionState& state, const Expr* expr, ExprInfo& info, const Entity* entity) {
-  std::optional<Literal> value = ConstValue(state, entity);
-  if (entity->type.is_tensor()) {
-    state.diagnostics
-        .Report(diag::TableAsValue, expr->span, entity->name.text(), ToString(entity->type))
-        .Help(fmt::format("index it: {}[…]", entity->name.text()));
-  }
-  if (!value) return Type{};
-  if (entity->type.is_value() && entity->type.scalar == Scalar::Bool) {
-    info.constant = Constant{Scalar::Bool, static_cast<uint64_t>(value->integer)};
-    return entity->type;
-  }
-  bool untyped = entity->type.is_literal() || state.in_const || state.contract != nullptr;
-  if (untyped) return RecordLiteral(state, expr, info, *value);
-  info.constant = ToConstant(*value, entity->type.scalar);
-  return entity->type;
-}
-
-Type CheckRangeName(FunctionState& state, const Entity* entity) {
-  if (state.range_values > 0 || state.contract != nullptr) return ValueType(Scalar::I64, {entity});
-  Type type;
-  type.kind = TypeKind::Range;
-  return type;
-}
-
-Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
-  const Builtin* builtin = FindBuiltin(name.name.text());
-  if (builtin == nullptr) {
-    ReportUnknown(state, name.name.text(), name.span);
-    return Type{};
-  }
-  if (builtin->operands != Operands::None) {
-    state.diagnostics.Report(diag::FunctionAsValue, name.span, builtin->spelling)
-        .Help(fmt::format("call it: {}(…)", builtin->spelling));
-    return Type{};
-  }
-  bool in_kernel = state.kind() == syntax::FunctionKind::Kernel && state.contract == nullptr;
-  if (!in_kernel) {
-    state.diagnostics.Report(diag::CoreOutsideKernel, name.span, builtin->spelling);
-    return Type{};
-  }
-  if (builtin->kind == BuiltinKind::CoreId && state.spmd_depth != 0) {
-    state.diagnostics.Report(diag::CoreIdInSpmd, name.span)
-        .Help("which core runs a block is not known: use the block's own index, `k.index`");
-    return Type{};
-  }
-  info.builtin = builtin;
-  return ValueType(Scalar::I64);
-}
-
-/// A contract says what a kernel computes, whatever tiles the compiler chooses.
-Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* expr) {
-  for (const IntGenericInfo& info : state.fn.generics) {
-    if (!state.contract || info.entity != &entity || !info.is_auto) continue;
-    state.diagnostics.Report(diag::AutoInContract, expr->span, entity.name.text())
-        .Help("a contract holds for every choice; name a size, or a parameter with a value");
-    return Type{};
-  }
-  return LiteralType(false);
-}
-
-/// The value of what an expression names.
-KDL_OWN_FRAME Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr,
-                               ExprInfo& info) {
-  info.entity = &entity;
-  info.size = entity.size;
-  if (state.spmd_depth != 0 && state.core_dependent.contains(&entity)) {
-    state.diagnostics.Report(diag::CoreDependentInSpmd, expr->span, entity.name.text())
-        .Note(entity.span, "declared here");
-    return Type{};
-  }
-  switch (entity.kind) {
-    case EntityKind::Const:
-      return CheckConstName(state, expr, info, &entity);
-    case EntityKind::IntGeneric:
-      return CheckIntGeneric(state, entity, expr);
-    case EntityKind::Range:
-      return entity.type.is_error() ? Type{} : CheckRangeName(state, &entity);
-    case EntityKind::ScalarParam:
-    case EntityKind::Let:
-    case EntityKind::Var:
-    case EntityKind::ScalarBinder:
-      return Seen(state, entity.type);
-    case EntityKind::SizeName:
-    case EntityKind::TensorParam:
-    case EntityKind::LocalTensor:
-    case EntityKind::TileParam:
-    case EntityKind::Pipe:
-    case EntityKind::Auxiliary:
-      return entity.type;
-    case EntityKind::TypeGeneric:
-    case EntityKind::Domain:
-    case EntityKind::Stage:
-    case EntityKind::Device:
-    case EntityKind::Fn:
-    case EntityKind::Kernel:
-    case EntityKind::Program:
-    case EntityKind::Import:
-      state.diagnostics.Report(diag::NotAValue, expr->span, entity.name.text(),
-                               Describe(entity.kind));
-      return Type{};
-  }
-  return Type{};
-}
-
-KDL_OWN_FRAME Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info) {
-  const Entity* entity = state.scopes.Find(name.name);
-  if (entity == nullptr && state.contract != nullptr && FindBuiltin(name.name.text()) == nullptr) {
-    entity = DeclareFree(state, name.name, name.span);
-  }
-  if (entity == nullptr) return CheckBuiltinName(state, name, info);
-  return CheckEntity(state, *entity, &name, info);
-}
-
-KDL_OWN_FRAME Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary,
-                              ExprInfo& info) {
-  Type type = CheckValue(state, unary.operand);
-  if (type.is_error()) return type;
-  if (unary.op == UnaryOp::Not) {
-    type = Default(state, unary.operand);
-    if (type.is_error() || type.scalar == Scalar::Bool) return type;
-    state.diagnostics
-        .Report(diag::BadOperand, unary.span, Spelling(unary.op), "a bool", Spelling(type.scalar))
-        .Help("compare with `== 0`, or flip the bits with `^ -1`");
-    return Type{};
-  }
-  auto literal = state.literals.find(unary.operand);
-  if (literal != state.literals.end() && type.is_literal()) {
-    return RecordLiteral(state, &unary, info, Negate(literal->second));
-  }
-  if (type.is_value() && type.scalar == Scalar::Bool) {
-    state.diagnostics
-        .Report(diag::BadOperand, unary.span, Spelling(unary.op), "an integer or a float",
-                Spelling(type.scalar))
-        .Help("`!` negates a bool");
-    return Type{};
-  }
-  if (Size size = state.fn.exprs[unary.operand].size) {
-    SizeTable& sizes = state.module.sizes;
-    info.size = sizes.Binary(SizeKind::Sub, sizes.Constant(0), size);
-  }
-  return type;
-}
-
-enum class OperatorGroup { Arithmetic, Remainder, Bits, Shift, Order, Equality, Logic };
-
-OperatorGroup GroupOf(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Mul:
-    case BinaryOp::Div:
-    case BinaryOp::Add:
-    case BinaryOp::Sub:
-      return OperatorGroup::Arithmetic;
-    case BinaryOp::Rem:
-      return OperatorGroup::Remainder;
-    case BinaryOp::Shl:
-    case BinaryOp::Shr:
-      return OperatorGroup::Shift;
-    case BinaryOp::BitAnd:
-    case BinaryOp::BitXor:
-    case BinaryOp::BitOr:
-      return OperatorGroup::Bits;
-    case BinaryOp::Eq:
-    case BinaryOp::Ne:
-      return OperatorGroup::Equality;
-    case BinaryOp::Lt:
-    case BinaryOp::Le:
-    case BinaryOp::Gt:
-    case BinaryOp::Ge:
-      return OperatorGroup::Order;
-    case BinaryOp::And:
-    case BinaryOp::Or:
-      return OperatorGroup::Logic;
-  }
-  return OperatorGroup::Arithmetic;
-}
-
-/// What the operands have to be; empty where `scalar` is that.
-std::string_view Wanted(OperatorGroup group, Scalar scalar) {
-  bool is_bool = scalar == Scalar::Bool;
-  switch (group) {
-    case OperatorGroup::Arithmetic:
-    case OperatorGroup::Order:
-      return is_bool ? "integers or floats" : "";
-    case OperatorGroup::Remainder:
-    case OperatorGroup::Shift:
-      return is_bool || IsFloat(scalar) ? "integers" : "";
-    case OperatorGroup::Bits:
-      return IsFloat(scalar) ? "integers or bools" : "";
-    case OperatorGroup::Logic:
-      return is_bool ? "" : "bools";
-    case OperatorGroup::Equality:
-      return "";
-  }
-  return "";
-}
-
-/// The size that an operation on sizes is; null where it may trap.
-Size SizeOf(FunctionState& state, const syntax::BinaryExpr& binary) {
-  Size lhs = state.fn.exprs[binary.lhs].size;
-  Size rhs = state.fn.exprs[binary.rhs].size;
-  std::optional<SizeKind> kind = SizeKindOf(binary.op);
-  if (lhs == nullptr || rhs == nullptr || !kind) return nullptr;
-  bool divides = *kind == SizeKind::FloorDiv || *kind == SizeKind::Mod;
-  if (divides && (!IsConstant(rhs) || rhs->value == 0)) return nullptr;
-  return state.module.sizes.Binary(*kind, lhs, rhs);
-}
-
-/// Both operands are literals.
-KDL_OWN_FRAME Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary,
-                                ExprInfo& info, const Type& type) {
-  auto lhs = state.literals.find(binary.lhs);
-  auto rhs = state.literals.find(binary.rhs);
-  if (lhs == state.literals.end() || rhs == state.literals.end()) return type;
-  Folded folded = Fold(binary.op, lhs->second, rhs->second);
-  if (folded.value) return RecordLiteral(state, &binary, info, *folded.value);
-  if (!folded.failure) return type;
-  switch (*folded.failure) {
-    case FoldFailure::DivisionByZero:
-      state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
-      break;
-    case FoldFailure::TooLarge:
-      state.diagnostics.Report(diag::LiteralTooLarge, binary.span, Quote(state, &binary));
-      break;
-    case FoldFailure::ShiftCount:
-      state.diagnostics.Report(diag::ShiftCount, binary.rhs->span, ToString(rhs->second));
-      break;
-  }
-  return Type{};
-}
-
-KDL_OWN_FRAME Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary,
-                                 std::string_view wanted, Scalar found) {
-  Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
-                                                Spelling(binary.op), wanted, Spelling(found));
-  if (binary.op == BinaryOp::Rem && IsFloat(found)) {
-    report.Help("write `a - b * floor(a / b)` for floats");
-  }
-  if (GroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
-    report.Help("compare with `!= 0`, or use `&` and `|` on bits");
-  }
-  return Type{};
-}
-
-KDL_OWN_FRAME Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary,
-                               ExprInfo& info) {
-  CheckValue(state, binary.lhs);
-  CheckValue(state, binary.rhs);
-  std::array<const Expr*, 2> operands = {binary.lhs, binary.rhs};
-  OperatorGroup group = GroupOf(binary.op);
-  for (const Expr* operand : operands) {
-    const Type& one = state.fn.exprs[operand].type;
-    if (group == OperatorGroup::Logic && one.is_value() && one.scalar != Scalar::Bool)
-      return ReportOperand(state, binary, "bools", one.scalar);
-  }
-  Type type = Unify(state, operands, binary.op_span, Spelling(binary.op));
-  if (type.is_error()) return type;
-  bool float_like = type.kind == TypeKind::FloatLiteral;
-  Scalar scalar = type.is_value() ? type.scalar : float_like ? Scalar::F32 : Scalar::I32;
-  std::string_view wanted = Wanted(group, scalar);
-  if (!wanted.empty()) return ReportOperand(state, binary, wanted, scalar);
-  bool compares = group == OperatorGroup::Order || group == OperatorGroup::Equality;
-  if (compares && type.is_literal()) {
-    // Which type two literals are compared in makes no difference but for what fits.
-    for (const Expr* operand : operands) {
-      if (!Coerce(state, operand, float_like ? Scalar::F64 : Scalar::I64)) return Type{};
-    }
-  }
-  if (compares || group == OperatorGroup::Logic) return ValueType(Scalar::Bool, type.ranges);
-  if (type.is_literal()) type = FoldLiterals(state, binary, info, type);
-  if (!type.is_error() && info.size == nullptr) info.size = SizeOf(state, binary);
-  auto divisor = state.literals.find(binary.rhs);
-  bool divides = binary.op == BinaryOp::Div || binary.op == BinaryOp::Rem;
-  if (divides && type.is_value() && IsInteger(type.scalar) && divisor != state.literals.end() &&
-      divisor->second.integer == 0) {
-    state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
-    return Type{};
-  }
-  return type;
-}
 
 KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {
   Type condition = CheckCondition(state, choice.condition, "the condition of `if`", false);
@@ -336,67 +36,6 @@ KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {
   if (condition.is_error()) return Type{};
   if (!type.is_error()) type.ranges = UnionOf(type.ranges, condition.ranges);
   return type;
-}
-
-/// A literal becomes the type of the cast at once where it fits; a symbol's value is not known, so
-/// it goes through i64.
-Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
-  const ExprInfo& info = state.fn.exprs[operand];
-  if (!info.type.is_literal()) return info.type;
-  bool same_group = IsFloat(target) == (info.type.kind == TypeKind::FloatLiteral);
-  auto literal = state.literals.find(operand);
-  if (IsFloat(target) && !same_group && Floors(state, operand)) {
-    Coerce(state, operand, Scalar::I64);
-  } else if (literal != state.literals.end()) {
-    if (ToConstant(literal->second, target)) {
-      Coerce(state, operand, target);
-    } else if (!literal->second.is_float) {
-      Coerce(state, operand, Scalar::I64);
-    }
-  } else if (same_group && target != Scalar::Bool) {
-    Coerce(state, operand, target);
-  } else if (info.type.kind == TypeKind::IntLiteral) {
-    Coerce(state, operand, Scalar::I64);
-  }
-  return Default(state, operand);
-}
-
-/// `x as tf32`: an f32 again, rounded by a fn of the library.
-KDL_OWN_FRAME Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
-  if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
-  if (!state.dot_operands.contains(&cast)) {
-    state.diagnostics.Report(diag::Tf32Outside, cast.type.span)
-        .Help("write dot(a as tf32, b as tf32 over k)");
-    return Type{};
-  }
-  Scalar scalar = state.contract != nullptr ? Scalar::F64 : Scalar::F32;
-  if (!Fits(state, cast.operand, scalar)) {
-    state.diagnostics
-        .Report(diag::BadOperand, cast.span, "as tf32", "an f32",
-                Spelling(state.fn.exprs[cast.operand].type.scalar))
-        .Help(fmt::format("write '({}) as tf32'", AsHint(state, cast.operand, Scalar::F32)));
-    return Type{};
-  }
-  if (state.contract == nullptr) {
-    FunctionGroup& group = Require(state.module, LibraryFunction(state.module, "tf32_f32"));
-    if (group.instances.size() != 1) return Type{};
-    state.group.calls.emplace_back(&group, cast.type.span);
-    info.callee = group.instances[0];
-  }
-  return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
-}
-
-KDL_OWN_FRAME Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
-  Type type = CheckValue(state, cast.operand);
-  if (cast.type.name.text() == "tf32") return CheckTf32(state, cast, info);
-  std::optional<Scalar> target = ResolveScalar(state, cast.type);
-  if (type.is_error() || !target) return Type{};
-  if (state.contract != nullptr && *target != Scalar::Bool) {
-    info.pattern = *target;
-    target = Seen(state, *target);
-  }
-  type = CheckCastOperand(state, cast.operand, *target);
-  return type.is_error() ? type : ValueType(*target, type.ranges);
 }
 
 KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& field,
@@ -430,7 +69,7 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
   return ValueType(Scalar::I64);
 }
 
-KDL_OWN_FRAME Type CheckUnsupported(FunctionState& state, const Expr* expr) {
+KDL_OWN_FRAME Type CheckMisplaced(FunctionState& state, const Expr* expr) {
   switch (expr->kind) {
     case ExprKind::List:
       state.diagnostics.Report(diag::ListPlace, expr->span);
@@ -439,7 +78,7 @@ KDL_OWN_FRAME Type CheckUnsupported(FunctionState& state, const Expr* expr) {
       state.diagnostics.Report(diag::TypePlace, expr->span);
       return Type{};
     case ExprKind::Move:
-      ReportUnsupported(state.diagnostics, Feature::Moves, expr->span);
+      state.diagnostics.Report(diag::MovePlace, expr->span);
       return Type{};
     default:
       KDL_UNREACHABLE("expression kind {}", static_cast<int>(expr->kind));
@@ -484,7 +123,7 @@ KDL_OWN_FRAME Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& in
     case ExprKind::Field:
       return CheckField(state, As<syntax::FieldExpr>(expr), info);
     default:
-      return CheckUnsupported(state, expr);
+      return CheckMisplaced(state, expr);
   }
 }
 

@@ -29,5 +29,17 @@ Type CheckCondition(FunctionState& state, const syntax::Expr* expr, std::string_
 // The kinds that have files of their own.
 Type CheckCall(FunctionState& state, const syntax::CallExpr& call, ExprInfo& info);
 Type CheckReduce(FunctionState& state, const syntax::ReduceExpr& reduce, ExprInfo& info);
+Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info);
+/// The value of what an expression names.
+Type CheckEntity(FunctionState& state, const Entity& entity, const syntax::Expr* expr,
+                 ExprInfo& info);
+Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& info);
+Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info);
+Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info);
+
+/// Of an expression that is a literal, or is folded to one.
+Type LiteralType(bool is_float);
+Type RecordLiteral(FunctionState& state, const syntax::Expr* expr, ExprInfo& info,
+                   const Literal& literal);
 
 }  // namespace kdl::sema

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "sema/devices.h"
@@ -119,29 +118,7 @@ Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
                                 : *std::max_element(kinds.begin(), kinds.end(), wider);
 }
 
-bool UsesTiles(ModuleState& module, FunctionGroup& group, std::set<const FunctionGroup*>& seen) {
-  if (!seen.insert(&group).second) return false;
-  CheckBodies(module, group);
-  auto is_tile = [](const Entity* entity) {
-    return entity->kind == EntityKind::Range || entity->kind == EntityKind::TileParam ||
-           entity->kind == EntityKind::Pipe;
-  };
-  for (const CheckedFunction* instance : group.instances) {
-    if (std::any_of(instance->entities.begin(), instance->entities.end(), is_tile)) return true;
-  }
-  return std::any_of(group.calls.begin(), group.calls.end(),
-                     [&](const auto& call) { return UsesTiles(module, *call.first, seen); });
-}
-
 }  // namespace
-
-bool MayStandInContract(FunctionState& state, FunctionGroup& group, Span name) {
-  std::set<const FunctionGroup*> seen;
-  if (state.contract == nullptr || !UsesTiles(state.module, group, seen)) return true;
-  state.diagnostics.Report(diag::ContractTiles, name, state.Text(name))
-      .Help("write what it computes in index notation, as an equation of its own: t[i] = …;");
-  return false;
-}
 
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at) {

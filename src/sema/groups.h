@@ -41,9 +41,6 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at);
 
-/// False, reported at `name`: in a contract a fn that has ranges or pipes, or calls one that has.
-bool MayStandInContract(FunctionState& state, FunctionGroup& group, Span name);
-
 /// The kinds that a function's type parameter has, as `f16, bf16 and f32`.
 std::string KindList(const syntax::FunctionItem& item, Name generic);
 

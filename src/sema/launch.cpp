@@ -22,6 +22,8 @@ namespace kdl::sema {
 
 namespace {
 
+constexpr int64_t kLastQueue = 63;
+
 using syntax::CallExpr;
 using syntax::Expr;
 using syntax::LaunchStmt;
@@ -29,11 +31,9 @@ using syntax::Param;
 
 /// The tensor that an argument is; null, reported, where it is none.
 const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& param) {
-  if (arg->kind == syntax::ExprKind::Move) {
-    ReportUnsupported(state.diagnostics, Feature::Moves, arg->span);
-    return nullptr;
-  }
-  Type type = CheckTensor(state, arg);
+  const auto* move = syntax::DynAs<syntax::MoveExpr>(arg);
+  Type type = CheckTensor(state, move != nullptr ? move->operand : arg);
+  if (move != nullptr) state.fn.exprs[arg] = state.fn.exprs[move->operand];
   if (type.is_error()) return nullptr;
   const Entity* entity = state.fn.exprs[arg].entity;
   if (type.is_tensor() && entity != nullptr) return entity;
@@ -46,6 +46,7 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
 struct Args {
   bool ok = true;
   std::vector<const Entity*> tensors;  ///< by parameter, those that are named; null for scalars
+  std::vector<const Entity*> moves;    ///< by parameter, the device of a `to`; null: there is none
 };
 
 Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& group) {
@@ -65,6 +66,9 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
       args.ok = false;
     }
     bool tensor = i < params.size() && !params[i].type->dims.empty();
+    const auto* move = tensor ? syntax::DynAs<syntax::MoveExpr>(arg.value) : nullptr;
+    args.moves.push_back(move != nullptr ? ResolveDevice(state, move->device) : nullptr);
+    args.ok = args.ok && (move == nullptr || args.moves.back() != nullptr);
     if (tensor) {
       args.tensors.push_back(TensorArg(state, arg.value, params[i]));
       args.ok = args.ok && args.tensors.back() != nullptr;
@@ -324,18 +328,11 @@ const Expr* CheckConfig(FunctionState& state, const LaunchStmt& stmt) {
 }
 
 void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch) {
-  if (stmt.device) {
-    const Entity* device = Resolve(state, stmt.device.name, stmt.device.span);
-    if (device != nullptr && device->kind != EntityKind::Device) {
-      state.diagnostics.Report(diag::NotADevice, stmt.device.span, stmt.device.name.text(),
-                               Describe(device->kind));
-    }
-    launch.device = device;
-  }
+  if (stmt.device) launch.device = ResolveDevice(state, stmt.device);
   for (const Expr* queue : stmt.queues) {
     if (CheckInteger(state, queue, "a queue").is_error()) continue;
     Size size = state.fn.exprs[queue].size;
-    if (size == nullptr || !IsConstant(size) || size->value < 0) {
+    if (size == nullptr || !IsConstant(size) || size->value < 0 || size->value > kLastQueue) {
       state.diagnostics.Report(diag::QueueNumber, queue->span, Quote(state, queue));
     }
   }
@@ -378,9 +375,30 @@ bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee
     auto found = binding.find(dim.entity->name);
     launch.dims.push_back(found == binding.end() ? nullptr : found->second);
   }
-  for (const syntax::Arg& arg : call.args) launch.args.push_back(arg.value);
+  for (const syntax::Arg& arg : call.args) {
+    const auto* move = syntax::DynAs<syntax::MoveExpr>(arg.value);
+    launch.args.push_back(move != nullptr ? move->operand : arg.value);
+  }
+  launch.moves = std::move(args.moves);
   return true;
 }
+
+namespace {
+
+/// What moves for a launch moves to where that runs.
+void CheckMoves(FunctionState& state, const CallExpr& call, const LaunchInfo& launch) {
+  for (size_t i = 0; i < launch.moves.size(); ++i) {
+    const Entity* device = launch.moves[i];
+    if (device == nullptr || launch.device == nullptr || device == launch.device) continue;
+    state.diagnostics
+        .Report(diag::MoveElsewhere, call.args[i].value->span, Quote(state, launch.args[i]),
+                device->name.text(), launch.device->name.text())
+        .Help(fmt::format("write `{}`: what the launch needs moves by itself",
+                          Quote(state, launch.args[i])));
+  }
+}
+
+}  // namespace
 
 void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
   const CallExpr& call = *stmt.call;
@@ -392,7 +410,9 @@ void CheckLaunch(FunctionState& state, const LaunchStmt& stmt) {
     for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
     return;
   }
-  if (BindCallee(state, call, kernel, *launch)) state.fn.stmts[&stmt].launch = launch;
+  if (!BindCallee(state, call, kernel, *launch)) return;
+  CheckMoves(state, call, *launch);
+  state.fn.stmts[&stmt].launch = launch;
 }
 
 }  // namespace kdl::sema

@@ -65,6 +65,13 @@ const Entity* Resolve(FunctionState& state, Name name, Span span) {
   return entity;
 }
 
+const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
+  const Entity* entity = Resolve(state, name.name, name.span);
+  if (entity == nullptr || entity->kind == EntityKind::Device) return entity;
+  state.diagnostics.Report(diag::NotADevice, name.span, name.name.text(), Describe(entity->kind));
+  return nullptr;
+}
+
 bool IsFaulty(const Entity& entity) {
   switch (entity.kind) {
     case EntityKind::TensorParam:

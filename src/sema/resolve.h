@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sema/features.h"
+#include "sema/diagnostics.h"
 #include "sema/state.h"
 
 namespace kdl::sema {
@@ -18,6 +18,9 @@ void DeclareFaulty(FunctionState& state, const syntax::Ident& name);
 
 /// What the name stands for, or null, reported.
 const Entity* Resolve(FunctionState& state, Name name, Span span);
+
+/// The device of the name, or null, reported.
+const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 
 /// Whether the declaration of the name is faulty: its uses say nothing more.
 bool IsFaulty(const Entity& entity);

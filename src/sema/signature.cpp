@@ -130,13 +130,6 @@ void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   });
 }
 
-const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
-  const Entity* entity = Resolve(state, name.name, name.span);
-  if (entity == nullptr || entity->kind == EntityKind::Device) return entity;
-  state.diagnostics.Report(diag::NotADevice, name.span, name.name.text(), Describe(entity->kind));
-  return nullptr;
-}
-
 /// What a parameter may not be; true where it is that, reported.
 bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;

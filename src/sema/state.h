@@ -105,6 +105,7 @@ struct ContractState {
   std::vector<BareUse> uses;
   std::vector<Entity*> free;
   std::vector<Entity*> over;                         ///< those of reductions
+  std::vector<const Entity*> folded;                 ///< by the fns that are called
   std::unordered_map<const Entity*, Span> bound_at;  ///< what gave them their extents
   size_t depth = 0;                                  ///< scopes around the equation's own
   size_t errors_before = 0;                          ///< those reported before the equation

@@ -211,12 +211,7 @@ bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Typ
 void DeclareTensor(FunctionState& state, const LetStmt& let) {
   if (!MayDeclareTensor(state, let)) return DeclareFaulty(state, let.name);
   std::optional<Type> type = TensorType(state, *let.type);
-  const Entity* device = nullptr;
-  if (let.on) device = Resolve(state, let.on.name, let.on.span);
-  if (device != nullptr && device->kind != EntityKind::Device) {
-    state.diagnostics.Report(diag::NotADevice, let.on.span, let.on.name.text(),
-                             sema::Describe(device->kind));
-  }
+  const Entity* device = let.on ? ResolveDevice(state, let.on) : nullptr;
   bool fills = let.value != nullptr && CheckFill(state, let, type);
   Entity* entity = Declare(state, EntityKind::LocalTensor, let.name);
   entity->on = device;

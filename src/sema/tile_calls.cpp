@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sema/coerce.h"
+#include "sema/contract.h"
 #include "sema/expr.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
@@ -175,6 +176,7 @@ bool CallBinder::BindNamed() {
   for (const syntax::Arg& arg : call_.generics) {
     for (size_t i = 0; i < callee_.ranges.size(); ++i) {
       if (callee_.ranges[i]->name != arg.name.name) continue;
+      if (state_.contract != nullptr) FreeRange(state_, arg.value);
       const auto* name = syntax::DynAs<syntax::NameExpr>(arg.value);
       const Entity* range = name != nullptr ? Resolve(state_, name->name, name->span) : nullptr;
       if (name != nullptr && (range == nullptr || IsFaulty(*range))) return false;

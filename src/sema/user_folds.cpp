@@ -58,7 +58,6 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   for (const ParamInfo& param : callee->params) {
     if (param.entity->type.is_error()) return nullptr;
   }
-  if (!MayStandInContract(state, group, reduce.combine->span)) return nullptr;
   if (IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")

@@ -177,10 +177,11 @@ bool Part::is_all() const { return std::ranges::all_of(dims, &PartDim::is_all); 
 std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index) {
   if (MemoryOf(index.base) != index.base) return std::nullopt;
   Part part{index.base, {}};
-  for (const IndexDim& dim : index.dims) {
-    const Entity* binder = BinderOf(state, dim);
-    if (binder == nullptr) return std::nullopt;
-    part.dims.push_back({binder, state.module.sizes.Constant(1)});
+  for (size_t d = 0; d < index.dims.size(); ++d) {
+    const SliceDim element{index.dims[d], std::nullopt};
+    std::optional<PartDim> dim = PartDimOf(state, {}, element, index.base->type.dims[d]);
+    if (!dim) return std::nullopt;
+    part.dims.push_back(*dim);
   }
   return part;
 }

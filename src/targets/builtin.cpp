@@ -2,12 +2,13 @@
 
 #include "support/check.h"
 #include "targets/cpu/family.h"
+#include "targets/simt/family.h"
 
 namespace kdl::targets {
 
 Registry BuiltinFamilies() {
   Registry registry;
-  for (const Family* family : {&cpu::kFamily}) {
+  for (const Family* family : {&cpu::kFamily, &simt::kFamily}) {
     Status added = registry.Add(*family);
     KDL_CHECK(added.ok(), "{}", added.failure().message);
   }

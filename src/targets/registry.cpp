@@ -88,26 +88,49 @@ Status Registry::Add(const Family& family) {
   return added;
 }
 
+bool Registry::Knows(std::string_view text) const {
+  Result<Spec> spec = ParseSpec(text);
+  return spec && KindFor(*spec).ok();
+}
+
+Result<const TargetKind*> Registry::KindFor(const Spec& spec) const {
+  std::string kind = spec.kind;
+  if (!spec.path.empty() && image_kind_of_) {
+    Result<std::string> images = image_kind_of_(spec.path);
+    if (!images)
+      return Failure{fmt::format("target '{}': {}", spec.text, images.failure().message),
+                     FailureKind::Usage};
+    kind = *images;
+  }
+  const TargetKind* row = FindKind(kind);
+  if (row) return row;
+  std::string known;
+  for (const Family* family : families_) {
+    for (const TargetKind& one : family->kinds)
+      fmt::format_to(std::back_inserter(known), " {}", one.kind);
+  }
+  std::string text =
+      fmt::format("there is no kind '{}'; the kinds are:{} plugin:PATH", kind, known);
+  if (kind != spec.kind)
+    text =
+        fmt::format("it takes images of kind '{}', and those that can be made are:{}", kind, known);
+  return Failure{fmt::format("target '{}': {}", spec.text, text), FailureKind::Usage};
+}
+
 Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const {
   Result<Spec> spec = ParseSpec(text);
   if (!spec) return spec.failure();
-  const TargetKind* row = FindKind(spec->kind);
-  if (!row) {
-    std::string known;
-    for (const Family* family : families_) {
-      for (const TargetKind& kind : family->kinds)
-        fmt::format_to(std::back_inserter(known), " {}", kind.kind);
-    }
-    return Failure{fmt::format("target '{}': there is no kind '{}'; the kinds are:{}", text,
-                               spec->kind, known),
-                   FailureKind::Usage};
-  }
+  Result<const TargetKind*> found = KindFor(*spec);
+  if (!found) return found.failure();
+  const TargetKind* row = *found;
   Result<std::vector<Target>> targets = row->make(*spec);
   if (!targets) return targets;
   KDL_CHECK(!targets->empty(), "kind '{}' made nothing of '{}'", row->kind, text);
   Spec device = *spec;
+  // A plugin knows no keys of kernelc's.
+  std::string_view stripped = spec->path.empty() ? row->stripped : row->keys;
   std::erase_if(device.options,
-                [&](const auto& option) { return Contains(row->stripped, option.first); });
+                [&](const auto& option) { return Contains(stripped, option.first); });
   for (Target& target : *targets) target.device = ToString(device);
   return targets;
 }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "passes/pass.h"
@@ -26,14 +29,23 @@ class Registry {
   /// `host?isa=x86-64-v3&threads=4` is one; `host` and `debug?seed=7` are every level of kernelc's own architecture, of
   /// which the runtime takes the best that the processor has.
   Result<std::vector<Target>> ParseTargets(std::string_view text) const;
+  /// Whether the text is a spec of a kind that some family has.
+  bool Knows(std::string_view text) const;
+
+  /// Who says which kind of images, a target's kind, a plugin of a path takes; without one no plugin can be named.
+  using ImageKindOf = std::function<Result<std::string>(const std::string& path)>;
+  void AskPlugins(ImageKindOf image_kind_of) { image_kind_of_ = std::move(image_kind_of); }
 
  private:
+  /// What makes the code for a spec's device.
+  Result<const TargetKind*> KindFor(const Spec& spec) const;
   Status AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines);
   const TargetKind* FindKind(std::string_view kind) const;
 
   std::vector<const Family*> families_;
   std::vector<const passes::Pass*> passes_;
   std::vector<const ir::Unit*> units_;
+  ImageKindOf image_kind_of_;
 };
 
 }  // namespace kdl::targets

@@ -48,14 +48,13 @@ Result<Spec> ParseSpec(std::string_view text) {
   spec.text = text;
   size_t question = text.find('?');
   std::string_view head = text.substr(0, question);
-  if (head.ends_with(']')) {
-    size_t open = head.find('[');
-    std::string_view digits =
-        open == std::string_view::npos ? "" : head.substr(open + 1, head.size() - open - 2);
+  if (size_t open = head.find('['); open != std::string_view::npos) {
+    std::string_view ordinal = head.substr(open);
+    std::string_view digits = ordinal.substr(1, std::max<size_t>(ordinal.size(), 2) - 2);
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), spec.ordinal);
-    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
-        spec.ordinal < 0) {
-      return Malformed(text, "the brackets hold no number from 0 on");
+    if (!ordinal.ends_with(']') || digits.empty() || error != std::errc() ||
+        end != digits.data() + digits.size() || spec.ordinal < 0) {
+      return Malformed(text, fmt::format("'{}' is not an ordinal such as [0]", ordinal));
     }
     head = head.substr(0, open);
   }

@@ -15,6 +15,7 @@
 #include "driver/diagnostics.h"
 #include "driver/report.h"
 #include "interp/contract.h"
+#include "targets/kinds.h"
 #include "tools/draw_inputs.h"
 #include "tools/draw_shapes.h"
 #include "tools/loaded_kernel.h"
@@ -398,7 +399,7 @@ class FileTest {
     } else {
       for (const std::string& size : options_.set) rerun += fmt::format(" --set {}", size);
     }
-    if (target != "host") rerun += fmt::format(" --target '{}'", target);
+    if (target != targets::kOwnKind) rerun += fmt::format(" --target '{}'", target);
     if (options_.seed) rerun += fmt::format(" --seed {}", *options_.seed);
     driver::PrintOutput(text + "\n");
     driver::PrintDiagnostics(test.report(), kernel.sources(), options_.diag_format);

@@ -7,6 +7,7 @@
 #include "driver/report.h"
 #include "driver/run_program.h"
 #include "kdl/runtime.h"
+#include "targets/kinds.h"
 #include "tools/commands.h"
 #include "tools/reference_device.h"
 
@@ -47,7 +48,10 @@ int RunDevices(const driver::Options& options, const targets::Registry&) {
   driver::Context context(made);
   if (status.ok()) status = AddReferenceDevice(context.get());
   std::vector<std::string> specs = options.files;
-  if (specs.empty()) specs = {"host", "debug", "reference"};
+  if (specs.empty()) {
+    for (std::string_view kind : {targets::kOwnKind, targets::kDebugKind, targets::kReferenceKind})
+      specs.emplace_back(kind);
+  }
   std::string text = status.ok() ? "" : status.failure().message + "\n";
   bool all = status.ok();
   for (const std::string& spec : specs) {

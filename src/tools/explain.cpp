@@ -15,6 +15,7 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/placement_map.h"
 #include "tools/tables.h"
 #include "tools/workspace_map.h"
 
@@ -90,20 +91,9 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 
-/// Writes the report; the compile stops where its pipes are decided.
-void ExplainWorkspaces(driver::Compilation& c) {
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
-      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
-    return;
-  std::string under_test = c.options.target.empty() ? "" : c.options.target.back();
-  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
-                                    c.diagnostics);
-  auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
-  driver::Code code;
-  if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)
-    return;
-  WorkspaceReport report = MapWorkspaces(c, code);
+/// Prints a report, and writes it as a page where that is asked for.
+template <class Report>
+void Show(driver::Compilation& c, const Report& report) {
   c.printed = TextOf(report);
   const std::string& html = c.options.html;
   if (html.empty()) return;
@@ -112,16 +102,41 @@ void ExplainWorkspaces(driver::Compilation& c) {
   }
 }
 
-int RunWorkspaces(const driver::Options& options, const targets::Registry& families) {
+/// Writes the report; the compile stops where its pipes are decided.
+void ExplainWorkspaces(driver::Compilation& c) {
+  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
+      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
+    return;
+  std::string under_test = fmt::format("{}", fmt::join(c.options.target, ","));
+  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
+                                    c.diagnostics);
+  auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
+  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
+  driver::Code code;
+  if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)
+    return;
+  Show(c, MapWorkspaces(c, code));
+}
+
+void ExplainPlacement(driver::Compilation& c) {
+  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
+      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
+    return;
+  Show(c, MapPlacement(*c.module, c.options.files[0]));
+}
+
+int RunReport(const driver::Options& options, const targets::Registry& families,
+              void (*explain)(driver::Compilation&)) {
   driver::Compilation compilation(options, families);
-  ExplainWorkspaces(compilation);
+  explain(compilation);
   return driver::Finish(compilation);
 }
 
 }  // namespace
 
 int RunExplain(const driver::Options& options, const targets::Registry& families) {
-  if (options.workspace) return RunWorkspaces(options, families);
+  if (options.workspace) return RunReport(options, families, ExplainWorkspaces);
+  if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = PageFor(word, families);
   if (!page.empty())

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +19,9 @@ constexpr std::string_view kSection = "//=== ";
 constexpr std::string_view kText = "//|";
 constexpr std::string_view kNoNewline = "//\\ no newline at the end";
 constexpr std::string_view kFile = "{file}";
+constexpr std::string_view kStdout = "stdout";
+constexpr std::string_view kStderr = "stderr";
+constexpr std::string_view kOf = " of ";
 
 std::string_view TrimRight(std::string_view text) {
   size_t end = text.find_last_not_of(" \t\r\n");
@@ -183,7 +188,57 @@ void SetSection(GoldenFile& file, std::string_view name, const std::string& text
   }
 }
 
+// -- Parts of the output -------------------------------------------------------------------------
+
+size_t IndentOf(std::string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+/// Numbers in place of names, `%57`, as they first come in the text: what stands around it does not matter.
+std::string Renumbered(std::string_view text) {
+  std::map<std::string_view, size_t> numbers;
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    out += text[at];
+    size_t end = at + 1;
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
+    bool is_name = end < text.size() &&
+                   (std::isalpha(static_cast<unsigned char>(text[end])) || text[end] == '_');
+    if (text[at] != '%' || end == at + 1 || is_name) continue;
+    std::string_view number = text.substr(at + 1, end - at - 1);
+    out += fmt::format("{}", numbers.try_emplace(number, numbers.size()).first->second);
+    at = end - 1;
+  }
+  return out;
+}
+
+/// The block that the first line with `start` in it opens, or that line alone; empty: there is none.
+std::string PartOf(std::string_view out, std::string_view start) {
+  std::string part;
+  std::optional<size_t> indent;
+  while (!out.empty()) {
+    std::string_view line = TakeLine(out);
+    if (!indent && line.find(start) == std::string_view::npos) continue;
+    bool closes = indent && IndentOf(line) == *indent && Trim(line).starts_with("}");
+    bool opens = TrimRight(line).ends_with("{") || TrimRight(line).ends_with(",");
+    bool ends = !opens && (!indent || closes);
+    if (!indent) indent = IndentOf(line);
+    part += line.substr(std::min(IndentOf(line), *indent));
+    if (ends) break;
+  }
+  return Renumbered(part);
+}
+
+/// What a section is to hold of the output that it names.
+std::string Expected(const GoldenSection& section, const std::string& output) {
+  std::string_view name = section.name;
+  size_t of = name.find(kOf);
+  return of == std::string_view::npos ? output : PartOf(output, name.substr(of + kOf.size()));
+}
+
 }  // namespace
+
+std::string GoldenSection::output() const { return name.substr(0, name.find(kOf)); }
 
 const GoldenSection* GoldenFile::Find(std::string_view name) const {
   for (const GoldenSection& section : sections) {
@@ -268,17 +323,23 @@ std::string FormatGolden(const GoldenFile& file) {
 
 GoldenFile WithActual(const GoldenFile& file, const GoldenActual& actual, std::string_view name) {
   GoldenFile updated = file;
-  SetSection(updated, "stdout", actual.out);
-  bool as_text = file.Find("stderr") != nullptr;
+  bool in_parts = std::ranges::any_of(file.sections, [](const GoldenSection& section) {
+    return section.output() == kStdout && section.name != kStdout;
+  });
+  if (!in_parts) SetSection(updated, kStdout, actual.out);
+  bool as_text = file.Find(kStderr) != nullptr;
   if (as_text || !AnnotateAll(updated, actual.err, name)) {
     ClearAnnotations(updated);
-    SetSection(updated, "stderr", actual.err);
+    SetSection(updated, kStderr, actual.err);
   }
   for (const GoldenSection& section : file.sections) {
-    if (section.name == "stdout" || section.name == "stderr") continue;
-    auto found = std::find_if(actual.files.begin(), actual.files.end(),
-                              [&](const GoldenSection& s) { return s.name == section.name; });
-    SetSection(updated, section.name, found == actual.files.end() ? std::string() : found->text);
+    if (section.name == kStdout || section.name == kStderr) continue;
+    const std::string output = section.output();
+    auto found = std::ranges::find(actual.files, output, &GoldenSection::name);
+    std::string text = output == kStdout             ? actual.out
+                       : found == actual.files.end() ? std::string()
+                                                     : found->text;
+    SetSection(updated, section.name, Expected(section, text));
   }
   return updated;
 }

@@ -21,10 +21,13 @@ struct GoldenLine {
   std::vector<std::string> annotations;  ///< what follows `//~ ` on the lines below it
 };
 
-/// A named text: `stdout`, `stderr`, or an output file's path.
+/// A named text: `stdout`, `stderr` or an output file's path, or of one of these, `stdout of START`, the block that its first
+/// line with START in it opens.
 struct GoldenSection {
   std::string name;
   std::string text;
+
+  std::string output() const;  ///< that it is, or is a part of
 };
 
 /// A source file with the output that is expected of it. tests/golden/README.md describes the form.

@@ -182,10 +182,11 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
                     test.file.exit_code, ran.process.err);
     return ran;
   }
-  for (const GoldenSection& section : test.file.sections) {
-    if (section.name == "stdout" || section.name == "stderr") continue;
-    Result<std::string> text = ReadFile(folder->path() + "/" + section.name);
-    if (text.ok()) ran.actual.files.push_back({section.name, std::move(*text)});
+  std::set<std::string> outputs;
+  for (const GoldenSection& section : test.file.sections) outputs.insert(section.output());
+  for (const std::string& output : outputs) {
+    Result<std::string> text = ReadFile(folder->path() + "/" + output);
+    if (text.ok()) ran.actual.files.push_back({output, std::move(*text)});
   }
   if (ran.process.exit_code != 0) {
     for (const std::string& file : FilesIn(folder->path())) {

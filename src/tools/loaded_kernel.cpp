@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "driver/devices.h"
-#include "driver/resume.h"
 #include "driver/wrap_kernel.h"
 #include "support/check.h"
 #include "tools/load.h"
@@ -43,7 +42,8 @@ void LoadedKernel::Compile() {
     }
   }
   contract_ = driver::FindContract(c.contracts.list, *c.module, *kernel);
-  Name device = driver::DeviceOfAddedLaunch(*c.module);
+  // Each device of the file is the target under test.
+  Name device = c.module->devices.empty() ? Name() : c.module->devices[0].name;
   auto_ = driver::WrapKernel(*c.module, *kernel, device);
   counted_ = driver::WrapKernel(*c.module, *kernel, device, driver::WrapCores::Parameter);
   driver::KeepOnly(*c.module, {auto_, counted_});

@@ -14,6 +14,7 @@
 #include "support/source.h"
 #include "targets/builtin.h"
 #include "tools/commands.h"
+#include "tools/plugin_images.h"
 
 namespace {
 
@@ -58,7 +59,9 @@ int Main(const std::vector<std::string>& words) {
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);
   if (options->help) return Print(driver::HelpText(*command));
-  return Dispatch(*options, targets::BuiltinFamilies());
+  targets::Registry families = targets::BuiltinFamilies();
+  families.AskPlugins(tools::PluginImageKind);
+  return Dispatch(*options, families);
 }
 
 /// For the report of an internal error: how to run this again.

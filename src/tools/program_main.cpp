@@ -1,4 +1,3 @@
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "support/names.h"
 #include "support/source.h"
 #include "targets/builtin_units.h"
+#include "targets/kinds.h"
 #include "tools/reference_device.h"
 
 // The main function of a program of --emit exe. Its kernels are linked in; the program itself is the KIR in the reference
@@ -43,7 +43,7 @@ struct LoadedProgram {
 
 std::string_view Payload() {
   for (const kdl_image* const* image = kdl_module_images; *image; ++image) {
-    if (std::strcmp((*image)->kind, "reference") != 0) continue;
+    if ((*image)->kind != targets::kReferenceKind) continue;
     return {static_cast<const char*>((*image)->payload),
             static_cast<size_t>((*image)->payload_bytes)};
   }
@@ -83,8 +83,10 @@ std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Op
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, diagnostics) : std::nullopt;
   if (!bound || !driver::MayWriteOutputs(*bound, *arguments, {}, diagnostics)) return {};
-  std::string under_test = options.target.empty() ? std::string() : options.target.back();
-  auto specs = driver::ResolveSpecs(module, name, under_test, true, options, diagnostics);
+  std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
+  auto specs = under_test
+                   ? driver::ResolveSpecs(module, name, *under_test, true, options, diagnostics)
+                   : std::nullopt;
   driver::Context context = specs ? MakeContext(diagnostics) : nullptr;
   if (!context) return {};
   SourceManager no_sources;

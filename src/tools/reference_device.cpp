@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -25,6 +26,7 @@
 #include "support/render.h"
 #include "support/source.h"
 #include "targets/builtin_units.h"
+#include "targets/kinds.h"
 
 namespace kdl::tools {
 
@@ -75,8 +77,7 @@ bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* val
 kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, int32_t count,
                 void** device) {
   if (ordinal != 0) {
-    return Fail(KDL_ERROR_NOT_FOUND,
-                fmt::format("there is no reference[{}]; there is 1 reference device", ordinal));
+    return Fail(KDL_ERROR_NOT_FOUND, fmt::format("there is no reference[{}]: 1 matches", ordinal));
   }
   ReferenceDevice made;
   made.features = *static_cast<const int64_t*>(kind_context);
@@ -118,7 +119,7 @@ void Facts(void* device, kdl_device_facts* facts) {
   facts->exact = 1;
   facts->host_visible = 1;
   facts->functional = 1;
-  facts->image_kind = "reference";
+  facts->image_kind = targets::kReferenceKind.data();
   facts->arch = "";
 }
 
@@ -191,7 +192,8 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed), WriteText, device.watch});
+                          {static_cast<uint64_t>(device.seed), WriteText, device.watch,
+                           [&] { return std::atomic_ref(request.launch->stop).load() != 0; }});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
     return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
   } catch (const std::bad_alloc&) {
@@ -208,7 +210,7 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
 /// The features of this machine's processor, as the runtime knows it.
 Result<int64_t> OwnFeatures(kdl_context* context) {
   kdl_device* host = nullptr;
-  Status found = driver::StatusOf(kdl_select_device(context, "host", &host));
+  Status found = driver::StatusOf(kdl_select_device(context, targets::kOwnKind.data(), &host));
   if (!found.ok()) return found.failure();
   kdl_device_facts facts = {};
   facts.size = sizeof facts;
@@ -222,7 +224,7 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
 Status AddReferenceDevice(kdl_context* context) {
   static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                           .version = KDL_PLUGIN_VERSION,
-                                          .kind = "reference",
+                                          .kind = targets::kReferenceKind.data(),
                                           .memory = nullptr,
                                           .open = Open,
                                           .close = Close,
@@ -230,7 +232,8 @@ Status AddReferenceDevice(kdl_context* context) {
                                           .load = Load,
                                           .unload = Unload,
                                           .launch = Launch,
-                                          .submit = nullptr};
+                                          .submit = nullptr,
+                                          .image_kind = targets::kReferenceKind.data()};
   static Result<int64_t> features = OwnFeatures(context);  // the same in every context
   if (!features.ok()) return features.failure();
   return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, &*features));

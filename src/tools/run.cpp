@@ -68,15 +68,6 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
   return chosen;
 }
 
-/// The spec that --target gives; empty: none.
-std::optional<std::string> DeviceUnderTest(Compilation& c) {
-  const std::vector<std::string>& given = c.options.target;
-  if (given.size() < 2) return given.empty() ? std::string() : given[0];
-  c.diagnostics.Report(driver::diag::SeveralTargets, {}, given[0], given[1])
-      .Help("leave one away, or bind declared devices one by one with --device");
-  return std::nullopt;
-}
-
 /// What the data gives to integer parameters of the program, for which its launches are made; nothing: it runs as it is
 /// compiled.
 std::vector<sema::Define> FromData(Compilation& c,
@@ -92,7 +83,7 @@ std::vector<sema::Define> FromData(Compilation& c,
 /// Gives what FromData gives, and has done nothing then.
 std::vector<sema::Define> Run(Compilation& c) {
   auto arguments = driver::ReadArguments(c.options, c.diagnostics);
-  std::optional<std::string> under_test = DeviceUnderTest(c);
+  std::optional<std::string> under_test = driver::OnlyTarget(c.options, c.diagnostics);
   if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return {};
   if (std::vector<sema::Define> defines = FromData(c, *arguments);
       !defines.empty() || c.diagnostics.has_errors())

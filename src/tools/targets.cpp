@@ -16,6 +16,9 @@ int RunTargets(const driver::Options&, const targets::Registry& families) {
       text += kind.keys.empty() ? "\n" : fmt::format(" (keys: {})\n", kind.keys);
     }
   }
+  text += fmt::format("{:<12}{}\n", "plugin:PATH",
+                      "a device that a shared object brings (kdl/device_plugin.h): the code of the "
+                      "kind of images that it takes, with the keys of that");
   return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
 }
 

@@ -5,6 +5,7 @@
 #include "driver/executor.h"
 #include "driver/run_program.h"
 #include "kdl/runtime.h"
+#include "targets/kinds.h"
 
 namespace kdl::tools {
 
@@ -18,11 +19,11 @@ constexpr double kMostInterpreted = 2e4;
 std::vector<std::string> LowerLevels(const targets::Registry& families) {
   std::vector<std::string> specs;
   kdl_context* made = nullptr;
-  Result<std::vector<targets::Target>> levels = families.ParseTargets("host");
+  Result<std::vector<targets::Target>> levels = families.ParseTargets(targets::kOwnKind);
   if (!levels.ok() || !driver::StatusOf(kdl_context_create(&made)).ok()) return specs;
   driver::Context context(made);
   for (const targets::Target& level : *levels) {  // the lowest first
-    std::string spec = fmt::format("host?isa={}", level.facts->level);
+    std::string spec = level.spec;
     kdl_device* device = nullptr;
     if (driver::StatusOf(kdl_select_device(made, spec.c_str(), &device)).ok())
       specs.push_back(spec);
@@ -41,10 +42,10 @@ std::vector<TestTarget> TestTargets(const driver::Options& options,
   std::vector<TestTarget> targets;
   for (const std::string& spec : options.target) targets.push_back({spec, all});
   if (!targets.empty()) return targets;
-  targets.push_back({"host", all});
+  targets.push_back({std::string(targets::kOwnKind), all});
   for (const std::string& spec : LowerLevels(families)) targets.push_back({spec, some});
-  targets.push_back({"debug", some});
-  targets.push_back({"reference", some, kMostInterpreted});
+  targets.push_back({std::string(targets::kDebugKind), some});
+  targets.push_back({std::string(targets::kReferenceKind), some, kMostInterpreted});
   return targets;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tools/html_text.h"
 #include "tools/workspace_map.h"
 
 // The picture: for each kernel a bar, the slice of one core, its ranges as wide as they are long; below it the slices of
@@ -17,29 +18,6 @@ constexpr double kBarHeight = 44;
 constexpr double kLeastWidth = 3;  ///< so that a header of 64 bytes is seen
 constexpr std::string_view kColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
                                          "#b07aa1", "#76b7b2", "#edc948"};
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (char ch : text) {
-    switch (ch) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += ch;
-    }
-  }
-  return escaped;
-}
 
 /// How wide each range is drawn: in proportion, but none too narrow to be seen; together kWidth.
 std::vector<double> Widths(const KernelMap& kernel) {

@@ -65,7 +65,9 @@ std::vector<KernelMap> MapKernels(const ir::Module& module, const driver::Code& 
   for (const ir::Function* function : module.functions()) {
     if (function->kind != ir::FunctionKind::Kernel) continue;
     for (const driver::TargetCode& target : code.targets) {
-      KernelMap map = MapKernel(*target.module->FindFunction(function->name));
+      const ir::Function* code_of = target.module->FindFunction(function->name);
+      if (!code_of) continue;
+      KernelMap map = MapKernel(*code_of);
       auto known = std::find_if(maps.begin(), maps.end(),
                                 [&](const KernelMap& other) { return SameLayout(other, map); });
       if (known == maps.end()) known = maps.insert(maps.end(), std::move(map));

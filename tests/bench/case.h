@@ -56,5 +56,6 @@ std::vector<Case> RowCases();
 std::vector<Case> ElementCases();
 std::vector<Case> ReducedCases();
 std::vector<Case> TileCases();
+std::vector<Case> LaunchCases();
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// Kernels that move or map elements, and the launch of a kernel that does nothing.
+// Kernels that move or map elements.
 #include <cblas.h>
 
 #include <cstring>
@@ -33,13 +33,12 @@ struct Operands {
   }
 };
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-Task With(const Host& host, Launch launch, const Operands& o, std::vector<Side> peers,
-          double absolute, double relative) {
+Task With(const Host& host, Run run, const Operands& o, std::vector<Side> peers, double absolute,
+          double relative) {
   return {[=, queue = host.queue, x = o.x.On(host), y = o.ours.On(host)] {
-            launch(queue, KDL_CORES_AUTO, x, y, {}).Wait();
+            run(queue, KDL_CORES_AUTO, x, y);
           },
           std::move(peers), [=] { return Difference(o.ours, o.theirs, absolute, relative); }};
 }
@@ -76,39 +75,6 @@ Task MakeTranspose(const Host& host, const Shape& s) {
               0);
 }
 
-// An OpenMP region that does nothing beside it.
-Task BesideNothing(const Host& host, std::function<void()> ours) {
-  Task task;
-  task.ours = std::move(ours);
-  task.peers = {{"openmp", [threads = host.threads] {
-                   Share(threads, threads, 1, [](std::int64_t, std::int64_t) { asm volatile(""); });
-                 }}};
-  task.difference = [] { return std::string(); };
-  return task;
-}
-
-Array<float> LaunchOperand(std::int64_t size) {
-  Array<float> x({size});
-  x.Fill(1);
-  return x;
-}
-
-// Given to the queue and waited for.
-Task MakeLaunch(const Host& host) {
-  const Array<float> x = LaunchOperand(std::int64_t{8192} * host.threads);
-  return BesideNothing(host, [x, queue = host.queue, t = x.On(host)] {
-    elements::nothing(queue, KDL_CORES_AUTO, t).Wait();
-  });
-}
-
-// On the calling thread; with few elements on it alone, with many on the pool.
-Task MakeRun(const Host& host, std::int64_t size) {
-  const Array<float> x = LaunchOperand(size);
-  const kdl::Tensor t = x.On(host);
-  return BesideNothing(host,
-                       [x, queue = host.queue, t] { queue.Run("nothing", KDL_CORES_AUTO, {t}); });
-}
-
 }  // namespace
 
 std::vector<Case> ElementCases() {
@@ -133,11 +99,6 @@ std::vector<Case> ElementCases() {
                      {bytes, bytes, 0},
                      [s](const Host& host) { return MakeTranspose(host, s); }});
   }
-  cases.push_back({"launch", "", "", {}, MakeLaunch});
-  cases.push_back({"run", "", "inline", {}, [](const Host& host) { return MakeRun(host, 64); }});
-  cases.push_back({"run", "", "pool", {}, [](const Host& host) {
-                     return MakeRun(host, std::int64_t{8192} * host.threads);
-                   }});
   return cases;
 }
 

@@ -62,9 +62,8 @@ Task MakeLayer(const Host& host, const Shape& s) {
   const Layer layer(s);
   Task task;
   task.ours = [queue = host.queue, layer, x = layer.x.On(host), w = layer.w.On(host),
-               b = layer.b.On(host), r = layer.r.On(host), y = layer.ours.On(host)] {
-    fused::layer(queue, KDL_CORES_AUTO, x, w, b, r, y).Wait();
-  };
+               b = layer.b.On(host), r = layer.r.On(host),
+               y = layer.ours.On(host)] { fused::layer(queue, KDL_CORES_AUTO, x, w, b, r, y); };
   task.peers = {{"onednn", DnnlRun(Passes(layer, s))}, {"onednn-fused", DnnlRun(Fused(layer, s))}};
   task.difference = [=] {
     return Difference(layer.ours, layer.theirs, 0x1p-23 * static_cast<double>(s.k), 1e-5);

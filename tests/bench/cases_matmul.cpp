@@ -13,13 +13,13 @@ struct Shape {
   std::int64_t m, n, k;
 };
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
+                     const kdl::Tensor&);
 
 // A product, its left and right operand stored transposed where it says so.
 struct Product {
   const char* name;
-  Launch launch;
+  Run run;
   bool left;
   bool right;
 };
@@ -77,7 +77,7 @@ Task MakeProduct(const Host& host, const Product& p, const Shape& s) {
   theirs.Poison();
   Task task;
   task.ours = [=, queue = host.queue, ta = a.On(host), tb = b.On(host), tc = ours.On(host)] {
-    p.launch(queue, KDL_CORES_AUTO, ta, tb, tc, {}).Wait();
+    p.run(queue, KDL_CORES_AUTO, ta, tb, tc);
   };
   const auto dnnl = DnnlMatmul(DnnlOperand(a, p.left), DnnlOperand(b, p.right), DnnlMemory(theirs));
   task.peers = {{"onednn", DnnlRun({dnnl})}, {"openblas", Sgemm(p, s, a, b, theirs)}};

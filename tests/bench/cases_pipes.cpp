@@ -31,16 +31,16 @@ Task MakePipes(const Host& host, const Shape& s) {
   Task task;
   const kdl::Queue queue = host.queue;
   task.ours = [=, x = a.On(host), w = b.On(host), e = r.On(host), y = piped.On(host)] {
-    piped_residual::two_stages(queue, KDL_CORES_AUTO, x, w, e, y).Wait();
+    piped_residual::two_stages(queue, KDL_CORES_AUTO, x, w, e, y);
   };
   task.peers = {{"fused",
                  [=, x = a.On(host), w = b.On(host), e = r.On(host), y = fused.On(host)] {
-                   fused_residual::two_stages(queue, KDL_CORES_AUTO, x, w, e, y).Wait();
+                   fused_residual::two_stages(queue, KDL_CORES_AUTO, x, w, e, y);
                  }},
                 {"two-launches", [=, x = a.On(host), w = b.On(host), e = r.On(host),
                                   t = product.On(host), y = twice.On(host)] {
                    fused_residual::multiply(queue, KDL_CORES_AUTO, x, w, t);
-                   fused_residual::add(queue, KDL_CORES_AUTO, t, e, y).Wait();
+                   fused_residual::add(queue, KDL_CORES_AUTO, t, e, y);
                  }}};
   task.difference = [=] { return Difference(piped, fused, 0, 0); };
   return task;

@@ -26,17 +26,16 @@ Task MakeSplit(const Host& host) {
   const kdl::Queue queue = host.queue;
   Task task;
   task.ours = [=, x = a.On(host), w = b.On(host), y = ours.On(host)] {
-    reduced::split(queue, KDL_CORES_AUTO, x, w, y).Wait();
+    reduced::split(queue, KDL_CORES_AUTO, x, w, y);
   };
   task.peers = {{"looped", [=, x = a.On(host), w = b.On(host), y = looped.On(host)] {
-                   reduced::looped(queue, KDL_CORES_AUTO, x, w, y).Wait();
+                   reduced::looped(queue, KDL_CORES_AUTO, x, w, y);
                  }}};
   task.difference = [=] { return Difference(ours, looped, 1e-3, 0); };
   return task;
 }
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
 // Each thread counts for itself; what they have is added up. One thread counts where the result lies.
 void Count(int threads, const Array<int>& key, const Array<int>& count) {
@@ -55,7 +54,7 @@ void Count(int threads, const Array<int>& key, const Array<int>& count) {
 
 struct Histogram {
   const char* name;
-  Launch launch;
+  Run run;
   std::int64_t bins;
   bool equal;  // all keys are one
 };
@@ -72,8 +71,8 @@ Task MakeHistogram(const Host& host, const Histogram& h) {
   std::fill_n(ours.data(), ours.count(), 0);
   std::fill_n(theirs.data(), theirs.count(), 0);
   Task task;
-  task.ours = [=, launch = h.launch, queue = host.queue, k = key.On(host), y = ours.On(host)] {
-    launch(queue, KDL_CORES_AUTO, k, y, {}).Wait();
+  task.ours = [=, run = h.run, queue = host.queue, k = key.On(host), y = ours.On(host)] {
+    run(queue, KDL_CORES_AUTO, k, y);
   };
   task.peers = {{"plain-c", [=, threads = host.threads] { Count(threads, key, theirs); }}};
   task.difference = [=] { return Difference(ours, theirs, 0, 0); };

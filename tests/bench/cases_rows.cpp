@@ -18,32 +18,31 @@ struct Shape {
 // In the second-level cache, and in no cache.
 constexpr Shape kShapes[] = {{256, 512}, {16384, 4096}};
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
 // One operand, one result.
-Task MakeMap(const Host& host, Launch launch, const Array<float>& x, const Array<float>& ours,
+Task MakeMap(const Host& host, Run run, const Array<float>& x, const Array<float>& ours,
              const Array<float>& theirs, const DnnlStep& step, double absolute, double relative) {
   ours.Poison();
   theirs.Poison();
   return {[=, queue = host.queue, tx = x.On(host), ty = ours.On(host)] {
-            launch(queue, KDL_CORES_AUTO, tx, ty, {}).Wait();
+            run(queue, KDL_CORES_AUTO, tx, ty);
           },
           {{"onednn", DnnlRun({step})}},
           [=] { return Difference(ours, theirs, absolute, relative); }};
 }
 
-Task MakeSoftmax(const Host& host, Launch launch, const Shape& s) {
+Task MakeSoftmax(const Host& host, Run run, const Shape& s) {
   const Array<float> x({s.rows, s.columns});
   const Array<float> ours(x.sizes());
   const Array<float> theirs(x.sizes());
   x.Fill(1);
   for (std::int64_t i = 0; i < x.count(); ++i) x[i] *= 8;
-  return MakeMap(host, launch, x, ours, theirs, DnnlSoftmax(DnnlMemory(x), DnnlMemory(theirs)),
-                 1e-9, 1e-4);
+  return MakeMap(host, run, x, ours, theirs, DnnlSoftmax(DnnlMemory(x), DnnlMemory(theirs)), 1e-9,
+                 1e-4);
 }
 
-Task MakeLayernorm(const Host& host, Launch, const Shape& s) {
+Task MakeLayernorm(const Host& host, Run, const Shape& s) {
   const Array<float> x({s.rows, s.columns});
   const Array<float> scale({s.columns});
   const Array<float> shift({s.columns});
@@ -56,12 +55,11 @@ Task MakeLayernorm(const Host& host, Launch, const Shape& s) {
   theirs.Poison();
   const DnnlStep step =
       DnnlLayernorm(DnnlMemory(x), DnnlMemory(scale), DnnlMemory(shift), DnnlMemory(theirs), 1e-5f);
-  return {[=, queue = host.queue, tx = x.On(host), t_scale = scale.On(host),
-           t_shift = shift.On(host), ty = ours.On(host)] {
-            rows::layernorm(queue, KDL_CORES_AUTO, tx, t_scale, t_shift, ty).Wait();
-          },
-          {{"onednn", DnnlRun({step})}},
-          [=] { return Difference(ours, theirs, 1e-4, 1e-5); }};
+  return {
+      [=, queue = host.queue, tx = x.On(host), t_scale = scale.On(host), t_shift = shift.On(host),
+       ty = ours.On(host)] { rows::layernorm(queue, KDL_CORES_AUTO, tx, t_scale, t_shift, ty); },
+      {{"onednn", DnnlRun({step})}},
+      [=] { return Difference(ours, theirs, 1e-4, 1e-5); }};
 }
 
 Side OnesSide(CBLAS_TRANSPOSE transpose, const Shape& s, const Array<float>& x,
@@ -74,34 +72,33 @@ Side OnesSide(CBLAS_TRANSPOSE transpose, const Shape& s, const Array<float>& x,
           }};
 }
 
-Task MakeRowSum(const Host& host, Launch launch, const Shape& s) {
+Task MakeRowSum(const Host& host, Run run, const Shape& s) {
   const Array<float> x({s.rows, s.columns});
   const Array<float> ours({s.rows});
   const Array<float> theirs({s.rows});
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {s.rows, 1}));
   Task task =
-      MakeMap(host, launch, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.columns), 0);
+      MakeMap(host, run, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.columns), 0);
   task.peers.push_back(OnesSide(CblasNoTrans, s, x, theirs));
   return task;
 }
 
-Task MakeColumnSum(const Host& host, Launch launch, const Shape& s) {
+Task MakeColumnSum(const Host& host, Run run, const Shape& s) {
   const Array<float> x({s.rows, s.columns});
   const Array<float> ours({s.columns});
   const Array<float> theirs({s.columns});
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {1, s.columns}));
-  Task task =
-      MakeMap(host, launch, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.rows), 0);
+  Task task = MakeMap(host, run, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.rows), 0);
   task.peers.push_back(OnesSide(CblasTrans, s, x, theirs));
   return task;
 }
 
 struct Kernel {
   const char* name;
-  Launch launch;
-  Task (*make)(const Host&, Launch, const Shape&);
+  Run run;
+  Task (*make)(const Host&, Run, const Shape&);
   bool writes_all;  // a result as large as the operand
   double slots;     // an element: see Work
 };
@@ -126,7 +123,7 @@ std::vector<Case> RowCases() {
                        "f32",
                        std::to_string(s.rows) + "x" + std::to_string(s.columns),
                        {4 * count, kernel.writes_all ? 4 * count : 0, kernel.slots * count},
-                       [=](const Host& host) { return kernel.make(host, kernel.launch, s); }});
+                       [=](const Host& host) { return kernel.make(host, kernel.run, s); }});
     }
   }
   return cases;

@@ -20,8 +20,7 @@ namespace {
 constexpr std::int64_t kMatrices = 512;
 constexpr std::int64_t kSize = 32;
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
 // Symmetric, and larger on the diagonal than all else in a row together.
 void FillDefinite(const Array<float>& a) {
@@ -37,7 +36,7 @@ void FillDefinite(const Array<float>& a) {
 
 using Plainly = void (*)(const float*, float*, std::int64_t);
 
-Task MakeCholesky(const Host& host, Launch launch, Plainly plainly) {
+Task MakeCholesky(const Host& host, Run run, Plainly plainly) {
   const Array<float> a({kMatrices, kSize, kSize});
   const Array<float> ours(a.sizes());
   const Array<float> theirs(a.sizes());
@@ -45,7 +44,7 @@ Task MakeCholesky(const Host& host, Launch launch, Plainly plainly) {
   ours.Poison();
   for (std::int64_t i = 0; i < theirs.count(); ++i) theirs[i] = 0;
   return {[=, queue = host.queue, ta = a.On(host), tl = ours.On(host)] {
-            launch(queue, KDL_CORES_AUTO, ta, tl, {}).Wait();
+            run(queue, KDL_CORES_AUTO, ta, tl);
           },
           {{"plain-c",
             [=, threads = host.threads] {
@@ -59,7 +58,7 @@ Task MakeCholesky(const Host& host, Launch launch, Plainly plainly) {
 
 struct Kernel {
   const char* name;
-  Launch launch;
+  Run run;
   Plainly plainly;
 };
 
@@ -78,7 +77,7 @@ std::vector<Case> TileCases() {
          "f32",
          "512x32x32",
          {4 * elements, 4 * elements, elements * kSize / 6},
-         [kernel](const Host& host) { return MakeCholesky(host, kernel.launch, kernel.plainly); }});
+         [kernel](const Host& host) { return MakeCholesky(host, kernel.run, kernel.plainly); }});
   }
   return cases;
 }

@@ -17,8 +17,8 @@ std::string Cube(std::int64_t n) {
   return text + "x" + text + "x" + text;
 }
 
-using Launch = kdl::Event (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&,
-                              const kdl::Tensor&, const kdl::Tensor&, const kdl::Queue::After&);
+using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
+                     const kdl::Tensor&);
 
 // Square operands of T, a result of S.
 template <class T, class S>
@@ -33,21 +33,21 @@ struct Product {
     theirs.Poison();
   }
 
-  Task With(const Host& host, Launch launch, std::vector<Side> peers, double absolute) const {
+  Task With(const Host& host, Run run, std::vector<Side> peers, double absolute) const {
     return {[=, queue = host.queue, ta = a.On(host), tb = b.On(host), tc = ours.On(host)] {
-              launch(queue, KDL_CORES_AUTO, ta, tb, tc, {}).Wait();
+              run(queue, KDL_CORES_AUTO, ta, tb, tc);
             },
             std::move(peers), [=, *this] { return Difference(ours, theirs, absolute, 0); }};
   }
 };
 
 template <class T, class S>
-Task MakeDnnl(const Host& host, Launch launch, std::int64_t n, double absolute) {
+Task MakeDnnl(const Host& host, Run run, std::int64_t n, double absolute) {
   const Product<T, S> product(n);
   const DnnlStep step =
       DnnlMatmul(DnnlMemory(product.a), DnnlMemory(product.b), DnnlMemory(product.theirs));
-  const auto run = [product, run = DnnlRun({step})] { run(); };
-  return product.With(host, launch, {{"onednn", run}}, absolute);
+  const auto step_once = [product, once = DnnlRun({step})] { once(); };
+  return product.With(host, run, {{"onednn", step_once}}, absolute);
 }
 
 // oneDNN has no f16 on processors: the peer takes the same numbers as f32.
@@ -84,7 +84,7 @@ Task MakeVector(const Host& host, std::int64_t n, double absolute) {
   theirs.Poison();
   Task task;
   task.ours = [queue = host.queue, ta = a.On(host), tx = x.On(host), ty = ours.On(host)] {
-    matmul_operands::matvec(queue, KDL_CORES_AUTO, ta, tx, ty).Wait();
+    matmul_operands::matvec(queue, KDL_CORES_AUTO, ta, tx, ty);
   };
   const DnnlStep step =
       DnnlMatmul(DnnlMemory(a), DnnlMemory(x, {n, 1}), DnnlMemory(theirs, {n, 1}));

@@ -81,7 +81,7 @@ bool ReadOptions(int count, char** arguments, Options* options) {
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
   for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(),
-                            ElementCases(), ReducedCases(), TileCases()}) {
+                            ElementCases(), ReducedCases(), TileCases(), LaunchCases()}) {
     for (const Case& c : cases) {
       const std::string text = c.name + " " + c.dtype + " " + c.size;
       if (text.find(filter) != std::string::npos) chosen.push_back(c);
@@ -102,7 +102,7 @@ Host MakeHost(int threads) {
   Host host = {std::move(context), device, device.queue(), threads};
   // The first launch on all processors starts the device's threads.
   const Array<float> x({std::int64_t{8192} * threads});
-  elements::nothing(host.queue, KDL_CORES_AUTO, x.On(host)).Wait();
+  elements::nothing(host.queue, KDL_CORES_AUTO, x.On(host));
   return host;
 }
 

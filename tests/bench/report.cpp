@@ -17,7 +17,7 @@ void PrintRow(const Row& row) {
   if (!row.wrong.empty()) {
     std::printf("WRONG: %s\n", row.wrong.c_str());
   } else {
-    std::printf("%11.4f  %-12s %11.4f %6.2f %6.1f%% %6.1f%% %6d\n", row.ours * 1e3,
+    std::printf("%11.5f  %-12s %11.5f %6.2f %6.1f%% %6.1f%% %6d\n", row.ours * 1e3,
                 row.peer_name.c_str(), row.peer * 1e3, row.ratio, row.spread * 100,
                 row.ceiling * 100, row.trials);
   }

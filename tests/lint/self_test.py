@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+import families
 import includes
 import shape
 
@@ -63,6 +64,11 @@ class Lints(unittest.TestCase):
 
     def test_long_readme(self):
         self.expect(shape, {"src/README.md": "\n" * 41}, ["src/README.md", "41", "40"])
+
+    def test_kind_outside(self):
+        self.expect(families, {"src/targets/cpu/family.cpp": '    {"host", kKeys, kStripped, MakeLevels,\n',
+                               "src/driver/a.cpp": 'x = "host";  // "--device=host"\n'},
+                    ["src/driver/a.cpp:1", "host"])
 
     def test_missing_readme(self):
         self.expect(shape, {"src/README.md": "", "src/ir/a.h": ""}, ["src/ir", "README"])

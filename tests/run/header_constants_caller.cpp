@@ -30,14 +30,14 @@ int main() {
   const kdl::Tensor to = context.Wrap(host, y.data(), {4});
   const kdl::Tensor two = context.Wrap(host, y.data(), {2});
   namespace face = header_constants;
-  Show("3, 1", y, [&] { face::scale(queue, 2, 3, 1, from, to).Wait(); });
-  Show("5, 2", y, [&] { face::scale(queue, 2, 5, 2, from, to).Wait(); });
-  Show("4, 1", y, [&] { face::scale(queue, 2, 4, 1, from, to).Wait(); });
-  Show("sums of 2", y, [&] { face::sums(queue, 2, rows, two).Wait(); });
+  Show("3, 1", y, [&] { face::scale(queue, 2, 3, 1, from, to); });
+  Show("5, 2", y, [&] { face::scale_launch(queue, 2, 5, 2, from, to).Wait(); });
+  Show("4, 1", y, [&] { face::scale(queue, 2, 4, 1, from, to); });
+  Show("sums of 2", y, [&] { face::sums(queue, 2, rows, two); });
   Show("in C", y, [&] {
-    kdl::Check(header_constants_scale(context.get(), queue.get(), 1, 5, 1, &from.array(),
-                                      &to.array(), nullptr, 0, nullptr));
-    queue.Wait();
+    const kdl_function* kernel = nullptr;
+    kdl::Check(header_constants_scale_find(context.get(), 5, 1, &kernel));
+    kdl::Check(header_constants_scale(queue.get(), kernel, 1, &from.array(), &to.array()));
   });
   return 0;
 }

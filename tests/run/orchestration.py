@@ -22,15 +22,16 @@ COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
-# Sources with calls of programs and fns.
-CALLS = {"orchestration_calls.kdl", "orchestration_parts.kdl", "parts.kdl"}
+# Sources with calls of programs and fns, or with transfers in front of loops.
+CALLS = {"orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
 # How a source is compiled, for C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
 3 6 9
 launch of 'my mod.scale': core_num is 0; a launch runs on 1 core or more
 launch of 'my mod.scale': core_num is -3; a launch runs on 1 core or more
-launch of 'my mod.scale': parameter 3 'a' takes f32, not i32
+launch of 'my mod.scale': no variant takes (x: f32[3], y: f32[3], a: i32); there are (x: f32[N], y: f32[N], a: f32) with T=f32; (x: f64[N], y: f64[N], a: f64) with T=f64
+kdl_run_kernel: function is NULL
 """
 
 
@@ -66,6 +67,9 @@ CASES = [
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
          ("host", "debug", "host?resident=cores&threads=1")),
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 5, "N": 37, "K": 100}, {"steps": "0"}),  # no cores
+    # On one device: of several, kernelc and the caller here choose others for what has no `on`.
+    Case("tests/golden/orchestration/transfers.kdl", "run", {"M": 3, "N": 50}, targets=("host", "debug")),
+    Case("samples/two_devices/two_devices.kdl", "pipeline", {"B": 3, "M": 20, "D": 70}, targets=("debug",)),
     Case("tests/golden/orchestration/workspace.kir", "work", {"N": 50}, {"turns": "5"}, (None, "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]
@@ -84,7 +88,8 @@ def sanitizers():
 def call(*words, folder, may_fail=False):
     done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
     if done.returncode == 1 and may_fail:
-        return re.sub(r" \[E\d+\]$", "", done.stderr.splitlines()[0])
+        lines = done.stderr.splitlines()  # remarks may stand in front of the error
+        return re.sub(r" \[E\d+\]$", "", next((line for line in lines if ": error: " in line), lines[0]))
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -105,12 +110,12 @@ class Project:
         self.devices = re.findall(r'^  const char\* (\w+) = "(.*)";', self.header, re.MULTILINE)
 
     def params(self, program):
-        """(name, direction or None, element type, sizes) of each parameter."""
+        """(name, direction or None, element type, sizes, its device or None) of each parameter."""
         text = self.header[:self.header.index(f"\nvoid {program}(")]
         lines = itertools.takewhile(lambda line: line.startswith("///"), reversed(text.splitlines()))
-        found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?$",
+        found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?(?: on (\w+))?$",
                            "\n".join(reversed(list(lines))), re.MULTILINE)
-        return [(name, direction, element, sizes.split(", ")) for name, direction, element, sizes in found]
+        return [(name, direction, element, sizes.split(", "), on) for name, direction, element, sizes, on in found]
 
     def compile(self, cpp, c):
         """The objects of the generated C++; the header must also be C11."""
@@ -121,21 +126,21 @@ class Project:
     def link(self, cpp, caller, language):
         call(cpp, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
         objects = sorted(path for path in self.folder.glob("*.o"))
-        call("g++" if sanitizers() else cpp, *sanitizers(), *objects, BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread",
+        call("g++", *sanitizers(), *objects, BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread",
              "-o", "program", folder=self.folder)
 
 
 def caller_text(project, program, params, words):
     """C++ that does with the program what `kernelc run -v --out ...` does. `words`: what stands in its arguments."""
     at = {word: f"argv[{i}]" for i, word in enumerate(words, 1)}
-    devices = [at[name] for name, _ in project.devices]
+    first = project.devices[0][0]
     lines = [f'#include "{project.name}.h"', '#include "orchestration_caller.h"', "", "int main(int, char** argv) {",
              "  kdl::Context context;", f"  context.Register({project.images});"]
-    for name, direction, element, sizes in params:
+    for name, direction, element, sizes, on in params:
         if direction:
             extents = ", ".join(f"std::atoll({at[size]})" for size in sizes)
             kind = "Direction::Out" if direction == "out" else "Direction::In"
-            lines.append(f'  const kdl::Tensor {name} = MoveIn(context, {devices[0]}, kdl::{element}, {{{extents}}}, '
+            lines.append(f'  const kdl::Tensor {name} = MoveIn(context, {at[on or first]}, kdl::{element}, {{{extents}}}, '
                          f'"{source_name(name)}", {kind});')
         else:
             lines.append(f"  const auto {name} = {READERS[element]}({at[name]});")
@@ -158,7 +163,7 @@ def walked(project, case, params, target):
     for name, size in case.sizes.items():
         words += ["--set", f"{name}={size}"]
     outputs = []
-    for name, direction, element, sizes in params:
+    for name, direction, element, sizes, _ in params:
         name = source_name(name)
         if not direction:
             words += ["--arg", f"{name}={case.scalars[name]}"]
@@ -244,7 +249,7 @@ def main():
                 project = Project(source, pathlib.Path(scratch))
                 project.compile(cpp, c)
                 checks += 1
-                problems += check_places(project)
+                problems += check_places(project) + check_c_caller(project)
                 for case in CASES:
                     for target in case.targets if ROOT / case.source == source else ():
                         checks += 1

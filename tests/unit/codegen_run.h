@@ -81,14 +81,16 @@ inline std::vector<const ir::Function*> KernelsOf(const ir::Module& module) {
 inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
                                              const CompileOptions& options) {
   KernelSource source{&module, KernelsOf(module), &backend.processor()};
-  return CompileKernels(backend, {&source, 1}, options);
+  CompileOptions of_kind = options;
+  of_kind.kind = "host";
+  return CompileKernels(backend, {&source, 1}, of_kind);
 }
 
 /// The host's object for the kernels of one module.
 inline std::string HostObject(const Backend& backend, std::string_view name, Names& names,
                               CompiledModule& compiled, std::string_view kir_text = "KIR text") {
   CompiledModule* devices[] = {&compiled};
-  return CompileHostModule(backend, name, names, devices, kir_text);
+  return CompileHostModule(backend, name, names, devices, {"reference", kir_text});
 }
 
 /// What an object uses and does not define, as llvm-nm prints it.

@@ -27,7 +27,6 @@ struct VectorCase {
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;
   for (const Case& c : AllCases()) {
-    if (ir::Info(c.kind).has(ir::kTileForm)) continue;
     for (size_t spread = c.arity == 1 ? 1 : 0; spread <= c.arity; ++spread)
       cases.push_back({c, lanes, spread});
   }

@@ -175,7 +175,7 @@ TEST_CASE("devices of several families lie in one object of the host") {
   REQUIRE(compiled.code.parts.size() == 2);
   std::vector<std::string> archs = HostArchs(compiled.code);
   REQUIRE(archs.size() == 1);
-  std::optional<std::string> host = CompileHostObject(*compiled.c, compiled.code, archs[0], false);
+  const std::string* host = CompileHostObject(*compiled.c, compiled.code, archs[0], false);
   REQUIRE(host);
   CHECK(host->find(compiled.code.parts[0].compiled.payload) != std::string::npos);
   CHECK(host->find("differ.x86-64-v3") != std::string::npos);

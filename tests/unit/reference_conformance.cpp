@@ -30,6 +30,16 @@ kernel @saxpy.{0} types(T = {0}) dims(%N) (%a: {0}, %x: tensor<{0},[N]> in, %y: 
 )";
 
 constexpr std::string_view kKernels = R"(
+kernel @spin dims(%N) (%y: tensor<i64,[N]> inout) {
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %most = const 4611686018427387904 : i64
+  loop %i in %0 .. %most step %1 {
+    yield
+  }
+  return
+}
+
 kernel @mark dims(%N) (%y: tensor<i64,[N]> inout) {
   %id = core_id : i64
   %num = core_num : i64

@@ -32,11 +32,11 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(RefusalOf(context, "host?resident=all") == "resident=all is neither workers nor cores");
   CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
-  CHECK(RefusalOf(context, "host[1]") == "there is no host[1]; there is 1 host device");
+  CHECK(RefusalOf(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
   CHECK(RefusalOf(context, "host?isa=pentium")
             .find("x86-64-v3, x86-64-v4, x86-64-v4-bf16 and native") != std::string::npos);
   CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
-  CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]; there are 64 debug devices");
+  CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]: wanted the 65th, 64 match");
 }
 
 TEST_CASE("host: several in one process, on processors that each is given") {
@@ -85,8 +85,8 @@ TEST_CASE("host: a list selects the first that is there and reports why others a
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
   CHECK(RefusalOf(context, "cuda,host[7]") ==
         "none of the devices 'cuda,host[7]' is there:\n"
-        "  cuda: there is no kind of device 'cuda'; there are debug and host\n"
-        "  host[7]: there is no host[7]; there is 1 host device");
+        "  cuda: there is no kind of device 'cuda'; there are debug, host and opencl\n"
+        "  host[7]: there is no host[7]: wanted the 8th, 1 matches");
   CHECK(RefusalOf(context, " ").find("is empty") != std::string::npos);
 }
 

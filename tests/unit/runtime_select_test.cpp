@@ -20,8 +20,9 @@ constexpr Row kRows[] = {
      nullptr},
     {"the first of a list that is there", "cuda, host?threads=2 ,host", "host?threads=2", nullptr},
     {"an ordinal beyond the matches", "debug[64]", nullptr,
-     "there is no debug[64]; there are 64 debug devices"},
-    {"an ordinal of one device", "host[1]", nullptr, "there is no host[1]; there is 1 host device"},
+     "there is no debug[64]: wanted the 65th, 64 match"},
+    {"an ordinal of one device", "host[1]", nullptr,
+     "there is no host[1]: wanted the 2nd, 1 matches"},
     {"no number", "debug[x]", nullptr,
      "device spec 'debug[x]': '[x]' is not an ordinal such as [0]"},
     {"a negative number", "debug[-1]", nullptr,
@@ -35,9 +36,9 @@ constexpr Row kRows[] = {
     {"no number at all", "debug[]", nullptr,
      "device spec 'debug[]': '[]' is not an ordinal such as [0]"},
     {"an unknown kind", "cuda", nullptr,
-     "there is no kind of device 'cuda'; there are debug and host"},
+     "there is no kind of device 'cuda'; there are debug, host and opencl"},
     {"an unknown kind that is nearly one", "hosts", nullptr,
-     "there is no kind of device 'hosts'; there are debug and host; did you mean 'host'?"},
+     "there is no kind of device 'hosts'; there are debug, host and opencl; did you mean 'host'?"},
     {"an unknown key", "host?thread=3", nullptr,
      "host has no option 'thread'; did you mean 'threads'?"},
     {"a bad value", "host?threads=0", nullptr, "threads=0 is no integer from 1 to 1024"},
@@ -57,8 +58,8 @@ constexpr Row kRows[] = {
      "host?threads=4"},
     {"all candidates rejected", "cuda,host[7]", nullptr,
      "none of the devices 'cuda,host[7]' is there:\n"
-     "  cuda: there is no kind of device 'cuda'; there are debug and host\n"
-     "  host[7]: there is no host[7]; there is 1 host device"},
+     "  cuda: there is no kind of device 'cuda'; there are debug, host and opencl\n"
+     "  host[7]: there is no host[7]: wanted the 8th, 1 matches"},
 };
 
 TEST_CASE("select: the table") {

@@ -82,9 +82,9 @@ TEST_CASE("a wrong spec is told what is wrong and what there is") {
   CHECK(Has(Complaint("host?isa"), "'isa' is not key=value"));
   CHECK(Has(Complaint("host?"), "'' is not key=value"));
   CHECK(Has(Complaint("host?a=1&a=2"), "key 'a' stands twice"));
-  CHECK(Has(Complaint("host[x]"), "the brackets hold no number"));
-  CHECK(Has(Complaint("host[-1]"), "the brackets hold no number"));
-  CHECK(Has(Complaint("host[]"), "the brackets hold no number"));
+  CHECK(Has(Complaint("host[x]"), "is not an ordinal such as [0]"));
+  CHECK(Has(Complaint("host[-1]"), "is not an ordinal such as [0]"));
+  CHECK(Has(Complaint("host[]"), "is not an ordinal such as [0]"));
   CHECK(Has(Complaint(""), "'' is no kind of target"));
   CHECK(Has(Complaint("Host"), "'Host' is no kind of target"));
 }

@@ -71,6 +71,21 @@ TEST_CASE("golden: equal output changes nothing") {
   CHECK(FormatGolden(WithActual(file, actual, "t.kdl")) == FormatGolden(file));
 }
 
+TEST_CASE("golden: a part is a block with its values numbered anew") {
+  GoldenFile file = Parsed(
+      "//! args: build\n//=== stdout of if %c\n//| if %c {\n//|   %0 = add %1, %0\n//| } else {\n"
+      "//|   yield\n//| }\n//=== stdout of last\n//| last %0\n//=== stdout of none\n//| x\n");
+  GoldenActual actual{
+      "loop {\n  if %c {\n    %71 = add %5, %71\n  } else {\n    yield\n  }\n  if %c {\n  "
+      "}\n}\nlast %9\n",
+      "",
+      {}};
+  GoldenFile updated = WithActual(file, actual, "t.kdl");
+  REQUIRE(updated.sections.size() == 2);
+  CHECK(updated.sections[0].text == file.sections[0].text);
+  CHECK(updated.sections[1].text == file.sections[1].text);
+}
+
 TEST_CASE("golden: every difference shows") {
   GoldenFile file = Parsed(
       "//! args: build\nab\n//~ 2: error: e [E0001]\ncd\n//=== stdout\n//| o\n//=== f\n//| g\n");

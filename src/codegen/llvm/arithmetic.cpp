@@ -48,94 +48,58 @@ void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
 
 Scalar OperandScalar(const ir::Op* op) { return op->operand(0)->type()->scalar; }
 
-// -- Tables by group of the type ------------------------------------------------------------------
+// -- One operation a group of types -----------------------------------------------------------------
 
-/// The LLVM operation of a kind: for floats, for signed integers, for the rest (bool is an unsigned
-/// of one bit).
+/// For floats, for signed integers, for the rest (bool is an unsigned of one bit).
 template <class T>
-struct ByGroup {
-  OpKind kind;
-  T float_op;
-  T signed_op;
-  T unsigned_op;
+T ByGroup(const ir::Op* op, T of_float, T of_signed, T of_unsigned, T none) {
+  Scalar scalar = OperandScalar(op);
+  T operation = IsFloat(scalar) ? of_float : IsSigned(scalar) ? of_signed : of_unsigned;
+  KDL_CHECK(operation != none, "'{}' of {}", op->info().spelling, Spelling(scalar));
+  return operation;
+}
 
-  T For(Scalar scalar) const {
-    return IsFloat(scalar) ? float_op : IsSigned(scalar) ? signed_op : unsigned_op;
-  }
-};
-
-constexpr auto kNoBinary = llvm::Instruction::BinaryOpsEnd;
-constexpr ByGroup<llvm::Instruction::BinaryOps> kBinaryOps[] = {
-    {OpKind::Add, llvm::Instruction::FAdd, llvm::Instruction::Add, llvm::Instruction::Add},
-    {OpKind::Sub, llvm::Instruction::FSub, llvm::Instruction::Sub, llvm::Instruction::Sub},
-    {OpKind::Mul, llvm::Instruction::FMul, llvm::Instruction::Mul, llvm::Instruction::Mul},
-    {OpKind::And, kNoBinary, llvm::Instruction::And, llvm::Instruction::And},
-    {OpKind::Or, kNoBinary, llvm::Instruction::Or, llvm::Instruction::Or},
-    {OpKind::Xor, kNoBinary, llvm::Instruction::Xor, llvm::Instruction::Xor},
-    {OpKind::Shl, kNoBinary, llvm::Instruction::Shl, llvm::Instruction::Shl},
-    {OpKind::Shr, kNoBinary, llvm::Instruction::AShr, llvm::Instruction::LShr},
-};
+using BinaryOps = llvm::Instruction::BinaryOps;
+constexpr BinaryOps kNoBinary = llvm::Instruction::BinaryOpsEnd;
 
 using Predicate = llvm::CmpInst::Predicate;
-constexpr ByGroup<Predicate> kPredicates[] = {
-    {OpKind::Eq, Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ},
-    {OpKind::Ne, Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE},
-    {OpKind::Lt, Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT},
-    {OpKind::Le, Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE},
-    {OpKind::Gt, Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT},
-    {OpKind::Ge, Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE},
-};
+constexpr Predicate kNoPredicate = Predicate::BAD_ICMP_PREDICATE;
 
-/// Intrinsics of one type and as many operands as the op. llvm.maximum and minimum propagate NaN
-/// and order the zeros.
 constexpr ID kNone = llvm::Intrinsic::not_intrinsic;
-constexpr ByGroup<ID> kIntrinsics[] = {
-    {OpKind::Min, llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin},
-    {OpKind::Max, llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax},
-    {OpKind::Fma, llvm::Intrinsic::fma, kNone, kNone},
-    {OpKind::Floor, llvm::Intrinsic::floor, kNone, kNone},
-    {OpKind::Ceil, llvm::Intrinsic::ceil, kNone, kNone},
-    {OpKind::Round, llvm::Intrinsic::roundeven, kNone, kNone},
-    {OpKind::Sqrt, llvm::Intrinsic::sqrt, kNone, kNone},
-};
-
-template <class T, size_t n>
-T Look(const ByGroup<T> (&table)[n], const ir::Op* op) {
-  for (const ByGroup<T>& row : table) {
-    if (row.kind == op->kind()) return row.For(OperandScalar(op));
-  }
-  KDL_UNREACHABLE("no row for '{}'", op->info().spelling);
-}
 
 // -- Emission -------------------------------------------------------------------------------------
 
+template <BinaryOps of_float, BinaryOps of_signed, BinaryOps of_unsigned>
 void EmitBinary(Emitter& emitter, ir::Op* op) {
-  auto instruction = Look(kBinaryOps, op);
-  KDL_CHECK(instruction != kNoBinary, "'{}' of {}", op->info().spelling,
-            Spelling(OperandScalar(op)));
-  SetComputed(
-      emitter, op,
-      emitter.builder.CreateBinOp(instruction, Operand(emitter, op, 0), Operand(emitter, op, 1)));
+  BinaryOps instruction = ByGroup(op, of_float, of_signed, of_unsigned, kNoBinary);
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  SetComputed(emitter, op, emitter.builder.CreateBinOp(instruction, a, b));
 }
 
+template <BinaryOps of_signed, BinaryOps of_unsigned>
 void EmitShift(Emitter& emitter, ir::Op* op) {
-  auto instruction = Look(kBinaryOps, op);
+  BinaryOps instruction = ByGroup(op, kNoBinary, of_signed, of_unsigned, kNoBinary);
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   auto* mask = llvm::ConstantInt::get(b->getType(), b->getType()->getScalarSizeInBits() - 1);
-  SetComputed(emitter, op,
-              emitter.builder.CreateBinOp(instruction, a, emitter.builder.CreateAnd(b, mask)));
+  llvm::Value* count = emitter.builder.CreateAnd(b, mask);
+  SetComputed(emitter, op, emitter.builder.CreateBinOp(instruction, a, count));
 }
 
+template <Predicate of_float, Predicate of_signed, Predicate of_unsigned>
 void EmitCompare(Emitter& emitter, ir::Op* op) {
-  emitter.Set(op->result(),
-              emitter.builder.CreateCmp(Look(kPredicates, op), Operand(emitter, op, 0),
-                                        Operand(emitter, op, 1)));
+  Predicate predicate = ByGroup(op, of_float, of_signed, of_unsigned, kNoPredicate);
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  emitter.Set(op->result(), emitter.builder.CreateCmp(predicate, a, b));
 }
 
+/// Intrinsics of one type and as many operands as the op. llvm.maximum and minimum propagate NaN
+/// and order the zeros.
+template <ID of_float, ID of_signed, ID of_unsigned>
 void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
-  ID id = Look(kIntrinsics, op);
-  KDL_CHECK(id != kNone, "'{}' of {}", op->info().spelling, Spelling(OperandScalar(op)));
+  ID id = ByGroup(op, of_float, of_signed, of_unsigned, kNone);
   std::vector<llvm::Value*> operands;
   operands.reserve(op->operands().size());
   for (size_t i = 0; i < op->operands().size(); ++i) operands.push_back(Operand(emitter, op, i));
@@ -209,10 +173,6 @@ void EmitSelect(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(),
               emitter.builder.CreateSelect(emitter.Get(op->operand(0)), KeptOperand(emitter, op, 1),
                                            KeptOperand(emitter, op, 2)));
-}
-
-void EmitSame(Emitter& emitter, ir::Op* op) {
-  emitter.Set(op->result(), emitter.Get(op->operand(0)));
 }
 
 void EmitConst(Emitter& emitter, ir::Op* op) {
@@ -317,20 +277,39 @@ llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
   return builder.CreateAdd(remainder, builder.CreateSelect(went_up, b, zero));
 }
 
-std::vector<EmitRow> ArithmeticRows() {
-  std::vector<EmitRow> rows = {{OpKind::Const, EmitConst},       {OpKind::Broadcast, EmitSame},
-                               {OpKind::Snapshot, EmitSame},     {OpKind::Flush, EmitFlush},
-                               {OpKind::FmaFlush, EmitFmaFlush}, {OpKind::Neg, EmitNeg},
-                               {OpKind::Abs, EmitAbs},           {OpKind::Not, EmitNot},
-                               {OpKind::Select, EmitSelect},     {OpKind::Div, EmitDiv},
-                               {OpKind::Rem, EmitRem},           {OpKind::ToBits, EmitToBits},
-                               {OpKind::FromBits, EmitFromBits}};
-  for (const auto& row : kBinaryOps) rows.push_back({row.kind, EmitBinary});
-  for (const auto& row : kPredicates) rows.push_back({row.kind, EmitCompare});
-  for (const auto& row : kIntrinsics) rows.push_back({row.kind, EmitIntrinsic});
-  rows.push_back({OpKind::Shl, EmitShift});
-  rows.push_back({OpKind::Shr, EmitShift});
-  return rows;
-}
+KDL_EMIT(Const, EmitConst)
+KDL_EMIT(Flush, EmitFlush)
+KDL_EMIT(FmaFlush, EmitFmaFlush)
+KDL_EMIT(Neg, EmitNeg)
+KDL_EMIT(Abs, EmitAbs)
+KDL_EMIT(Not, EmitNot)
+KDL_EMIT(Select, EmitSelect)
+KDL_EMIT(Div, EmitDiv)
+KDL_EMIT(Rem, EmitRem)
+KDL_EMIT(ToBits, EmitToBits)
+KDL_EMIT(FromBits, EmitFromBits)
+KDL_EMIT(Add, (EmitBinary<llvm::Instruction::FAdd, llvm::Instruction::Add, llvm::Instruction::Add>))
+KDL_EMIT(Sub, (EmitBinary<llvm::Instruction::FSub, llvm::Instruction::Sub, llvm::Instruction::Sub>))
+KDL_EMIT(Mul, (EmitBinary<llvm::Instruction::FMul, llvm::Instruction::Mul, llvm::Instruction::Mul>))
+KDL_EMIT(And, (EmitBinary<kNoBinary, llvm::Instruction::And, llvm::Instruction::And>))
+KDL_EMIT(Or, (EmitBinary<kNoBinary, llvm::Instruction::Or, llvm::Instruction::Or>))
+KDL_EMIT(Xor, (EmitBinary<kNoBinary, llvm::Instruction::Xor, llvm::Instruction::Xor>))
+KDL_EMIT(Shl, (EmitShift<llvm::Instruction::Shl, llvm::Instruction::Shl>))
+KDL_EMIT(Shr, (EmitShift<llvm::Instruction::AShr, llvm::Instruction::LShr>))
+KDL_EMIT(Eq, (EmitCompare<Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ>))
+KDL_EMIT(Ne, (EmitCompare<Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE>))
+KDL_EMIT(Lt, (EmitCompare<Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT>))
+KDL_EMIT(Le, (EmitCompare<Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE>))
+KDL_EMIT(Gt, (EmitCompare<Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT>))
+KDL_EMIT(Ge, (EmitCompare<Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE>))
+KDL_EMIT(Min,
+         (EmitIntrinsic<llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin>))
+KDL_EMIT(Max,
+         (EmitIntrinsic<llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax>))
+KDL_EMIT(Fma, (EmitIntrinsic<llvm::Intrinsic::fma, kNone, kNone>))
+KDL_EMIT(Floor, (EmitIntrinsic<llvm::Intrinsic::floor, kNone, kNone>))
+KDL_EMIT(Ceil, (EmitIntrinsic<llvm::Intrinsic::ceil, kNone, kNone>))
+KDL_EMIT(Round, (EmitIntrinsic<llvm::Intrinsic::roundeven, kNone, kNone>))
+KDL_EMIT(Sqrt, (EmitIntrinsic<llvm::Intrinsic::sqrt, kNone, kNone>))
 
 }  // namespace kdl::codegen

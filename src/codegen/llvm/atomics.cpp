@@ -113,6 +113,6 @@ void EmitUpdate(Emitter& emitter, ir::Op* op) {
 
 }  // namespace
 
-std::vector<EmitRow> AtomicRows() { return {{ir::OpKind::Update, EmitUpdate}}; }
+KDL_EMIT(Update, EmitUpdate)
 
 }  // namespace kdl::codegen

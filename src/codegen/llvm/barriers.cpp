@@ -113,6 +113,6 @@ llvm::Value* PresentCore(Emitter& emitter) {
   return emitter.builder.CreateLoad(emitter.builder.getPtrTy(), emitter.core_slot, "core");
 }
 
-std::vector<EmitRow> BarrierRows() { return {{ir::OpKind::Sync, EmitSync}}; }
+KDL_EMIT(Sync, EmitSync)
 
 }  // namespace kdl::codegen

@@ -25,6 +25,13 @@ std::vector<Size> BlockCounts(const ir::Function& kernel) {
 
 }  // namespace
 
+llvm::Value* WithOverflow(Emitter& emitter, SizeKind kind, llvm::Value* lhs, llvm::Value* rhs) {
+  auto id = kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
+            : kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
+                                    : llvm::Intrinsic::smul_with_overflow;
+  return emitter.builder.CreateBinaryIntrinsic(id, lhs, rhs);
+}
+
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow) {
   auto& builder = emitter.builder;
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol)
@@ -41,10 +48,7 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   if (size->kind == SizeKind::Mod) return EmitFloorModulo(emitter, lhs, rhs, true);
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
-  auto id = size->kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
-            : size->kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
-                                          : llvm::Intrinsic::smul_with_overflow;
-  llvm::Value* pair = builder.CreateBinaryIntrinsic(id, lhs, rhs);
+  llvm::Value* pair = WithOverflow(emitter, size->kind, lhs, rhs);
   overflow = builder.CreateOr(overflow, builder.CreateExtractValue(pair, 1));
   return builder.CreateExtractValue(pair, 0);
 }

@@ -170,6 +170,6 @@ llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar 
                                IsSigned(from));
 }
 
-std::vector<EmitRow> CastRows() { return {{ir::OpKind::Cast, EmitCastOp}}; }
+KDL_EMIT(Cast, EmitCastOp)
 
 }  // namespace kdl::codegen

@@ -64,7 +64,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   const std::string name = sources[0].module->name.str();
   const std::string& prefix = options.prefix.empty() ? name : options.prefix;
   CompiledModule compiled;
-  compiled.kind = "host";
+  compiled.kind = options.kind;
   compiled.arch = backend.processor().arch;
   const Machine& machine = backend.machine();
   llvm::LLVMContext context;

@@ -18,6 +18,7 @@ struct CompileOptions {
   bool llvm_ir = false;     ///< after the passes
   std::string prefix = {};  ///< of all symbols; empty: the module's name
   int opt_level = 2;        ///< 0 to 3, of backends that are made for it
+  std::string kind = {};    ///< of the devices that the code is for
 };
 
 /// A row of kdl_variant.locations.
@@ -49,6 +50,10 @@ struct KernelCode {
   std::vector<StepInstruction> steps;  ///< of the processor
   uint64_t reference_features = 0;     ///< that it asks for
 };
+
+TrapLocation LocationOf(const ir::Op* op, int32_t code);
+/// The number of a location in the kernel's table.
+int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
 
 /// Kernels of a module at loop level, as one processor is to run them.
 struct KernelSource {

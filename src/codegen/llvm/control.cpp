@@ -1,3 +1,5 @@
+#include <llvm/IR/MDBuilder.h>
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -51,7 +53,10 @@ void EmitIf(Emitter& emitter, ir::Op* op) {
   llvm::BasicBlock* then_block = NewBlock(emitter, "then");
   llvm::BasicBlock* else_block = NewBlock(emitter, "else");
   llvm::BasicBlock* join = NewBlock(emitter, "join");
-  emitter.builder.CreateCondBr(emitter.Get(op->operand(0)), then_block, else_block);
+  llvm::MDNode* weights = op->HasAttr(ir::AttrKey::Likely)
+                              ? llvm::MDBuilder(emitter.context()).createLikelyBranchWeights()
+                              : nullptr;
+  emitter.builder.CreateCondBr(emitter.Get(op->operand(0)), then_block, else_block, weights);
   Branch then_branch = EmitBranch(emitter, op->region(0), then_block, join);
   Branch else_branch = EmitBranch(emitter, op->region(1), else_block, join);
   emitter.builder.SetInsertPoint(join);
@@ -265,19 +270,6 @@ void EmitAssert(Emitter& emitter, ir::Op* op) {
 void EmitCoreId(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitter.core_id); }
 void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitter.core_num); }
 
-void EmitMakeBlk(Emitter& emitter, ir::Op* op) {
-  ir::MakeBlkOp blk(op);
-  emitter.blks[op->result()] = {emitter.Get(blk.start()), emitter.Get(blk.size()),
-                                emitter.Get(blk.index())};
-}
-
-template <llvm::Value* BlkFacts::* fact>
-void EmitBlkFact(Emitter& emitter, ir::Op* op) {
-  auto blk = emitter.blks.find(op->operand(0));
-  KDL_CHECK(blk != emitter.blks.end(), "a blk without make_blk");
-  emitter.Set(op->result(), blk->second.*fact);
-}
-
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
@@ -287,19 +279,13 @@ void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
   --emitter.loop_depth;
 }
 
-std::vector<EmitRow> ControlRows() {
-  return {{OpKind::If, EmitIf},
-          {OpKind::Loop, EmitLoop},
-          {OpKind::While, EmitWhile},
-          {OpKind::Assert, EmitAssert},
-          {OpKind::Print, EmitPrint},
-          {OpKind::Check, EmitCheck},
-          {OpKind::CoreId, EmitCoreId},
-          {OpKind::CoreNum, EmitCoreNum},
-          {OpKind::MakeBlk, EmitMakeBlk},
-          {OpKind::BlkStart, EmitBlkFact<&BlkFacts::start>},
-          {OpKind::BlkSize, EmitBlkFact<&BlkFacts::size>},
-          {OpKind::BlkIndex, EmitBlkFact<&BlkFacts::index>}};
-}
+KDL_EMIT(If, EmitIf)
+KDL_EMIT(Loop, EmitLoop)
+KDL_EMIT(While, EmitWhile)
+KDL_EMIT(Assert, EmitAssert)
+KDL_EMIT(Print, EmitPrint)
+KDL_EMIT(Check, EmitCheck)
+KDL_EMIT(CoreId, EmitCoreId)
+KDL_EMIT(CoreNum, EmitCoreNum)
 
 }  // namespace kdl::codegen

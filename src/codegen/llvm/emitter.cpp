@@ -1,9 +1,9 @@
 #include "codegen/llvm/emitter.h"
 
-#include <array>
 #include <cstddef>
 
 #include "ir/op.h"
+#include "ir/op_table.h"
 #include "support/check.h"
 #include "support/scalar.h"
 
@@ -11,16 +11,22 @@ namespace kdl::codegen {
 
 namespace {
 
-using EmitTable = std::array<EmitFunction, ir::kOpCount>;
+using EmitFunction = void (*)(Emitter& emitter, ir::Op* op);
 
-EmitTable MakeTable() {
-  EmitTable table{};
-  for (const auto& rows : {ArithmeticRows(), CastRows(), VectorRows(), UnitStepRows(), MemoryRows(),
-                           AtomicRows(), BarrierRows(), ControlRows(), PipeRows(), StageRows()}) {
-    for (const EmitRow& row : rows) table[static_cast<size_t>(row.kind)] = row.emit;
+template <ir::OpKind kind>
+consteval EmitFunction EmitterOf() {
+  constexpr const ir::OpInfo& kInfo = ir::kOpTable[static_cast<size_t>(kind)];
+  if constexpr (kInfo.stands_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
+    return &Emit<kind>;
+  } else {
+    return nullptr;
   }
-  return table;
 }
+
+constexpr EmitFunction kEmitters[] = {
+#define KDL_OP(kind, ...) EmitterOf<ir::OpKind::kind>(),
+#include "ir/ops.def"
+};
 
 }  // namespace
 
@@ -48,8 +54,7 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
 }
 
 void EmitOp(Emitter& emitter, ir::Op* op) {
-  static const EmitTable table = MakeTable();
-  EmitFunction emit = table[static_cast<size_t>(op->kind())];
+  EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
   KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
   emit(emitter, op);
 }

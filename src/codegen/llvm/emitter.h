@@ -27,13 +27,6 @@ struct Memory {
   llvm::MDNode* noalias = nullptr;  ///< null: nothing is known
 };
 
-/// The facts of a blk, i64 each.
-struct BlkFacts {
-  llvm::Value* start;
-  llvm::Value* size;
-  llvm::Value* index;
-};
-
 /// A pipe's ring in the core's workspace. `slots` says how a slot's elements lie and what they overlap; its base is the
 /// ring's.
 struct RingMemory {
@@ -102,7 +95,6 @@ struct Emitter {
   std::unordered_map<Name, llvm::Value*> dims;
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;
   std::unordered_map<const ir::Value*, Memory> memories;
-  std::unordered_map<const ir::Value*, BlkFacts> blks;
   std::unordered_map<const ir::Value*, RingMemory> rings;
   std::unordered_map<const ir::Op*, ClaimState> claim_states;
 
@@ -125,25 +117,22 @@ inline llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
   return like->getType()->getWithNewType(scalar);
 }
 
-/// Emits the instructions of one op. A row of the table: one a kind of op that exists at loop
-/// level.
-using EmitFunction = void (*)(Emitter& emitter, ir::Op* op);
-struct EmitRow {
-  ir::OpKind kind;
-  EmitFunction emit;
-};
-std::vector<EmitRow> ArithmeticRows();
-std::vector<EmitRow> CastRows();
-std::vector<EmitRow> MemoryRows();
-std::vector<EmitRow> AtomicRows();
-std::vector<EmitRow> VectorRows();
-std::vector<EmitRow> UnitStepRows();
-std::vector<EmitRow> ControlRows();
-std::vector<EmitRow> PipeRows();
-std::vector<EmitRow> StageRows();
-std::vector<EmitRow> BarrierRows();
+/// Emits the instructions of one op. Each op of loop level has one: without it nothing links.
+template <ir::OpKind kind>
+void Emit(Emitter& emitter, ir::Op* op);
+#define KDL_OP(kind, ...) \
+  template <>             \
+  void Emit<ir::OpKind::kind>(Emitter & emitter, ir::Op * op);
+#include "ir/ops.def"
+#define KDL_EMIT(kind, function)                                \
+  template <>                                                   \
+  void Emit<ir::OpKind::kind>(Emitter & emitter, ir::Op * op) { \
+    (function)(emitter, op);                                    \
+  }
 
 void EmitOp(Emitter& emitter, ir::Op* op);
+/// Nothing: what there is to do is done for the whole kernel.
+inline void EmitNothing(Emitter&, ir::Op*) {}
 /// Emits a block's ops, without its terminator, at the builder's place.
 void EmitBlock(Emitter& emitter, const ir::Block* block);
 
@@ -205,7 +194,6 @@ llvm::Value* EmitSize(Emitter& emitter, Size size);
 /// Goes on where `ok` holds; else stops the core with the trap at `location`.
 void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,
                 llvm::Value* bound);
-TrapLocation LocationOf(const ir::Op* op, int32_t code);
 /// Finds where the present call writes a trap.
 void FindTrap(Emitter& emitter);
 /// Fills the block that all traps leave through, where there are any.
@@ -214,8 +202,6 @@ void FinishTraps(Emitter& emitter);
 void PollStop(Emitter& emitter);
 /// Ends the kernel, or the stage that is emitted.
 void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending);
-/// The number of a location in the kernel's table.
-int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
 /// Stops the core, and the launch, with a trap whose other fields have been written.
 void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location);
 
@@ -263,6 +249,8 @@ void ReadDims(Emitter& emitter);
 // busy_cores.cpp
 /// The size; `overflow` collects whether an operation left 64 bits.
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
+/// A sum, difference or product with whether it left 64 bits.
+llvm::Value* WithOverflow(Emitter& emitter, SizeKind kind, llvm::Value* lhs, llvm::Value* rhs);
 /// Makes the busy_cores_fn where the kernel says how many blocks there are; else null.
 llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
                               KernelCode& code);

@@ -30,7 +30,7 @@ void AddReference(const Image& device, Image& reference) {
   for (ImageRow row : device.rows) {
     if (row.code->reference.empty()) continue;
     row.symbol = row.code->reference;
-    row.enters = false;
+    row.enters = row.compiled = false;
     row.features = row.code->reference_features;
     reference.rows.push_back(std::move(row));
   }
@@ -48,25 +48,26 @@ llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
 }
 
 std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
-                              std::span<CompiledModule* const> devices, std::string_view kir_text) {
+                              std::span<CompiledModule* const> devices, const TextImage& text) {
   DoingScope doing(fmt::format("making the host's part of module {}", runtime_name));
   llvm::LLVMContext context;
   auto module = host.machine().MakeModule(context, std::string(runtime_name));
   AbiTypes abi(context);
   std::vector<Image> images;
   images.reserve(devices.size() + 1);
-  Image reference{"reference", "", {}, kir_text};
+  Image reference{text.kind, "", {}, text.kir};
   for (CompiledModule* device : devices) {
     Image& image = images.emplace_back(Image{device->kind, device->arch, {}, device->payload});
     for (KernelCode& code : device->kernels) {
       HostFunctions functions = Functions(*module, abi, names, code);
-      std::string symbol = fmt::format("{}.{}", code.kernel->name.text(), code.level);
-      image.rows.push_back(
-          {&code, functions, symbol, device->payload.empty(), code.required_features});
+      bool linked = device->payload.empty();
+      std::string symbol =
+          linked ? fmt::format("{}.{}", code.kernel->name.text(), code.level) : code.entry;
+      image.rows.push_back({&code, functions, symbol, linked, true, code.required_features});
     }
-    if (device->arch == host.processor().arch) AddReference(image, reference);
+    AddReference(image, reference);
   }
-  if (!kir_text.empty()) images.push_back(std::move(reference));
+  if (!text.kir.empty()) images.push_back(std::move(reference));
   Optimize(host.machine(), *module, {});
   AddImages(*module, runtime_name, images);
   return host.machine().Emit(*module, FileType::Object);

@@ -194,9 +194,9 @@ class ImageBuilder {
     const ir::Function& kernel = *code.kernel;
     std::vector<ir::Param> params = ParamsOfLaunch(kernel);
     Record record(abi_.kdl_variant);
-    if (row.enters) {
-      record.Set(F::entry, FunctionNamed(code.entry))
-          .Set(F::claim_count, code.claim_count)
+    if (row.enters) record.Set(F::entry, FunctionNamed(code.entry));
+    if (row.compiled) {
+      record.Set(F::claim_count, code.claim_count)
           .Set(F::scratch_bytes, code.scratch_bytes)
           .Set(F::frame_bytes, code.frame_bytes)
           .Set(F::flags, code.resumable.empty() ? 0 : KDL_VARIANT_SYNC)

@@ -22,8 +22,10 @@ struct HostFunctions {
 struct ImageRow {
   const KernelCode* code = nullptr;
   HostFunctions functions;
-  std::string symbol;     ///< the device finds it by that
-  bool enters = false;    ///< by the address of its entry; else the device finds it in the payload
+  std::string symbol;   ///< the device finds it by that
+  bool enters = false;  ///< by the address of its entry; else the device finds it in the payload
+  bool compiled =
+      false;  ///< the code is what the device runs, not what the interpreter does in its place
   uint64_t features = 0;  ///< that it asks for
 };
 

@@ -72,10 +72,7 @@ llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place)
   }
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
-  auto id = size->kind == SizeKind::Add   ? llvm::Intrinsic::sadd_with_overflow
-            : size->kind == SizeKind::Sub ? llvm::Intrinsic::ssub_with_overflow
-                                          : llvm::Intrinsic::smul_with_overflow;
-  llvm::Value* pair = builder.CreateBinaryIntrinsic(id, lhs, rhs);
+  llvm::Value* pair = WithOverflow(emitter, size->kind, lhs, rhs);
   TrapUnless(emitter, builder.CreateNot(builder.CreateExtractValue(pair, 1)),
              WithCode(place, KDL_TRAP_OVERFLOW), zero, zero);
   return builder.CreateExtractValue(pair, 0);

@@ -263,19 +263,18 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
                                           : EmitFloorModulo(emitter, lhs, rhs, true);
 }
 
-std::vector<EmitRow> MemoryRows() {
-  return {{ir::OpKind::Load, EmitLoad},
-          {ir::OpKind::Store, EmitStore},
-          {ir::OpKind::Prefetch, EmitPrefetch},
-          {ir::OpKind::AlignGap, EmitAlignGap},
-          {ir::OpKind::BusyCores, [](Emitter&, ir::Op*) {}},
-          {ir::OpKind::Require, [](Emitter&, ir::Op*) {}},
-          {ir::OpKind::LaunchTensor, [](Emitter&, ir::Op*) {}},  // made with all that does not move
-          {ir::OpKind::Table, [](Emitter&, ir::Op*) {}},
-          {ir::OpKind::View, [](Emitter&, ir::Op*) {}},
-          {ir::OpKind::BufferNew, EmitBufferNew},
-          {ir::OpKind::BufferLoad, EmitBufferLoad},
-          {ir::OpKind::BufferStore, EmitBufferStore}};
-}
+KDL_EMIT(Load, EmitLoad)
+KDL_EMIT(Store, EmitStore)
+KDL_EMIT(Prefetch, EmitPrefetch)
+KDL_EMIT(AlignGap, EmitAlignGap)
+KDL_EMIT(Barrier, EmitNothing)  // a core of a processor is one worker
+KDL_EMIT(BusyCores, EmitNothing)
+KDL_EMIT(Require, EmitNothing)
+KDL_EMIT(LaunchTensor, EmitNothing)  // made with all that does not move
+KDL_EMIT(Table, EmitNothing)
+KDL_EMIT(View, EmitNothing)
+KDL_EMIT(BufferNew, EmitBufferNew)
+KDL_EMIT(BufferLoad, EmitBufferLoad)
+KDL_EMIT(BufferStore, EmitBufferStore)
 
 }  // namespace kdl::codegen

@@ -149,10 +149,11 @@ void EmptyRings(Emitter& emitter) {
   }
 }
 
-std::vector<EmitRow> PipeRows() {
-  using ir::OpKind;
-  return {{OpKind::Pipe, EmitPipe}, {OpKind::Acquire, EmitAcquire}, {OpKind::Commit, EmitCommit},
-          {OpKind::Wait, EmitWait}, {OpKind::Match, EmitMatch},     {OpKind::Release, EmitRelease}};
-}
+KDL_EMIT(Pipe, EmitPipe)
+KDL_EMIT(Acquire, EmitAcquire)
+KDL_EMIT(Commit, EmitCommit)
+KDL_EMIT(Wait, EmitWait)
+KDL_EMIT(Match, EmitMatch)
+KDL_EMIT(Release, EmitRelease)
 
 }  // namespace kdl::codegen

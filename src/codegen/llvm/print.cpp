@@ -78,7 +78,7 @@ class PrintCall {
     llvm::Value* launch =
         LoadField(emitter_, abi.kdl_core, core, kdl_core_fields::launch, "launch");
     llvm::Value* host =
-        LoadField(emitter_, abi.kdl_launch, launch, kdl_launch_fields::host, "host");
+        LoadField(emitter_, abi.kdl_launch, launch, kdl_launch_fields::host, "launch_host");
     llvm::Value* print = LoadField(emitter_, abi.kdl_host, host, kdl_host_fields::print, "print");
     llvm::Type* address = core->getType();
     auto* type = llvm::FunctionType::get(

@@ -227,6 +227,6 @@ void RunStages(Emitter& emitter) {
   emitter.stages.clear();
 }
 
-std::vector<EmitRow> StageRows() { return {{ir::OpKind::Stage, EmitStage}}; }
+KDL_EMIT(Stage, EmitStage)
 
 }  // namespace kdl::codegen

@@ -89,6 +89,6 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
 
 }  // namespace
 
-std::vector<EmitRow> UnitStepRows() { return {{ir::OpKind::UnitStep, EmitUnitStep}}; }
+KDL_EMIT(UnitStep, EmitUnitStep)
 
 }  // namespace kdl::codegen

@@ -243,13 +243,11 @@ llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   return emitter.builder.CreateVectorSplat(static_cast<unsigned>(lanes), value);
 }
 
-std::vector<EmitRow> VectorRows() {
-  return {{OpKind::Splat, EmitSplat},
-          {OpKind::LaneMask, EmitLaneMask},
-          {OpKind::LaneNumbers, EmitLaneNumbers},
-          {OpKind::Half, EmitHalf},
-          {OpKind::Zip, EmitZip},
-          {OpKind::Transpose, EmitTranspose}};
-}
+KDL_EMIT(Splat, EmitSplat)
+KDL_EMIT(LaneMask, EmitLaneMask)
+KDL_EMIT(LaneNumbers, EmitLaneNumbers)
+KDL_EMIT(Half, EmitHalf)
+KDL_EMIT(Zip, EmitZip)
+KDL_EMIT(Transpose, EmitTranspose)
 
 }  // namespace kdl::codegen

@@ -17,6 +17,7 @@
 #include "codegen/orchestration/writer.h"
 #include "ir/attr.h"
 #include "ir/op.h"
+#include "ir/op_table.h"
 #include "support/check.h"
 #include "support/names.h"
 #include "support/scalar.h"
@@ -65,6 +66,18 @@ constexpr Row kRows[] = {
     {OpKind::ToBits, "kdl::ToBits", ""},
     {OpKind::FromBits, "kdl::FromBits", ""},
 };
+
+/// Those that C++ has no function for: Definition says what they are.
+constexpr bool HasForm(OpKind kind) {
+  return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
+         kind == OpKind::Cast;
+}
+static_assert(ir::CoverOnce(kRows,
+                            [](const ir::OpInfo& info) {
+                              return info.stands_in(ir::kPrograms) && info.is_computed() &&
+                                     !HasForm(info.kind);
+                            }),
+              "each elementwise op of programs has a function or an operator");
 
 const Row& RowOf(const ir::Op* op) {
   auto row = std::find_if(std::begin(kRows), std::end(kRows),

@@ -57,8 +57,12 @@ void PrintC(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
     writer.Line();
     Describe(writer, "///", kernel);
-    writer.Line("/// Launches the kernel and does not wait; see kdl_launch_kernel for the rest.");
-    DeclareCKernel(writer, kernel, ");");
+    writer.Line("/// Runs the kernel and returns when it is over, as kdl_run_kernel does.");
+    DeclareCKernel(writer, kernel, Way::Run, ");");
+    writer.Line("/// The handle that it takes; as long as the context.");
+    DeclareCFind(writer, kernel, ");");
+    writer.Line("/// Launches the kernel and does not wait, as kdl_launch_kernel does.");
+    DeclareCKernel(writer, kernel, Way::Launch, ");");
   }
   writer.Line();
   writer.Line("#ifdef __cplusplus");
@@ -91,10 +95,11 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
     writer.Line();
     Describe(writer, "///", kernel);
-    writer.Line(
-        "/// Launches the kernel and does not wait. KDL_CORES_AUTO: as many cores as the device "
-        "holds.");
-    DeclareKernel(writer, kernel, Defaults::Given, ");");
+    writer.Line("/// Runs the kernel and returns when it is over; throws kdl::Error.");
+    writer.Line("/// KDL_CORES_AUTO: as many cores as the device holds.");
+    DeclareKernel(writer, kernel, Way::Run, Defaults::Given, ");");
+    writer.Line("/// Launches the kernel and does not wait.");
+    DeclareKernel(writer, kernel, Way::Launch, Defaults::Given, ");");
   }
   writer.Line();
   writer.Line(fmt::format("}}  // namespace {}", face.name_space));

@@ -82,6 +82,15 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
   return text;
 }
 
+/// " on npu", where the caller has to have it.
+std::string HomeText(const ir::Value* param) {
+  for (const ir::Use& use : param->uses()) {
+    if (use.user->kind() == ir::OpKind::Lives)
+      return fmt::format(" on {}", use.user->attr<ir::AttrKey::Device>().text());
+  }
+  return "";
+}
+
 std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_t param) {
   static constexpr std::string_view kDirections[] = {"in ", "out ", "inout "};
   const ir::Param& first = variants[0]->params[param];
@@ -91,7 +100,8 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
   std::string sizes;
   for (size_t d = 0; d < type->dims.size(); ++d)
     sizes += (sizes.empty() ? "" : ", ") + DimText(variants, param, d);
-  return fmt::format("{}{}[{}]", kDirections[static_cast<size_t>(first.direction)], text, sizes);
+  return fmt::format("{}{}[{}]{}", kDirections[static_cast<size_t>(first.direction)], text, sizes,
+                     HomeText(first.value));
 }
 
 std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
@@ -177,6 +187,19 @@ void Complete(FaceFunction& function, CppNames& names, const std::string& prefix
   function.params = ParamsOf(function.functions);
 }
 
+/// Beside the names of the source, which keep theirs.
+void NameKernelFunctions(ModuleFace& face, CppNames& names) {
+  CppNames c_names;
+  c_names.Pick(face.name_space + "_devices");
+  for (const auto* list : {&face.programs, &face.kernels})
+    for (const FaceFunction& function : *list) c_names.Pick(function.c_name);
+  for (FaceFunction& kernel : face.kernels) {
+    kernel.launch_name = names.Pick(kernel.source_name + "_launch");
+    kernel.c_launch_name = c_names.Pick(kernel.c_name + "_launch");
+    kernel.c_find_name = c_names.Pick(kernel.c_name + "_find");
+  }
+}
+
 std::string NamespaceOf(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "m" + name;
@@ -223,6 +246,7 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
     Complete(kernel, names, face.name_space);
     AddConstants(kernel);
   }
+  NameKernelFunctions(face, names);
   CppNames device_names;
   for (const ir::Device& device : module.devices) {
     face.devices.push_back(
@@ -252,12 +276,11 @@ OwnNames NamesBeside(const FaceFunction& function) {
   own.after_count = names.Pick("after_count");
   own.done = names.Pick("done");
   own.args = names.Pick("args");
-  own.function = names.Pick("function");
-  own.error = names.Pick("error");
+  own.kernel = names.Pick("kernel");
   return own;
 }
 
-void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults,
+void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail) {
   OwnNames own = NamesBeside(kernel);
   std::vector<std::string> items = {"const kdl::Queue& " + own.queue,
@@ -265,9 +288,10 @@ void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults
   for (const FaceConstant& constant : kernel.constants)
     items.push_back("std::int64_t " + constant.name);
   for (const FaceParam& param : kernel.params) items.push_back(param.CppType() + " " + param.name);
+  if (way == Way::Run) return writer.List("void " + kernel.name + "(", items, tail);
   items.push_back("const kdl::Queue::After& " + own.after +
                   (defaults == Defaults::Given ? " = {}" : ""));
-  writer.List("kdl::Event " + kernel.name + "(", items, tail);
+  writer.List("kdl::Event " + kernel.launch_name + "(", items, tail);
 }
 
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
@@ -281,16 +305,24 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
   writer.List("void " + program.name + "(", items, tail);
 }
 
-void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view tail) {
+void DeclareCKernel(Writer& writer, const FaceFunction& kernel, Way way, std::string_view tail) {
   OwnNames own = NamesBeside(kernel);
-  std::vector<std::string> items = {"kdl_context* " + own.context, "kdl_queue* " + own.queue,
+  std::vector<std::string> items = {"kdl_queue* " + own.queue, "const kdl_function* " + own.kernel,
                                     "int64_t " + own.core_num};
-  for (const FaceConstant& constant : kernel.constants) items.push_back("int64_t " + constant.name);
   for (const FaceParam& param : kernel.params) items.push_back(param.CType() + " " + param.name);
+  if (way == Way::Run) return writer.List("kdl_error* " + kernel.c_name + "(", items, tail);
   items.push_back("kdl_event* const* " + own.after);
   items.push_back("int32_t " + own.after_count);
   items.push_back("kdl_event** " + own.done);
-  writer.List("kdl_error* " + kernel.c_name + "(", items, tail);
+  writer.List("kdl_error* " + kernel.c_launch_name + "(", items, tail);
+}
+
+void DeclareCFind(Writer& writer, const FaceFunction& kernel, std::string_view tail) {
+  OwnNames own = NamesBeside(kernel);
+  std::vector<std::string> items = {"kdl_context* " + own.context};
+  for (const FaceConstant& constant : kernel.constants) items.push_back("int64_t " + constant.name);
+  items.push_back("const kdl_function** " + own.kernel);
+  writer.List("kdl_error* " + kernel.c_find_name + "(", items, tail);
 }
 
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,

@@ -31,6 +31,9 @@ struct FaceFunction {
   std::string source_name;
   std::string name;  ///< in its C++ namespace
   std::string c_name;
+  std::string launch_name;    ///< of a kernel: what gives it to a queue, beside what runs it
+  std::string c_launch_name;  ///< and in C
+  std::string c_find_name;    ///< its handle in C
   std::string doc;
   std::string
       note;  ///< what the doc cannot say: the types that T stands for, the values of constants
@@ -67,11 +70,14 @@ std::string CppType(Scalar scalar);
 
 /// The C++ and C declarations of a function, up to their closing parenthesis. Defaults belong into the header only.
 enum class Defaults : uint8_t { Given, Absent };
-void DeclareKernel(Writer& writer, const FaceFunction& kernel, Defaults defaults,
+/// What a function does with a kernel: runs it to its end, or gives it to the queue.
+enum class Way : uint8_t { Run, Launch };
+void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail);
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                     Defaults defaults, std::string_view tail);
-void DeclareCKernel(Writer& writer, const FaceFunction& kernel, std::string_view tail);
+void DeclareCKernel(Writer& writer, const FaceFunction& kernel, Way way, std::string_view tail);
+void DeclareCFind(Writer& writer, const FaceFunction& kernel, std::string_view tail);
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail);
 
@@ -85,8 +91,7 @@ struct OwnNames {
   std::string after_count;
   std::string done;
   std::string args;
-  std::string function;
-  std::string error;
+  std::string kernel;
 };
 OwnNames NamesBeside(const FaceFunction& function);
 

@@ -38,9 +38,9 @@ std::string AsArg(const FaceParam& param) {
   return fmt::format("kdl::Argument({}).get()", Forwarded(param));
 }
 
-void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& kernel) {
+void PrintCKernel(Writer& writer, const FaceFunction& kernel, Way way) {
   OwnNames own = NamesBeside(kernel);
-  DeclareCKernel(writer, kernel, ") {");
+  DeclareCKernel(writer, kernel, way, ") {");
   writer.Indent();
   if (!kernel.params.empty()) {
     std::vector<std::string> args;
@@ -48,15 +48,31 @@ void PrintCKernel(Writer& writer, const ModuleFace& face, const FaceFunction& ke
     for (const FaceParam& param : kernel.params) args.push_back(AsArg(param));
     writer.List(fmt::format("const kdl_arg {}[] = {{", own.args), args, "};");
   }
-  writer.Line(fmt::format("const kdl_function* {} = nullptr;", own.function));
-  writer.List(fmt::format("kdl_error* {} = kdl_context_find_kernel(", own.error),
-              {own.context, KernelName(face, kernel), "&" + own.function}, ");");
-  writer.Line(fmt::format("if ({0} != nullptr) return {0};", own.error));
-  writer.List(
-      "return kdl_launch_kernel(",
-      {own.queue, own.function, own.core_num, kernel.params.empty() ? "nullptr" : own.args,
-       std::to_string(kernel.params.size()), "nullptr", own.after, own.after_count, own.done},
-      ");");
+  std::vector<std::string> items = {own.queue,
+                                    own.kernel,
+                                    own.core_num,
+                                    kernel.params.empty() ? "nullptr" : own.args,
+                                    std::to_string(kernel.params.size()),
+                                    "nullptr"};
+  if (way == Way::Run) {
+    items.insert(items.end(), {"nullptr", "0"});
+  } else {
+    items.insert(items.end(), {own.after, own.after_count, own.done});
+  }
+  writer.List(way == Way::Run ? "return kdl_run_kernel(" : "return kdl_launch_kernel(", items,
+              ");");
+  writer.Outdent();
+  writer.Line("}");
+}
+
+void PrintCFind(Writer& writer, const ModuleFace& face, const FaceFunction& kernel) {
+  OwnNames own = NamesBeside(kernel);
+  DeclareCFind(writer, kernel, ") {");
+  writer.Indent();
+  bool throws = !kernel.constants.empty();  // its name is put together
+  writer.List(throws ? "return kdl::Try([&] { kdl::Check(kdl_context_find_kernel("
+                     : "return kdl_context_find_kernel(",
+              {own.context, KernelName(face, kernel), own.kernel}, throws ? ")); });" : ");");
   writer.Outdent();
   writer.Line("}");
 }
@@ -106,13 +122,16 @@ void PrintLaunchers(Writer& writer, const ModuleFace& face) {
     for (const FaceParam& param : kernel.params) args.push_back(param.name);
     std::vector<std::string> items = {KernelName(face, kernel), own.core_num};
     AddBraced(items, args);
-    items.push_back(own.after);
-    writer.Line();
-    DeclareKernel(writer, kernel, Defaults::Absent, ") {");
-    writer.Indent();
-    writer.List(fmt::format("return {}.Launch(", own.queue), items, ");");
-    writer.Outdent();
-    writer.Line("}");
+    for (Way way : {Way::Run, Way::Launch}) {
+      writer.Line();
+      DeclareKernel(writer, kernel, way, Defaults::Absent, ") {");
+      writer.Indent();
+      if (way == Way::Launch) items.push_back(own.after);
+      std::string call = way == Way::Run ? own.queue + ".Run(" : "return " + own.queue + ".Launch(";
+      writer.List(call, items, ");");
+      writer.Outdent();
+      writer.Line("}");
+    }
   }
 }
 
@@ -124,7 +143,11 @@ void PrintCFunctions(Writer& writer, const ModuleFace& face) {
   }
   for (const FaceFunction& kernel : face.kernels) {
     writer.Line();
-    PrintCKernel(writer, face, kernel);
+    PrintCKernel(writer, kernel, Way::Run);
+    writer.Line();
+    PrintCFind(writer, face, kernel);
+    writer.Line();
+    PrintCKernel(writer, kernel, Way::Launch);
   }
 }
 

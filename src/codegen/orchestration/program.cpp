@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "ir/op_table.h"
 #include "ir/requirement.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -160,65 +161,66 @@ void ProgramPrinter::PrintBlock(const ir::Block* block) {
   }
 }
 
+void ProgramPrinter::PrintFree(const Op* op) {
+  const Value* tensor = op->operand(0);
+  if (IsPart(tensor) && !part_variables_.contains(tensor)) return;
+  writer_.Line(variables_.at(tensor) + " = {};");
+}
+
+void ProgramPrinter::PrintSwap(const Op* op) {
+  writer_.Line(fmt::format("std::swap({}, {});{}", variables_.at(op->operand(0)),
+                           variables_.at(op->operand(1)), Place(op)));
+}
+
+void ProgramPrinter::PrintNothing(const Op*) {}
+
 void ProgramPrinter::PrintOp(const Op* op) {
-  switch (op->kind()) {
-    case OpKind::Alloc:
-      return PrintAlloc(op);
-    case OpKind::Free:
-      if (IsPart(op->operand(0)) && !part_variables_.contains(op->operand(0))) return;
-      return writer_.Line(variables_.at(op->operand(0)) + " = {};");
-    case OpKind::Slice:
-      return PrintSlice(op);
-    case OpKind::View:
-      return PrintView(op);
-    case OpKind::Fill:
-      return PrintFill(op);
-    case OpKind::Transfer:
-      return PrintTransfer(op);
-    case OpKind::Copy:
-      return PrintCopy(op);
-    case OpKind::Swap:
-      return writer_.Line(fmt::format("std::swap({}, {});{}", variables_.at(op->operand(0)),
-                                      variables_.at(op->operand(1)), Place(op)));
-    case OpKind::BindSize:
-      return PrintBindSize(op);
-    case OpKind::Require:
-      return PrintRequire(op);
-    case OpKind::HostLoad:
-      return PrintHostLoad(op);
-    case OpKind::HostStore:
-      return PrintHostStore(op);
-    case OpKind::DeviceCores:
-      return PrintDeviceCores(op);
-    case OpKind::Workspace:
-      return PrintWorkspace(op);
-    case OpKind::Footprint:
-      return PrintFootprint(op);
-    case OpKind::Instances:
-      return PrintInstances(op);
-    case OpKind::Reserve:
-      return PrintReserve(op);
-    case OpKind::Mark:
-      return PrintMark(op);
-    case OpKind::Launch:
-      return PrintLaunch(op);
-    case OpKind::Loop:
-      return PrintLoop(op);
-    case OpKind::While:
-      return PrintWhile(op);
-    case OpKind::If:
-      return PrintIf(op);
-    case OpKind::Assert:
-      return PrintAssert(op);
-    case OpKind::Call:
-      return PrintCall(op);
-    case OpKind::Return:
-      return PrintReturn(op);
-    case OpKind::Yield:
-      return;
-    default:
-      return PrintScalar(op);
-  }
+  struct Row {
+    OpKind kind;
+    void (ProgramPrinter::*print)(const Op*);
+  };
+  static constexpr Row kRows[] = {
+      {OpKind::Alloc, &ProgramPrinter::PrintAlloc},
+      {OpKind::Slice, &ProgramPrinter::PrintSlice},
+      {OpKind::View, &ProgramPrinter::PrintView},
+      {OpKind::Fill, &ProgramPrinter::PrintFill},
+      {OpKind::Lives, &ProgramPrinter::PrintLives},
+      {OpKind::Transfer, &ProgramPrinter::PrintTransfer},
+      {OpKind::Relocate, &ProgramPrinter::PrintRelocate},
+      {OpKind::CopyBack, &ProgramPrinter::PrintCopyBack},
+      {OpKind::Copy, &ProgramPrinter::PrintCopy},
+      {OpKind::BindSize, &ProgramPrinter::PrintBindSize},
+      {OpKind::Require, &ProgramPrinter::PrintRequire},
+      {OpKind::HostLoad, &ProgramPrinter::PrintHostLoad},
+      {OpKind::HostStore, &ProgramPrinter::PrintHostStore},
+      {OpKind::DeviceCores, &ProgramPrinter::PrintDeviceCores},
+      {OpKind::Workspace, &ProgramPrinter::PrintWorkspace},
+      {OpKind::Footprint, &ProgramPrinter::PrintFootprint},
+      {OpKind::Instances, &ProgramPrinter::PrintInstances},
+      {OpKind::Reserve, &ProgramPrinter::PrintReserve},
+      {OpKind::Mark, &ProgramPrinter::PrintMark},
+      {OpKind::Launch, &ProgramPrinter::PrintLaunch},
+      {OpKind::Loop, &ProgramPrinter::PrintLoop},
+      {OpKind::While, &ProgramPrinter::PrintWhile},
+      {OpKind::If, &ProgramPrinter::PrintIf},
+      {OpKind::Assert, &ProgramPrinter::PrintAssert},
+      {OpKind::Call, &ProgramPrinter::PrintCall},
+      {OpKind::Return, &ProgramPrinter::PrintReturn},
+      {OpKind::Free, &ProgramPrinter::PrintFree},
+      {OpKind::Swap, &ProgramPrinter::PrintSwap},
+      {OpKind::Yield, &ProgramPrinter::PrintNothing},
+      // Values, and what makes expressions of values: expression.cpp.
+      {OpKind::Const, &ProgramPrinter::PrintScalar},
+      {OpKind::SizeOf, &ProgramPrinter::PrintScalar},
+  };
+  static_assert(ir::CoverOnce(kRows,
+                              [](const ir::OpInfo& info) {
+                                return info.stands_in(ir::kPrograms) && !info.is_computed();
+                              }),
+                "each op of programs is printed");
+  static constexpr auto kPrinters = ir::ByOp(kRows);
+  auto print = kPrinters[static_cast<size_t>(op->kind())].print;
+  print ? (this->*print)(op) : PrintScalar(op);
 }
 
 void ProgramPrinter::PrintScalar(const Op* op) {

@@ -10,6 +10,7 @@
 
 #include "codegen/orchestration/launch_name.h"
 #include "codegen/orchestration/program_printer.h"
+#include "ir/program_tensors.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -33,18 +34,62 @@ void ProgramPrinter::AppendEvents(std::vector<std::string>& list,
   if (!names.empty()) AddBraced(list, names);
 }
 
+void ProgramPrinter::PrintLives(const Op* op) {
+  kdl::Name device = op->attr<AttrKey::Device>();
+  writer_.List(variables_.at(op->operand(0)) + ".ExpectOn(",
+               {devices_.at(device), Quoted(op->operand(0)->name().text()), Quoted(device.text()),
+                FailurePlace(op)},
+               ");");
+}
+
+std::vector<std::string> ProgramPrinter::MoveItems(const Op* op, std::vector<std::string> tensors,
+                                                   std::span<Value* const> after) {
+  std::vector<std::string> items = std::move(tensors);
+  items.push_back(Quoted(op->attr<AttrKey::Cause>().text()));
+  AppendEvents(items, after);
+  if (after.empty()) items.emplace_back("{}");
+  items.push_back(FailurePlace(op));
+  if (op->HasAttr(AttrKey::Fresh)) items.emplace_back("kdl::Queue::Elements::kLeave");
+  return items;
+}
+
+void ProgramPrinter::PrintMove(const Op* op, const std::string& head, std::string_view member,
+                               const std::vector<std::string>& items) {
+  std::string queue = QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>());
+  writer_.Line(
+      fmt::format("// {}: {}", ir::SourceName(op->operand(0)), op->attr<AttrKey::Cause>().text()));
+  writer_.List(fmt::format("{}{}.{}(", head, queue, member), items, ");");
+}
+
 void ProgramPrinter::PrintTransfer(const Op* op) {
   ir::TransferOp transfer(const_cast<Op*>(op));
   const std::string& from = variables_.at(transfer.tensor());
-  kdl::Name device = op->attr<AttrKey::Device>();
-  std::string name = fmt::format("{}_on_{}", from, devices_.at(device));
-  const std::string& tensor = NameOf(op->result(0), Wanted(op->result(0), name));
+  const std::string& device = devices_.at(op->attr<AttrKey::Device>());
+  const std::string& tensor =
+      NameOf(op->result(0), Wanted(op->result(0), fmt::format("{}_on_{}", from, device)));
   const std::string& event = NameOf(op->result(1), Wanted(op->result(1), from + "_moved"));
-  std::vector<std::string> items = {from, Quoted(op->attr<AttrKey::Cause>().text())};
-  AppendEvents(items, transfer.after());
-  writer_.List(fmt::format("auto [{}, {}] = {}.Transfer(", tensor, event,
-                           QueueText(device, op->attr<AttrKey::Queue>())),
-               items, ");" + Place(op));
+  PrintMove(op, fmt::format("auto [{}, {}] = ", tensor, event), "Transfer",
+            MoveItems(op, {from}, transfer.after()));
+}
+
+void ProgramPrinter::PrintRelocate(const Op* op) {
+  ir::RelocateOp move(const_cast<Op*>(op));
+  const std::string& tensor = variables_.at(move.tensor());
+  std::string head;
+  if (needs_.Uses(op->result()) > 0)
+    head = fmt::format("const kdl::Event {} = ",
+                       NameOf(op->result(), Wanted(op->result(), tensor + "_moved")));
+  PrintMove(op, head, "Move", MoveItems(op, {tensor}, move.after()));
+}
+
+void ProgramPrinter::PrintCopyBack(const Op* op) {
+  ir::CopyBackOp copy(const_cast<Op*>(op));
+  const std::string& to = variables_.at(copy.to());
+  std::string head;
+  if (needs_.Uses(op->result()) > 0)
+    head = fmt::format("const kdl::Event {} = ",
+                       NameOf(op->result(), Wanted(op->result(), to + "_copied_back")));
+  PrintMove(op, head, "CopyBack", MoveItems(op, {to, variables_.at(copy.from())}, copy.after()));
 }
 
 void ProgramPrinter::PrintCopy(const Op* op) {

@@ -99,6 +99,9 @@ class ProgramPrinter {
   void PrintBlock(const ir::Block* block);
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
+  void PrintFree(const ir::Op* op);
+  void PrintSwap(const ir::Op* op);
+  void PrintNothing(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
   /// A part that is used once and has no name is written where it is used.
@@ -131,7 +134,15 @@ class ProgramPrinter {
   std::string QueueText(Name device, int64_t queue) const;
   /// Nothing where there is nothing to wait for.
   void AppendEvents(std::vector<std::string>& list, std::span<ir::Value* const> events) const;
+  void PrintLives(const ir::Op* op);
   void PrintTransfer(const ir::Op* op);
+  void PrintRelocate(const ir::Op* op);
+  void PrintCopyBack(const ir::Op* op);
+  /// The cause, the events, the place and whether elements move: what these three end with.
+  std::vector<std::string> MoveItems(const ir::Op* op, std::vector<std::string> tensors,
+                                     std::span<ir::Value* const> after);
+  void PrintMove(const ir::Op* op, const std::string& head, std::string_view member,
+                 const std::vector<std::string>& items);
   void PrintCopy(const ir::Op* op);
   void PrintFill(const ir::Op* op);
   /// It belongs to the statement of the launch that waits for it, which tells the place.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "ir/format.h"
 
@@ -52,6 +53,15 @@ AxisList KeptAxes(const Op* op) {
 }  // namespace
 
 AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0) {
+  for (uint32_t i = 0; i < kernel.axes.size(); ++i) whole_.emplace_back(i);
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->kind() == OpKind::Cut) {
+      AxisId axis = op->region()->param(0)->type()->axes[0];
+      whole_[axis.value] = kernel.axis(axis).parent;
+    }
+  });
+  // Axes stand behind the one that they walk blocks of.
+  for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
   // What one fold raises another may have to follow; each round settles at least one axis.
   for (size_t round = 0; round < kernel.axes.size(); ++round) StudyFolds(kernel);
@@ -76,24 +86,26 @@ void AxisOrder::StudyFolds(const ir::Function& kernel) {
     const AxisList folded = op->attr<AttrKey::Axes>();
     if (op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
       for (AxisId axis : FoldedFrom(op)) {
-        if (axis != folded.back()) Raise(folded.back(), weight_[axis.value]);
+        if (axis != folded.back()) Raise(folded.back(), weight_[Whole(axis).value]);
       }
     } else if (const AxisList kept = KeptAxes(op); !kept.empty()) {
       AxisId last = Sorted(kept).back();
-      for (AxisId axis : folded) Raise(last, weight_[axis.value]);
+      for (AxisId axis : folded) Raise(last, weight_[Whole(axis).value]);
     }
   });
 }
 
 void AxisOrder::Raise(AxisId axis, int above) {
-  weight_[axis.value] = std::max(weight_[axis.value], above + 1);
+  int& weight = weight_[Whole(axis).value];
+  weight = std::max(weight, above + 1);
 }
 
 AxisList AxisOrder::Sorted(AxisList axes) const {
   std::sort(axes.begin(), axes.end(), [&](AxisId a, AxisId b) {
-    int wa = weight_[a.value];
-    int wb = weight_[b.value];
-    return wa != wb ? wa < wb : a < b;
+    auto place = [&](AxisId axis) {
+      return std::tuple(weight_[Whole(axis).value], Whole(axis), axis);
+    };
+    return place(a) < place(b);
   });
   return axes;
 }

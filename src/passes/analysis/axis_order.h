@@ -15,6 +15,7 @@ class AxisOrder {
   ///  - a reduction in lanes folds (its lanes are side by side),
   ///  - else: stands last in what is stored, before last in what is loaded, before the rest,
   ///  - and the last axis of a contraction's result comes behind the axes that the contraction folds.
+  /// The axis of a cut's blocks stands where the axis does that is cut.
   explicit AxisOrder(const ir::Function& kernel);
 
   /// Outermost first.
@@ -25,6 +26,10 @@ class AxisOrder {
   void StudyFolds(const ir::Function& kernel);
   void Raise(ir::AxisId axis, int above);
 
+  ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
+
+  std::vector<ir::AxisId>
+      whole_;                ///< by AxisId: of a cut's blocks the axis that is cut, else itself
   std::vector<int> weight_;  ///< by AxisId; the heavier is further in
 };
 

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "passes/rewrite.h"
+
 namespace kdl::passes {
 
 using ir::Op;
 using ir::OpKind;
 
 namespace {
-
-/// The op of `block` that `op` is, or is in; null: none.
-const Op* AncestorIn(const ir::Block* block, const Op* op) {
-  while (op && op->block() != block) op = op->block()->parent();
-  return op;
-}
 
 bool AnyInside(const Op* op, auto holds) {
   return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {

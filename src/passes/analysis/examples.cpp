@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "ir/tensor_view.h"
 
@@ -220,6 +221,50 @@ std::optional<ElementExample> Examples::ElementOf(
       return ElementExample{ElementText(*launch, memory, *point), SizesText(*launch, *point)};
   }
   return std::nullopt;
+}
+
+std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim, bool above) {
+  static const std::string kIndex = "#index";
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperations);
+    Instances& instances = launch->instances;
+    Poly index = instances.terms().OfIndex(view, dim);
+    PointSet outside =
+        above ? instances.Compare(ir::CompareKind::Ge, index, instances.terms().OfDim(view, dim))
+              : instances.Compare(ir::CompareKind::Lt, index, 0);
+    PointSet runs = instances.WithFacts(instances.RunsOf(view) & outside) & OfNumbers(*launch);
+    if (instances.IsOpaque(runs)) continue;
+    runs &= Equal(instances.Variable(kIndex), instances.Of(index));
+    std::optional<Point> point = runs.Least(Order(*launch));
+    if (!point) continue;
+    return IndexExample{point->at(kIndex), CountsText(*launch, view, *point),
+                        SizesText(*launch, *point)};
+  }
+  return std::nullopt;
+}
+
+/// What the numbers of loops around an access are, and the elements of its ranges.
+std::string Examples::CountsText(Launch& launch, const AccessView& view, const Point& point) const {
+  Terms& terms = launch.instances.terms();
+  std::string text;
+  auto add = [&](std::string_view name, AtomId atom) {
+    auto found = point.find(launch.instances.NameOf(atom));
+    if (found == point.end()) return;
+    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", name, found->second);
+  };
+  std::vector<const Op*> loops;
+  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+    if (IsLoop(op) && op->kind() != ir::OpKind::While) loops.push_back(op);
+  }
+  for (const Op* loop : std::views::reverse(loops)) {
+    for (const Value* binder : loop->region()->params()) {
+      bool counts = LoopBoundsOf(binder) && binder->type()->kind != ir::TypeKind::Blk;
+      if (counts) add(binder->name().text(), terms.ScalarOf(binder));
+    }
+  }
+  for (ir::AxisId axis : view.axes())
+    add(kernel_.axis(axis).name.text(), terms.ElementOf(ir::FindBlk(view.op, axis)));
+  return text;
 }
 
 }  // namespace kdl::passes

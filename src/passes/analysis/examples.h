@@ -36,6 +36,13 @@ struct ElementExample {
   std::string sizes;
 };
 
+/// A run of an access whose index is outside.
+struct IndexExample {
+  int64_t index;
+  std::string at;  ///< ` at i = 0, j = 1`; empty where nothing counts
+  std::string sizes;
+};
+
 /// Examples of mistakes, for the messages. Each is asked of launches whose constants are numbers, so that blocks are exact, and
 /// of accesses alone that happen whatever the data is.
 class Examples {
@@ -47,6 +54,8 @@ class Examples {
   /// The least element of a set that `ask` makes of the memory's elements.
   std::optional<ElementExample> ElementOf(const ir::Value* memory,
                                           const std::function<PointSet(Races&, Instances&)>& ask);
+  /// The least run in which the index of a dimension is below 0, or beyond its end.
+  std::optional<IndexExample> Outside(const AccessView& view, size_t dim, bool above);
 
  private:
   struct Launch {
@@ -62,6 +71,7 @@ class Examples {
   PointSet OfNumbers(Launch& launch) const;
   std::string BlockText(Launch& launch, const Site& site, const Point& point, bool second) const;
   std::string TurnText(Launch& launch, const Site& site, const Point& point, bool second) const;
+  std::string CountsText(Launch& launch, const AccessView& view, const Point& point) const;
   std::string SizesText(Launch& launch, const Point& point) const;
   std::string ElementText(Launch& launch, const ir::Value* memory, const Point& point) const;
   std::vector<std::string> Order(Launch& launch) const;

@@ -36,6 +36,19 @@ const Op* PassIn(const ir::Block* block, const Op* op) {
   return op;
 }
 
+/// Whether the ops stand in different branches of one condition, so that one of them runs.
+bool Exclude(const Op* a, const Op* b) {
+  for (const ir::Block* of_a = a->block(); of_a->parent(); of_a = of_a->parent()->block()) {
+    if (of_a->parent()->kind() != OpKind::If) continue;
+    for (const ir::Block* of_b = b->block(); of_b->parent(); of_b = of_b->parent()->block()) {
+      const Op* branch = of_b->parent();
+      bool same = branch->kind() == OpKind::If && branch->operand(0) == of_a->parent()->operand(0);
+      if (same && (of_a == of_a->parent()->region(0)) != (of_b == branch->region(0))) return true;
+    }
+  }
+  return false;
+}
+
 /// The rows that a load walks: its outermost dimension that one blk alone indexes, and that is not the last.
 struct RowIndex {
   size_t operand;
@@ -84,6 +97,7 @@ Rereads::Rereads(const ir::Function& kernel) {
     Group& group = group_of(op, *row);
     const Op* pass = PassIn(HomeOf(group.rows.blk), op);
     bool is_new = group.passes.empty() || group.passes.back().pass != pass;
+    if (is_new && !group.passes.empty() && Exclude(group.passes.back().load, op)) return;
     if (is_new) group.passes.push_back({pass, op});
     if (group.passes.size() > 1)
       again_[op] = {row->operand, row->dim, is_new && group.passes.size() == 2, false};

@@ -42,12 +42,27 @@ std::optional<AccessView> AccessOf(Op* op) {
   AccessView view{op, nullptr, {}, ir::Effect::Read, nullptr};
   const auto& specs = op->info().operands;
   for (size_t s = 0; s < specs.size(); ++s) {
-    if (specs[s].name == "tensor") {
-      view.tensor = op->Segment(s)[0];
-      view.effect = specs[s].effect;
+    std::span<Value* const> operands = op->Segment(s);
+    switch (specs[s].effect) {
+      case ir::Effect::Read:
+      case ir::Effect::Write:
+      case ir::Effect::Change:
+      case ir::Effect::Accumulate:
+        view.tensor = operands[0];
+        view.effect = specs[s].effect;
+        break;
+      case ir::Effect::Index:
+        view.index = operands;
+        break;
+      case ir::Effect::Mask:
+        if (!operands.empty()) view.mask = operands[0];
+        break;
+      case ir::Effect::Value:
+      case ir::Effect::Shows:
+      case ir::Effect::ByCallee:
+      case ir::Effect::Awaits:
+        break;
     }
-    if (specs[s].name == "index") view.index = op->Segment(s);
-    if (specs[s].name == "mask" && !op->Segment(s).empty()) view.mask = op->Segment(s)[0];
   }
   return view.tensor ? std::optional(view) : std::nullopt;
 }

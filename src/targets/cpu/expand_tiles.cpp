@@ -2,6 +2,7 @@
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
+#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
@@ -19,23 +20,35 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
     ir::Type type = op->result()->type();
     int64_t lanes = shape.LanesAlong(type->axes.back(), Bytes(type->scalar));
     if (type->panel == 0 || type->panel >= lanes) continue;
-    context.diagnostics.Report(passes::diag::NarrowPanel, context.SpanOf(op->loc()), type->panel,
-                               lanes);
+    context.diagnostics.Report(passes::diag::NarrowPanel, context.SpanOf(op->loc()),
+                               op->result()->name().text(), type->panel, lanes);
     hold = false;
   }
   return hold;
+}
+
+/// What folds in a nest takes in are vectors.
+bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
+  bool fold = true;
+  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::FoldIn)) {
+    const ir::Op* nest = op->block()->parent();
+    if (LastAxis(nest).Vectorizes()) continue;
+    context.diagnostics.Report(passes::diag::FoldByElements, context.SpanOf(nest->loc()));
+    fold = false;
+  }
+  return fold;
 }
 
 }  // namespace
 
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
-  if (!PanelsHoldVectors(context, shape)) return;
+  if (!PanelsHoldVectors(context, shape) || !NestsFoldVectors(context, shape)) return;
   ir::Block* old = kernel.body;
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
   Expander expander{
-      shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {}, {},
+      shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {},
       {},    {},      Rereads(kernel)};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());

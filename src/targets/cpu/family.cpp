@@ -10,6 +10,7 @@
 #include "targets/cpu/levels.h"
 #include "targets/cpu/pipelines.h"
 #include "targets/cpu/units.h"
+#include "targets/kinds.h"
 
 namespace kdl::cpu {
 
@@ -40,9 +41,6 @@ constexpr targets::TargetKind kKinds[] = {
      "workspace for every core, not for every thread"},
     {"debug", kKeys, kStripped, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
-    {"plugin", kKeys, kKeys, MakeLevels,
-     "plugin:PATH: host code on a device that is loaded from a shared object, "
-     "kdl/device_plugin.h"},
     {"reference", kKeys, kKeys, MakeReference,
      "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
      "race of two blocks, and at what nothing has written"}};
@@ -57,7 +55,9 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   Result<codegen::Backend> backend =
       codegen::Backend::Create(*sources[0].processor, options.opt_level);
   if (!backend) return backend.failure();
-  return codegen::CompileKernels(*backend, sources, options);
+  codegen::CompileOptions of_kind = options;
+  of_kind.kind = targets::kOwnKind;
+  return codegen::CompileKernels(*backend, sources, of_kind);
 }
 
 }  // namespace

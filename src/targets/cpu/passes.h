@@ -8,7 +8,7 @@
 namespace kdl::cpu {
 
 inline constexpr Fact kTilesPlaced{"tiles-placed"};
-inline constexpr Fact kLoopLevel{"loop-level"};
+inline constexpr Fact kProductsBlocked{"products-blocked"};
 
 void RunDeal(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDeal{
@@ -49,20 +49,45 @@ inline constexpr Pass kPeelTurns{
     .on_kernel = RunPeelTurns,
     .needs = {{&kTilesPlaced, "what a turn goes on from stands in a home"}}};
 
+void RunFinishTurns(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kFinishTurns{
+    .name = "finish-turns",
+    .summary = "lets what stores a loop's result follow its contraction in the last turn",
+    .on_kernel = RunFinishTurns,
+    .needs = {{&kTilesPlaced, "what a turn leaves behind stands in a home"}}};
+
+void RunSinkMoves(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kSinkMoves{
+    .name = "sink-moves",
+    .summary = "packs panels of what contractions read right before the rows pass over them",
+    .on_kernel = RunSinkMoves,
+    .needs = {{&kTilesPlaced, "a home says in which panels it is read"}}};
+
+void RunBlockProducts(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kBlockProducts{
+    .name = "block-products",
+    .summary = "cuts folds in one chain into blocks whose accumulators fit the registers",
+    .on_kernel = RunBlockProducts,
+    .needs = {{&kTilesPlaced, "a block reads and writes its part of a home"}},
+    .gives = {&kProductsBlocked}};
+
+void RunPlacePrefetches(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPlacePrefetches{
+    .name = "place-prefetches",
+    .summary = "asks for the next panel, and for what is stored, while register blocks pass",
+    .on_kernel = RunPlacePrefetches,
+    .needs = {{&kProductsBlocked, "each block of rows asks for its share"}}};
+
 void RunExpandTiles(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kExpandTiles{
     .name = "expand-tiles",
     .summary = "turns nests, reductions and contractions into loops",
     .on_kernel = RunExpandTiles,
     .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"},
-              {&kTilesPlaced, "loops read and write scratch, not tiles"}},
+              {&kTilesPlaced, "loops read and write scratch, not tiles"},
+              {&kProductsBlocked,
+               "accumulators are carried in registers, all of a block's at once"}},
     .gives = {&kLoopLevel},
-    .withdraws = {&kNestsFormed, &kTilesPlaced}};
-
-inline constexpr Pass kCanonicalizeLoops{
-    .name = "canonicalize-loops",
-    .summary = "canonicalize once more: the same of loops",
-    .on_kernel = RunCanonicalize,
-    .needs = {{&kLoopLevel, "expand-tiles leaves behind what it did not need"}}};
+    .withdraws = {&kNestsFormed, &kTilesPlaced, &kProductsBlocked}};
 
 }  // namespace kdl::cpu

@@ -17,8 +17,9 @@ inline constexpr std::array kPipePipeline = {
     &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots, &kDeal,       &kFitOperands, &kCanonicalize, &kShareWindows,     &kFormNests,
-    &kTakeFolds, &kPlaceTiles, &kPeelTurns,   &kExpandTiles,  &kCanonicalizeLoops};
+    &kOpenSlots, &kDeal,          &kFitOperands,     &kCanonicalize, &kShareWindows,
+    &kFormNests, &kTakeFolds,     &kPlaceTiles,      &kPeelTurns,    &kFinishTurns,
+    &kSinkMoves, &kBlockProducts, &kPlacePrefetches, &kExpandTiles,  &kCanonicalizeLoops};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -41,19 +41,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// The op of `block` that is `op` or has it inside.
-const Op* AncestorIn(const ir::Block* block, const Op* op) {
-  while (op && op->block() != block) op = op->block()->parent();
-  return op;
-}
-
-bool ComesAfter(const Op* later, const Op* op) {
-  for (const Op* next = op->next(); next; next = next->next()) {
-    if (next == later) return true;
-  }
-  return false;
-}
-
 bool IsUsedBehind(const Value* tile, const Op* op) {
   return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
     return ComesAfter(AncestorIn(op->block(), use.user), op);
@@ -446,7 +433,7 @@ class TilePlacer {
       if (!read) {
         b_.SetInsertionPoint(at);
         b_.set_loc(at->loc());
-        read = b_.Create(OpKind::Get, {{home}, {}, {}}, {tile->type()})->result();
+        read = b_.Create(OpKind::Get, {{home}, {}, {}, {}}, {tile->type()})->result();
         read->set_name(tile->name());
       }
       user->SetOperand(operand, read);
@@ -456,7 +443,7 @@ class TilePlacer {
       Op*& behind = last.try_emplace(maker, maker).first->second;
       b_.SetInsertionPoint(maker->block(), behind->next());
       b_.set_loc(maker->loc());
-      behind = b_.Create(OpKind::Put, {{tile}, {home}}, {});
+      behind = b_.Create(OpKind::Put, {{tile}, {home}, {}}, {});
     }
   }
 

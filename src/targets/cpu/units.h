@@ -5,17 +5,12 @@
 
 #include "ir/unit.h"
 #include "kdl/kernel_abi.h"
+#include "targets/units.h"
 
 namespace kdl::cpu {
 
-/// What `vdpbf16ps` of AVX-512 BF16 computes, and FMAs where it is missing: all levels give the same bits.
-inline constexpr ir::Unit kBf16Pairs{.name = "cpu.bf16_pairs",
-                                     .factors = kdl::Scalar::BF16,
-                                     .acc = kdl::Scalar::F32,
-                                     .depth = 2,
-                                     .last_first = true,
-                                     .flushes = true,
-                                     .term = ir::OpKind::FmaFlush};
+/// What `vdpbf16ps` of AVX-512 BF16 computes.
+using targets::kBf16Pairs;
 
 /// A unit whose step is an instruction of processors with the features, bits of abi.def.
 struct Instruction {

@@ -23,7 +23,7 @@ bool IsIn(const Op* op, const Op* around) {
 }
 
 /// The contraction that goes on from what is got.
-const Op* ContractionFrom(const Op* get) {
+Op* ContractionFrom(const Op* get) {
   const ir::Use* into = OnlyUse(get->result());
   bool starts = into && into->user->kind() == OpKind::Contraction &&
                 into->operand == into->user->SegmentBegin(ir::ContractionOp::at_into) &&
@@ -33,7 +33,7 @@ const Op* ContractionFrom(const Op* get) {
 
 }  // namespace
 
-const Op* AccumulatorOf(const Op* loop, const Value* home) {
+Op* AccumulatorOf(const Op* loop, const Value* home) {
   const Op* from = nullptr;
   const Op* to = nullptr;
   for (const ir::Use& use : home->uses()) {
@@ -42,7 +42,7 @@ const Op* AccumulatorOf(const Op* loop, const Value* home) {
     if (place || use.user->block() != loop->region()) return nullptr;
     place = use.user;
   }
-  const Op* contraction = from ? ContractionFrom(from) : nullptr;
+  Op* contraction = from ? ContractionFrom(from) : nullptr;
   bool goes_on = contraction && contraction->block() == loop->region() && to &&
                  to->kind() == OpKind::Put && to->operand(0) == contraction->result();
   return goes_on ? contraction : nullptr;

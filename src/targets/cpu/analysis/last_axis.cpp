@@ -33,7 +33,7 @@ LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params(
 /// What may trap, writes or varies, and what needs a value of such an op.
 bool LastAxis::MustStay(const Op* op) const {
   if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
-      op->kind() == OpKind::Yield)
+      op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
     return true;
   return std::ranges::any_of(op->results(), [&](const Value* v) { return !IsUniform(v); }) ||
          std::ranges::any_of(OutsideOperands(op),
@@ -78,7 +78,8 @@ void LastAxis::Study(const Op* op) {
     if (varies) varying_.insert(result);
     Count(result->type()->scalar);
   }
-  if (op->kind() == OpKind::Store) Count(op->operand(0)->type()->scalar);
+  bool touches = op->kind() == OpKind::Store || op->kind() == OpKind::Prefetch;
+  if (touches) Count(op->operand(0)->type()->scalar);
   if (op->kind() == OpKind::Yield) {
     for (const Value* value : op->operands()) {
       if (!IsFolded(value)) Count(value->type()->scalar);

@@ -20,7 +20,8 @@ Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
 void ExpandFold(Expander& e, const ir::Op* op) {
   Accumulation what = AccumulationOf(e, op);
   bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-  lanes ? AccumulateLanes(e, what) : AccumulateChain(e, what);
+  if (lanes) return AccumulateLanes(e, what);
+  AccumulateBlock(e, what);
 }
 
 }  // namespace kdl::cpu

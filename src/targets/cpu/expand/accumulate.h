@@ -32,8 +32,9 @@ Accumulation Products(Expander& e, const ir::Op* op, const std::vector<ir::Value
 /// Of a reduction or contraction, or of a nest's fold_in.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
-/// In ascending order, one accumulator an element (a reduction or contraction): blocks of the result stay in registers while the folded axes pass.
-void AccumulateChain(Expander& e, const Accumulation& what);
+/// In ascending order, one accumulator an element, of a reduction or contraction whose result is a block that fits the registers:
+/// that is where it stands then.
+void AccumulateBlock(Expander& e, const Accumulation& what);
 
 /// Element n of the last folded axis's block goes to lane n mod 64; lanes then fold 32, 16, 8, 4, 2, 1.
 void AccumulateLanes(Expander& e, const Accumulation& what);

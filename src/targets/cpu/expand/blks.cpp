@@ -36,6 +36,12 @@ Value* NextStart(Expander& e, ir::MakeBlkOp blk) {
   return ShiftedTo(e, blk.start(), block, shifted);
 }
 
+/// Whether the blk is of a cut into panels, with what is left behind the whole ones.
+bool IsPanels(const Value* blk, int64_t panel) {
+  const ir::NumberList sizes = blk->block()->parent()->attr<ir::AttrKey::Sizes>();
+  return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);
+}
+
 }  // namespace
 
 void NoteBlk(Expander& e, Op* op) {
@@ -43,6 +49,22 @@ void NoteBlk(Expander& e, Op* op) {
   BlkFacts facts{e.Scalar(blk.start()), e.Scalar(blk.size()), e.Scalar(blk.index())};
   if (e.rereads.HasRows(op->result())) facts.next = NextStart(e, blk);
   e.blks[op->result()] = facts;
+}
+
+Value* OffsetIn(Expander& e, const Op* at, ir::AxisId axis, ir::AxisId whole, int64_t panel) {
+  Value* offset = nullptr;
+  auto add = [&](Value* more) { offset = offset ? e.b.Binary(OpKind::Add, more, offset) : more; };
+  const Value* blk = ir::FindBlk(at, axis);
+  for (; blk->type()->axes[0] != whole; blk = e.blks.at(blk).whole) {
+    const BlkFacts& facts = e.blks.at(blk);
+    if (!facts.whole) {
+      add(e.b.Binary(OpKind::Sub, facts.start, e.Facts(at, whole).start));
+      break;
+    }
+    if (IsPanels(blk, panel)) return offset ? offset : e.b.I64(0);
+    add(facts.offset);
+  }
+  return offset && panel ? e.b.Binary(OpKind::And, offset, e.b.I64(panel - 1)) : offset;
 }
 
 const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {

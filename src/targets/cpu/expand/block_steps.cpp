@@ -73,7 +73,7 @@ Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& s
   if (!factors) return AfterSteps(shape, piece, starts);
   std::vector<ir::Type> types;
   for (const Value* start : starts) types.push_back(start->type());
-  return MakeIf(
+  Values after = MakeIf(
       e_, And(factors, SmallNumbers(e_, kLeastSum).NoneOf(starts)), types,
       [&] {
         is_plain_ = true;
@@ -82,6 +82,9 @@ Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& s
         return after;
       },
       [&] { return AfterSteps(shape, piece, starts); });
+  // The accumulators stay in registers where nothing is flushed.
+  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
+  return after;
 }
 
 /// The accumulators after all steps of the unit; the last one of a row may lack terms.

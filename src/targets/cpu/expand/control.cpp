@@ -1,3 +1,4 @@
+#include "passes/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/combine.h"
 #include "targets/cpu/expand/expander.h"
@@ -20,44 +21,6 @@ void FillRegion(Expander& e, const ir::Block* from, ir::Block* to) {
   for (Value* value : from->terminator()->operands()) yielded.push_back(e.Scalar(value));
   e.b.Create(OpKind::Yield, {yielded}, {});
   e.b.SetInsertionPoint(outer);
-}
-
-void ExpandUnless(Expander& e, Value* condition, const Op* nest) {
-  MakeIf(
-      e, condition, {}, [] { return Values(); },
-      [&]() -> Values {
-        ExpandNest(e, nest);
-        return {};
-      });
-}
-
-/// Nests that run inside of other ops leave nothing here but what those do not do.
-void ExpandNestInPlace(Expander& e, Op* op) {
-  if (IsLatePack(e, op)) return;
-  if (const Op* loop = LoopOfEpilogue(e, op)) {
-    ExpandUnless(e, e.long_loops.at(loop), op);
-  } else {
-    ExpandNest(e, op);
-  }
-}
-
-/// The nest that follows the loop's contraction in its last turn.
-void NoteLastTurn(Expander& e, ir::LoopOp loop, const Epilogue& epilogue, Value* index) {
-  e.last_turns[epilogue.contraction] = {
-      e.long_loops.at(loop.op), index,         e.Scalar(loop.hi()),
-      e.Scalar(loop.step()),    epilogue.nest, epilogue.tile};
-}
-
-/// Whether a loop has so many terms that stores to memory, a register block at a time, hide behind them. With fewer the
-/// memory's speed counts, which likes long rows better. The distance is taken as a u64, which holds every one.
-void NoteLength(Expander& e, const Op* op) {
-  constexpr uint64_t kLong = 128;
-  ir::LoopOp loop(const_cast<Op*>(op));
-  Value* lo = e.Scalar(loop.lo());
-  Value* hi = e.Scalar(loop.hi());
-  Value* terms = e.b.Cast(e.b.Binary(OpKind::Sub, hi, lo), kdl::Scalar::U64);
-  Value* enough = e.b.Binary(OpKind::Ge, terms, e.b.Cast(e.b.I64(kLong), kdl::Scalar::U64));
-  e.long_loops[op] = e.b.Binary(OpKind::And, e.b.Binary(OpKind::Lt, lo, hi), enough);
 }
 
 std::vector<Value*> ScalarsOf(Expander& e, std::span<Value* const> old) {
@@ -87,15 +50,12 @@ void MapParams(Expander& e, const ir::Block* from, ir::Block* to) {
 
 void ExpandLoop(Expander& e, Op* op) {
   ir::LoopOp loop(op);
-  std::optional<Epilogue> epilogue = EpilogueOf(e, op);
-  if (epilogue) NoteLength(e, op);
   Values inits = ScalarsOf(e, loop.inits());
   Op* copy = e.b.Create(
       OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
       TypesOf(op->results()), op->attrs());
   MapParams(e, op->region(), copy->region());
   MapResults(e, op, copy);
-  if (epilogue) NoteLastTurn(e, loop, *epilogue, copy->region()->param(0));
   FillRegion(e, op->region(), copy->region());
 }
 
@@ -107,7 +67,39 @@ void ExpandWhile(Expander& e, Op* op) {
   FillRegion(e, op->region(), copy->region());
 }
 
+/// Whether a blk has so many elements, where that is known.
+std::optional<bool> HasSize(const Expander& e, const Value* blk, int64_t size) {
+  const BlkFacts& facts = e.blks.at(blk);
+  if (auto known = ConstantOf(facts.size)) return known == size;
+  return facts.most && size > facts.most ? std::optional(false) : std::nullopt;
+}
+
+/// Of a condition on the sizes of blocks, which may be known in one copy of a cut's body.
+std::optional<bool> Known(const Expander& e, const Value* condition) {
+  const Op* def = condition->def();
+  if (!def) return std::nullopt;
+  auto operand = [&](size_t i) { return Known(e, def->operand(i)); };
+  switch (def->kind()) {
+    case OpKind::Const:
+      return ConstantOf(condition) != 0;
+    case OpKind::And:
+      return operand(0) == false || operand(1) == false ? std::optional(false) : std::nullopt;
+    case OpKind::Select:
+      return operand(1) == operand(2) ? operand(1) : std::nullopt;
+    case OpKind::Eq: {
+      const Op* size = def->operand(0)->def();
+      auto number = ConstantOf(def->operand(1));
+      bool asks = size && size->kind() == OpKind::BlkSize && number;
+      return asks ? HasSize(e, size->operand(0), *number) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 void ExpandIf(Expander& e, Op* op) {
+  std::optional<bool> known = op->results().empty() ? Known(e, op->operand(0)) : std::nullopt;
+  if (known) return ExpandBlock(e, op->region(*known ? 0 : 1));
   Op* copy = e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, TypesOf(op->results()));
   for (size_t i = 0; i < op->results().size(); ++i) e.scalars[op->result(i)] = copy->result(i);
   for (size_t r = 0; r < 2; ++r) FillRegion(e, op->region(r), copy->region(r));
@@ -153,7 +145,7 @@ Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   }
   kdl::Scalar scalar = tile->type()->scalar;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(scalar, extents)});
-  Home printed{buffer->result(), axes, 0, nullptr, nullptr};
+  Home printed{buffer->result(), axes, 0, {}, nullptr};
   CopyTile(e, op, HomeOf(e, tile), printed, scalar);
   return buffer->result();
 }
@@ -170,8 +162,9 @@ void ExpandMove(Expander& e, const Op* op, const Value* from, const Value* to) {
   CopyTile(e, op, e.homes.at(from), e.homes.at(to), from->type()->scalar);
 }
 
-/// Who makes a tile makes it in its home; what was got elsewhere is moved.
+/// Who makes a tile makes it in its home; what was got elsewhere is moved, and what stands in registers is stored.
 void ExpandPut(Expander& e, const Op* op) {
+  if (e.registers.contains(op->operand(0))) return StoreRegisters(e, op);
   const Op* maker = op->operand(0)->def();
   if (maker->kind() == OpKind::Get) ExpandMove(e, op, maker->operand(0), op->operand(1));
 }
@@ -202,7 +195,7 @@ void ExpandOp(Expander& e, Op* op) {
       ExpandMove(e, op, op->operand(0), op->operand(1));
       break;
     case OpKind::Nest:
-      ExpandNestInPlace(e, op);
+      ExpandNest(e, op);
       break;
     case OpKind::Reduce:
     case OpKind::Contraction:
@@ -217,6 +210,9 @@ void ExpandOp(Expander& e, Op* op) {
       break;
     case OpKind::Take:
       ExpandTake(e, op);
+      break;
+    case OpKind::Cut:
+      ExpandCut(e, op);
       break;
     case OpKind::Loop:
       ExpandLoop(e, op);

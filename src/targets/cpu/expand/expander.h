@@ -9,7 +9,8 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/rereads.h"
-#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/accumulators.h"
+#include "targets/cpu/analysis/register_block.h"
 
 namespace kdl::cpu {
 
@@ -20,9 +21,9 @@ struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
   int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
-  /// Where the panel is known: the position along the last axis at which it begins, and its place in the buffer.
-  ir::Value* first = nullptr;
-  ir::Value* place = nullptr;
+  /// How far from the start of the block along each axis the tile begins, where it is a part; null: there.
+  std::vector<ir::Value*> offsets;
+  ir::Value* place = nullptr;  ///< of the one panel that the tile is brought to
 };
 
 /// The facts of a blk, as scalars.
@@ -32,7 +33,13 @@ struct BlkFacts {
   ir::Value* index = nullptr;
   ir::Value* next =
       nullptr;  ///< where its loop's next turn starts; set of blks with Rereads::rows()
+  /// Of a cut's block: the blk that is cut, where in it the block starts, and how many elements it may have.
+  const ir::Value* whole = nullptr;
+  ir::Value* offset = nullptr;
+  int64_t most = 0;
 };
+
+using Values = std::vector<ir::Value*>;
 
 /// A position inside the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
@@ -45,15 +52,12 @@ struct Piece {
   ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
 };
 
-/// Of a contraction whose home one nest reads behind the loop: where the loop is long, that nest follows in its last turn each
-/// part of the tile as soon as the part is finished.
-struct LastTurn {
-  ir::Value* is_long;
-  ir::Value* index;  ///< of the loop
-  ir::Value* hi;
-  ir::Value* step;
-  const ir::Op* epilogue;
-  const ir::Value* tile;  ///< what the nest has got of the home
+/// A tile whose elements stand in registers: rows by vectors, row by row; of its other axes one element.
+struct RegisterTile {
+  Values values;
+  RegisterBlock block;
+  RegisterBlock::Shape shape;
+  Piece piece;
 };
 
 /// The positions of an axis that loops walk.
@@ -68,17 +72,15 @@ struct Expander : KernelShape {
   PassContext& context;
   ir::Module& module;
   ir::Builder b;
-  ir::ValueMap scalars;                              ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;  ///< of old homes
-  std::unordered_map<const ir::Value*, Home>
-      given;  ///< of old tiles that stand somewhere else just now
-  std::unordered_map<const ir::Value*, BlkFacts> blks;            ///< of old blks
-  std::unordered_map<const ir::Op*, LastTurn> last_turns = {};    ///< of old contractions
-  std::unordered_map<const ir::Op*, ir::Value*> long_loops = {};  ///< of those with an epilogue
-  std::unordered_map<ir::AxisId, Window> windows = {};            ///< where not the whole block
+  ir::ValueMap scalars;                                          ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, Home> homes;              ///< of old homes
+  std::unordered_map<const ir::Value*, RegisterTile> registers;  ///< of old tiles that folds make
+  std::unordered_map<const ir::Value*, BlkFacts> blks;           ///< of old blks
+  std::unordered_map<ir::AxisId, Window> windows = {};           ///< where not the whole block
   std::unordered_set<const ir::Value*> refused =
-      {};           ///< buffers that lie otherwise than they are read
-  Rereads rereads;  ///< of the old body
+      {};  ///< buffers that lie otherwise than they are read
+  std::unordered_set<const ir::Op*> unblocked = {};  ///< folds that are no register block
+  Rereads rereads;                                   ///< of the old body
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
@@ -91,13 +93,15 @@ struct Expander : KernelShape {
 };
 
 // homes.cpp
+/// The part of the home that the tile is, where `at` brings it there or back.
+Home PartOf(Expander& e, const ir::Op* at, const ir::Value* home, const ir::Value* tile);
 /// The buffer of a home.
 Home MakeHome(Expander& e, const ir::Value* home);
-/// Where the tile stands: the home that it is got from or put to; null: it has none.
-const Home* FindHome(const Expander& e, const ir::Value* tile);
-const Home& HomeOf(const Expander& e, const ir::Value* tile);
+/// Where the tile stands: the home, or part of it, that it is got from or put to; nothing: it has none.
+std::optional<Home> FindHome(Expander& e, const ir::Value* tile);
+Home HomeOf(Expander& e, const ir::Value* tile);
 /// The same of a tile that is read or made in vectors along the axis: an error where its elements do not lie side by side.
-const Home& HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
+Home HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
 void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
 /// The elements of a piece that begins at the position; along the home's last axis.
 ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
@@ -106,7 +110,6 @@ void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position&
                 const Piece& piece = {});
 
 // loops.cpp
-using Values = std::vector<ir::Value*>;
 struct LoopBounds {
   ir::Value* lo;
   ir::Value* hi;
@@ -162,39 +165,20 @@ void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind int
 /// How many elements stand before the next one at which a piece of the access would be aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
-/// Whether the op makes a home or says what stands in one, and computes nothing.
-inline bool IsPlacing(const ir::Op* op) {
-  return op->kind() == ir::OpKind::Home || op->kind() == ir::OpKind::Get ||
-         op->kind() == ir::OpKind::Put || op->kind() == ir::OpKind::Move;
-}
-
-// late_pack.cpp
-/// The nest that makes what is got, where it runs panel by panel inside the one contraction that reads it; else null.
-const ir::Op* LatePackOf(const Expander& e, const ir::Value* tile);
-bool IsLatePack(const Expander& e, const ir::Op* nest);
-
-// epilogue.cpp
-/// A nest behind a loop that runs inside the loop's last turn, for what one contraction has made.
-struct Epilogue {
-  const ir::Op* nest;
-  const ir::Op* contraction;
-  const ir::Value* tile;  ///< what the nest has got of the contraction's home
-};
-std::optional<Epilogue> EpilogueOf(const Expander& e, const ir::Op* loop);
-/// The loop whose last turn runs the nest; null where none does.
-const ir::Op* LoopOfEpilogue(const Expander& e, const ir::Op* nest);
-
 // nest.cpp, accumulate.cpp
 void ExpandNest(Expander& e, const ir::Op* op);
 /// The body of a nest for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
 void ExpandNestAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece,
                   const ir::Value* tile, ir::Value* value);
-/// Asks for the memory that the nest reads, which is wanted later; only where rows of it are loaded piece by piece.
-void PrefetchLoads(Expander& e, const ir::Op* op);
-/// Asks for the memory that the nest writes in one piece.
-void PrefetchStoresAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
+
+// registers.cpp
+void StoreRegisters(Expander& e, const ir::Op* put);
+/// The tile in registers that the nest reads; null: there is none.
+const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* nest);
+/// The nest for each vector of the tile.
+void ExpandNestOnRegisters(Expander& e, const ir::Op* nest, const ir::Value* tile);
 
 // slide.cpp
 /// Makes the slide's tile, unless the one fold that reads it finds its elements in the window.
@@ -206,6 +190,13 @@ void ExpandTake(Expander& e, const ir::Op* op);
 // blks.cpp
 /// Of a make_blk.
 void NoteBlk(Expander& e, ir::Op* op);
+/// How far from the start of the blk of `whole` the one of `axis`, which walks it or blocks of it, starts; null: not at all. With a panel: from
+/// that of the panel.
+ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId whole,
+                    int64_t panel = 0);
+
+// cut.cpp
+void ExpandCut(Expander& e, const ir::Op* op);
 
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.

@@ -17,10 +17,13 @@ using ir::Value;
 
 Values IndexAt(Expander& e, const Home& home, const Position& position) {
   Values index;
-  for (ir::AxisId axis : home.axes) index.push_back(position.at(axis));
+  for (size_t i = 0; i < home.axes.size(); ++i) {
+    Value* at = position.at(home.axes[i]);
+    Value* offset = home.offsets.empty() ? nullptr : home.offsets[i];
+    index.push_back(offset ? e.b.Binary(OpKind::Add, offset, at) : at);
+  }
   if (!home.panel) return index;
-  if (home.first) {
-    index.back() = e.b.Binary(OpKind::Sub, index.back(), home.first);
+  if (home.place) {
     index.insert(index.begin(), home.place);
     return index;
   }
@@ -44,32 +47,46 @@ Home MakeHome(Expander& e, const Value* home) {
   extents.back() += type->pad;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(type->scalar, extents)});
   buffer->result()->set_name(home->name());
-  return {buffer->result(), type->axes, type->panel, nullptr, nullptr};
+  return {buffer->result(), type->axes, type->panel, {}, nullptr};
 }
 
-const Home* FindHome(const Expander& e, const Value* tile) {
-  if (auto given = e.given.find(tile); given != e.given.end()) return &given->second;
-  if (tile->def() && tile->def()->kind() == OpKind::Get)
-    return &e.homes.at(tile->def()->operand(0));
-  for (const ir::Use& use : tile->uses()) {
-    if (use.user->kind() == OpKind::Put) return &e.homes.at(use.user->operand(1));
+Home PartOf(Expander& e, const Op* at, const Value* home, const Value* tile) {
+  Home part = e.homes.at(home);
+  ir::AxisList axes = *ir::PartAxes(e.function, home->type(), tile->type());
+  bool gets = at->kind() == OpKind::Get;
+  auto panel = at->Segment(gets ? size_t{ir::GetOp::at_panel} : size_t{ir::PutOp::at_panel});
+  if (!panel.empty()) part.place = e.Scalar(panel[0]);
+  if (axes == part.axes) return part;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    bool in_panel = part.place && i + 1 == axes.size();
+    part.offsets.push_back(OffsetIn(e, at, axes[i], part.axes[i], in_panel ? part.panel : 0));
   }
-  return nullptr;
+  part.axes = axes;
+  return part;
 }
 
-const Home& HomeOf(const Expander& e, const Value* tile) {
-  const Home* home = FindHome(e, tile);
+std::optional<Home> FindHome(Expander& e, const Value* tile) {
+  const Op* def = tile->def();
+  if (def && def->kind() == OpKind::Get) return PartOf(e, def, def->operand(0), tile);
+  for (const ir::Use& use : tile->uses()) {
+    if (use.user->kind() == OpKind::Put) return PartOf(e, use.user, use.user->operand(1), tile);
+  }
+  return std::nullopt;
+}
+
+Home HomeOf(Expander& e, const Value* tile) {
+  std::optional<Home> home = FindHome(e, tile);
   KDL_CHECK(home, "'{}' has no home", tile->name().text());
   return *home;
 }
 
-const Home& HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
-  const Home& home = HomeOf(e, tile);
+Home HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
+  Home home = HomeOf(e, tile);
   const ir::AxisList& axes = tile->type()->axes;
   bool has = std::ranges::find(axes, axis) != axes.end();
   if (has && home.axes.back() != axis && e.refused.insert(home.buffer).second) {
     e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(tile->def()->loc()),
-                                 e.function.axis(axis).name.text());
+                                 e.function.axis(axis).name.text(), home.buffer->name().text());
   }
   return home;
 }

@@ -47,10 +47,10 @@ Changes::~Changes() {
 /// The tile that the result keeps in its own place; false: there is none.
 bool Changes::NoteKept(size_t result) {
   const Op* nest = body_.nest();
-  const Home* own = FindHome(e_, nest->result(result));
+  std::optional<Home> own = FindHome(e_, nest->result(result));
   if (!own || own->panel) return false;
   for (Value* tile : KeptTiles(nest, result)) {
-    const Home* home = FindHome(e_, tile);
+    std::optional<Home> home = FindHome(e_, tile);
     if (!home || home->buffer != own->buffer) continue;
     kept_.push_back(tile);
     return true;

@@ -155,6 +155,7 @@ class Rows {
 
 void ExpandNest(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();
+  if (const Value* tile = RegisterTileOf(e, op)) return ExpandNestOnRegisters(e, op, tile);
   NestBody body(e, op);
   if (body.last().Transposes()) {
     RunSquares(body);
@@ -172,25 +173,6 @@ void ExpandNestAt(Expander& e, const Op* op, const Position& position, const Pie
   body.PlaceAt(position);
   body.Expand(piece, [](const Op*) { return true; });
   e.b.set_loc(outer);
-}
-
-void PrefetchLoads(Expander& e, const Op* op) {
-  NestBody body(e, op);
-  if (!body.last().Vectorizes()) return;
-  ir::AxisList around(body.axes().begin(), body.axes().end() - 1);
-  MakeNest(e, op, around, body.position(), {}, [&](const Values&) -> Values {
-    MakePieces(e, op, body.axes().back(), body.Lanes(), body.position(), [&](const Piece& piece) {
-      body.PlaceAt(body.position());
-      body.AskFor(OpKind::Load, piece, ir::IntentKind::ReadLater);
-    });
-    return {};
-  });
-}
-
-void PrefetchStoresAt(Expander& e, const Op* op, const Position& position, const Piece& piece) {
-  NestBody body(e, op);
-  body.PlaceAt(position);
-  body.AskFor(OpKind::Store, piece, ir::IntentKind::Write);
 }
 
 }  // namespace kdl::cpu

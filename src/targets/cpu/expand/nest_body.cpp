@@ -62,8 +62,8 @@ Value* NestBody::Lane(Value* old) {
 }
 
 ElementAccess NestBody::AccessOf(const Op* op, const Piece& piece) {
-  bool loads = op->kind() == OpKind::Load;
-  size_t tensor = loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor};
+  bool first = op->kind() == OpKind::Load || op->kind() == OpKind::Prefetch;
+  size_t tensor = first ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor};
   ElementAccess access{op, e_.Scalar(op->Segment(tensor)[0]), {}, nullptr, nullptr, piece};
   for (Value* index : op->Segment(ir::AccessOperands(op->kind())))
     access.index.push_back(At(index));
@@ -79,7 +79,7 @@ bool NestBody::IsUniformAccess(const Op* op) const {
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
-  const Home& home = piece_.lanes == 1 ? HomeOf(e_, tile) : HomeAlong(e_, tile, axes_.back());
+  Home home = piece_.lanes == 1 ? HomeOf(e_, tile) : HomeAlong(e_, tile, axes_.back());
   const auto& axes = tile->type()->axes;
   bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
   if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);
@@ -128,21 +128,14 @@ void NestBody::Prefetch(const ElementAccess& access) {
 }
 
 /// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.
-void NestBody::AskFor(OpKind kind, const Piece& piece, ir::IntentKind intent) {
-  auto made_here = [&](const Value* index) {
-    return index->def() && index->def()->block() == nest_->region();
-  };
-  for (const Op* op : *nest_->region()) {
-    if (op->kind() != kind) continue;
-    auto index = op->Segment(ir::AccessOperands(kind));
-    if (std::ranges::any_of(index, made_here)) continue;
-    ElementAccess access = AccessOf(op, {});
-    for (size_t i = 0; i < index.size(); ++i) {
-      if (index[i] == nest_->region()->params().back())
-        access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(piece.lanes - 1));
-    }
-    ExpandPrefetch(e_, access, intent);
+void NestBody::ExpandPrefetchOp(Op* op) {
+  ElementAccess access = AccessOf(op, {});
+  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  for (size_t i = 0; i < index.size(); ++i) {
+    if (index[i] == nest_->region()->params().back())
+      access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(piece_.lanes - 1));
   }
+  ExpandPrefetch(e_, access, op->attr<ir::AttrKey::Intent>());
 }
 
 Value* NestBody::ExpandElementwise(Op* op) {
@@ -213,6 +206,8 @@ void NestBody::ExpandOp(Op* op) {
     return;  // the walk takes in its terms
   } else if (op->kind() == OpKind::Load) {
     ExpandLoadOp(op);
+  } else if (op->kind() == OpKind::Prefetch) {
+    ExpandPrefetchOp(op);
   } else if (op->kind() == OpKind::Store) {
     ExpandStoreOp(op);
   } else if (op->kind() == OpKind::Update) {

@@ -53,8 +53,6 @@ class NestBody {
 
   /// Elements of `tile` are `value`, and nothing is asked for ahead of time.
   void Give(const ir::Value* tile, ir::Value* value);
-  /// Asks for the lines that the loads, or the stores, of a piece end in, where the body runs now.
-  void AskFor(ir::OpKind kind, const Piece& piece, ir::IntentKind intent);
 
   /// From here on these stores go past the caches wherever a full vector is stored; none: all stay in them.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
@@ -70,6 +68,7 @@ class NestBody {
   bool IsUniformAccess(const ir::Op* op) const;
   ir::Value* ElementPiece(ir::Value* tile);
   void Prefetch(const ElementAccess& access);
+  void ExpandPrefetchOp(ir::Op* op);
   void ExpandLoadOp(ir::Op* op);
   void ExpandStoreOp(ir::Op* op);
   void ExpandUpdateOp(ir::Op* op);

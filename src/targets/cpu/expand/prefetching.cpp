@@ -97,10 +97,7 @@ void Prefetching::LookAhead(const Expander& e, int64_t bytes) {
   constexpr int64_t kRowsOn = 4096;
   const auto& points = nest_->region()->params();
   ir::AxisId last = nest_->operands().back()->type()->axes[0];
-  std::optional<int64_t> part;
-  auto window = e.windows.find(last);
-  if (window != e.windows.end()) part = ConstantOf(window->second.size);
-  int64_t row = std::max<int64_t>(part.value_or(e.Extent(last)) * bytes, 1);
+  int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
   if (transposes_ || row >= kLongRow) {
     point_ = points.back();
     distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;

@@ -17,12 +17,19 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
+/// Whether the op is the store, or does in another place what one store of the source does: in a loop's last turn, behind it.
+bool IsSameStore(const Op* op, const Op* store) {
+  return op->kind() == OpKind::Store && op->loc() == store->loc() &&
+         op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();
+}
+
 /// Whether the kernel writes the tensor with this store, and otherwise never touches it. Not a pipe's slot: who takes it
 /// out waits for no fence.
 bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
   return !ir::MemoryOf(tensor)->def() &&
-         std::ranges::all_of(ir::UsersOfMemory(tensor),
-                             [&](const Op* user) { return user == store; });
+         std::ranges::all_of(ir::UsersOfMemory(tensor), [&](const Op* user) {
+           return user->kind() == OpKind::Prefetch || IsSameStore(user, store);
+         });
 }
 
 /// Whether the index is known before the loops over pieces or squares.

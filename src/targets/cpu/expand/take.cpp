@@ -2,6 +2,7 @@
 
 #include "passes/analysis/index_conditions.h"
 #include "passes/analysis/loop_ranges.h"
+#include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
 // A tile indexed by name, element by element of the result; where the indices stand still along the last axis, or one of them
@@ -16,11 +17,6 @@ using ir::AxisId;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-bool HasAxis(const Value* value, AxisId axis) {
-  const auto& axes = value->type()->axes;
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
 
 class Taking {
  public:

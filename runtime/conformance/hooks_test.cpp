@@ -1,0 +1,127 @@
+// Memory and threads that the application lends.
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "conformance/conformance.h"
+#include "conformance/kernels.h"
+
+namespace kdl::conformance {
+namespace {
+
+// An application that counts what it lends.
+struct Lender {
+  std::atomic<std::int64_t> bytes = 0;  // now
+  std::atomic<std::int64_t> allocations = 0;
+  std::atomic<std::int64_t> runs = 0;
+  std::atomic<bool> is_empty = false;
+
+  static void* Allocate(void* user, std::size_t bytes, std::size_t alignment) {
+    auto& self = *static_cast<Lender*>(user);
+    if (self.is_empty) return nullptr;
+    self.bytes += static_cast<std::int64_t>(bytes);
+    ++self.allocations;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  static void Release(void* user, void* memory, std::size_t bytes) {
+    static_cast<Lender*>(user)->bytes -= static_cast<std::int64_t>(bytes);
+    std::free(memory);
+  }
+  static void Run(void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
+                  void* argument) {
+    ++static_cast<Lender*>(user)->runs;
+    std::vector<std::thread> threads;
+    for (std::int32_t n = 1; n < workers; ++n) threads.emplace_back(work, argument, n);
+    work(argument, 0);
+    for (std::thread& thread : threads) thread.join();
+  }
+  static void RunInTurn(void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
+                        void* argument) {
+    ++static_cast<Lender*>(user)->runs;
+    for (std::int32_t n = workers; n-- > 0;) work(argument, n);
+  }
+
+  kdl_hooks Hooks() { return {sizeof(kdl_hooks), KDL_HOOKS_VERSION, this, Allocate, Release, Run}; }
+};
+
+TEST_CASE("Hooks: a device works in memory and on threads that are lent, and gives both back") {
+  for (const auto& run : {Lender::Run, Lender::RunInTurn}) {
+    Lender lender;
+    {
+      kdl_hooks hooks = lender.Hooks();
+      hooks.run = run;
+      Context context(hooks);
+      context.Register(kImages);
+      const Device host = context.Select("host?threads=3");
+      const Device debug = context.Select("debug");
+      constexpr std::int64_t kMany = 100'000;
+      const Tensor x = context.Allocate(host, i64, {kMany}, "x");
+      const Tensor away = context.Allocate(debug, i64, {kMany}, "away");
+      host.queue().Fill(x, std::int64_t{1}).Wait();
+      CHECK(lender.bytes >= kMany * 8);
+      host.queue().Run("mark", kMany, {x});
+      CHECK(lender.runs == 1);
+      const Tensor y = context.Allocate(host, i64, {kMany}, "y");
+      const Tensor z = context.Allocate(host, i64, {kMany}, "z");
+      host.queue().Launch("exchange", 7, {y, z}).Wait();
+      CHECK(lender.runs > 2);  // once a barrier
+      host.queue().Copy(away, x, "out").Wait();
+      const auto there = Bench::Download<std::int64_t>(away);  // staged in lent memory
+      CHECK(there.back() == kMany + 1);
+      CHECK(lender.allocations >= 3);
+    }
+    CHECK(lender.bytes == 0);
+  }
+}
+
+TEST_CASE("Hooks: memory that the application has not is an error") {
+  Lender lender;
+  const Context context(lender.Hooks());
+  const Device host = context.Select("host");
+  lender.is_empty = true;
+  std::string message;
+  CHECK(CodeOf([&] { context.Allocate(host, f32, {16}, "x"); }, &message) ==
+        KDL_ERROR_OUT_OF_MEMORY);
+  CHECK(message == "allocation of 64 bytes on host: the system has no 64 bytes of memory left");
+  lender.is_empty = false;
+  context.Allocate(host, f32, {16}, "x");
+}
+
+TEST_CASE("Hooks: a buffer may outlive its context") {
+  Lender lender;
+  kdl_buffer* buffer = nullptr;
+  {
+    const Context context(lender.Hooks());
+    Check(kdl_buffer_allocate(context.Select("host").get(), 100, "x", &buffer));
+  }
+  CHECK(lender.bytes == 100);
+  kdl_buffer_free(buffer);
+  CHECK(lender.bytes == 0);
+}
+
+TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
+  Lender lender;
+  kdl_context* context = nullptr;
+  const auto refusal = [&](const kdl_hooks& hooks) {
+    kdl_error* error = kdl_context_create_with(&hooks, &context);
+    const std::string message = kdl_error_message(error);
+    kdl_error_free(error);
+    return message;
+  };
+  kdl_hooks hooks = lender.Hooks();
+  hooks.size = 0;
+  CHECK(refusal(hooks) == "kdl_context_create_with: hooks->size is 0; set it to sizeof(kdl_hooks)");
+  hooks = lender.Hooks();
+  hooks.release = nullptr;
+  CHECK(refusal(hooks) ==
+        "kdl_context_create_with: of allocate and release one is NULL; give both or none");
+  hooks = lender.Hooks();
+  hooks.size = offsetof(kdl_hooks, run);  // an older caller, who lends memory alone
+  CHECK(refusal(hooks).empty());
+  kdl_context_destroy(context);
+}
+
+}  // namespace
+}  // namespace kdl::conformance

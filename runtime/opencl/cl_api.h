@@ -1,0 +1,99 @@
+// What this device needs of OpenCL 1.2, in the standard's own terms, found in the ICD loader when the first device is
+// opened: programs neither build nor link against OpenCL, and run where there is none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/error.h"
+
+namespace kdl::runtime::cl {
+
+struct Platform;
+struct Device;
+struct Context;
+struct Queue;
+struct Memory;
+struct Program;
+struct Kernel;
+using PlatformId = Platform*;
+using DeviceId = Device*;
+using ContextId = Context*;
+using QueueId = Queue*;
+using MemoryId = Memory*;
+using ProgramId = Program*;
+using KernelId = Kernel*;
+
+inline constexpr std::int32_t kSuccess = 0;
+inline constexpr std::int32_t kOutOfDeviceMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
+inline constexpr std::int32_t kOutOfHostMemory = -6;
+inline constexpr std::uint32_t kTrue = 1;
+inline constexpr std::uint64_t kAllDevices = 0xFFFFFFFF;
+inline constexpr std::uint64_t kReadWrite = 1;  // CL_MEM_READ_WRITE
+inline constexpr std::uint32_t kComputeUnits = 0x1002;
+inline constexpr std::uint32_t kSingleConfig = 0x101B;
+inline constexpr std::uint32_t kGlobalBytes = 0x101F;
+inline constexpr std::uint32_t kMaxAllocation = 0x1010;
+inline constexpr std::uint32_t kDeviceName = 0x102B;
+inline constexpr std::uint64_t kDenormals = 1;
+inline constexpr std::uint64_t kRoundedDivision = 1 << 7;
+inline constexpr std::uint32_t kBuildLog = 0x1183;
+inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
+
+// Name, result, parameters: `clGetPlatformIDs` is Api::GetPlatformIDs.
+#define KDL_CL_FUNCTIONS(X)                                                                        \
+  X(GetPlatformIDs, std::int32_t, (std::uint32_t, PlatformId*, std::uint32_t*))                    \
+  X(GetDeviceIDs, std::int32_t,                                                                    \
+    (PlatformId, std::uint64_t, std::uint32_t, DeviceId*, std::uint32_t*))                         \
+  X(GetDeviceInfo, std::int32_t, (DeviceId, std::uint32_t, std::size_t, void*, std::size_t*))      \
+  X(CreateContext, ContextId,                                                                      \
+    (const void*, std::uint32_t, const DeviceId*, void*, void*, std::int32_t*))                    \
+  X(ReleaseContext, std::int32_t, (ContextId))                                                     \
+  X(CreateCommandQueue, QueueId, (ContextId, DeviceId, std::uint64_t, std::int32_t*))              \
+  X(ReleaseCommandQueue, std::int32_t, (QueueId))                                                  \
+  X(CreateBuffer, MemoryId, (ContextId, std::uint64_t, std::size_t, void*, std::int32_t*))         \
+  X(ReleaseMemObject, std::int32_t, (MemoryId))                                                    \
+  X(CreateProgramWithSource, ProgramId,                                                            \
+    (ContextId, std::uint32_t, const char**, const std::size_t*, std::int32_t*))                   \
+  X(BuildProgram, std::int32_t,                                                                    \
+    (ProgramId, std::uint32_t, const DeviceId*, const char*, void*, void*))                        \
+  X(GetProgramBuildInfo, std::int32_t,                                                             \
+    (ProgramId, DeviceId, std::uint32_t, std::size_t, void*, std::size_t*))                        \
+  X(ReleaseProgram, std::int32_t, (ProgramId))                                                     \
+  X(CreateKernel, KernelId, (ProgramId, const char*, std::int32_t*))                               \
+  X(ReleaseKernel, std::int32_t, (KernelId))                                                       \
+  X(SetKernelArg, std::int32_t, (KernelId, std::uint32_t, std::size_t, const void*))               \
+  X(GetKernelWorkGroupInfo, std::int32_t,                                                          \
+    (KernelId, DeviceId, std::uint32_t, std::size_t, void*, std::size_t*))                         \
+  X(EnqueueNDRangeKernel, std::int32_t,                                                            \
+    (QueueId, KernelId, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, \
+     std::uint32_t, const void*, void*))                                                           \
+  X(EnqueueWriteBuffer, std::int32_t,                                                              \
+    (QueueId, MemoryId, std::uint32_t, std::size_t, std::size_t, const void*, std::uint32_t,       \
+     const void*, void*))                                                                          \
+  X(EnqueueReadBuffer, std::int32_t,                                                               \
+    (QueueId, MemoryId, std::uint32_t, std::size_t, std::size_t, void*, std::uint32_t,             \
+     const void*, void*))                                                                          \
+  X(EnqueueCopyBuffer, std::int32_t,                                                               \
+    (QueueId, MemoryId, MemoryId, std::size_t, std::size_t, std::size_t, std::uint32_t,            \
+     const void*, void*))                                                                          \
+  X(EnqueueFillBuffer, std::int32_t,                                                               \
+    (QueueId, MemoryId, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t,         \
+     const void*, void*))                                                                          \
+  X(Finish, std::int32_t, (QueueId))
+
+struct Api {
+#define KDL_CL_MEMBER(name, result, params) result(*name) params = nullptr;
+  KDL_CL_FUNCTIONS(KDL_CL_MEMBER)
+#undef KDL_CL_MEMBER
+  std::shared_ptr<void> library;
+
+  // Refuses where there is no loader on this machine, or one without these functions.
+  static Error Load(Api* api);
+};
+
+// The standard's name of an error: "CL_OUT_OF_RESOURCES (-5)".
+std::string NameOf(std::int32_t status);
+
+}  // namespace kdl::runtime::cl

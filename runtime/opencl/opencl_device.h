@@ -1,0 +1,10 @@
+// OpenCL devices of any vendor: drivers compile the kernels' text when an image is first used.
+#pragma once
+
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+const kdl_device_ops& OpenclDeviceOps();
+
+}  // namespace kdl::runtime

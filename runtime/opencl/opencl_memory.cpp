@@ -1,0 +1,43 @@
+#include "opencl/opencl_memory.h"
+
+#include <iterator>
+#include <memory>
+
+namespace kdl::runtime {
+
+Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
+  std::int32_t status = cl::kSuccess;
+  cl::MemoryId buffer = api_.CreateBuffer(context_, cl::kReadWrite, static_cast<std::size_t>(bytes),
+                                          nullptr, &status);
+  if (status != cl::kSuccess) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
+                " bytes of memory: ", cl::NameOf(status));
+  }
+  auto allocation = std::make_unique<OpenclAllocation>(OpenclAllocation{buffer, bytes, 0});
+  constexpr std::uint64_t kAlignment = 4096;
+  const std::lock_guard lock(mutex_);
+  allocation->address = next_;
+  next_ += (static_cast<std::uint64_t>(bytes) / kAlignment + 2) * kAlignment;
+  by_address_.emplace(allocation->address, allocation.get());
+  *memory = {allocation.get(), reinterpret_cast<void*>(allocation->address)};
+  allocation.release();
+  return nullptr;
+}
+
+void OpenclMemory::Release(kdl_memory memory) {
+  const std::unique_ptr<OpenclAllocation> allocation(static_cast<OpenclAllocation*>(memory.handle));
+  const std::lock_guard lock(mutex_);
+  by_address_.erase(allocation->address);
+  api_.ReleaseMemObject(allocation->buffer);
+}
+
+OpenclPlace OpenclMemory::PlaceOf(const void* address) {
+  const auto number = reinterpret_cast<std::uint64_t>(address);
+  const std::lock_guard lock(mutex_);
+  auto behind = by_address_.upper_bound(number);
+  if (behind == by_address_.begin()) return {};
+  const OpenclAllocation& allocation = *std::prev(behind)->second;
+  return {allocation.buffer, static_cast<std::int64_t>(number - allocation.address)};
+}
+
+}  // namespace kdl::runtime

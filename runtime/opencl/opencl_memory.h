@@ -1,0 +1,42 @@
+// Memory of an OpenCL context. Its addresses are numbers that nothing lies behind: they say which buffer, and where in it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "kdl/device_plugin.h"
+#include "opencl/cl_api.h"
+
+namespace kdl::runtime {
+
+struct OpenclAllocation {
+  cl::MemoryId buffer = nullptr;
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;
+};
+
+// A place in a buffer.
+struct OpenclPlace {
+  cl::MemoryId buffer = nullptr;
+  std::int64_t offset = 0;
+};
+
+class OpenclMemory {
+ public:
+  OpenclMemory(const cl::Api& api, cl::ContextId context) : api_(api), context_(context) {}
+
+  Error Allocate(std::int64_t bytes, kdl_memory* memory);
+  void Release(kdl_memory memory);
+  // Of an address that `Allocate` gave, or one inside of that memory.
+  OpenclPlace PlaceOf(const void* address);
+
+ private:
+  const cl::Api& api_;
+  cl::ContextId context_;
+  std::mutex mutex_;  // guards the rest
+  std::uint64_t next_ = std::uint64_t{1} << 40;
+  std::map<std::uint64_t, OpenclAllocation*> by_address_;
+};
+
+}  // namespace kdl::runtime

@@ -1,0 +1,339 @@
+#include "codegen/opencl/compile.h"
+
+#include <algorithm>
+
+#include "codegen/opencl/writer.h"
+#include "ir/views.h"
+#include "kdl/kernel_abi.h"
+#include "kdl/opencl_abi.h"
+#include "support/check.h"
+
+namespace kdl::codegen::opencl {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+
+/// Near memory of a core. Buffers that do not fit lie in the core's scratch, in global memory.
+constexpr int64_t kLocalBytes = 32 << 10;
+constexpr int64_t kAlignment = 64;
+
+bool MayTrap(const ir::Function& kernel) {
+  bool may = false;
+  ir::Walk(kernel.body, [&](const Op* op) { may |= opencl::MayTrap(op); });
+  return may;
+}
+
+/// Row-major strides of constant extents.
+std::vector<std::string> StridesOf(ir::Type buffer) {
+  std::vector<std::string> strides(buffer->dims.size());
+  int64_t stride = 1;
+  for (size_t d = strides.size(); d-- > 0;) {
+    if (stride != 1) strides[d] = fmt::format("{}", stride);
+    stride *= buffer->dims[d]->value;
+  }
+  return strides;
+}
+
+int64_t BytesOf(ir::Type buffer) {
+  int64_t bytes = Bytes(buffer->scalar);
+  for (Size dim : buffer->dims) bytes *= dim->value;
+  return bytes;
+}
+
+/// The kernel's parameters as C values.
+void WriteParams(Writer& w) {
+  size_t at = kdl_opencl_header;
+  for (size_t i = 0; i < w.kernel.dims.size(); ++i, ++at)
+    w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
+  for (const ir::Param& param : w.kernel.params) {
+    ir::Type type = param.value->type();
+    if (type->kind == ir::TypeKind::Tensor) {
+      std::string name = w.NewName(param.value);
+      std::string_view element = MemoryType(type->scalar);
+      bool is_in = param.direction == ir::Direction::In;
+      w.Line("__global {0}{1}* const {2} = (__global {0}{1}*)kdl_{2} + kdl_launch[{3}];",
+             is_in ? "const " : "", element, name, at);
+      Memory memory{name, {}};
+      for (size_t d = 0; d + 1 < type->dims.size(); ++d) {
+        w.Line("const long {}_{} = kdl_launch[{}];", name, d, at + 1 + d);
+        memory.strides.push_back(fmt::format("{}_{}", name, d));
+      }
+      if (!type->dims.empty()) memory.strides.emplace_back();
+      w.memories[param.value] = std::move(memory);
+      at += kdl_opencl_tensor;
+    } else {
+      Scalar scalar = type->scalar;
+      std::string bits = fmt::format("kdl_launch[{}]", at++);
+      if (scalar == Scalar::F32) bits = fmt::format("as_float((int){})", bits);
+      if (scalar == Scalar::F64) bits = fmt::format("as_double({})", bits);
+      if (scalar == Scalar::Bool) bits = fmt::format("(uchar){} != 0", bits);
+      if (IsInteger(scalar) || IsNarrowFloat(scalar))
+        bits = fmt::format("({}){}", RegisterType(scalar), bits);
+      w.Define(param.value, bits);
+    }
+  }
+}
+
+bool Syncs(const ir::Function& kernel) {
+  bool syncs = false;
+  ir::Walk(kernel.body, [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
+  return syncs;
+}
+
+/// The tensors that the launch has for all its cores, as image_tables' shared_bytes counts them.
+void WriteLaunchTensors(Writer& w) {
+  std::string place = "(kdl_shared + kdl_launch[3])";
+  ir::Walk(w.kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::LaunchTensor) return;
+    ir::Type type = op->result()->type();
+    std::string name = w.NewName(op->result());
+    std::string_view element = MemoryType(type->scalar);
+    Memory memory{name, std::vector<std::string>(type->dims.size())};
+    std::string count;
+    for (size_t d = type->dims.size(); d-- > 0;) {
+      memory.strides[d] = count;
+      std::string size = SizeText(w, type->dims[d]);
+      count = count.empty() ? size : fmt::format("{} * {}", size, count);
+      if (d > 0) {
+        w.Line("const long {}_{} = {};", name, d - 1, count);
+        count = fmt::format("{}_{}", name, d - 1);
+      }
+    }
+    w.Line("__global {0}* const {1} = (__global {0}*)({2});", element, name, place);
+    w.Line("__global uchar* const {}_end = {} + (({}) * {} + {}) / {} * {};", name, place,
+           count.empty() ? "1" : count, Bytes(type->scalar), kAlignment - 1, kAlignment,
+           kAlignment);
+    place = name + "_end";
+    w.memories[op->result()] = std::move(memory);
+  });
+}
+
+/// Places the buffers; in the order of the text. Those of a kernel with barriers of the launch outlive its parts.
+void WriteBuffers(Writer& w) {
+  int64_t local = w.syncs ? kLocalBytes : 0;
+  int64_t scratch = 0;
+  ir::Walk(w.kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::BufferNew) return;
+    ir::Type type = op->result()->type();
+    std::string name = w.NewName(op->result());
+    std::string_view element = MemoryType(type->scalar);
+    int64_t bytes = (BytesOf(type) + kAlignment - 1) / kAlignment * kAlignment;
+    if (local + bytes <= kLocalBytes) {
+      w.Line("__local {} {}[{}];", element, name,
+             std::max<int64_t>(bytes / Bytes(type->scalar), 1));
+      local += bytes;
+    } else {
+      w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
+             scratch);
+      scratch += bytes;
+    }
+    w.memories[op->result()] = {name, StridesOf(type)};
+  });
+  w.code.scratch_bytes = scratch;
+}
+
+/// Tables, in constant memory.
+void WriteTables(Writer& w, std::string& file) {
+  ir::Walk(w.kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::Table) return;
+    ir::Type type = op->result()->type();
+    std::string name = fmt::format("{}_{}", w.code.entry, w.NewName(op->result()));
+    std::string elements;
+    for (uint64_t bits : op->attr<ir::AttrKey::Elements>()) {
+      std::string text =
+          type->scalar == Scalar::F32
+              ? fmt::format("{:a}f", std::bit_cast<float>(static_cast<uint32_t>(bits)))
+          : type->scalar == Scalar::F64 ? fmt::format("{:a}", std::bit_cast<double>(bits))
+                                        : fmt::format("{}", bits);
+      elements += (elements.empty() ? "" : ", ") + text;
+    }
+    fmt::format_to(std::back_inserter(file), "__constant {} {}[] = {{{}}};\n",
+                   MemoryType(type->scalar), name, elements);
+    w.memories[op->result()] = {name, StridesOf(type)};
+  });
+}
+
+std::string EntryOf(const ir::Function& kernel, size_t number) {
+  std::string name;
+  for (char c : kernel.name.text()) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return fmt::format("kdl_{}_{}", name, number);
+}
+
+std::string KernelText(const ir::Function& kernel, KernelCode& code) {
+  std::string file;
+  Writer w{kernel, code};
+  w.traps = MayTrap(kernel);
+  w.syncs = Syncs(kernel);
+  for (std::string_view word :
+       {"ok", "kdl_core", "kdl_cores", "kdl_worker", "kdl_part", "kdl_live"})
+    w.taken.emplace(word);
+  WriteTables(w, file);
+  WriteParams(w);
+  WriteLaunchTensors(w);
+  WriteBuffers(w);
+  if (w.syncs) w.Line("long kdl_part = 0;\n  int kdl_live = kdl_launch[1] == 0;");
+  WriteBlock(w, kernel.body);
+  if (w.syncs) w.Line("if (kdl_core == 0 && kdl_worker == 0) kdl_record[4] = kdl_part;");
+  if (w.syncs) code.resumable = code.entry;
+  std::string tensors;
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+    tensors += fmt::format(", __global uchar* kdl_{}", w.memories.at(param.value).base);
+  }
+  return file + fmt::format(
+                    "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
+                    "__kernel __attribute__((reqd_work_group_size({0}, 1, 1)))\n"
+                    "void {1}(__global const long* kdl_launch, __global uchar* kdl_memory, "
+                    "__global uchar* "
+                    "kdl_shared, __global long* kdl_record{2}) {{\n"
+                    "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
+                    "  const long kdl_cores = kdl_launch[0];\n"
+                    "  const long kdl_worker = get_local_id(0);\n"
+                    "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n"
+                    "  int ok = 1;\n{4}}}\n",
+                    kernel.team, code.entry, tensors, code.scratch_bytes, w.text,
+                    w.syncs ? "kdl_core" : "get_group_id(0)");
+}
+
+}  // namespace
+
+std::string_view Writer::Get(const ir::Value* value) const {
+  auto found = values.find(value);
+  KDL_CHECK(found != values.end(), "no C for '{}'", value->name().text());
+  return found->second;
+}
+
+std::string Writer::NewName(const ir::Value* value) {
+  std::string base;
+  if (value) {
+    for (char c : value->name().text())
+      base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  }
+  // Words of C, and what looks like one of the prelude's, get a number.
+  std::string name = base.empty() ? "v" : base + "_";
+  for (size_t number = taken.size();; ++number) {
+    std::string tried = fmt::format("{}{}", name, number);
+    if (taken.insert(tried).second) return tried;
+  }
+}
+
+void Writer::Define(const ir::Value* value, std::string_view expression) {
+  std::string name = NewName(value);
+  Line("const {} {} = {};", RegisterType(value->type()->scalar), name, expression);
+  values[value] = std::move(name);
+}
+
+std::string_view RegisterType(Scalar scalar) {
+  if (scalar == Scalar::Bool) return "int";
+  return MemoryType(scalar);
+}
+
+std::string_view MemoryType(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::Bool:
+    case Scalar::U8:
+      return "uchar";
+    case Scalar::I8:
+      return "char";
+    case Scalar::I16:
+      return "short";
+    case Scalar::U16:
+    case Scalar::F16:
+    case Scalar::BF16:
+      return "ushort";
+    case Scalar::I32:
+      return "int";
+    case Scalar::U32:
+      return "uint";
+    case Scalar::I64:
+      return "long";
+    case Scalar::U64:
+      return "ulong";
+    case Scalar::F32:
+      return "float";
+    case Scalar::F64:
+      return "double";
+  }
+  KDL_UNREACHABLE("scalar {}", static_cast<int>(scalar));
+}
+
+std::string_view Suffix(Scalar scalar) { return Spelling(scalar); }
+
+std::string SizeText(const Writer& w, Size size) {
+  switch (size->kind) {
+    case SizeKind::Constant:
+      return size->value < 0 ? fmt::format("({}l)", size->value) : fmt::format("{}l", size->value);
+    case SizeKind::Symbol:
+      if (size->symbol.text() == ir::kCoreNum) return "kdl_cores";
+      for (size_t i = 0; i < w.kernel.dims.size(); ++i) {
+        if (w.kernel.dims[i] == size->symbol) return std::string(w.Get(w.kernel.dim_value(i)));
+      }
+      KDL_UNREACHABLE("'{}' is no size name", size->symbol.text());
+    default:
+      break;
+  }
+  std::string a = SizeText(w, size->lhs);
+  std::string b = SizeText(w, size->rhs);
+  switch (size->kind) {
+    case SizeKind::Add:
+      return fmt::format("({} + {})", a, b);
+    case SizeKind::Sub:
+      return fmt::format("({} - {})", a, b);
+    case SizeKind::Mul:
+      return fmt::format("({} * {})", a, b);
+    case SizeKind::FloorDiv:
+      return fmt::format("kdl_div_i64({}, {})", a, b);
+    case SizeKind::Mod:
+      return fmt::format("kdl_rem_i64({}, {})", a, b);
+    default:
+      return fmt::format("min({}, {})", a, b);
+  }
+}
+
+bool MayTrap(const Op* op) {
+  auto is_positive = [](const ir::Value* value) {
+    const Op* def = value->def();
+    return def && (def->kind() == OpKind::CoreNum ||
+                   (def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0));
+  };
+  switch (op->kind()) {
+    case OpKind::Check:
+    case OpKind::Assert:
+      return true;
+    case OpKind::Div:
+    case OpKind::Rem:
+      return !IsFloat(op->operand(0)->type()->scalar) && !is_positive(op->operand(1));
+    case OpKind::Loop:
+      return !is_positive(op->operand(2));
+    default:
+      return false;
+  }
+}
+
+void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
+                std::string_view index, std::string_view bound) {
+  TrapLocation place = LocationOf(op, trap);
+  if (trap == KDL_TRAP_STEP) place.text = op->region()->param(0)->name();
+  int64_t location = LocationIndex(w.code, place);
+  w.Line("if (ok && !({})) {{ ok = 0; {}kdl_trap(kdl_record, {}, {}, {}, {}); }}", ok,
+         w.syncs ? "if (kdl_live) " : "", trap, location, index, bound);
+}
+
+CompiledModule Compile(std::span<const KernelSource> sources, const CompileOptions&) {
+  CompiledModule compiled;
+  compiled.kind = "opencl";
+  compiled.payload = Prelude();
+  for (const KernelSource& source : sources) {
+    for (const ir::Function* kernel : source.kernels) {
+      KernelCode& code = compiled.kernels.emplace_back();
+      code.kernel = kernel;
+      code.entry = EntryOf(*kernel, compiled.kernels.size());
+      compiled.payload += "\n" + KernelText(*kernel, code);
+    }
+  }
+  return compiled;
+}
+
+}  // namespace kdl::codegen::opencl

@@ -1,0 +1,184 @@
+#include "codegen/opencl/writer.h"
+#include "ir/views.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+
+// Structured control flow. What loops carry and branches give are variables.
+
+namespace kdl::codegen::opencl {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+
+/// A variable of the value's type, which stands for it from now on.
+std::string Declare(Writer& w, const ir::Value* value, std::string_view init) {
+  std::string name = w.NewName(value);
+  std::string_view type = RegisterType(value->type()->scalar);
+  init.empty() ? w.Line("{} {};", type, name) : w.Line("{} {} = {};", type, name, init);
+  return name;
+}
+
+/// Sets variables to the values of the terminator, all at once.
+void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Block* region) {
+  const Op* yield = region->terminator();
+  std::vector<std::string> values;
+  for (size_t i = 0; i < targets.size(); ++i) values.emplace_back(w.Get(yield->operand(i)));
+  for (size_t i = 0; i + 1 < targets.size(); ++i) {
+    // What is set first may still be wanted.
+    bool wanted = false;
+    for (size_t j = i + 1; j < targets.size(); ++j) wanted |= values[j] == targets[i];
+    if (!wanted) continue;
+    std::string kept = w.NewName(yield->operand(i));
+    w.Line("const {} {} = {};", RegisterType(yield->operand(i)->type()->scalar), kept, targets[i]);
+    for (size_t j = i + 1; j < targets.size(); ++j) {
+      if (values[j] == targets[i]) values[j] = kept;
+    }
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (values[i] != targets[i]) w.Line("{} = {};", targets[i], values[i]);
+  }
+}
+
+void WriteRegion(Writer& w, const ir::Block* region, const std::vector<std::string>& targets) {
+  ++w.depth;
+  WriteBlock(w, region);
+  Assign(w, targets, region);
+  --w.depth;
+}
+
+void WriteIf(Writer& w, const Op* op) {
+  std::vector<std::string> results;
+  for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
+  w.Line("if ({}) {{", w.Get(op->operand(0)));
+  WriteRegion(w, op->region(0), results);
+  bool is_empty = op->region(1)->first() == op->region(1)->terminator() && results.empty();
+  if (!is_empty) {
+    w.Line("}} else {{");
+    WriteRegion(w, op->region(1), results);
+  }
+  w.Line("}}");
+  for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
+}
+
+std::vector<std::string> DeclareCarried(Writer& w, const ir::Block* region, size_t first,
+                                        std::span<ir::Value* const> inits, const Op* op) {
+  std::vector<std::string> carried;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    const ir::Value* param = region->param(first + i);
+    carried.push_back(Declare(w, param, w.Get(inits[i])));
+    w.values[param] = w.values[op->result(i)] = carried[i];
+  }
+  return carried;
+}
+
+/// All workers take all turns, and do nothing in those that are beyond the end: drivers keep them in step.
+void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  std::string first = w.NewName(nullptr);
+  std::string_view hi = w.Get(loop.hi());
+  std::string_view step = w.Get(loop.step());
+  w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) {{", first, w.Get(loop.lo()),
+         hi, step);
+  w.Line("  const long {} = {} + kdl_worker * {};", index, first, step);
+  w.Line("  if ({} < {}{}) {{", index, hi, w.syncs ? " && kdl_live" : "");
+  ++w.depth;
+  WriteRegion(w, op->region(), {});
+  --w.depth;
+  w.Line("  }}");
+  w.Line("}}");
+}
+
+void WriteLoop(Writer& w, const Op* op) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  const ir::Value* index = op->region()->param(0);
+  std::vector<std::string> carried = DeclareCarried(w, op->region(), 1, loop.inits(), op);
+  std::string name = w.NewName(index);
+  std::string lo(w.Get(loop.lo()));
+  std::string_view hi = w.Get(loop.hi());
+  std::string_view step = w.Get(loop.step());
+  w.values[index] = name;
+  const Op* steps = loop.step()->def();
+  bool known = steps && steps->kind() == OpKind::Const;
+  if (MayTrap(op)) TrapUnless(w, fmt::format("{} > 0", step), op, KDL_TRAP_STEP, step, "0");
+  if (op->HasAttr(AttrKey::Team)) {
+    return WriteTeamLoop(w, op, name);
+  }
+  if (known && steps->attr<AttrKey::Bits>() == 1) {
+    w.Line("for (long {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
+  } else {
+    std::string turns = w.NewName(nullptr);
+    w.Line("ulong {} = kdl_turns({}, {}, {});", turns, lo, hi,
+           known ? std::string(step) : fmt::format("{0} > 0 ? {0} : 1", step));
+    w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
+           lo, turns, step);
+  }
+  WriteRegion(w, op->region(), carried);
+  if (op->HasAttr(AttrKey::Breaks)) w.Line("  if (!{}) break;", carried[0]);
+  w.Line("}}");
+}
+
+void WriteWhile(Writer& w, const Op* op) {
+  std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
+  w.Line("while ({}{}) {{", carried[0], w.traps ? " && ok" : "");
+  WriteRegion(w, op->region(), carried);
+  w.Line("}}");
+}
+
+void WriteCheck(Writer& w, const Op* op) {
+  std::string_view index = w.Get(op->operand(0));
+  std::string_view bound = w.Get(op->operand(1));
+  TrapUnless(w, fmt::format("{0} >= 0 && {0} < {1}", index, bound), op, KDL_TRAP_INDEX, index,
+             bound);
+}
+
+void WriteAssert(Writer& w, const Op* op) {
+  ir::AssertOp assertion(const_cast<Op*>(op));
+  std::string ok(w.Get(assertion.condition()));
+  if (assertion.mask()) ok = fmt::format("!{} || {}", w.Get(assertion.mask()), ok);
+  TrapUnless(w, ok, op, KDL_TRAP_ASSERT, "0", "0");
+}
+
+void WriteOp(Writer& w, const Op* op) {
+  if (WriteArithmetic(w, op) || WriteMemory(w, op)) return;
+  switch (op->kind()) {
+    case OpKind::If:
+      return WriteIf(w, op);
+    case OpKind::Loop:
+      return WriteLoop(w, op);
+    case OpKind::While:
+      return WriteWhile(w, op);
+    case OpKind::Check:
+      return WriteCheck(w, op);
+    case OpKind::Assert:
+      return WriteAssert(w, op);
+    case OpKind::Barrier:
+      return w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    case OpKind::Sync:
+      return w.Line("kdl_live = ++kdl_part == kdl_launch[1];");
+    case OpKind::CoreId:
+      w.values[op->result()] = "kdl_core";
+      return;
+    case OpKind::CoreNum:
+      w.values[op->result()] = "kdl_cores";
+      return;
+    case OpKind::BusyCores:
+    case OpKind::Require:
+    case OpKind::Prefetch:
+      return;  // the host's, or a hint
+    default:
+      KDL_UNREACHABLE("'{}' has no OpenCL C", op->info().spelling);
+  }
+}
+
+}  // namespace
+
+void WriteBlock(Writer& w, const ir::Block* block) {
+  for (const Op* op : *block) {
+    if (!op->info().has(ir::kTerminator)) WriteOp(w, op);
+  }
+}
+
+}  // namespace kdl::codegen::opencl

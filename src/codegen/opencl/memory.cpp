@@ -1,0 +1,217 @@
+#include "codegen/opencl/writer.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+// Elements of tensors and buffers. Where an op may trap, memory is touched only by workers that have not.
+
+namespace kdl::codegen::opencl {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+
+std::string AsI64(const Writer& w, const ir::Value* value) {
+  std::string text(w.Get(value));
+  return value->type()->scalar == Scalar::I64 ? text : fmt::format("(long){}", text);
+}
+
+/// The index of one dimension of an access.
+std::string IndexText(const Writer& w, const ir::AccessDim& dim,
+                      std::span<ir::Value* const> index) {
+  std::string text;
+  for (const ir::AccessTerm& term : dim.terms) {
+    std::string part = AsI64(w, index[term.operand]);
+    if (!IsConstant(term.coefficient, 1))
+      part = fmt::format("{} * {}", SizeText(w, term.coefficient), part);
+    text += text.empty() ? part : " + " + part;
+  }
+  if (!text.empty() && IsConstant(dim.offset, 0)) return text;
+  return text.empty() ? SizeText(w, dim.offset) : text + " + " + SizeText(w, dim.offset);
+}
+
+std::string ElementText(const Memory& memory, const std::vector<std::string>& index) {
+  std::string offset;
+  for (size_t d = 0; d < index.size(); ++d) {
+    bool bare = index[d].find(' ') == std::string::npos;
+    std::string part = memory.strides[d].empty() ? index[d]
+                       : bare ? fmt::format("{} * {}", index[d], memory.strides[d])
+                              : fmt::format("({}) * {}", index[d], memory.strides[d]);
+    offset += offset.empty() ? part : " + " + part;
+  }
+  return fmt::format("{}[{}]", memory.base, offset.empty() ? "0" : offset);
+}
+
+std::string TensorElement(const Writer& w, const Op* op, const ir::Value* tensor,
+                          std::span<ir::Value* const> operands) {
+  ir::Access access = op->attr<AttrKey::Access>();
+  std::vector<std::string> index;
+  for (const ir::AccessDim& dim : access.dims) index.push_back(IndexText(w, dim, operands));
+  return ElementText(w.memories.at(tensor), index);
+}
+
+std::string BufferElement(const Writer& w, const ir::Value* buffer,
+                          std::span<ir::Value* const> operands) {
+  std::vector<std::string> index;
+  for (const ir::Value* operand : operands) index.emplace_back(w.Get(operand));
+  return ElementText(w.memories.at(buffer), index);
+}
+
+void DefineLoaded(Writer& w, const ir::Value* result, std::string element) {
+  if (result->type()->scalar == Scalar::Bool) element += " != 0";
+  w.Define(result, w.traps ? fmt::format("ok ? {} : 0", element) : element);
+}
+
+void WriteStored(Writer& w, const std::string& element, const ir::Value* value) {
+  w.Line("{}{} = {};", w.traps ? "if (ok) " : "", element, w.Get(value));
+}
+
+Memory ViewMemory(const Writer& w, const Op* view) {
+  Memory memory = w.memories.at(view->operand(0));
+  ir::ViewedDims dims = ir::ViewedDimsOf(view);
+  auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
+  std::string stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
+  at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
+  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each in front of the last
+    at = memory.strides.insert(at, stride);
+    if (i == 0) break;
+    std::string size = SizeText(w, view->result()->type()->dims[dims.dimension + i]);
+    stride = stride.empty() ? size : fmt::format("({} * {})", stride, size);
+  }
+  return memory;
+}
+
+std::string_view AtomicName(ir::UpdateKind how) {
+  static constexpr std::string_view kNames[] = {"xchg", "add", "max", "min", "and", "or", "xor"};
+  return kNames[static_cast<size_t>(how)];
+}
+
+/// What the element becomes, of values that are computed with.
+std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view before,
+                        std::string_view value) {
+  using How = ir::UpdateKind;
+  std::string_view suffix = Suffix(computed);
+  switch (how) {
+    case How::Set:
+      return std::string(value);
+    case How::Max:
+    case How::Min:
+      if (IsFloat(computed))
+        return fmt::format("kdl_{}_{}({}, {})", AtomicName(how), suffix, before, value);
+      return fmt::format("{0} {2} {1} ? {0} : {1}", before, value, how == How::Max ? ">" : "<");
+    case How::Add:
+      return fmt::format("{} + {}", before, value);
+    case How::And:
+      return fmt::format("{} & {}", before, value);
+    case How::Or:
+      return fmt::format("{} | {}", before, value);
+    case How::Xor:
+      return fmt::format("{} ^ {}", before, value);
+  }
+  KDL_UNREACHABLE("update kind {}", static_cast<int>(how));
+}
+
+/// Compares and swaps the word that the element lies in until nobody has been between.
+void WriteSwaps(Writer& w, const std::string& element, Scalar scalar, ir::UpdateKind how,
+                std::string_view value) {
+  bool wide = Bytes(scalar) == 8;
+  std::string_view word = wide ? "ulong" : "uint";
+  Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+  std::string from_bits = scalar == Scalar::F32   ? "as_float(kdl_bits)"
+                          : scalar == Scalar::F64 ? "as_double(kdl_bits)"
+                          : IsNarrowFloat(scalar)
+                              ? fmt::format("kdl_f32_of_{}((ushort)kdl_bits)", Suffix(scalar))
+                              : fmt::format("({})kdl_bits", MemoryType(scalar));
+  std::string operand = IsNarrowFloat(scalar)
+                            ? fmt::format("kdl_f32_of_{}({})", Suffix(scalar), value)
+                            : std::string(value);
+  std::string after = UpdatedText(how, computed, "kdl_before", operand);
+  std::string to_bits = scalar == Scalar::F32   ? fmt::format("as_uint({})", after)
+                        : scalar == Scalar::F64 ? fmt::format("as_ulong({})", after)
+                        : IsNarrowFloat(scalar)
+                            ? fmt::format("(uint)kdl_{}_of_f32({})", Suffix(scalar), after)
+                            : fmt::format("({})({})({})", word,
+                                          wide                 ? "ulong"
+                                          : Bytes(scalar) == 4 ? "uint"
+                                          : Bytes(scalar) == 2 ? "ushort"
+                                                               : "uchar",
+                                          after);
+  int64_t bits = 8 * Bytes(scalar);
+  w.Line("{}{{", w.traps ? "if (ok) " : "");
+  w.Line("  const size_t kdl_place = (size_t)&{};", element);
+  w.Line(
+      "  volatile __global {0}* const kdl_word = (volatile __global {0}*)(kdl_place & "
+      "~(size_t){1});",
+      word, wide ? 7 : 3);
+  w.Line("  const int kdl_shift = {};", bits < 32 ? "(int)(kdl_place & 3) * 8" : "0");
+  w.Line("  {0} kdl_seen = *kdl_word, kdl_old;", word);
+  w.Line("  do {{");
+  w.Line("    kdl_old = kdl_seen;");
+  w.Line("    const {0} kdl_bits = kdl_old >> kdl_shift;", word);
+  w.Line("    const {} kdl_before = {};", RegisterType(computed), from_bits);
+  if (bits < 32) {
+    w.Line("    const uint kdl_mask = {:#x}u << kdl_shift;", (uint64_t{1} << bits) - 1);
+    w.Line("    const uint kdl_next = (kdl_old & ~kdl_mask) | (({}) << kdl_shift & kdl_mask);",
+           to_bits);
+  } else {
+    w.Line("    const {} kdl_next = {};", word, to_bits);
+  }
+  w.Line("    kdl_seen = {}cmpxchg(kdl_word, kdl_old, kdl_next);", wide ? "atom_" : "atomic_");
+  w.Line("  }} while (kdl_seen != kdl_old);");
+  w.Line("}}");
+}
+
+void WriteUpdate(Writer& w, const Op* op) {
+  ir::UpdateOp update(const_cast<Op*>(op));
+  Scalar scalar = update.value()->type()->scalar;
+  auto how = op->attr<AttrKey::How>();
+  std::string element = TensorElement(w, op, update.tensor(), update.index());
+  if (!IsInteger(scalar) || Bytes(scalar) < 4)
+    return WriteSwaps(w, element, scalar, how, w.Get(update.value()));
+  w.Line("{}{}{}((volatile __global {}*)&{}, {});", w.traps ? "if (ok) " : "",
+         Bytes(scalar) == 8 ? "atom_" : "atomic_", AtomicName(how), MemoryType(scalar), element,
+         w.Get(update.value()));
+}
+
+}  // namespace
+
+bool WriteMemory(Writer& w, const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Load: {
+      ir::LoadOp load(const_cast<Op*>(op));
+      DefineLoaded(w, op->result(), TensorElement(w, op, load.tensor(), load.index()));
+      return true;
+    }
+    case OpKind::Store: {
+      ir::StoreOp store(const_cast<Op*>(op));
+      WriteStored(w, TensorElement(w, op, store.tensor(), store.index()), store.value());
+      return true;
+    }
+    case OpKind::Update:
+      WriteUpdate(w, op);
+      return true;
+    case OpKind::BufferLoad: {
+      ir::BufferLoadOp load(const_cast<Op*>(op));
+      DefineLoaded(w, op->result(), BufferElement(w, load.buffer(), load.index()));
+      return true;
+    }
+    case OpKind::BufferStore: {
+      ir::BufferStoreOp store(const_cast<Op*>(op));
+      WriteStored(w, BufferElement(w, store.buffer(), store.index()), store.value());
+      return true;
+    }
+    case OpKind::View:
+      w.memories[op->result()] = ViewMemory(w, op);
+      return true;
+    case OpKind::BufferNew:  // planned with the kernel
+    case OpKind::LaunchTensor:
+    case OpKind::Table:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace kdl::codegen::opencl

@@ -1,0 +1,132 @@
+#include "codegen/opencl/writer.h"
+
+// Functions that OpenCL C lacks, or has only up to a rounding: each says to the bit what KIR's op does (ir/eval.cpp).
+
+namespace kdl::codegen::opencl {
+
+std::string_view Prelude() {
+  return R"(#pragma OPENCL FP_CONTRACT OFF
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+
+// Turns of a loop from lo, whose index after the last one need not fit.
+static inline ulong kdl_turns(long lo, long hi, long step) {
+  return lo < hi ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
+}
+
+// Integers divide downwards; by 0 the worker has trapped.
+#define KDL_DIVISION(S, T)                                   \
+  static inline T kdl_div_##S(T a, T b) {                    \
+    if (b == 0) return 0;                                    \
+    if (b == -1) return (T)(0 - (ulong)a);                   \
+    T q = a / b;                                             \
+    return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;   \
+  }                                                          \
+  static inline T kdl_rem_##S(T a, T b) {                    \
+    if (b == 0 || b == -1) return 0;                         \
+    T r = a % b;                                             \
+    return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;       \
+  }
+KDL_DIVISION(i8, char)
+KDL_DIVISION(i16, short)
+KDL_DIVISION(i32, int)
+KDL_DIVISION(i64, long)
+
+// NaN wins, and -0 is below +0.
+#define KDL_MINMAX(S, T)                                     \
+  static inline T kdl_min_##S(T a, T b) {                    \
+    if (a != a) return a;                                    \
+    if (b != b) return b;                                    \
+    return a < b || (a == b && signbit(a)) ? a : b;          \
+  }                                                          \
+  static inline T kdl_max_##S(T a, T b) {                    \
+    if (a != a) return a;                                    \
+    if (b != b) return b;                                    \
+    return a > b || (a == b && !signbit(a)) ? a : b;         \
+  }
+KDL_MINMAX(f32, float)
+KDL_MINMAX(f64, double)
+
+static inline float kdl_flush(float a) { return fabs(a) < 0x1p-126f ? copysign(0.0f, a) : a; }
+// Whether a * b + c, rounded as if exponents had no end, is below the least normal: seen 2^32 times as large.
+static inline float kdl_fma_flush(float a, float b, float c) {
+  float large = fma(a * 0x1p32f, b, c * 0x1p32f);
+  float sum = fma(a, b, c);
+  return fabs(large) < 0x1p-94f ? copysign(0.0f, sum) : sum;
+}
+
+static inline int kdl_bits_f32(float a) { return a != a ? 0x7fc00000 : as_int(a); }
+static inline long kdl_bits_f64(double a) { return a != a ? 0x7ff8000000000000l : as_long(a); }
+
+// Floats to integers cut off and stay in range; NaN gives 0.
+#define KDL_SATURATE(S, T, F, LEAST, MOST, BELOW, ABOVE)     \
+  static inline T kdl_##S(F a) {                             \
+    if (a != a) return 0;                                    \
+    if (a >= ABOVE) return MOST;                             \
+    if (a <= BELOW) return LEAST;                            \
+    return (T)a;                                             \
+  }
+#define KDL_SATURATES(S, T, LEAST, MOST, BELOW, ABOVE)       \
+  KDL_SATURATE(S##_of_f32, T, float, LEAST, MOST, BELOW##f, ABOVE##f) \
+  KDL_SATURATE(S##_of_f64, T, double, LEAST, MOST, BELOW, ABOVE)
+KDL_SATURATES(i8, char, CHAR_MIN, CHAR_MAX, -0x1p7, 0x1p7)
+KDL_SATURATES(i16, short, SHRT_MIN, SHRT_MAX, -0x1p15, 0x1p15)
+KDL_SATURATES(i32, int, INT_MIN, INT_MAX, -0x1p31, 0x1p31)
+KDL_SATURATES(i64, long, LONG_MIN, LONG_MAX, -0x1p63, 0x1p63)
+KDL_SATURATES(u8, uchar, 0, UCHAR_MAX, 0x0p0, 0x1p8)
+KDL_SATURATES(u16, ushort, 0, USHRT_MAX, 0x0p0, 0x1p16)
+KDL_SATURATES(u32, uint, 0, UINT_MAX, 0x0p0, 0x1p32)
+KDL_SATURATES(u64, ulong, 0, ULONG_MAX, 0x0p0, 0x1p64)
+
+static inline float kdl_f32_of_bf16(ushort a) { return as_float((uint)a << 16); }
+static inline ushort kdl_bf16_of_f32(float a) {
+  uint bits = as_uint(a);
+  if (a != a) return (ushort)((bits >> 16) | 0x40);
+  return (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+static inline float kdl_f32_of_f16(ushort a) {
+  uint sign = (uint)(a & 0x8000) << 16;
+  uint rest = a & 0x7fff;
+  if (rest >= 0x7c00) return as_float(sign | 0x7f800000 | (rest << 13) | (rest > 0x7c00 ? 0x400000 : 0));
+  if (rest >= 0x0400) return as_float(sign | ((rest << 13) + 0x38000000));
+  float value = (float)rest * 0x1p-24f;
+  return sign ? -value : value;
+}
+static inline ushort kdl_f16_of_f32(float a) {
+  uint bits = as_uint(a);
+  ushort sign = (ushort)((bits >> 16) & 0x8000);
+  uint rest = bits & 0x7fffffff;
+  if (rest > 0x7f800000) return (ushort)(sign | 0x7e00 | ((rest >> 13) & 0x3ff));
+  if (rest >= 0x47800000) return (ushort)(sign | 0x7c00);
+  if (rest >= 0x38800000) {
+    rest += 0xfff + ((rest >> 13) & 1);
+    return (ushort)(sign | ((rest - 0x38000000) >> 13));
+  }
+  return (ushort)(sign | (ushort)rint(fabs(a) * 0x1p24f));
+}
+// The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
+static inline float kdl_odd_f32(double a) {
+  if (a != a || a == 0.0) return (float)a;
+  float near = (float)a;
+  if (fabs((double)near) > fabs(a)) near = as_float(as_uint(near) - 1);
+  return (double)near == a ? near : as_float(as_uint(near) | 1);
+}
+static inline double kdl_odd_u64(ulong a) {
+  return a >> 53 ? (double)((a >> 12) | ((a & 0xfff) != 0)) * 0x1p12 : (double)a;
+}
+static inline double kdl_odd_i64(long a) {
+  return a < 0 ? -kdl_odd_u64(0 - (ulong)a) : kdl_odd_u64((ulong)a);
+}
+
+// The first trap of a launch is the one that is told: code, location, index, bound.
+static void kdl_trap(__global long* record, int code, int location, long index, long bound) {
+  if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return;
+  record[1] = location;
+  record[2] = index;
+  record[3] = bound;
+}
+)";
+}
+
+}  // namespace kdl::codegen::opencl

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/llvm/compile.h"
+#include "ir/module.h"
+#include "ir/op.h"
+
+namespace kdl::codegen::opencl {
+
+/// A tensor, or a buffer, of the kernel that is written.
+struct Memory {
+  std::string base;                  ///< a pointer expression
+  std::vector<std::string> strides;  ///< in elements; empty of the last: 1
+};
+
+/// What is known while one kernel is written. State only; the functions below do the work.
+struct Writer {
+  const ir::Function& kernel;
+  KernelCode& code;
+  std::string text = {};
+  int depth = 1;
+  std::unordered_map<const ir::Value*, std::string> values = {};
+  std::unordered_map<const ir::Value*, Memory> memories = {};
+  std::unordered_set<std::string> taken = {};
+  bool syncs = false;  ///< it is called once for each part between barriers of the launch
+  bool traps =
+      false;  ///< whether an op may stop the worker: then memory is touched only where none has
+
+  /// A line at the present depth.
+  template <class... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    text.append(static_cast<size_t>(2 * depth), ' ');
+    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    text += '\n';
+  }
+  std::string_view Get(const ir::Value* value) const;
+  /// A name that nothing else has, made of the value's.
+  std::string NewName(const ir::Value* value);
+  /// `const float x = EXPRESSION;`, and the value is `x`.
+  void Define(const ir::Value* value, std::string_view expression);
+};
+
+/// How a scalar lives in a register: bool int, f16 and bf16 their bits; and in memory: bool uchar.
+std::string_view RegisterType(Scalar scalar);
+std::string_view MemoryType(Scalar scalar);
+/// The suffix of the prelude's functions: `f32`.
+std::string_view Suffix(Scalar scalar);
+
+void WriteBlock(Writer& w, const ir::Block* block);
+/// Whether the op was one of elementwise arithmetic, and is written.
+bool WriteArithmetic(Writer& w, const ir::Op* op);
+bool WriteMemory(Writer& w, const ir::Op* op);
+/// The expression of a size over the kernel's dims.
+std::string SizeText(const Writer& w, Size size);
+/// Whether the op may stop the worker.
+bool MayTrap(const ir::Op* op);
+/// Stops the worker unless `ok` holds.
+void TrapUnless(Writer& w, const std::string& ok, const ir::Op* op, int32_t trap,
+                std::string_view index, std::string_view bound);
+/// What every text begins with.
+std::string_view Prelude();
+
+}  // namespace kdl::codegen::opencl

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interp/core.h"
+#include "interp/watch.h"
+
+namespace kdl::interp {
+
+/// What the workers of one core share: memory, and who has touched what since the last barrier. A touch that no barrier orders
+/// behind another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
+class Team {
+ public:
+  explicit Team(int64_t workers) : workers_(workers) {}
+
+  /// A buffer of the team's: each run of its op gives the same memory.
+  Buffer& Memory(const ir::Value* buffer, size_t elements);
+  Buffer& Memory(const ir::Value* buffer) { return memories_.at(buffer).buffer; }
+
+  /// False, with the core stopped, where that is a race.
+  bool TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                   int64_t offset, TouchKind kind);
+  bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
+                   TouchKind kind);
+
+  /// All workers are at a barrier.
+  void NextInterval() { ++interval_; }
+  int64_t workers() const { return workers_; }
+
+ private:
+  static constexpr int64_t kNobody = -1;
+  static constexpr int64_t kSeveral = -2;
+  /// Of the last interval in which the element was touched: who has.
+  struct Mark {
+    uint64_t interval = 0;
+    int64_t reader = kNobody;
+    int64_t writer = kNobody;
+    int64_t updater = kNobody;
+  };
+  struct Shared {
+    Buffer buffer;
+    std::vector<Mark> marks;
+  };
+
+  bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
+  bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
+
+  int64_t workers_;
+  uint64_t interval_ = 1;
+  std::unordered_map<const ir::Value*, Shared> memories_;
+  std::unordered_map<const std::byte*, Mark> tensors_;
+};
+
+}  // namespace kdl::interp

@@ -1,0 +1,61 @@
+#include "ir/eval.h"
+#include "ir/eval_types.h"
+#include "support/check.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// The largest (or smallest) value, infinities included.
+template <class T>
+uint64_t ExtremePattern(bool largest) {
+  if constexpr (Narrow<T>) {
+    return ToPattern(NarrowFrom<T>(largest ? INFINITY : -INFINITY));
+  } else if constexpr (Wide<T>) {
+    return ToPattern(largest ? std::numeric_limits<T>::infinity()
+                             : -std::numeric_limits<T>::infinity());
+  } else {
+    return ToPattern(largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min());
+  }
+}
+
+uint64_t Extreme(Scalar scalar, bool largest) {
+  static constexpr uint64_t (*kTable[])(bool) = {
+#define KDL_SCALAR(name, spelling, bits, group) &ExtremePattern<CppType<Scalar::name>::Type>,
+#include "support/scalars.def"
+  };
+  return kTable[static_cast<size_t>(scalar)](largest);
+}
+
+}  // namespace
+
+uint64_t FoldIdentity(FoldKind fold, Scalar acc) {
+  switch (fold) {
+    case FoldKind::Sum:
+      return 0;
+    case FoldKind::Prod:
+      return EvaluateCast(Scalar::Bool, acc, 1);
+    case FoldKind::Max:
+      return Extreme(acc, false);
+    case FoldKind::Min:
+      return Extreme(acc, true);
+    case FoldKind::Any:
+      return 0;
+    case FoldKind::All:
+      return Extreme(Scalar::Bool, true);
+  }
+  KDL_UNREACHABLE("fold {}", static_cast<int>(fold));
+}
+
+OpKind CombineOf(FoldKind fold) {
+  static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
+                                    OpKind::Min, OpKind::Or,  OpKind::And};
+  return kOps[static_cast<size_t>(fold)];
+}
+
+EvalFn FindFold(FoldKind fold, Scalar acc) {
+  bool logical = fold == FoldKind::Any || fold == FoldKind::All;
+  return logical != (acc == Scalar::Bool) ? nullptr : FindEval(CombineOf(fold), acc, acc);
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+
+#include "ir/op.h"
+
+// The op table as a constant: what phases that have a row for each op are held against when they are compiled.
+
+namespace kdl::ir {
+
+#define KDL_UNPAREN(...) __VA_ARGS__
+#define ONE(name, effect) OperandSpec{#name, Arity::One, Effect::effect},
+#define OPT(name, effect) OperandSpec{#name, Arity::Optional, Effect::effect},
+#define MANY(name, effect) OperandSpec{#name, Arity::Many, Effect::effect},
+#define REQ(key) AttrSpec{AttrKey::key, true},
+#define MAY(key) AttrSpec{AttrKey::key, false},
+inline constexpr OpInfo kOpTable[] = {
+#define KDL_OP(kind, spelling, operands, results, attributes, places, traits, regions, format, \
+               meaning, ...)                                                                   \
+  OpInfo{OpKind::kind,                                                                         \
+         spelling,                                                                             \
+         {KDL_UNPAREN operands},                                                               \
+         results,                                                                              \
+         {KDL_UNPAREN attributes},                                                             \
+         places,                                                                               \
+         traits,                                                                               \
+         regions,                                                                              \
+         format,                                                                               \
+         meaning},
+#include "ir/ops.def"
+};
+#undef ONE
+#undef OPT
+#undef MANY
+#undef REQ
+#undef MAY
+
+/// Whether the rows, each with a `kind`, are one for each op that is `wanted`, and none for others.
+template <class Row, size_t n, class Wanted>
+consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {
+  std::array<int, kOpCount> found{};
+  for (const Row& row : rows) ++found[static_cast<size_t>(row.kind)];
+  for (const OpInfo& info : kOpTable) {
+    if (found[static_cast<size_t>(info.kind)] != (wanted(info) ? 1 : 0)) return false;
+  }
+  return true;
+}
+
+/// The rows by op; those of other ops are empty.
+template <class Row, size_t n>
+consteval std::array<Row, kOpCount> ByOp(const Row (&rows)[n]) {
+  std::array<Row, kOpCount> by_op{};
+  for (const Row& row : rows) by_op[static_cast<size_t>(row.kind)] = row;
+  return by_op;
+}
+
+}  // namespace kdl::ir

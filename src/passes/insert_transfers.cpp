@@ -1,0 +1,527 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/program_tensors.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/default_device.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+#include "passes/tensor_touches.h"
+
+// insert-transfers: what a launch needs, and lives elsewhere, moves there first. One walk, which knows of each tensor its
+// home, and on which other devices there are copies of it:
+// - a launch elsewhere that reads gets a copy, which is good until the next write:
+//     launch @f on @two (%x, %y)     ->  %x2, %e = transfer %x to @two {cause = "f reads it"}
+//                                        launch @f on @two (%x2, %y)
+// - one that writes becomes the home, to which the elements move where they may be read: relocate %y to @two
+// - what `on` keeps in its place is written in a copy, too, which is copied back.
+// Whole tensors move, whatever part is asked for; parts are taken anew of what came out.
+// A copy of what a loop does not change is made in front of the loop. What a loop does change is at its head where the
+// last launch of a turn writes it, so that it is where it was when a turn ends; of two branches one moves.
+// Where the caller has a parameter is not known: it moves to its first launch, and what was written moves back at the end.
+// Nothing of this moves anything between devices of one memory; that is known when the program runs.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Where a launch, or another op, wants something.
+struct Place {
+  Name device;
+  int64_t queue = 0;
+};
+
+/// What is known of a tensor at a point of the program.
+struct Home {
+  Name device;        ///< empty: where the caller has it
+  int64_t queue = 0;  ///< to which its last writer was given
+  bool is_fixed = true;
+  bool has_elements = true;
+  std::map<Name, Value*> copies = {};
+};
+
+using State = std::map<const Value*, Home>;
+
+/// All that a launch does to one tensor.
+struct Need {
+  Value* root;
+  bool reads = false;
+  bool writes = false;
+};
+
+class Inserter {
+ public:
+  Inserter(PassContext& context, ir::Function& program)
+      : context_(context), program_(program), classes_(program) {}
+
+  void Run() {
+    FindDevices();
+    State state;
+    AddParams(state);
+    Block(program_.body, state);
+    for (const auto& [param, local] : locals_) {
+      const Home& home = state.at(local);
+      Op* end = program_.body->terminator();
+      Emit(OpKind::CopyBack, {local, param}, {home.device, home.queue}, end,
+           "the caller has it there", program_.loc);
+    }
+    for (const Value* tensor : moved_) RenewParts(tensor);
+  }
+
+ private:
+  // -- What there is ------------------------------------------------------------------------------
+
+  void FindDevices() {
+    ir::Walk(program_.body, [&](const Op* op) {
+      if (op->kind() == OpKind::Relocate) asks_for_moves_ = true;
+      bool counts = op->kind() == OpKind::Alloc || op->kind() == OpKind::Launch ||
+                    op->kind() == OpKind::Lives || op->kind() == OpKind::Relocate;
+      if (counts) devices_.insert(op->attr<AttrKey::Device>());
+    });
+  }
+
+  /// Nothing moves, and parameters are where all is.
+  bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
+
+  void AddParams(State& state) {
+    for (const ir::Param& param : program_.params) {
+      if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+      Home home;
+      home.has_elements = param.direction != ir::Direction::Out;
+      for (const ir::Use& use : param.value->uses()) {
+        if (use.user->kind() == OpKind::Lives) home.device = use.user->attr<AttrKey::Device>();
+      }
+      if (HasOnePlace() && !devices_.empty()) home.device = *devices_.begin();
+      const Op* first = FirstLaunchOf(param.value);
+      if (home.device.empty() && first && IsWritten(param.value)) {
+        AddLocal(param, first, state);
+      } else {
+        state[param.value] = std::move(home);
+      }
+    }
+  }
+
+  const Op* FirstLaunchOf(const Value* root) const {
+    const Op* first = nullptr;
+    ForTouches([&](const Op* op, const Touch& touch) {
+      bool is_it = op->kind() == OpKind::Launch && ir::MemoryOf(touch.tensor) == root;
+      if (!first && is_it) first = op;
+    });
+    return first;
+  }
+
+  bool IsWritten(const Value* root) const {
+    bool written = false;
+    ForTouches([&](const Op* op, const Touch& touch) {
+      bool writes = touch.writes && op->kind() != OpKind::Relocate;
+      written = written || (writes && ir::MemoryOf(touch.tensor) == root);
+    });
+    return written;
+  }
+
+  template <class Visit>
+  void ForTouches(Visit&& visit) const {
+    ir::Walk(program_.body, [&](const Op* op) {
+      for (const Touch& touch : TouchesOf(context_.module, op)) visit(op, touch);
+    });
+  }
+
+  /// The program works on the parameter where its first launch has it.
+  void AddLocal(const ir::Param& param, const Op* first, State& state) {
+    Op* user = nullptr;
+    for (Op* op : *program_.body) {
+      bool uses = std::ranges::any_of(param.value->uses(),
+                                      [&](const ir::Use& use) { return Encloses(op, use.user); });
+      if (uses && !user) user = op;
+    }
+    Place place = PlaceOf(first);
+    bool is_fresh = param.direction == ir::Direction::Out;
+    Op* transfer = Emit(OpKind::Transfer, {param.value}, place, user,
+                        fmt::format("{} uses it", NameOf(first)), first->loc(), is_fresh);
+    Value* local = transfer->result(0);
+    param.value->ReplaceAllUsesWith(local);
+    transfer->SetOperand(0, param.value);
+    state[local] = {place.device, place.queue, false, !is_fresh, {}};
+    locals_.emplace_back(param.value, local);
+  }
+
+  // -- Ops ----------------------------------------------------------------------------------------
+
+  void Block(const ir::Block* block, State& state) {
+    for (Op* op : *block) Visit(op, state);
+  }
+
+  void Visit(Op* op, State& state) {
+    switch (op->kind()) {
+      case OpKind::Alloc:
+        state[op->result()] = {
+            op->attr<AttrKey::Device>(), 0, !op->HasAttr(AttrKey::ByUse), false, {}};
+        return;
+      case OpKind::Transfer:  // KIR text may have it
+        state.try_emplace(op->result(0), Home{.device = op->attr<AttrKey::Device>()});
+        return;
+      case OpKind::Launch:
+        return Launch(op, state);
+      case OpKind::Relocate:
+        return MoveAsSaid(op, state);
+      case OpKind::Swap:
+        return std::swap(state[op->operand(0)], state[op->operand(1)]);
+      case OpKind::Copy:
+      case OpKind::Fill:
+        SetPlace(op, state);
+        return NoteWrites(op, state);
+      case OpKind::HostStore:
+      case OpKind::Draw:
+      case OpKind::CopyBack:
+        return NoteWrites(op, state);
+      case OpKind::Loop:
+      case OpKind::While:
+        return Loop(op, state);
+      case OpKind::If:
+        return If(op, state);
+      default:
+        return;
+    }
+  }
+
+  /// A copy runs where what it writes is, a fill, too.
+  void SetPlace(Op* op, State& state) {
+    Name device;
+    for (const Touch& touch : TouchesOf(context_.module, op)) {
+      const Home& home = state[ir::MemoryOf(touch.tensor)];
+      if (device.empty() || (touch.writes && !home.device.empty())) device = home.device;
+    }
+    if (device.empty())
+      device = devices_.empty() ? DefaultDevice(context_.module) : *devices_.begin();
+    op->SetAttr(ir::MakeAttr<AttrKey::Device>(device));
+  }
+
+  void NoteWrites(const Op* op, State& state) {
+    for (const Touch& touch : TouchesOf(context_.module, op)) {
+      if (!touch.writes) continue;
+      Home& home = state[ir::MemoryOf(touch.tensor)];
+      home.has_elements = true;
+      home.copies.clear();
+    }
+  }
+
+  void Launch(Op* launch, State& state) {
+    Place place = PlaceOf(launch);
+    for (const Need& need : NeedsOf(launch)) {
+      Home& home = state[need.root];
+      if (home.device == place.device) {
+        if (need.writes) Written(home, place);
+      } else if (!need.writes) {
+        Use(launch, need.root,
+            CopyFor(launch, need.root, place, home, fmt::format("{} reads it", NameOf(launch))));
+      } else if (home.is_fixed) {
+        WriteCopy(launch, need, place, home);
+      } else {
+        Relocate(need.root, home, place, launch, fmt::format("{} writes it", NameOf(launch)),
+                 launch->loc(), !need.reads);
+        Written(home, place);
+      }
+    }
+  }
+
+  std::vector<Need> NeedsOf(const Op* launch) const {
+    std::vector<Need> needs;
+    for (const Touch& touch : TouchesOf(context_.module, launch)) {
+      Value* root = ir::MemoryOf(touch.tensor);
+      auto need = std::ranges::find(needs, root, &Need::root);
+      if (need == needs.end()) need = needs.insert(need, {root});
+      need->writes = need->writes || touch.writes;
+      need->reads = need->reads || touch.reads || touch.tensor != root;  // the other parts stay
+    }
+    return needs;
+  }
+
+  static void Written(Home& home, const Place& place) {
+    home.has_elements = true;
+    home.queue = place.queue;
+    home.copies.clear();
+  }
+
+  /// What `on` keeps in its place is written elsewhere.
+  void WriteCopy(Op* launch, const Need& need, const Place& place, Home& home) {
+    std::string name(NameOf(launch));
+    bool reads = need.reads && home.has_elements;
+    auto known = home.copies.find(place.device);
+    Value* copy = known != home.copies.end() && reads
+                      ? known->second
+                      : Emit(OpKind::Transfer, {need.root}, place, launch,
+                             fmt::format("{} writes it", name), launch->loc(), !reads)
+                            ->result(0);
+    if (reads) RemarkTurn(launch, need.root, home.device, place.device, launch->loc());
+    Use(launch, need.root, copy);
+    Emit(OpKind::CopyBack, {copy, need.root}, place, launch->next(),
+         fmt::format("{} has written it", name), launch->loc());
+    Written(home, place);
+    home.copies[place.device] = copy;
+  }
+
+  /// The copy of a tensor on a device, made where it is good for as many turns of loops as can be.
+  Value* CopyFor(Op* user, Value* root, const Place& place, Home& home, const std::string& cause) {
+    if (auto known = home.copies.find(place.device); known != home.copies.end())
+      return known->second;
+    Op* before = user;
+    for (const auto& loop : loops_) {
+      bool is_changed = loop.changed.contains(root) || Encloses(loop.op, root->def());
+      if (is_changed) continue;
+      before = loop.op;
+      break;
+    }
+    RemarkTurn(before, root, home.device, place.device, user->loc());
+    Value* copy = Emit(OpKind::Transfer, {root}, place, before, cause, user->loc())->result(0);
+    return home.copies[place.device] = copy;
+  }
+
+  /// `x to d` in the source.
+  void MoveAsSaid(Op* op, State& state) {
+    Value* root = ir::MemoryOf(op->operand(0));
+    Home& home = state[root];
+    Place place = PlaceOf(op);
+    std::string cause = op->attr<AttrKey::Cause>().str();
+    if (home.device != place.device && home.is_fixed) {
+      CopyFor(op, root, place, home, cause);
+    } else if (home.device != place.device) {
+      Relocate(root, home, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
+    }
+    // KIR text may wait for it, and anew for what is there.
+    for (const ir::Use& use : std::vector<ir::Use>(op->result()->uses())) DropEvent(use.user, op);
+    ir::Erase(op);
+  }
+
+  static void DropEvent(Op* user, const Op* event) {
+    std::span<Value* const> known = AfterOf(user);
+    std::vector<Value*> after(known.begin(), known.end());
+    std::erase(after, event->result());
+    SetAfter(user, after);
+  }
+
+  void Relocate(Value* root, Home& home, const Place& place, Op* before, const std::string& cause,
+                ir::Loc loc, bool is_fresh) {
+    is_fresh = is_fresh || !home.has_elements;
+    if (!is_fresh) RemarkTurn(before, root, home.device, place.device, loc);
+    Emit(OpKind::Relocate, {root}, place, before, cause, loc, is_fresh);
+    home.device = place.device;
+    home.queue = place.queue;
+    home.copies.erase(place.device);
+    moved_.insert(root);
+  }
+
+  // -- Regions ------------------------------------------------------------------------------------
+
+  struct OpenLoop {
+    Op* op;
+    std::set<const Value*> changed;
+  };
+
+  /// What a loop or branch changes, by the last op that writes it; null where no launch does.
+  std::map<const Value*, const Op*> ChangedIn(const Op* outer) const {
+    std::map<const Value*, const Op*> changed;
+    for (const ir::Block* region : outer->regions()) {
+      ir::Walk(region, [&](const Op* op) {
+        if (op->kind() == OpKind::Swap) {
+          for (const Value* tensor : op->operands()) changed.try_emplace(tensor, nullptr);
+        }
+        for (const Touch& touch : TouchesOf(context_.module, op)) {
+          if (!touch.writes) continue;
+          const Op*& last = changed[ir::MemoryOf(touch.tensor)];
+          bool says_where = op->kind() == OpKind::Launch || op->kind() == OpKind::Relocate;
+          if (says_where) last = op;
+        }
+      });
+    }
+    return changed;
+  }
+
+  /// The op of the changes behind which a tensor, or one that it is swapped with, is where it is.
+  const Op* LastWriter(const std::map<const Value*, const Op*>& changed, const Value* root) const {
+    const Op* last = nullptr;
+    for (const auto& [tensor, op] : changed) {
+      bool is_it = op && classes_.Of(tensor) == classes_.Of(root);
+      if (is_it && (!last || IsBehind(op, last))) last = op;
+    }
+    return last;
+  }
+
+  bool IsBehind(const Op* op, const Op* other) const {
+    bool seen = false;
+    bool behind = false;
+    ir::Walk(program_.body, [&](const Op* one) {
+      behind = behind || (one == op && seen);
+      seen = seen || one == other;
+    });
+    return behind;
+  }
+
+  void Loop(Op* loop, State& state) {
+    std::map<const Value*, const Op*> changed = ChangedIn(loop);
+    for (auto& [root, home] : state) {
+      if (!changed.contains(root)) continue;
+      const Op* last = home.is_fixed ? nullptr : LastWriter(changed, root);
+      if (last && PlaceOf(last).device != home.device) {
+        Relocate(const_cast<Value*>(root), home, PlaceOf(last), loop,
+                 fmt::format("{} writes it in the loop", NameOf(last)), last->loc(), false);
+      }
+      home.copies.clear();
+      home.has_elements = true;
+    }
+    loops_.push_back({loop, {}});
+    for (const auto& [root, last] : changed) loops_.back().changed.insert(root);
+    State inside = state;
+    Block(loop->region(), inside);
+    Settle(loop->region(), inside, state);
+    loops_.pop_back();
+    Leave(loop, inside, changed, state);
+  }
+
+  void If(Op* op, State& state) {
+    std::map<const Value*, const Op*> changed = ChangedIn(op);
+    State sides[2] = {state, state};
+    for (size_t r = 0; r < 2; ++r) Block(op->region(r), sides[r]);
+    for (auto& [root, home] : state) {
+      const Home& last = sides[1][root].device != home.device ? sides[1][root] : sides[0][root];
+      home.device = last.device;
+      home.queue = last.queue;
+    }
+    for (size_t r = 0; r < 2; ++r) Settle(op->region(r), sides[r], state);
+    for (auto& [root, home] : state)
+      home.has_elements = sides[0][root].has_elements || sides[1][root].has_elements;
+    for (const State& side : sides) Leave(op, side, changed, state);
+  }
+
+  /// Moves everything to where it has to be at the end of a region.
+  void Settle(const ir::Block* region, State& inside, const State& outside) {
+    for (const auto& [root, home] : outside) {
+      Home& here = inside.at(root);
+      if (here.device == home.device) continue;
+      Op* end = region->terminator();
+      bool is_loop = region->parent()->kind() != OpKind::If;
+      Relocate(const_cast<Value*>(root), here, {home.device, home.queue}, end,
+               is_loop ? "the next turn finds it there" : "the other branch leaves it there",
+               region->parent()->loc(), false);
+    }
+  }
+
+  /// Copies that were made in front of a region's op outlive it, where it changes nothing of the tensor.
+  void Leave(const Op* op, const State& inside, const std::map<const Value*, const Op*>& changed,
+             State& state) {
+    for (auto& [root, home] : state) {
+      if (changed.contains(root)) {
+        home.copies.clear();
+        continue;
+      }
+      for (const auto& [device, copy] : inside.at(root).copies) {
+        if (!Encloses(op, copy->def())) home.copies[device] = copy;
+      }
+    }
+  }
+
+  // -- Making -------------------------------------------------------------------------------------
+
+  static Place PlaceOf(const Op* op) {
+    return {op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()};
+  }
+
+  std::string NameOf(const Op* op) const {
+    if (op->kind() != OpKind::Launch) return op->attr<AttrKey::Cause>().str();
+    return std::string(context_.module.FindFunction(op->attr<AttrKey::Callee>())->base_name());
+  }
+
+  Op* Emit(OpKind kind, std::vector<Value*> tensors, const Place& place, Op* before,
+           const std::string& cause, ir::Loc loc, bool is_fresh = false) {
+    ir::Builder builder(context_.module, before->block(), before);
+    builder.set_loc(loc);
+    std::vector<ir::Attr> attrs = {
+        ir::MakeAttr<AttrKey::Device>(place.device), ir::MakeAttr<AttrKey::Queue>(place.queue),
+        ir::MakeAttr<AttrKey::Cause>(context_.module.context().names.Intern(cause))};
+    if (is_fresh) attrs.push_back(ir::MakeAttr<AttrKey::Fresh>(1));
+    ir::Builder::Segments operands;
+    for (Value* tensor : tensors) operands.push_back({tensor});
+    operands.emplace_back();
+    std::vector<ir::Type> results = {builder.types().Event()};
+    if (kind == OpKind::Transfer) results.insert(results.begin(), tensors[0]->type());
+    return builder.Create(kind, operands, results, std::move(attrs));
+  }
+
+  /// Lets the launch take a copy of a tensor, of which it may take parts.
+  void Use(Op* launch, Value* root, Value* copy) {
+    for (const Touch& touch : TouchesOf(context_.module, launch)) {
+      if (ir::MemoryOf(touch.tensor) == root) Replace(launch, touch.operand, copy, root);
+    }
+  }
+
+  /// The part of `copy` that `part` is of `root`, made in front of an op.
+  Value* PartOf(Value* copy, const Value* root, Value* part, Op* before) {
+    if (part == root) return copy;
+    Op* def = part->def();
+    Value* whole = PartOf(copy, root, def->operand(0), before);
+    ir::Builder builder(context_.module, before->block(), before);
+    ir::ValueMap map{{def->operand(0), whole}};
+    return ir::Clone(def, builder, map)->result();
+  }
+
+  void Replace(Op* op, uint32_t operand, Value* copy, const Value* root) {
+    Value* part = op->operand(operand);
+    op->SetOperand(operand, PartOf(copy, root, part, op));
+    while (part != root && part->uses().empty()) {
+      Op* def = part->def();
+      part = def->operand(0);
+      ir::Erase(def);
+    }
+  }
+
+  /// Parts of what moves are taken where they are used: those made before show memory that was.
+  void RenewParts(const Value* tensor) {
+    for (Op* op : ir::UsersOfMemory(tensor)) {
+      for (uint32_t i = 0; i < op->operands().size(); ++i) {
+        Value* part = op->operand(i);
+        bool is_part = part != tensor && part->type()->kind == ir::TypeKind::Tensor &&
+                       ir::MemoryOf(part) == tensor;
+        if (is_part) Replace(op, i, const_cast<Value*>(tensor), tensor);
+      }
+    }
+  }
+
+  /// A tensor that lives longer than a turn of the loop around `op`, and moves in each.
+  void RemarkTurn(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
+    const Op* loop = op->block()->parent();
+    while (loop && loop->kind() == OpKind::If) loop = loop->block()->parent();
+    if (!loop || Encloses(loop, root->def())) return;
+    context_.diagnostics.Report(diag::MovesEachTurn, context_.SpanOf(loc), ir::SourceName(root),
+                                from.empty() ? "the caller's device" : from.text(), to.text());
+  }
+
+  PassContext& context_;
+  ir::Function& program_;
+  SwapClasses classes_;
+  std::set<Name> devices_;
+  bool asks_for_moves_ = false;
+  std::vector<std::pair<Value*, Value*>> locals_;  ///< parameters, and what the program works on
+  std::vector<OpenLoop> loops_;                    ///< from the outermost in
+  std::set<const Value*> moved_;
+};
+
+}  // namespace
+
+void RunInsertTransfers(PassContext& context) {
+  for (ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Program) Inserter(context, *function).Run();
+  }
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,59 @@
+#include "passes/structured.h"
+
+namespace kdl::passes {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make) {
+  ir::Block* outer = b.block();
+  Op* before = b.before();
+  b.SetInsertionPoint(region);
+  Values values = make();
+  b.Create(OpKind::Yield, {values}, {});
+  b.SetInsertionPoint(outer, before);
+}
+
+Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
+                const std::function<Values(Value*, const Values&)>& body) {
+  std::vector<ir::Type> types;
+  for (const Value* init : inits) types.push_back(init->type());
+  Value* step = b.I64(bounds.step);
+  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, std::move(types));
+  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  Values carried;
+  for (const Value* init : inits) carried.push_back(b.AddParam(loop->region(), init->type(), {}));
+  FillRegion(b, loop->region(), [&] { return body(index, carried); });
+  return loop->results();
+}
+
+void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
+                  const std::function<void(Value*)>& body) {
+  Value* step = b.I64(bounds.step);
+  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, {}}, {},
+                      {ir::MakeAttr<ir::AttrKey::Team>(1)});
+  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  FillRegion(b, loop->region(), [&]() -> Values {
+    body(index);
+    return {};
+  });
+}
+
+Values MakeIf(ir::Builder& b, Value* condition, const std::vector<ir::Type>& types,
+              const std::function<Values()>& then, const std::function<Values()>& otherwise) {
+  Op* branch = b.Create(OpKind::If, {{condition}}, types);
+  FillRegion(b, branch->region(0), then);
+  FillRegion(b, branch->region(1), otherwise);
+  return branch->results();
+}
+
+void MakeIf(ir::Builder& b, Value* condition, const std::function<void()>& then) {
+  auto filled = [&]() -> Values {
+    then();
+    return {};
+  };
+  MakeIf(b, condition, {}, filled, [] { return Values(); });
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace kdl::passes {
+
+// Loops and branches at a builder's place. The builder stands behind them when they are made.
+
+using Values = std::vector<ir::Value*>;
+
+struct LoopBounds {
+  ir::Value* lo;
+  ir::Value* hi;
+  int64_t step = 1;
+};
+
+/// `body(index, carried)` gives the next carried values; the results are the last ones.
+Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
+                const std::function<Values(ir::Value*, const Values&)>& body);
+
+/// A loop whose turns are the workers' of the core.
+void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
+                  const std::function<void(ir::Value*)>& body);
+
+/// `if condition`, with a result for each value that `then` and `otherwise` give, of these types.
+Values MakeIf(ir::Builder& b, ir::Value* condition, const std::vector<ir::Type>& types,
+              const std::function<Values()>& then, const std::function<Values()>& otherwise);
+/// Without results, and nothing otherwise.
+void MakeIf(ir::Builder& b, ir::Value* condition, const std::function<void()>& then);
+
+/// Fills a region that `make` yields from.
+void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make);
+
+}  // namespace kdl::passes

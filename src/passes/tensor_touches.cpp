@@ -1,0 +1,95 @@
+#include "passes/tensor_touches.h"
+
+#include "support/check.h"
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Effect;
+using ir::OpKind;
+
+void AddTouch(const ir::Op* op, uint32_t operand, Effect effect, std::vector<Touch>& touches) {
+  ir::Value* value = op->operand(operand);
+  bool changes = effect == Effect::Change || effect == Effect::Accumulate;
+  bool reads = effect == Effect::Read || changes;
+  bool writes = effect == Effect::Write || changes;
+  bool is_touch = value->type()->kind == ir::TypeKind::Tensor && (reads || writes);
+  if (is_touch) touches.push_back({operand, value, reads, writes});
+}
+
+/// What a kernel does with the parameters of its launch.
+Effect EffectOf(ir::Direction direction) {
+  return direction == ir::Direction::In    ? Effect::Read
+         : direction == ir::Direction::Out ? Effect::Write
+                                           : Effect::Change;
+}
+
+const ir::Function* CalleeOf(const ir::Module& module, const ir::Op* op) {
+  if (op->kind() != OpKind::Launch) return nullptr;
+  Name name = op->attr<ir::AttrKey::Callee>();
+  const ir::Function* kernel = module.FindFunction(name);
+  KDL_CHECK(kernel, "launch of '{}', which is not in the module", name.text());
+  return kernel;
+}
+
+size_t AfterSegment(const ir::Op* op) { return ir::OperandWith(op->kind(), Effect::Awaits); }
+
+}  // namespace
+
+std::vector<Touch> TouchesOf(const ir::Module& module, const ir::Op* op) {
+  std::vector<Touch> touches;
+  if (!op->info().is_ordered()) return touches;
+  const ir::Function* kernel = CalleeOf(module, op);
+  const auto& operands = op->info().operands;
+  for (size_t s = 0; s < operands.size(); ++s) {
+    auto first = static_cast<uint32_t>(op->SegmentBegin(s));
+    for (uint32_t i = 0; i < op->Segment(s).size(); ++i) {
+      Effect effect = operands[s].effect;
+      if (effect == Effect::ByCallee) effect = EffectOf(kernel->params[i].direction);
+      AddTouch(op, first + i, effect, touches);
+    }
+  }
+  return touches;
+}
+
+bool IsQueued(const ir::Op* op) {
+  return op->info().is_ordered() && !op->results().empty() &&
+         op->results().back()->type()->kind == ir::TypeKind::Event;
+}
+
+bool IsHostAccess(const ir::Op* op) { return op->info().is_ordered() && !IsQueued(op); }
+
+ir::Value* EventOf(const ir::Op* op) { return op->results().back(); }
+
+std::span<ir::Value* const> AfterOf(const ir::Op* op) { return op->Segment(AfterSegment(op)); }
+
+void SetAfter(ir::Op* op, std::span<ir::Value* const> events) {
+  op->SetSegment(AfterSegment(op), events);
+}
+
+SwapClasses::SwapClasses(const ir::Function& program) {
+  ir::Walk(program.body, [&](const ir::Op* op) {
+    if (op->kind() != OpKind::Swap) return;
+    const ir::Value* into = Of(op->operand(0));
+    const ir::Value* from = Of(op->operand(1));
+    class_of_[op->operand(0)] = class_of_[op->operand(1)] = into;
+    for (auto& [tensor, one] : class_of_) {
+      if (one == from) one = into;
+    }
+  });
+}
+
+const ir::Value* SwapClasses::Of(const ir::Value* tensor) const {
+  auto known = class_of_.find(tensor);
+  return known == class_of_.end() ? tensor : known->second;
+}
+
+bool Encloses(const ir::Op* outer, const ir::Op* inner) {
+  for (const ir::Op* op = inner; op; op = op->block()->parent()) {
+    if (op == outer) return true;
+  }
+  return false;
+}
+
+}  // namespace kdl::passes

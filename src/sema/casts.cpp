@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "sema/coerce.h"
+#include "sema/contract.h"
+#include "sema/expr.h"
+#include "sema/groups.h"
+#include "sema/resolve.h"
+
+// `x as T`.
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+
+/// A literal becomes the type of the cast at once where it fits; a symbol's value is not known, so
+/// it goes through i64.
+Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
+  const ExprInfo& info = state.fn.exprs[operand];
+  if (!info.type.is_literal()) return info.type;
+  bool same_group = IsFloat(target) == (info.type.kind == TypeKind::FloatLiteral);
+  auto literal = state.literals.find(operand);
+  if (IsFloat(target) && !same_group && Floors(state, operand)) {
+    Coerce(state, operand, Scalar::I64);
+  } else if (literal != state.literals.end()) {
+    if (ToConstant(literal->second, target)) {
+      Coerce(state, operand, target);
+    } else if (!literal->second.is_float) {
+      Coerce(state, operand, Scalar::I64);
+    }
+  } else if (same_group && target != Scalar::Bool) {
+    Coerce(state, operand, target);
+  } else if (info.type.kind == TypeKind::IntLiteral) {
+    Coerce(state, operand, Scalar::I64);
+  }
+  return Default(state, operand);
+}
+
+/// `x as tf32`: an f32 again, rounded by a fn of the library.
+Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+  if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
+  if (!state.dot_operands.contains(&cast)) {
+    state.diagnostics.Report(diag::Tf32Outside, cast.type.span)
+        .Help("write dot(a as tf32, b as tf32 over k)");
+    return Type{};
+  }
+  Scalar scalar = state.contract != nullptr ? Scalar::F64 : Scalar::F32;
+  if (!Fits(state, cast.operand, scalar)) {
+    state.diagnostics
+        .Report(diag::BadOperand, cast.span, "as tf32", "an f32",
+                Spelling(state.fn.exprs[cast.operand].type.scalar))
+        .Help(fmt::format("write '({}) as tf32'", AsHint(state, cast.operand, Scalar::F32)));
+    return Type{};
+  }
+  if (state.contract == nullptr) {
+    FunctionGroup& group = Require(state.module, LibraryFunction(state.module, "tf32_f32"));
+    if (group.instances.size() != 1) return Type{};
+    state.group.calls.emplace_back(&group, cast.type.span);
+    info.callee = group.instances[0];
+  }
+  return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
+}
+
+}  // namespace
+
+Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+  Type type = CheckValue(state, cast.operand);
+  if (cast.type.name.text() == "tf32") return CheckTf32(state, cast, info);
+  std::optional<Scalar> target = ResolveScalar(state, cast.type);
+  if (type.is_error() || !target) return Type{};
+  if (state.contract != nullptr && *target != Scalar::Bool) {
+    info.pattern = *target;
+    target = Seen(state, *target);
+  }
+  type = CheckCastOperand(state, cast.operand, *target);
+  return type.is_error() ? type : ValueType(*target, type.ranges);
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,116 @@
+#include "targets/cpu/cut_fold.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ir/module.h"
+#include "ir/views.h"
+#include "targets/cpu/analysis/accumulators.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+
+namespace kdl::cpu {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+/// Whether the op, or one inside of it, reads the value.
+bool Reads(const Op* op, const Value* value) {
+  return std::ranges::any_of(value->uses(), [&](const ir::Use& use) {
+    const Op* user = use.user;
+    while (user && user != op) user = user->block()->parent();
+    return user != nullptr;
+  });
+}
+
+/// What brings the tiles that the fold reads.
+std::vector<Op*> BringersOf(const Op* fold) {
+  std::vector<Op*> bringers;
+  for (const Value* operand : fold->operands()) {
+    if (!IsTileValue(operand) || std::ranges::find(bringers, operand->def()) != bringers.end())
+      continue;
+    Op* def = operand->def();
+    if (def->kind() == OpKind::Slide) bringers.push_back(def->operand(ir::SlideOp::at_tile)->def());
+    bringers.push_back(def);
+  }
+  return bringers;
+}
+
+}  // namespace
+
+std::vector<Op*> FollowersOf(const Op* fold) {
+  std::vector<Op*> followers;
+  const Value* home = nullptr;
+  for (Op* op = fold->next(); op; op = op->next()) {
+    bool follows = Reads(op, fold->result()) || (home && Touches(op, home));
+    bool moves = op->kind() == OpKind::Put || (op->kind() == OpKind::If && op->results().empty());
+    if (!follows || !moves) break;
+    if (op->kind() == OpKind::Put) home = op->operand(1);
+    followers.push_back(op);
+  }
+  return followers;
+}
+
+FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) {
+  b_.SetInsertionPoint(fold);
+  b_.set_loc(fold->loc());
+}
+
+void FoldCutter::Open(AxisId axis, const ir::NumberList& sizes) {
+  ir::Function& kernel = *fold_->block()->function();
+  Value* whole = ir::FindBlk(fold_, axis);
+  Name name = b_.module().context().names.Intern(std::string(kernel.axis(axis).name.text()) + "r");
+  AxisId part = kernel.AddAxis({name, b_.types().sizes().Constant(sizes[0]), nullptr, axis});
+  Op* cut = b_.Create(OpKind::Cut, {{whole}}, {}, {ir::MakeAttr<AttrKey::Sizes>(sizes)});
+  parts_[axis] = part;
+  map_[whole] = blk_ = b_.AddParam(cut->region(), b_.types().Blk(part), whole->name());
+  b_.SetInsertionPoint(cut->region());
+  b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
+}
+
+ir::Type FoldCutter::PartOf(ir::Type tile, const ir::AxisList& but) const {
+  ir::AxisList axes = tile->axes;
+  for (AxisId& axis : axes) {
+    auto part = parts_.find(axis);
+    if (part != parts_.end() && std::ranges::find(but, axis) == but.end()) axis = part->second;
+  }
+  return b_.types().Tile(tile->scalar, axes);
+}
+
+Op* FoldCutter::Copy(const Op* op, const ir::AxisList& but) {
+  Op* copy = ir::Clone(op, b_, map_);
+  auto retype = [&](const Op* made) {
+    for (Value* result : made->results()) {
+      if (IsTileValue(result)) result->set_type(PartOf(result->type(), but));
+    }
+  };
+  for (const ir::Block* region : copy->regions()) ir::Walk(region, retype);
+  retype(copy);
+  return copy;
+}
+
+Op* FoldCutter::Move() {
+  std::vector<Op*> bringers = BringersOf(fold_);
+  std::vector<Op*> followers = FollowersOf(fold_);
+  for (const Op* op : bringers) {
+    const Op* slide = op->result()->uses()[0].user;
+    bool is_window = slide->kind() == OpKind::Slide;
+    Copy(op, is_window ? slide->attr<AttrKey::Axes>() : ir::AxisList());
+  }
+  Op* copy = Copy(fold_);
+  for (const Op* op : followers) Copy(op);
+  std::ranges::reverse(followers);
+  for (Op* op : followers) ir::Erase(op);
+  ir::Erase(fold_);
+  std::ranges::reverse(bringers);
+  for (Op* op : bringers) {
+    if (op->result()->uses().empty()) ir::Erase(op);
+  }
+  return copy;
+}
+
+}  // namespace kdl::cpu

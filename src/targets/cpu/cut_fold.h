@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace kdl::cpu {
+
+/// The ops behind a fold that go where it goes: what is done with each part of its tile as soon as the part is made.
+std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
+
+/// Opens cuts around a fold that goes from homes to homes, one inside of the other, and moves it into them, with what brings its
+/// tiles and what follows it: all are then over the cuts' axes.
+class FoldCutter {
+ public:
+  FoldCutter(ir::Module& module, ir::Op* fold);
+
+  /// A cut of the axis' blk, inside of those that are open.
+  void Open(ir::AxisId axis, const ir::NumberList& sizes);
+  /// A copy of the op where the builder stands. Tiles are over the cuts' axes, but for those that stay.
+  ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
+  /// The copy of the fold that stands in the cuts. The fold is gone.
+  ir::Op* Move();
+
+  /// In front of the innermost cut's yield.
+  ir::Builder& b() { return b_; }
+  /// The innermost cut's blk.
+  ir::Value* blk() const { return blk_; }
+
+ private:
+  ir::Type PartOf(ir::Type tile, const ir::AxisList& but) const;
+
+  ir::Builder b_;
+  ir::Op* fold_;
+  ir::Value* blk_ = nullptr;
+  std::map<ir::AxisId, ir::AxisId> parts_;  ///< of axes that are cut
+  ir::ValueMap map_;
+};
+
+}  // namespace kdl::cpu

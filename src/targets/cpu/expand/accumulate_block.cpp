@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "passes/diagnostics.h"
+#include "passes/rewrite.h"
+#include "targets/cpu/analysis/register_block.h"
+#include "targets/cpu/expand/block_steps.h"
+
+// A fold in one chain an element, whose elements all have an accumulator at once: what block-products cuts folds into.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AxisId;
+using ir::OpKind;
+using ir::Value;
+
+using Shape = RegisterBlock::Shape;
+
+/// So many elements a blk has in the code that is made; 0: that is not known.
+int64_t MostOf(const BlkFacts& blk) {
+  return blk.most ? blk.most : ConstantOf(blk.size).value_or(0);
+}
+
+class Block {
+ public:
+  Block(Expander& e, const Accumulation& what)
+      : e_(e), what_(what), block_(RegisterBlock::Of(e, *what.op)), steps_(e, what, block_) {}
+
+  void Run() {
+    Value* plain = PlainOf();
+    if (!block_.column) {
+      e_.scalars[what_.op->result()] = steps_.Accumulate({}, {}, plain)[0];
+      return;
+    }
+    if (!FitsRegisters()) return;
+    Value* start = e_.b.I64(0);
+    for (AxisId axis : block_.outer) steps_.position()[axis] = start;
+    steps_.MoveRow(start);
+    steps_.MoveColumn(start);
+    Values accs = steps_.Accumulate(shape_, piece_, plain);
+    e_.registers[what_.op->result()] = {accs, block_, shape_, piece_};
+  }
+
+ private:
+  const BlkFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
+
+  Value* PlainOf() {
+    if (what_.op->kind() != OpKind::Contraction) return nullptr;
+    Value* plain = ir::ContractionOp(const_cast<ir::Op*>(what_.op)).plain();
+    return plain ? e_.Scalar(plain) : nullptr;
+  }
+
+  /// Rows by whole vectors, or one vector of which a part exists.
+  bool FitsRegisters() {
+    const BlkFacts& columns = Facts(*block_.column);
+    piece_.lanes = block_.lanes;
+    shape_.columns = MostOf(columns) / block_.lanes;
+    bool fits = MostOf(columns) % block_.lanes == 0;
+    if (ConstantOf(columns.size) != MostOf(columns)) {
+      fits = fits && shape_.columns == 1;
+      piece_.count = columns.size;
+      piece_.mask =
+          e_.b.Make(OpKind::LaneMask, {columns.size}, e_.TypeOf(kdl::Scalar::Bool, block_.lanes));
+    }
+    if (block_.row) shape_.rows = ConstantOf(Facts(*block_.row).size).value_or(0);
+    for (AxisId axis : block_.outer) fits = fits && MostOf(Facts(axis)) == 1;
+    int64_t most = e_.facts.vector_registers;
+    fits = fits && shape_.columns > 0 && shape_.rows > 0 && shape_.columns <= most &&
+           shape_.rows <= most && shape_.rows * shape_.columns <= most;
+    if (!fits && e_.unblocked.insert(what_.op).second)
+      e_.context.diagnostics.Report(passes::diag::FoldNotBlocked,
+                                    e_.context.SpanOf(what_.op->loc()), what_.op->info().spelling);
+    return fits;
+  }
+
+  Expander& e_;
+  const Accumulation& what_;
+  RegisterBlock block_;
+  BlockSteps steps_;
+  Shape shape_;
+  Piece piece_;
+};
+
+}  // namespace
+
+void AccumulateBlock(Expander& e, const Accumulation& what) { Block(e, what).Run(); }
+
+}  // namespace kdl::cpu

@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "passes/diagnostics.h"
+#include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/expand/block_steps.h"
+
+// Tiles that stand in registers, where a fold has made them, until they are put to a home, or a nest has read them.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Where a vector of the tile begins.
+Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
+  Position position;
+  for (ir::AxisId axis : tile.block.outer) position[axis] = e.b.I64(0);
+  if (tile.block.row) position[*tile.block.row] = e.b.I64(row);
+  position[*tile.block.column] = e.b.I64(column * tile.block.lanes);
+  return position;
+}
+
+/// Whether the nest's body can take the tile's vectors one by one.
+bool TakesVectors(const Expander& e, const Op* nest, const RegisterTile& tile) {
+  ir::AxisList walked;
+  for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
+  bool ends = walked.back() == *tile.block.column && nest->results().empty();
+  size_t axes = tile.block.outer.size() + (tile.block.row ? 2 : 1);
+  LastAxis last(nest);
+  return ends && walked.size() == axes && last.Vectorizes() &&
+         e.LanesAlong(walked.back(), last.Bytes()) == tile.block.lanes;
+}
+
+}  // namespace
+
+void StoreRegisters(Expander& e, const Op* put) {
+  const RegisterTile& tile = e.registers.at(put->operand(0));
+  Home home = HomeAlong(e, put->operand(0), *tile.block.column);
+  BlockSteps::ForEach(tile.shape, [&](size_t n, int64_t row, int64_t column) {
+    StorePiece(e, tile.values[n], home, PositionOf(e, tile, row, column), tile.piece);
+  });
+}
+
+const Value* RegisterTileOf(const Expander& e, const Op* nest) {
+  for (const Op* op : *nest->region()) {
+    if (op->kind() == OpKind::Element && e.registers.contains(op->operand(0)))
+      return op->operand(0);
+  }
+  return nullptr;
+}
+
+void ExpandNestOnRegisters(Expander& e, const Op* nest, const Value* value) {
+  const RegisterTile& tile = e.registers.at(value);
+  if (!TakesVectors(e, nest, tile)) {
+    e.context.diagnostics.Report(passes::diag::RegistersAcross, e.context.SpanOf(nest->loc()));
+    return;
+  }
+  BlockSteps::ForEach(tile.shape, [&](size_t n, int64_t row, int64_t column) {
+    ExpandNestAt(e, nest, PositionOf(e, tile, row, column), tile.piece, value, tile.values[n]);
+  });
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/format.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/cut_fold.h"
+#include "targets/cpu/passes.h"
+
+// place-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
+// the last turn. Only where all columns of a block are there: what comes behind the others is near the end.
+//
+//   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; put %y to %h }
+//     cut %c in %p { cut %r in %i {
+//       if %ahead { nest (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
+//       if %stores { nest (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
+//       %u = contraction …
+//       if %last { nest { … store … to %c[…] } } else { put %u … } } } }
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// The accesses of the kind whose elements are known without the nest's other ops.
+std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
+  auto made_here = [&](const Value* index) {
+    return index->def() && index->def()->block() == nest->region();
+  };
+  std::vector<const Op*> accesses;
+  for (const Op* op : *nest->region()) {
+    if (op->kind() == kind &&
+        std::ranges::none_of(op->Segment(ir::AccessOperands(kind)), made_here))
+      accesses.push_back(op);
+  }
+  return accesses;
+}
+
+/// The nest in the branch that has nothing else but what brings its tiles there and back; null: there is none.
+const Op* NestIn(const ir::Block* region) {
+  const Op* nest = nullptr;
+  for (const Op* op : *region) {
+    if (op->kind() == OpKind::Nest) nest = op;
+  }
+  return nest;
+}
+
+/// The cut whose blocks an op stands in.
+Op* CutAround(const Op* op) {
+  Op* parent = op->block()->parent();
+  return parent && parent->kind() == OpKind::Cut ? parent : nullptr;
+}
+
+class Prefetcher {
+ public:
+  Prefetcher(ir::Module& module, ir::Function& kernel, Op* contraction)
+      : b_(module), kernel_(kernel), contraction_(contraction), rows_(CutAround(contraction)) {
+    columns_ = rows_ ? CutAround(rows_) : nullptr;
+    panels_ = columns_ ? CutAround(columns_) : nullptr;
+  }
+
+  void Run() {
+    if (!columns_) return;
+    first_ = contraction_;
+    while (first_->prev()) first_ = first_->prev();
+    b_.set_loc(contraction_->loc());
+    if (panels_) AskForPanel();
+    AskForStores();
+  }
+
+ private:
+  static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }
+  static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
+
+  Value* Fact(OpKind kind, Value* blk) {
+    return b_.Make(kind, {blk}, b_.types().ScalarOf(kdl::Scalar::I64));
+  }
+  Value* Start(Value* blk) { return Fact(OpKind::BlkStart, blk); }
+  Value* Size(Value* blk) { return Fact(OpKind::BlkSize, blk); }
+
+  /// Whether all columns of a block are there.
+  Value* IsFull() { return b_.Binary(OpKind::Eq, Size(BlkOf(columns_)), b_.I64(Most(columns_))); }
+
+  /// A branch in front of the contraction with what brings its tiles; the builder is in it.
+  void OpenBranch(Value* condition) {
+    Op* branch = b_.Create(OpKind::If, {{condition}}, {});
+    for (size_t region : {size_t{1}, size_t{0}}) {
+      b_.SetInsertionPoint(branch->region(region));
+      b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
+    }
+  }
+
+  /// A blk over a new axis of `extent` elements in that of `blk`.
+  Value* MakeBlk(const Value* blk, int64_t extent, Value* start, Value* size) {
+    AxisId whole = blk->type()->axes[0];
+    AxisId axis = kernel_.AddAxis(
+        {kernel_.axis(whole).name, b_.types().sizes().Constant(extent), nullptr, whole});
+    return b_.Make(OpKind::MakeBlk, {start, size, b_.I64(0)}, b_.types().Blk(axis));
+  }
+
+  /// Of each element that these accesses of the nest touch, where it walks the blks.
+  void Ask(const Op* nest, const std::vector<const Op*>& accesses, const std::vector<Value*>& blks,
+           ir::IntentKind intent) {
+    Op* asking = b_.Create(OpKind::Nest, {blks}, {});
+    ir::ValueMap map;
+    for (size_t i = 0; i < blks.size(); ++i) {
+      const Value* point = nest->region()->param(i);
+      map[point] = b_.AddParam(asking->region(), point->type(), point->name());
+    }
+    b_.SetInsertionPoint(asking->region());
+    for (const Op* access : accesses) {
+      std::vector<Value*> index;
+      for (Value* value : access->Segment(ir::AccessOperands(access->kind())))
+        index.push_back(passes::Mapped(map, value));
+      bool loads = access->kind() == OpKind::Load;
+      Value* tensor = access->Segment(loads ? size_t{ir::LoadOp::at_tensor}
+                                            : size_t{ir::StoreOp::at_tensor})[0];
+      b_.Create(OpKind::Prefetch, {{tensor}, index}, {},
+                {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
+                 ir::MakeAttr<AttrKey::Intent>(intent)});
+    }
+    b_.Create(OpKind::Yield, {{}}, {});
+  }
+
+  /// The branch of the panels' cut that packs one where rows are not few.
+  const Op* PackingBranch() const {
+    for (const Op* op : *panels_->region()) {
+      if (op->kind() == OpKind::If && NestIn(op->region(1))) return op;
+    }
+    return nullptr;
+  }
+
+  void AskForPanel() {
+    const Op* branch = PackingBranch();
+    const Op* nest = branch ? NestIn(branch->region(1)) : nullptr;
+    if (!nest || nest->operands().size() != 2 || !LastAxis(nest).Vectorizes()) return;
+    std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
+    if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
+    b_.SetInsertionPoint(first_);
+    OpenBranch(b_.Select(branch->operand(0), b_.Bool(false), IsFull()));
+    Value* terms = nest->operand(0);
+    Value* columns = BlkOf(columns_);
+    Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
+    Value* share = Share(terms);
+    Ask(nest, loads, {share, MakeBlk(panels_->operand(0), Most(columns_), next, Size(columns))},
+        ir::IntentKind::ReadLater);
+  }
+
+  /// As much of the blk as the block of rows is of all rows.
+  Value* Share(Value* blk) {
+    Value* all = rows_->operand(0);
+    Value* rows = BlkOf(rows_);
+    auto share = [&](Value* row) {
+      return b_.Binary(OpKind::Div, b_.Binary(OpKind::Mul, Size(blk), row), Size(all));
+    };
+    Value* before = b_.Binary(OpKind::Sub, Start(rows), Start(all));
+    Value* lo = share(before);
+    Value* hi = share(b_.Binary(OpKind::Add, before, Size(rows)));
+    int64_t extent = kernel_.axis(blk->type()->axes[0]).extent->value;
+    return MakeBlk(blk, extent, b_.Binary(OpKind::Add, Start(blk), lo),
+                   b_.Binary(OpKind::Sub, hi, lo));
+  }
+
+  void AskForStores() {
+    for (const Op* follower : FollowersOf(contraction_)) {
+      const Op* nest = follower->kind() == OpKind::If ? NestIn(follower->region(0)) : nullptr;
+      std::vector<const Op*> stores;
+      if (nest) stores = PlainAccesses(nest, OpKind::Store);
+      if (stores.empty()) continue;
+      b_.SetInsertionPoint(first_);
+      OpenBranch(b_.Binary(OpKind::And, follower->operand(0), IsFull()));
+      Ask(nest, stores, nest->operands(), ir::IntentKind::Write);
+    }
+  }
+
+  ir::Builder b_;
+  ir::Function& kernel_;
+  Op* contraction_;
+  Op* rows_;
+  Op* columns_ = nullptr;
+  Op* panels_ = nullptr;
+  Op* first_ = nullptr;
+};
+
+}  // namespace
+
+void RunPlacePrefetches(PassContext& context, ir::Function& kernel) {
+  for (Op* op : OpsOfKind(kernel, OpKind::Contraction))
+    Prefetcher(context.module, kernel, op).Run();
+}
+
+}  // namespace kdl::cpu

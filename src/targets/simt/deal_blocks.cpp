@@ -1,0 +1,142 @@
+#include <utility>
+#include <vector>
+
+#include "ir/views.h"
+#include "passes/block_range.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+#include "targets/simt/passes.h"
+
+// deal-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
+//                                                     %i = make_blk lo + n * extent, min(extent, hi - start), n ; … }
+//   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
+//
+// Which core takes a block that is dealt dynamically is open: here the same as of the others.
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+class Dealer {
+ public:
+  Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), b_(module) {}
+
+  void Spmd(Op* op) {
+    const std::vector<Value*> binders = op->region()->params();
+    b_.SetInsertionPoint(op);
+    b_.set_loc(op->loc());
+    std::vector<BlockRange> ranges;
+    std::vector<Value*> counts;
+    Value* total = b_.I64(1);
+    for (size_t i = 0; i < binders.size(); ++i) {
+      Value* size = b_.I64(ExtentOf(binders[i]));
+      ranges.emplace_back(b_, op->operand(2 * i), op->operand(2 * i + 1), size);
+      counts.push_back(ranges.back().Count());
+      total = i == 0 ? counts[0] : b_.Binary(OpKind::Mul, total, counts[i]);
+    }
+    Op* loop = MakeShareLoop(op, total);
+    loop->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
+    Value* rest = loop->region()->param(0);
+    std::vector<Value*> numbers(binders.size());
+    for (size_t i = binders.size(); i-- > 0;) {
+      numbers[i] = i == 0 ? rest : b_.Binary(OpKind::Rem, rest, counts[i]);
+      if (i > 0) rest = b_.Binary(OpKind::Div, rest, counts[i]);
+    }
+    for (size_t i = 0; i < binders.size(); ++i) {
+      Value* start = ranges[i].Start(numbers[i]);
+      bool is_blk = binders[i]->type()->kind == ir::TypeKind::Blk;
+      Value* value =
+          is_blk ? MakeBlk(start, ranges[i].SizeAt(start), numbers[i], binders[i]) : start;
+      if (!is_blk) value->set_name(binders[i]->name());
+      binders[i]->ReplaceAllUsesWith(value);
+    }
+    MoveOps(op->region(), loop->region());
+    ir::Erase(op);
+  }
+
+  void For(Op* op) {
+    ir::ForOp blocks(op);
+    Value* binder = op->region()->param(0);
+    b_.SetInsertionPoint(op);
+    b_.set_loc(op->loc());
+    Value* extent = b_.I64(ExtentOf(binder));
+    BlockRange range(b_, blocks.lo(), blocks.hi(), extent);
+    Op* loop = MakeLoop(op, blocks.lo(), blocks.hi(), extent);
+    Value* start = loop->region()->param(0);
+    Value* size = range.SizeAt(start);
+    binder->ReplaceAllUsesWith(MakeBlk(start, size, range.IndexOf(start), binder));
+    MoveOps(op->region(), loop->region());
+    ir::Erase(op);
+  }
+
+ private:
+  int64_t ExtentOf(const Value* binder) const {
+    if (binder->type()->kind != ir::TypeKind::Blk) return 1;
+    Size extent = kernel_.axis(binder->type()->axes[0]).extent;
+    KDL_CHECK(IsConstant(extent) && extent->value > 0,
+              "blocks of {}: select-tiles runs before deal-blocks", ToString(extent));
+    return extent->value;
+  }
+
+  Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
+    Value* blk = b_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
+    blk->set_name(binder->name());
+    return blk;
+  }
+
+  /// A loop in place of `op`, which its carried values pass through as before.
+  Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
+    std::vector<Value*> inits;
+    if (op->kind() == OpKind::For) {
+      auto old = ir::ForOp(op).inits();
+      inits.assign(old.begin(), old.end());
+    }
+    std::vector<ir::Type> types;
+    for (const Value* init : inits) types.push_back(init->type());
+    Op* loop = b_.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
+    if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
+    b_.AddParam(loop->region(), b_.types().ScalarOf(Scalar::I64), {});
+    for (size_t i = 0; i < inits.size(); ++i) {
+      Value* old = op->region()->param(i + 1);
+      old->ReplaceAllUsesWith(b_.AddParam(loop->region(), old->type(), old->name()));
+      loop->result(i)->set_name(op->result(i)->name());
+      op->result(i)->ReplaceAllUsesWith(loop->result(i));
+    }
+    b_.SetInsertionPoint(loop->region());
+    return loop;
+  }
+
+  /// All cores have as many blocks, the first ones one more.
+  Op* MakeShareLoop(Op* op, Value* total) {
+    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
+    Value* core = b_.Make(OpKind::CoreId, {}, i64);
+    Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
+    Value* share = b_.Binary(OpKind::Div, total, cores);
+    Value* more = b_.Binary(OpKind::Rem, total, cores);
+    Value* before = b_.Binary(OpKind::Mul, core, share);
+    Value* begin = b_.Binary(OpKind::Add, before, b_.Binary(OpKind::Min, core, more));
+    Value* longer = b_.Cast(b_.Binary(OpKind::Lt, core, more), Scalar::I64);
+    Value* end = b_.Binary(OpKind::Add, begin, b_.Binary(OpKind::Add, share, longer));
+    return MakeLoop(op, begin, end, b_.I64(1));
+  }
+
+  ir::Function& kernel_;
+  ir::Builder b_;
+};
+
+}  // namespace
+
+void RunDealBlocks(PassContext& context, ir::Function& kernel) {
+  Dealer dealer(context.module, kernel);
+  for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ir/target_facts.h"
+#include "passes/pass_manager.h"
+
+namespace kdl::simt {
+
+// Its passes use the shared ones' tools freely.
+using namespace passes;
+
+/// A machine whose core is a team of workers that run one code, beside what every target has.
+struct SimtFacts : ir::TargetFacts {
+  int64_t workers = 128;  ///< of a core
+};
+
+/// Of a pass of this family's.
+const SimtFacts& FactsOf(const passes::PassContext& context);
+
+}  // namespace kdl::simt

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "targets/family.h"
+
+namespace kdl::simt {
+
+/// Machines whose cores are teams of workers that run one code: OpenCL devices.
+extern const targets::Family kFamily;
+
+}  // namespace kdl::simt

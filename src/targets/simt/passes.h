@@ -1,0 +1,47 @@
+#pragma once
+
+#include "passes/passes.h"
+#include "targets/simt/facts.h"
+
+// The passes that only teams of workers need, each in the file named like it.
+
+namespace kdl::simt {
+
+inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
+inline constexpr Fact kTeamLoops{"team-loops"};
+
+void RunDealBlocks(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kDealBlocks{
+    .name = "deal-blocks",
+    .summary = "turns blocked loops into loops over block numbers, each core's in a row",
+    .on_kernel = RunDealBlocks,
+    .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
+              {&kGroupsFolded, "groups walk their blocks in order, whichever core has them"}},
+    .gives = {&kDealt}};
+
+void RunPointFolds(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPointFolds{
+    .name = "point-folds",
+    .summary = "folds and takes become nests over what they make, with loops over what they fold",
+    .on_kernel = RunPointFolds,
+    .needs = {{&kNestsFormed, "what a nest makes and folds is then seen in one place"}},
+    .gives = {&kFoldsPointwise}};
+
+void RunExpandTeam(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kExpandTeam{
+    .name = "expand-team",
+    .summary = "gives tiles memory of the team, and the points of nests to its workers",
+    .on_kernel = RunExpandTeam,
+    .needs = {{&kFoldsPointwise, "points are what workers are given"}},
+    .gives = {&kTeamLoops},
+    .withdraws = {&kNestsFormed, &kFoldsPointwise}};
+
+void RunPlaceBarriers(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPlaceBarriers{
+    .name = "place-barriers",
+    .summary = "orders what workers read behind what others have written, and the other way round",
+    .on_kernel = RunPlaceBarriers,
+    .needs = {{&kTeamLoops, "it orders loops of the team's"}},
+    .gives = {&kLoopLevel}};
+
+}  // namespace kdl::simt

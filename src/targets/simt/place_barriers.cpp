@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ir/builder.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/simt/passes.h"
+
+// place-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
+// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too. Two loops of
+// the team's that touch the same element of a buffer in turns of the same number give it to the same worker.
+//
+//   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
+//   loop {team} { buffer_load %m … }                 barrier
+//                                                    loop {team} { buffer_load %m … }
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::Effect;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// How a loop of the team's touches memory: as text the indices as functions of the turn's number, where they tell it; empty:
+/// otherwise.
+using Way = std::string;
+using Ways = std::map<const Value*, std::set<Way>>;
+
+/// What has been touched since the last barrier.
+struct Touched {
+  Ways read;
+  Ways changed;
+
+  static void Add(Ways& to, const Ways& from) {
+    for (const auto& [memory, ways] : from) to[memory].insert(ways.begin(), ways.end());
+  }
+  void Add(const Touched& other) {
+    Add(read, other.read);
+    Add(changed, other.changed);
+  }
+  /// What blocks do to tensors other blocks do not see.
+  void ForgetTensors() {
+    auto is_tensor = [](const auto& entry) {
+      return entry.first->type()->kind == ir::TypeKind::Tensor;
+    };
+    std::erase_if(read, is_tensor);
+    std::erase_if(changed, is_tensor);
+  }
+  bool operator==(const Touched&) const = default;
+};
+
+/// Whether different workers may touch one element.
+bool Meet(const Ways& a, const Ways& b) {
+  return std::ranges::any_of(a, [&](const auto& entry) {
+    auto other = b.find(entry.first);
+    if (other == b.end()) return false;
+    bool same =
+        entry.second == other->second && entry.second.size() == 1 && !entry.second.begin()->empty();
+    return !same;
+  });
+}
+
+bool Collide(const Touched& before, const Touched& now) {
+  return Meet(before.changed, now.read) || Meet(before.changed, now.changed) ||
+         Meet(before.read, now.changed);
+}
+
+/// Memory that workers share; null: the operand is none.
+const Value* SharedMemory(const Value* operand) {
+  if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
+  bool is_team =
+      operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
+  return is_team ? operand : nullptr;
+}
+
+/// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
+std::string DigitText(const Value* value, const Value* turn) {
+  if (value == turn) return "p";
+  const Op* def = value->def();
+  if (!def || (def->kind() != OpKind::Div && def->kind() != OpKind::Rem)) return "";
+  std::optional<int64_t> by = ConstantOf(def->operand(1));
+  std::string of = DigitText(def->operand(0), turn);
+  if (!by || of.empty()) return "";
+  return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
+}
+
+/// Whether the digits are all of a number's: no other number has them.
+bool TellNumber(std::set<std::string> digits) {
+  for (std::string rest = "p"; !digits.empty();) {
+    if (digits.size() == 1 && *digits.begin() == rest) return true;
+    std::string cut = "(" + rest + "%";
+    auto digit = digits.lower_bound(cut);
+    if (digit == digits.end() || !digit->starts_with(cut)) return false;
+    std::string by = digit->substr(cut.size());
+    digits.erase(digit);
+    rest = "(" + rest + "/" + by;
+  }
+  return false;
+}
+
+/// How the op touches a buffer in a loop of the team's from 0 on.
+Way WayOf(const Op* op, const Op* loop) {
+  bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
+  if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
+  auto index = op->Segment(op->kind() == OpKind::BufferLoad ? size_t{ir::BufferLoadOp::at_index}
+                                                            : size_t{ir::BufferStoreOp::at_index});
+  Way way;
+  std::set<std::string> digits;
+  for (const Value* value : index) {
+    std::string digit = DigitText(value, loop->region()->param(0));
+    if (digit.empty() || !digits.insert(digit).second) return "";
+    way += digit + ",";
+  }
+  return TellNumber(std::move(digits)) ? way : "";
+}
+
+/// Of one op, not of what is inside of it.
+Touched TouchedBy(const Op* op, const Op* loop) {
+  Touched touched;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    Effect effect = op->info().operands[s].effect;
+    if (effect == Effect::Shows) continue;
+    for (const Value* operand : op->Segment(s)) {
+      const Value* memory = SharedMemory(operand);
+      if (!memory) continue;
+      (effect == Effect::Read ? touched.read : touched.changed)[memory].insert(WayOf(op, loop));
+    }
+  }
+  return touched;
+}
+
+class BarrierPlacer {
+ public:
+  explicit BarrierPlacer(ir::Module& module) : b_(module) {}
+
+  /// What is open behind the block, where `open` is in front of it. Barriers are made only where `places`.
+  Touched Block(const ir::Block* block, Touched open, bool places) {
+    for (Op* op : *block) open = One(op, std::move(open), places);
+    return open;
+  }
+
+ private:
+  Touched One(Op* op, Touched open, bool places) {
+    bool of_team = op->HasAttr(ir::AttrKey::Team);
+    if (of_team || op->regions().empty()) {
+      Touched now = TouchedBy(op, nullptr);
+      if (of_team) ir::Walk(op->region(), [&](const Op* inner) { now.Add(TouchedBy(inner, op)); });
+      return Next(op, std::move(open), now, places);
+    }
+    if (op->kind() == OpKind::If) {
+      Touched behind = Block(op->region(0), open, places);
+      behind.Add(Block(op->region(1), open, places));
+      return behind;
+    }
+    // A loop: what its own end leaves open may come in front of its first op.
+    Touched entry = open;
+    for (;;) {
+      Touched again = entry;
+      Touched end = Block(op->region(), entry, false);
+      if (op->HasAttr(ir::AttrKey::Blocks)) end.ForgetTensors();
+      again.Add(end);
+      if (again == entry) break;
+      entry = std::move(again);
+    }
+    Touched behind = Block(op->region(), entry, places);
+    behind.Add(open);
+    return behind;
+  }
+
+  Touched Next(Op* op, Touched open, const Touched& now, bool places) {
+    if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
+    if (Collide(open, now)) {
+      if (places) {
+        b_.SetInsertionPoint(op);
+        b_.set_loc(op->loc());
+        b_.Create(OpKind::Barrier, {}, {});
+      }
+      open = {};
+    }
+    open.Add(now);
+    return open;
+  }
+
+  ir::Builder b_;
+};
+
+}  // namespace
+
+void RunPlaceBarriers(PassContext& context, ir::Function& kernel) {
+  BarrierPlacer(context.module).Block(kernel.body, {}, true);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "ir/target_facts.h"
+
+namespace kdl::simt {
+
+/// Chooses blocks whose tiles fit near memory and have a few points for each worker. See the source for the model.
+std::unique_ptr<const ir::TileSelector> MakeTileSelector();
+
+}  // namespace kdl::simt

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kdl::tools {
+
+/// The text as it stands between tags and in attributes.
+std::string Escaped(std::string_view text);
+
+}  // namespace kdl::tools

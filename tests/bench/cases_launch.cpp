@@ -1,0 +1,164 @@
+// What it costs to start a kernel, beside a region of OpenMP.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "array.h"
+#include "elements.h"
+#include "share.h"
+
+namespace bench {
+
+namespace {
+
+constexpr std::int64_t kBlock = 8192;  // of `nothing` and `busy`
+constexpr std::int64_t kLittle = 64;   // too few elements for another thread
+
+Array<float> Ones(std::int64_t size) {
+  Array<float> x({size});
+  std::fill(x.data(), x.data() + size, 1.0f);
+  return x;
+}
+
+void EmptyRegion(int threads) {
+  Share(threads, threads, 1, [](std::int64_t, std::int64_t) { asm volatile(""); });
+}
+
+Task Beside(std::function<void()> ours, std::vector<Side> peers) {
+  return {std::move(ours), std::move(peers), [] { return std::string(); }};
+}
+
+Side EmptyOpenMp(const Host& host) {
+  return {"openmp", [threads = host.threads] { EmptyRegion(threads); }};
+}
+
+// Given to the queue and waited for.
+Task MakeLaunch(const Host& host) {
+  const Array<float> x = Ones(kBlock * host.threads);
+  return Beside([queue = host.queue,
+                 t = x.On(host)] { elements::nothing_launch(queue, KDL_CORES_AUTO, t).Wait(); },
+                {EmptyOpenMp(host)});
+}
+
+// On the calling thread; with few elements on it alone, with many on the pool.
+Task MakeRun(const Host& host, std::int64_t size) {
+  const Array<float> x = Ones(size);
+  return Beside(
+      [queue = host.queue, t = x.On(host)] { elements::nothing(queue, KDL_CORES_AUTO, t); },
+      {EmptyOpenMp(host)});
+}
+
+// The kernel's own time: one call of its entry, as the runtime makes it.
+class Entry {
+ public:
+  explicit Entry(const kdl::Tensor& x) : tensor_(x.array().view), size_(tensor_.size[0]) {
+    for (const kdl_image* const* image = kdl_images_elements; *image != nullptr; ++image) {
+      for (std::int32_t k = 0; k < (*image)->kernel_count; ++k) {
+        const kdl_kernel& kernel = (*image)->kernels[k];
+        if (std::string_view(kernel.name) == "nothing") entry_ = kernel.variants[0].entry;
+      }
+    }
+    if (entry_ == nullptr) throw std::runtime_error("there is no kernel 'nothing'");
+  }
+
+  void Call() {
+    kdl_launch launch = {sizeof launch, KDL_ABI_VERSION, 0, 0, nullptr, nullptr, nullptr};
+    const kdl_args args = {sizeof args, KDL_ABI_VERSION, &size_, &tensor_, nullptr};
+    kdl_core core = {};
+    core.size = sizeof core;
+    core.version = KDL_ABI_VERSION;
+    core.core_num = 1;
+    core.launch = &launch;
+    entry_(&args, &core);
+  }
+
+ private:
+  kdl_tensor tensor_;
+  std::int64_t size_;
+  kdl_kernel_fn entry_ = nullptr;
+};
+
+// Through the header for C, with the handle that was looked up before.
+Task MakeHandle(const Host& host) {
+  const kdl_function* kernel = nullptr;
+  kdl::Check(elements_nothing_find(host.context.get(), &kernel));
+  const Array<float> x = Ones(kLittle);
+  const Operand t = x.On(host);
+  const kdl::Tensor& tensor = t;
+  return Beside(
+      [kernel, queue = host.queue.get(), t] {
+        const kdl::Tensor& argument = t;
+        kdl::Check(elements_nothing(queue, kernel, 1, &argument.array()));
+      },
+      {{"kernel", [entry = Entry(tensor)]() mutable { entry.Call(); }}});
+}
+
+// As many turns of `work` as take a millisecond.
+template <class Work>
+std::int64_t TurnsOfMillisecond(Work work) {
+  using Clock = std::chrono::steady_clock;
+  std::int64_t turns = 64;
+  for (;;) {
+    double seconds = 1;
+    for (int i = 0; i < 5; ++i) {  // what else the machine does only adds
+      const Clock::time_point begin = Clock::now();
+      work(turns);
+      seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    if (seconds > 1e-3) return std::max<std::int64_t>(1, std::llround(turns * 1e-3 / seconds));
+    turns *= 2;
+  }
+}
+
+// Kernels and regions of a millisecond, by turns, beside as many of one sort alone.
+Task MakeAlternating(const Host& host) {
+  const Array<float> x = Ones(kBlock * host.threads);
+  const Array<float> y = Ones(kBlock * host.threads);
+  const auto kernel = [queue = host.queue, t = x.On(host)](std::int64_t turns) {
+    elements::busy(queue, KDL_CORES_AUTO, t, turns);
+  };
+  const auto region = [threads = host.threads, y](std::int64_t turns) {
+    Share(threads, y.count(), kBlock, [&](std::int64_t first, std::int64_t count) {
+      float* at = y.data() + first;
+      for (std::int64_t turn = 0; turn < turns; ++turn) {
+        for (std::int64_t i = 0; i < count; ++i) at[i] = at[i] * 0.5f + 1.0f;
+      }
+    });
+  };
+  const auto run = [kernel, turns = TurnsOfMillisecond(kernel)] { kernel(turns); };
+  const auto share = [region, turns = TurnsOfMillisecond(region)] { region(turns); };
+  const auto by_turns = [run, share] {
+    run();
+    share();
+  };
+  const auto alone = [run, share] {
+    for (int i = 0; i < 4; ++i) run();
+    for (int i = 0; i < 4; ++i) share();
+  };
+  return Beside(
+      [by_turns] {
+        for (int i = 0; i < 4; ++i) by_turns();
+      },
+      {{"one-by-one", alone}});
+}
+
+}  // namespace
+
+std::vector<Case> LaunchCases() {
+  return {
+      {"launch", "", "", {}, MakeLaunch},
+      {"launch", "", "run", {}, [](const Host& host) { return MakeRun(host, kLittle); }},
+      {"launch",
+       "",
+       "run on the pool",
+       {},
+       [](const Host& host) { return MakeRun(host, kBlock * host.threads); }},
+      {"launch", "", "handle in C", {}, MakeHandle},
+      {"launch", "", "alternating", {}, MakeAlternating},
+  };
+}
+
+}  // namespace bench

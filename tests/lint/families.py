@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Fails where the compiler names a kind of device spec outside of src/targets: others ask targets/kinds.h for what it is for.
+
+`families.py [ROOT]` checks the tree at ROOT, the project's own by default.
+"""
+
+import pathlib
+import re
+import sys
+
+FAMILIES = "src/targets"
+ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets one
+# A row of a family's kinds.
+ROW = re.compile(r'^\s*\{"(\w+)", \w+, \w+, \w+,?$', re.MULTILINE)
+
+
+def kinds(root):
+    return {kind for file in sorted((root / FAMILIES).glob("*/*.cpp")) for kind in ROW.findall(file.read_text())}
+
+
+def complaints(root):
+    words = kinds(root)
+    if not words:
+        return [f"{FAMILIES}: no family has a row of a kind"]
+    literal = re.compile(r'(?<!\\)"(' + "|".join(sorted(words)) + r')"')
+    problems = []
+    for file in sorted((root / "src").rglob("*")):
+        name = file.relative_to(root)
+        if file.suffix not in (".cpp", ".h", ".def") or name.as_posix().startswith((FAMILIES + "/", *ALLOWED)):
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            for kind in literal.findall(line):
+                problems.append(f'{name}:{number}: names the kind "{kind}"; targets/kinds.h says what it is for')
+    return problems
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent.parent.parent
+    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here
+    problems = complaints(root)
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

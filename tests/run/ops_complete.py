@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""A row or function of an op that is missing fails the build, tried by leaving each out in turn.
+
+Rows of ir/ops.def and of tables that are held against it must not compile without one; functions that a phase has for each
+op (KDL_TYPE_RULE, KDL_EMIT) must leave an undefined reference. By default as many of them, drawn anew each day, as a minute
+takes; `--all` tries every one.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+OPS = SRC / "ir/ops.def"
+SECONDS = 60
+# The file in which each phase refers to the functions of all ops, by the macro that defines one.
+TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp"}
+
+
+@dataclasses.dataclass
+class Removal:
+    what: str  # `row`, or the macro
+    op: str
+    file: pathlib.Path
+    text: str  # what is left out
+
+    def __str__(self):
+        return f"{self.file.relative_to(SRC)} without {' '.join(self.text.split())[:70]}"
+
+
+def sources():
+    return sorted(SRC.rglob("*.cpp"))
+
+
+def ops():
+    return re.findall(r"^KDL_OP\((\w+), .*\n", OPS.read_text(), re.MULTILINE)
+
+
+def removals():
+    found = [Removal("row of ops.def", m[1], OPS, m[0])
+             for m in re.finditer(r"^KDL_OP\((\w+), .*\n", OPS.read_text(), re.MULTILINE)]
+    for file in sources():
+        text = file.read_text()
+        if "CoverOnce(" in text:
+            found += [Removal("row", m[1], file, m[0]) for m in re.finditer(r"\{OpKind::(\w+), [^{}]*\},", text)]
+        for macro in TABLES:
+            found += [Removal(macro, m[1], file, m[0]) for m in re.finditer(rf"^{macro}\((\w+), .*\)", text, re.MULTILINE)]
+    return found
+
+
+class Build:
+    """How the build compiles a file, and what its objects define."""
+
+    def __init__(self, folder):
+        commands = json.loads((folder / "compile_commands.json").read_text())
+        self.commands = {pathlib.Path(c["file"]): c for c in commands}
+        self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="ops-"))
+        self.needed = {macro: self.symbols(self.object(file), "U") for macro, file in TABLES.items()}
+        self.users = {}
+        for file in sources():
+            for op in re.findall(r"OpKind::(\w+)|^KDL_\w+\((\w+),", file.read_text(), re.MULTILINE):
+                self.users.setdefault(op[0] or op[1], file)
+
+    def object(self, file):
+        command = self.commands[file]
+        words = shlex.split(command["command"])
+        return pathlib.Path(command["directory"], words[words.index("-o") + 1])
+
+    @staticmethod
+    def symbols(path, kind):
+        lines = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout.splitlines()
+        return {line.split()[-1] for line in lines if line.split()[-2] in kind}
+
+    def compile(self, like, file, extra):
+        """Compiles `file` as the build does `like`; the warnings that the build refuses stay refused."""
+        command = self.commands[like]
+        words = shlex.split(command["command"])
+        while "ccache" in words[0] or words[0] == "env" or "=" in words[0]:
+            words = words[1:]
+        at = words.index("-o")
+        del words[at:at + 2]
+        words = [w for w in words if w not in ("-c", str(like)) and not w.startswith("-g")]
+        words[1:1] = extra
+        return subprocess.run([*words, "-c", file], cwd=command["directory"], capture_output=True, text=True).returncode == 0
+
+    def changed(self, removal):
+        text = removal.file.read_text()
+        assert text.count(removal.text) == 1, f"{removal}: it stands there {text.count(removal.text)} times"
+        copy = self.temporary / removal.file.relative_to(SRC)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text.replace(removal.text, ""))
+        return copy
+
+    def fails_without(self, removal):
+        copy = self.changed(removal)
+        try:
+            if removal.what == "row":
+                return not self.compile(removal.file, copy, ["-fsyntax-only"])
+            if removal.file == OPS:
+                user = self.users.get(removal.op)
+                return user is not None and not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
+            built = self.object(removal.file)
+            made = self.temporary / "made.o"
+            if not self.compile(removal.file, copy, ["-w", "-O0", "-o", str(made)]):
+                return True
+            lost = self.symbols(built, "TW") - self.symbols(made, "TW")
+            return bool(lost & (self.needed[removal.what] | self.symbols(made, "U")))
+        finally:
+            copy.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="every row and function: about half an hour")
+    options = parser.parse_args()
+    kernelc = shutil.which("kernelc")
+    folder = pathlib.Path(kernelc).resolve().parents[1] if kernelc else None
+    if not folder or not (folder / "compile_commands.json").exists():
+        print("the build folder of kernelc has no compile_commands.json")
+        sys.exit(77)
+    build = Build(folder)
+    chosen = removals()
+    known = set(ops())
+    for macro in TABLES:
+        assert len([r for r in chosen if r.what == macro]) > 40, f"{macro} was not found"
+    unknown = [str(r) for r in chosen if r.op not in known]
+    assert not unknown, unknown
+    seed = os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+    random.Random(seed).shuffle(chosen)
+    begin, tried, bad = time.monotonic(), 0, []
+    for removal in chosen:
+        if not options.all and time.monotonic() - begin > SECONDS:
+            break
+        tried += 1
+        if not build.fails_without(removal):
+            bad.append(removal)
+            print(f"builds all the same: {removal}", flush=True)
+    shutil.rmtree(build.temporary)
+    print(f"{tried} of {len(chosen)} left out (KDL_SEED={seed}), {len(bad)} of them built all the same")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""What a golden file of a pass shows computes what its source computes: the interpreter runs both on drawn data.
+
+Each file of tests/golden/passes whose command prints the KIR after a pass: its kernels run as the file has them and as the
+whole printed text has them, on the same sizes and arguments; all outputs are equal, bit for bit, or both stop alike.
+"""
+
+import pathlib
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "golden/passes"
+LIMIT_S = 60
+SIZES = [1, 2, 3, 5, 9, 17, 33]
+TRIES = 2
+RACE = "with no `sync` between"
+SEVERAL = "[E0976]"  # a text that stands for several targets runs on none
+KERNEL = re.compile(r'^kernel @("?)([\w.\-]+)\1 (?:types\(.*?\) )?(?:dims\((.*?)\) )?(?:\{.*?\} )?\((.*)\) \{$', re.MULTILINE)
+PARAM = re.compile(r"%(\w+): tensor<\w+,\[[^\]]*\]> (inout|in|out)")
+AXIS = re.compile(r"^ *axis (\S+) = \S+ by (\d+)$", re.MULTILINE)
+WHOLE = re.compile(r"make_blk %\w+, %(\w+), %\w+ : blk<(\S+)>")  # all of a dimension is one block
+STOP = re.compile(r"--stop-after=([\w-]+)")
+
+
+def source_of(text):
+    """Without what is expected."""
+    lines = text.split("//=== ")[0].splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("//~"))
+
+
+def arguments(text):
+    """The words of the command, where it prints a text to go on with."""
+    command = re.search(r"^//! args: (.*)$", text, re.MULTILINE)
+    if not command or "//! exit:" in text or not STOP.search(command[1]):
+        return None
+    return shlex.split(command[1])
+
+
+class Kernel:
+    def __init__(self, found, source):
+        self.name = found[2]
+        self.dims = re.findall(r"%(\w+)", found[3] or "")
+        self.tensors = PARAM.findall(found[4])
+        extents = dict(AXIS.findall(source))
+        self.most = {dim: int(extents[axis]) for dim, axis in WHOLE.findall(source) if axis in extents}
+
+    def command(self, file, seed, folder, target):
+        draw = random.Random(seed)
+        words = ["kernelc", "run", str(file), "--trust-ir", "--kernel", self.name, "--target", target, "--core-num", "3"]
+        for dim in self.dims:
+            words += ["--set", f"{dim}={min(draw.choice(SIZES), self.most.get(dim, SIZES[-1]))}"]
+        for name, direction in self.tensors:
+            if direction != "out":
+                words += ["--arg", f"{name}=random:{seed}"]
+            if direction != "in":
+                words += ["--out", f"{name}=@{folder / name}.npy"]
+        return words
+
+    def run(self, file, seed, folder, target):
+        folder.mkdir()
+        done = subprocess.run(self.command(file, seed, folder, target), capture_output=True, text=True, timeout=LIMIT_S)
+        outputs = {path.name: np.load(path).tobytes() for path in sorted(folder.iterdir())}
+        return done.returncode, outputs, done.stderr
+
+
+def reference(words):
+    """The interpreter with what the command compiles for."""
+    for flag, value in zip(words, words[1:]):
+        if flag == "--target":
+            return value.replace("host", "reference", 1)
+    return "reference"
+
+
+def compare(golden, scratch):
+    """(kernels compared, complaints) of one file."""
+    text = golden.read_text()
+    words = arguments(text)
+    if words is None:
+        return 0, []
+    scratch.mkdir()
+    before = scratch / golden.name
+    before.write_text(source_of(text))
+    printed = subprocess.run(["kernelc", *words, golden.name], cwd=scratch, capture_output=True, text=True, timeout=LIMIT_S)
+    if printed.returncode != 0 or "\n// after" in printed.stdout:
+        return 0, []
+    after = scratch / "after.kir"
+    after.write_text(printed.stdout)
+    count, problems = 0, []
+    for kernel in [Kernel(found, text) for found in KERNEL.finditer(printed.stdout)]:
+        for seed in range(1, TRIES + 1):
+            folder = scratch / f"{kernel.name}.{seed}"
+            target = reference(words)
+            watched = target + ("&" if "?" in target else "?") + "watch=races"
+            if RACE in kernel.run(before, seed, pathlib.Path(f"{folder}.watched"), watched)[2]:
+                continue  # what it computes is left to chance
+            first = kernel.run(before, seed, pathlib.Path(f"{folder}.before"), target)
+            if first[0] != 0 and not first[1]:
+                continue  # it needs other sizes or data
+            second = kernel.run(after, seed, pathlib.Path(f"{folder}.after"), target)
+            if SEVERAL in second[2]:
+                continue
+            count += 1
+            if first[:2] != second[:2]:
+                differ = [name for name in first[1] if first[1][name] != second[1].get(name)]
+                problems.append(f"{golden.name}: @{kernel.name}: {', '.join(differ)} after {STOP.search(' '.join(words))[1]}\n"
+                                f"{' '.join(kernel.command(after, seed, folder, target))}\n{second[2]}")
+    return count, problems
+
+
+def main():
+    total, files, problems = 0, 0, []
+    with tempfile.TemporaryDirectory(prefix="passes-") as name:
+        for golden in sorted(GOLDENS.iterdir()):
+            if golden.suffix in (".kdl", ".kir"):
+                count, found = compare(golden, pathlib.Path(name) / golden.name.replace(".", "_"))
+                total += count
+                files += count > 0
+                problems += found
+    print("\n".join(problems))
+    print(f"{total} runs of {files} files compared")
+    sys.exit(1 if problems or total < 50 else 0)
+
+
+if __name__ == "__main__":
+    main()

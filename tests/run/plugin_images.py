@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""A plugin's table says which images its devices take: kernelc makes those, or says that it cannot."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLUGIN = """
+#include "kdl/device_plugin.h"
+__attribute__((visibility("default"))) const kdl_device_ops* kdl_device_plugin(const kdl_plugin_host* host) {
+  static kdl_device_ops ops = {sizeof(kdl_device_ops), KDL_PLUGIN_VERSION, "made"};
+  (void)host;
+  ops.image_kind = IMAGES;
+  return &ops;
+}
+"""
+KERNEL = "export kernel copy(x: in f32[N], y: out f32[N]) { spmd for i in N by 64 { y[i] = x[i]; } }\n"
+OUTPUTS = ["copy.h", "copy.host.o", "copy.orch.cpp"]
+UNKNOWN = """kernelc: error: target 'plugin:./made.so': it takes images of kind 'tpu', and those that can be made are: host debug reference opencl [E0917]
+help: `kernelc targets` lists the targets
+"""
+MISSING = "kernelc: error: target 'plugin:./none.so': cannot load a device from './none.so': "
+
+
+def build(folder, target):
+    command = ["kernelc", "build", "copy.kdl", "--target", target, "-o", "out"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    outputs = sorted(path.name for path in (folder / "out").glob("*"))
+    return done.stderr, outputs
+
+
+def make_plugin(folder, images):
+    (folder / "made.c").write_text(PLUGIN)
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-DIMAGES={images}", "-I", ROOT / "include", "made.c", "-o", "made.so"],
+                   cwd=folder, check=True, timeout=300)
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="plugin-") as name:
+        folder = pathlib.Path(name)
+        (folder / "copy.kdl").write_text(KERNEL)
+        make_plugin(folder, '"tpu"')
+        said, outputs = build(folder, "plugin:./made.so")
+        if said != UNKNOWN or outputs:
+            problems.append(f"of kind tpu: {said}{outputs}")
+        said, outputs = build(folder, "plugin:./none.so")
+        if not said.startswith(MISSING) or outputs:
+            problems.append(f"a plugin that is not there: {said}{outputs}")
+        for images in ("NULL", '"host"', '"reference"'):
+            make_plugin(folder, images)
+            said, outputs = build(folder, "plugin:./made.so")
+            if said or not set(OUTPUTS) <= set(outputs):
+                problems.append(f"images {images}: {said}{outputs}")
+    print("\n".join(problems))
+    print(f"{5 - len(problems)} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

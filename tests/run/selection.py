@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Which device a program gets, row by row: what stands in the file and on the command line, and the exact answer."""
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """
+kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {{
+    spmd for i in N by B {{ y[i] = 3.0 * x[i] + 1.0; }}
+}}
+export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
+"""
+KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl plugin:PATH [E0917]"
+TARGETS = "help: `kernelc targets` lists the targets"
+SPELLING = "write it as host, host?isa=x86-64-v3 or cuda[1]?arch=sm_90 [E0917]"
+FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
+
+
+@dataclasses.dataclass
+class Row:
+    what: str
+    devices: str
+    answer: str  # "on URI" where it runs, else what it says
+    place: str = "npu"
+    options: tuple = ()
+
+
+def bound(what, spec, answer, *others):
+    """A promise that the command line binds."""
+    return Row(what, "device npu;", answer, options=("--device", f"npu={spec}", *others))
+
+
+ROWS = [
+    Row("a required device is missing", 'device npu = target("debug")[64];',
+        "kernelc: error: there is no debug[64]: wanted the 65th, 64 match [E0982]"),
+    Row("one of a kind that this compiler does not know", 'device npu = target("cuda");',
+        f"kernelc: error: target 'cuda': {KINDS.format('cuda')}\n{TARGETS}"),
+    Row("an optional one is missing", 'device cpu = target("debug")[1];\ndevice npu = select(target("debug")[99], fallback(cpu));',
+        "on debug[1]"),
+    Row("an optional one of a kind that is not known",
+        'device cpu = target("host");\ndevice npu = select(target("cuda", arch = "sm_90"), fallback(cpu));',
+        "kernelc: warning: 'cuda?arch=sm_90', which 'npu' may be, is passed over: target 'cuda?arch=sm_90': "
+        "there is no kind 'cuda'; the kinds are: host debug reference opencl plugin:PATH [E0978]\non host"),
+    Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
+        "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
+        "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
+        "  host[7]: there is no host[7]: wanted the 8th, 1 matches [E0982]"),
+    Row("selects within selects", 'device npu = select(select(target("debug")[64], target("host")[9]), target("debug")[2]);',
+        "on debug[2]"),
+    Row("one device under two names", 'device npu = target("debug");\ndevice other = npu;', "on debug", "other"),
+    Row("a fallback to a later declaration", 'device npu = fallback(cpu);\ndevice cpu = target("debug")[3];', "on debug[3]"),
+    Row("a fallback to itself", "device npu = fallback(npu);",
+        "t.kdl:1:1: error: the device 'npu' is described by itself [E0524]\n"
+        "  device npu = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^"),
+    Row("fallbacks in a cycle", 'device npu = select(target("host"), fallback(b));\ndevice b = fallback(npu);',
+        "t.kdl:2:1: error: the device 'b' is described by itself [E0524]\n"
+        "  device b = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"),
+    Row("a promise that nothing binds", "device npu;",
+        "kernelc: error: device 'npu' of 't.kdl' is a promise that nothing binds [E0910]\n"
+        "help: --device npu=host, or another spec of `kernelc targets`"),
+    Row("a name that is nearly one", "device npu;", "kernelc: error: 't.kdl' declares no device 'nup' [E0918]\nhelp: did you mean 'npu'?",
+        options=("--device", "nup=host")),
+    Row("names that are declared twice", "device npu;\ndevice npu;",
+        "t.kdl:2:8: error: 'npu' is a device already [E0303]\n  device npu;\n         ^^^\nt.kdl:1:8: note: declared here\n"
+        "  device npu;\n         ^^^\nhelp: choose another name"),
+    bound("a name that is bound twice", "host", "kernelc: error: device 'npu' is bound twice: to 'host' and to 'debug' [E0977]",
+          "--device", "npu=debug"),
+    bound("a number that is none", "debug[x]", f"kernelc: error: target 'debug[x]': '[x]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a negative number", "debug[-1]", f"kernelc: error: target 'debug[-1]': '[-1]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("something behind it", "debug[0]junk",
+          f"kernelc: error: target 'debug[0]junk': '[0]junk' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a number that does not fit", "debug[99999999999999999999]",
+          f"kernelc: error: target 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a device beyond the only one", "host[1]", "kernelc: error: there is no host[1]: wanted the 2nd, 1 matches [E0982]"),
+    Row("a number in the file that is none", 'device npu = target("debug")[x];',
+        "t.kdl:1:14: error: 'target(\"debug\")[x]' describes no device [E0521]\n"
+        f"  device npu = target(\"debug\")[x];\n               ^^^^^^^^^^^^^^^^^^\n{FORM}"),
+    Row("a number in the file that does not fit", 'device npu = target("debug")[99999999];',
+        "t.kdl:1:14: error: 'target(\"debug\")[99999999]' describes no device [E0521]\n"
+        f"  device npu = target(\"debug\")[99999999];\n               ^^^^^^^^^^^^^^^^^^^^^^^^^\n{FORM}"),
+    *[bound("an empty element", spec, f"kernelc: error: device list '{spec}' has an empty element; it reads spec,spec, such as "
+            "cuda,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
+    bound("nothing", "", "kernelc: error: option '--device' takes NAME=VALUE, not 'npu=' [E0908]\nhelp: for example: --device npu=debug"),
+    bound("a kind that is nearly one", "hots", f"kernelc: error: target 'hots': {KINDS.format('hots')}\n{TARGETS}"),
+    bound("an unknown key", "host?thread=2", "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
+    bound("a bad value", "host?threads=0", "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
+    bound("named and unnamed ones", "host", "kernelc: error: option '--device' takes NAME=VALUE, not 'debug' [E0908]\n"
+          "help: for example: --device npu=debug", "--device", "debug"),
+    Row("the last queue", 'device npu = target("debug");', "on debug", "npu.queue(63)"),
+    Row("a queue behind the last one", 'device npu = target("debug");',
+        "t.kdl:5:67: error: a queue is a number from 0 to 63, which '64' is not [E0520]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(64) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(64)"),
+    Row("a set of queues with one behind the last", 'device npu = target("debug");',
+        "t.kdl:5:71: error: a queue is a number from 0 to 63, which '64' is not [E0520]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(0, 64) scale(x, y); }\n" + " " * 72 + "^^",
+        "npu.queues(0, 64)"),
+    Row("an empty set of queues", 'device npu = target("debug");',
+        "t.kdl:5:61: error: '.queues' after a device; a launch takes .queue(n) or .queues(a, b) [E0126]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues() scale(x, y); }\n" + " " * 62 + "^^^^^^",
+        "npu.queues()"),
+]
+
+
+def answer(row, folder):
+    with open(os.path.join(folder, "t.kdl"), "w") as file:
+        file.write(row.devices + PROGRAM.format(place=row.place))
+    command = ["kernelc", "run", "t.kdl", "-v", "--set", "N=3", "--arg", "x=iota", *row.options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    lines = done.stderr.strip().splitlines()
+    if done.returncode == 0:
+        where = [line.split(": launches ")[0] for line in (done.stdout + done.stderr).splitlines() if ": launches " in line]
+        lines = [line for line in lines if ": launches " not in line and " -> " not in line]
+        lines += [f"on {uri}" for uri in where]
+    return "\n".join(lines)
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="selection-") as folder:
+        for row in ROWS:
+            given = answer(row, folder)
+            if given != row.answer:
+                problems.append(f"{row.what} ({row.devices} {' '.join(row.options)}):\n{given}\nexpected:\n{row.answer}")
+    print("\n".join(problems))
+    print(f"{len(ROWS) - len(problems)} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

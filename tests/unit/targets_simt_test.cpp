@@ -1,0 +1,175 @@
+#include <doctest/doctest.h>
+
+#include "passes_run.h"
+#include "targets/simt/pipelines.h"
+
+// The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, behind the last ones worker
+// by worker. A barrier that is taken away is missed.
+
+namespace kdl::simt {
+
+namespace {
+
+constexpr auto kLowering = [] {
+  std::array<const Pass*, kPipePipeline.size() + kLoopPipeline.size()> both{};
+  std::copy(kPipePipeline.begin(), kPipePipeline.end(), both.begin());
+  std::copy(kLoopPipeline.begin(), kLoopPipeline.end(), both.begin() + kPipePipeline.size());
+  return both;
+}();
+
+SimtFacts TeamOf(int64_t workers) {
+  SimtFacts facts;
+  facts.workers = workers;
+  return facts;
+}
+
+struct Run {
+  Dims dims;
+  int64_t core_num;
+  uint64_t seed;
+  Outcome expected;
+};
+
+std::vector<Run> RunsOf(const TestKernel& test, const std::vector<Dims>& shapes) {
+  std::vector<Run> runs;
+  for (const Dims& dims : shapes) {
+    for (int64_t cores : {1, 3}) {
+      runs.push_back({dims, cores, runs.size() + 1, {}});
+      runs.back().expected = RunOn(test, dims, cores, runs.back().seed);
+    }
+  }
+  return runs;
+}
+
+void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
+  for (int64_t workers : {1, 4, 64}) {
+    SimtFacts facts = TeamOf(workers);
+    TestKernel test(text);
+    test.facts = &facts;
+    std::vector<Run> runs = RunsOf(test, shapes);
+    for (const Pass* pass : kLowering) {
+      // Between these two passes the workers' code has no barriers yet.
+      test.Apply(*pass);
+      if (pass == &kExpandTeam) continue;
+      for (const Run& run : runs) {
+        Outcome outcome = RunOn(test, run.dims, run.core_num, run.seed);
+        REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, "\n", test.Text());
+        REQUIRE_MESSAGE(outcome.tensors == run.expected.tensors, pass->name, "\n", test.Text());
+      }
+    }
+    std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
+    REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
+  }
+}
+
+std::vector<ir::Op*> BarriersOf(const TestKernel& test) {
+  std::vector<ir::Op*> barriers;
+  ir::Walk(test.kernel().body, [&](ir::Op* op) {
+    if (op->kind() == ir::OpKind::Barrier) barriers.push_back(op);
+  });
+  return barriers;
+}
+
+/// Takes each barrier away in turn; how many there are.
+size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes) {
+  SimtFacts facts = TeamOf(4);
+  auto lowered = [&] {
+    auto test = std::make_unique<TestKernel>(text);
+    test->facts = &facts;
+    for (const Pass* pass : kLowering) test->Apply(*pass);
+    return test;
+  };
+  size_t count = BarriersOf(*lowered()).size();
+  for (size_t i = 0; i < count; ++i) {
+    std::unique_ptr<TestKernel> test = lowered();
+    ir::Erase(BarriersOf(*test)[i]);
+    bool missed = false;
+    for (const Dims& dims : shapes) {
+      std::string trap = RunOn(*test, dims, 1, 2).trap;
+      missed |= trap.find("with no barrier between") != std::string::npos;
+    }
+    CHECK_MESSAGE(missed, "barrier ", i, " of\n", test->Text());
+  }
+  return count;
+}
+
+constexpr const char* kMatmul = R"(
+kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by 4
+  axis j = N by 8
+  axis k = K by 4
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %init = broadcast %z : tile<f32; i j>
+    %acc = for %k: blk<k> in %0 .. %K carry(%t = %init) {
+      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      yield %u
+    } : tile<f32; i j>
+    store %acc to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+constexpr const char* kRowSums = R"(
+kernel @rows dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
+  axis r = R by 3
+  axis c = C by 70
+  %0 = const 0 : i64
+  spmd (%r: blk<r> in %0 .. %R, %c: blk<c> in %0 .. %C) {deal = static} {
+    %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+    %m = reduce max %v over c {acc = f32, order = lanes64} : tile<f32; r>
+    %s = reduce sum %v over c {acc = f32, order = chain} : tile<f32; r>
+    %d = sub %v, %m : tile<f32; r c>
+    %e = mul %d, %s : tile<f32; r c>
+    store %e to %y[%r, %c] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+constexpr const char* kRunningSums = R"(
+kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
+  axis r = R by 3
+  axis c = C by 70
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%r: blk<r> in %0 .. %R, %c: blk<c> in %0 .. %C) {deal = static} {
+    %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+    %s = scan carry(%a = %z) (%e in %v) {axes = (c), keep = after, walk = down} {
+      %n = add %a, %e : f32
+      yield %n
+    } : tile<f32; r c>
+    store %s to %y[%r, %c] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+const std::vector<Dims> kProducts = {{{"M", 1}, {"N", 1}, {"K", 1}},
+                                     {{"M", 5}, {"N", 7}, {"K", 0}},
+                                     {{"M", 9}, {"N", 17}, {"K", 13}}};
+const std::vector<Dims> kRows = {
+    {{"R", 1}, {"C", 1}}, {{"R", 0}, {"C", 5}}, {{"R", 7}, {"C", 133}}};
+
+}  // namespace
+
+TEST_CASE("products, folds in lanes and in chains, and running sums go to teams") {
+  CheckLowering(kMatmul, kProducts);
+  CheckLowering(kRowSums, kRows);
+  CheckLowering(kRunningSums, kRows);
+}
+
+TEST_CASE("each barrier that place-barriers makes is missed where it is taken away") {
+  CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
+  CHECK(CheckBarriers(kRowSums, kRows) >= 3);
+  CHECK(CheckBarriers(kRunningSums, kRows) >= 2);
+}
+
+}  // namespace kdl::simt
