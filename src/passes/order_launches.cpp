@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "ir/builder.h"
@@ -172,9 +173,8 @@ class Ordering {
     for (const Effect& effect : effects)
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
     // Later ones stand for earlier ones; marks, which are made only where nothing else does, come last.
-    std::ranges::stable_sort(conflicts, [](const Access& a, const Access& b) {
-      if (!a.event || !b.event) return a.event && !b.event;
-      return a.time > b.time;
+    std::ranges::sort(conflicts, {}, [](const Access& access) {
+      return std::tuple(access.event == nullptr, -access.time, access.queue);
     });
     std::vector<Wait> waits;
     for (const Access& access : conflicts) {
