@@ -11,6 +11,7 @@
 #include "sema/tensor_effects.h"
 #include "sema/tile_parts.h"
 #include "sema/tuples.h"
+#include "sema/uniform.h"
 #include "sema/updates.h"
 
 namespace kdl::sema {

@@ -1,7 +1,9 @@
 #include "sema/flow.h"
+
 #include "sema/expr.h"
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
+#include "sema/uniform.h"
 
 // `while`, `break` and `continue`.
 

@@ -15,6 +15,7 @@
 #include "sema/sizes.h"
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
+#include "sema/uniform.h"
 
 namespace kdl::sema {
 
@@ -213,25 +214,6 @@ void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bo
 }
 
 }  // namespace
-
-void ReportDivergent(FunctionState& state, Span head, bool is_sync) {
-  Diagnostic& report = is_sync ? state.diagnostics.Report(diag::DivergentSync, head)
-                               : state.diagnostics.Report(diag::DivergentSpmd, head);
-  report.Help(
-      "a condition or bound around it may use sizes, `in` parameters and core_num, not core_id or "
-      "what a core may write");
-}
-
-bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
-  if (state.divergent > 0) {
-    ReportDivergent(state, span, is_sync);
-    return false;
-  }
-  for (const Expr* condition : state.conditions)
-    state.uniform.push_back({condition, span, is_sync});
-  for (LoopState& around : state.loops) around.places.push_back({nullptr, span, is_sync});
-  return true;
-}
 
 void SettleDynamic(FunctionState& state) {
   for (const ForStmt* loop : state.dynamic) {

@@ -10,26 +10,17 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block);
 /// The body of a fn, kernel or program.
 void CheckBody(FunctionState& state);
 
-/// Whether what an expression is differs from core to core.
-bool DependsOnCore(FunctionState& state, const syntax::Expr* expr);
-
-/// Notes that the value of a variable comes from `value`, and from the conditions around.
-void RecordInfluence(FunctionState& state, const Entity* variable, const syntax::Expr* value);
-
-/// Whether cores may find different values: DependsOnCore, or a load from what other cores may write.
-bool MayVary(FunctionState& state, const syntax::Expr* expr);
-
-/// Reports a `spmd for` or `sync` that not all cores may come to.
-void ReportDivergent(FunctionState& state, Span head, bool is_sync);
-
-/// Reports a place that not all cores may come to: at once, or when the variables of the conditions around are known. False:
-/// it has been.
-bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync);
-
 /// `f32[M, 4]`, with sizes; nothing, reported, where a part is faulty.
 std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref);
 
+/// A fn ends with a `return` where it has a result.
+void CheckLastReturn(FunctionState& state);
+/// A `return` is the last statement of its fn.
+void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool outermost);
+
 // The kinds that have files of their own.
+void CheckLet(FunctionState& state, const syntax::LetStmt& let);
+void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt);
 void CheckView(FunctionState& state, const syntax::ViewStmt& view);
 /// `assert` and `static_assert`.
 void CheckAssert(FunctionState& state, const syntax::AssertStmt& assertion);

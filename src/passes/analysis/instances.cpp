@@ -27,115 +27,9 @@ constexpr size_t kMostOrdered = 3;    ///< products of one factor that are compa
 
 }  // namespace
 
-bool IsLoop(const Op* op) {
-  return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop ||
-         op->kind() == OpKind::While;
-}
-
 Instances::Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
                      Sizes known)
-    : context_(context), terms_(kernel, types, std::move(known)) {}
-
-// -- Scopes ------------------------------------------------------------------------------------
-
-const Op* Instances::LoopOf(const Op* op) const {
-  while (op && !IsLoop(op)) op = op->block()->parent();
-  return op;
-}
-
-int Instances::DepthOf(const Op* op) const {
-  int depth = 0;
-  for (; op; op = op->block()->parent()) ++depth;
-  return depth;
-}
-
-Scope Instances::Join(Scope a, const Scope& b) const {
-  if (DepthOf(b.loop) > DepthOf(a.loop)) a.loop = b.loop;
-  a.points = a.points || b.points;
-  a.cores = a.cores || b.cores;
-  return a;
-}
-
-Scope Instances::ScopeOf(const Value* value) {
-  auto known = scopes_.find(value);
-  if (known != scopes_.end()) return known->second;
-  if (value->def()) return scopes_[value] = ScopeOfResult(value);
-  const Op* loop = value->block()->parent();
-  if (!loop) return scopes_[value] = {};
-  if (LoopBoundsOf(value)) return scopes_[value] = {LoopOf(loop), false, false};
-  // carried from turn to turn: cores agree on it as long as they agree on what goes in
-  Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
-  scopes_[value] = scope;
-  if (!scope.cores && DiffersByCore(loop)) {
-    differ_.insert(value);
-    scopes_.clear();  // what has been found by taking it for equal
-    scope.cores = true;
-  }
-  return scopes_[value] = scope;
-}
-
-/// Whether something that enters an op with regions, or leaves one of them, may be another one on another core.
-bool Instances::DiffersByCore(const Op* op) {
-  auto differs = [&](const Value* value) { return ScopeOf(value).cores; };
-  if (std::ranges::any_of(op->operands(), differs)) return true;
-  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
-    return region->terminator() && std::ranges::any_of(region->terminator()->operands(), differs);
-  });
-}
-
-Scope Instances::ScopeOfResult(const Value* value) {
-  const Op* def = value->def();
-  Scope scope;
-  bool is_known =
-      def->regions().empty() && (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
-                                 def->kind() == OpKind::MakeBlk || def->kind() == OpKind::Take ||
-                                 (def->kind() == OpKind::Load && IsInput(def->operand(0))));
-  if (is_known) {
-    for (const Value* operand : def->operands()) {
-      if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, ScopeOf(operand));
-    }
-  } else {
-    scope.loop = LoopOf(def->block()->parent());
-    scope.cores = def->regions().empty() || DiffersByCore(def);
-  }
-  if (def->kind() == OpKind::CoreId) scope.cores = true;
-  scope.points = ir::IsTile(value->type()) && !value->type()->axes.empty();
-  for (ir::AxisId axis : scope.points ? value->type()->axes : ir::AxisList{}) {
-    if (const Value* blk = ir::FindBlk(def, axis)) scope = Join(scope, ScopeOf(blk));
-  }
-  return scope;
-}
-
-Scope Instances::ScopeOf(const Poly& poly) {
-  Scope scope;
-  for (const auto& [monomial, coefficient] : poly.terms()) {
-    for (AtomId atom : monomial) scope = Join(scope, ScopeOf(atom));
-  }
-  return scope;
-}
-
-Scope Instances::ScopeOf(AtomId atom) {
-  const AtomFacts facts = terms_.Facts(atom);
-  switch (facts.kind) {
-    case AtomKind::Size:
-    case AtomKind::CoreNum:
-      return {};
-    case AtomKind::CoreId:
-      return {nullptr, false, true};
-    case AtomKind::Quotient:
-    case AtomKind::Min:
-    case AtomKind::Max:
-    case AtomKind::Wrapped:
-      return Join(ScopeOf(facts.a), ScopeOf(facts.b));
-    case AtomKind::Element: {
-      Scope scope = ScopeOf(facts.value);
-      scope.points = true;
-      return scope;
-    }
-    default:
-      return ScopeOf(facts.value);
-  }
-}
+    : context_(context), terms_(kernel, types, std::move(known)), scopes_(terms_) {}
 
 // -- Numbers -----------------------------------------------------------------------------------
 
@@ -194,7 +88,7 @@ Affine Instances::OfAtom(AtomId atom) {
     bool is_opaque = (facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
                      facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
                      (of_block && !extent);
-    Declare(NameOf(atom), ScopeOf(atom), is_opaque, atom);
+    Declare(NameOf(atom), scopes_.Of(atom), is_opaque, atom);
     made = Variable(NameOf(atom));
   }
   return atoms_[atom] = made;
@@ -235,7 +129,7 @@ Affine Instances::OfProduct(const Monomial& monomial) {
   Scope scope;
   for (AtomId atom : monomial) {
     name += fmt::format("{}{}", name.size() == 1 ? "" : "*", NameOf(atom));
-    scope = Join(scope, ScopeOf(atom));
+    scope = Join(scope, scopes_.Of(atom));
     OfAtom(atom);
   }
   Declare(name, scope, true, QuotientIn(monomial));
@@ -244,7 +138,7 @@ Affine Instances::OfProduct(const Monomial& monomial) {
     AtomId a = *monomial.begin();
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
-      if (ScopeOf(factor).is_launch()) Declare(Product{name, factor, OfAtom(other), other});
+      if (scopes_.Of(factor).is_launch()) Declare(Product{name, factor, OfAtom(other), other});
     }
   }
   return Variable(name);
@@ -319,7 +213,7 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   const Value* first = terms_.numbers().Of(condition);
   size_t number = conditions_.try_emplace(first, conditions_.size()).first->second;
   std::string name = fmt::format("?{}", number);
-  Declare(name, ScopeOf(first), true, std::nullopt);
+  Declare(name, scopes_.Of(first), true, std::nullopt);
   return Equal(Variable(name), Constant(holds ? 1 : 0));
 }
 

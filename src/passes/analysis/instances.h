@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/analysis/ragged.h"
+#include "passes/analysis/scopes.h"
 #include "passes/analysis/sets.h"
 #include "passes/analysis/terms.h"
 
@@ -14,15 +15,6 @@ namespace kdl::passes {
 // The runs of a kernel's code as points: a variable for each size name, each number of a loop's turn, each element of a
 // block, and for each value of which nothing is known: an integer of any size, a condition that is 0 or 1. What the code
 // says of them is a set. Equal values share a variable; what varies with what is the variable's scope.
-
-/// With what a variable changes.
-struct Scope {
-  const ir::Op* loop = nullptr;  ///< the innermost loop whose turns differ in it; null: none
-  bool points = false;           ///< the points of a tile differ in it
-  bool cores = false;            ///< cores that run the same code may differ in it
-
-  bool is_launch() const { return !loop && !points && !cores; }
-};
 
 /// The product, a variable, of a number that is the same in all of a launch, and another one.
 struct Product {
@@ -96,14 +88,12 @@ class Instances {
   /// What is known of a variable alone, in others' terms.
   PointSet FactsOf(const std::string& variable);
   const Scope& ScopeOf(const std::string& variable) const { return variables_.at(variable).scope; }
-  Scope ScopeOf(const ir::Value* value);
   /// Nothing more is known of it than bounds: what is shown for some value of it need not happen.
   bool IsOpaque(const std::string& variable) const { return variables_.at(variable).is_opaque; }
   bool IsOpaque(const PointSet& set) const;
   /// Whether blocks of the blk have an extent that is a number.
   std::optional<int64_t> ExtentOf(const ir::Value* blk);
   std::string NameOf(AtomId atom);
-  const ir::Op* LoopOf(const ir::Op* op) const;
 
   /// What has no scope yet is a variable of the launch, of which no more is known than of a product.
   void Declare(const Product& product) {
@@ -146,22 +136,15 @@ class Instances {
   PointSet WithFacts(PointSet set, Names& known, bool of_products);
   PointSet WithOrder(PointSet set);
   PointSet OfBlock(const ir::Block* block);
-  Scope ScopeOf(AtomId atom);
-  Scope ScopeOf(const Poly& poly);
-  Scope ScopeOfResult(const ir::Value* value);
-  bool DiffersByCore(const ir::Op* op);
-  Scope Join(Scope a, const Scope& b) const;
-  int DepthOf(const ir::Op* op) const;
   void Declare(const std::string& name, Scope scope, bool is_opaque, std::optional<AtomId> atom);
 
   const SetContext& context_;
   Terms terms_;
+  Scopes scopes_;
   std::map<std::string, Kind> variables_;
   std::map<std::string, std::vector<Product>> products_;
   std::vector<Ragged> ragged_;
   std::map<const ir::Value*, size_t> conditions_;
-  std::map<const ir::Value*, Scope> scopes_;
-  std::set<const ir::Value*> differ_;  ///< carried values that cores may have different ones of
   std::map<const ir::Value*, PointSet> turns_;
   std::map<const ir::Block*, PointSet> blocks_;
   std::set<const ir::Op*> shortened_;
@@ -169,8 +152,5 @@ class Instances {
   std::map<std::string, PointSet> facts_;
   std::optional<PointSet> launch_;
 };
-
-/// Whether an op is a loop, or a walk, whose turns are told apart.
-bool IsLoop(const ir::Op* op);
 
 }  // namespace kdl::passes

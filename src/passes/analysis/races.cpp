@@ -244,7 +244,7 @@ PointSet Races::MaybeBefore(const Site& site) {
     while (common && !instances_.LoopIsIn(other.view.op, common))
       common = common->block()->parent();
     bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
-    bool behind = is_behind && !in_turns && instances_.LoopOf(common) == site.walk;
+    bool behind = is_behind && !in_turns && LoopOf(common) == site.walk;
     if (!behind) {
       before |= ElementsOf(other);
     } else if (in_one_place) {  // other blocks, or cores, may be ahead
