@@ -174,7 +174,7 @@ class Ordering {
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
     // Later ones stand for earlier ones; marks, which are made only where nothing else does, come last.
     std::ranges::sort(conflicts, {}, [](const Access& access) {
-      return std::tuple(access.event == nullptr, -access.time, access.queue);
+      return std::tuple(access.event == nullptr, access.event ? -access.time : 0, access.queue);
     });
     std::vector<Wait> waits;
     for (const Access& access : conflicts) {
