@@ -97,13 +97,16 @@ Error Device::FindModule(const kdl_image& image, void** module) {
   *module = nullptr;
   if (ops().load == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  auto found = modules_.find(&image);
-  if (found == modules_.end()) {
-    void* loaded = nullptr;
-    KDL_RETURN_IF_ERROR(Error(ops().load(state_, &image, &loaded)));
-    found = modules_.emplace(&image, loaded).first;
+  // The place is made first: what has been loaded is never without one.
+  const auto [place, is_new] = modules_.try_emplace(&image, nullptr);
+  if (is_new) {
+    Error error(ops().load(state_, &image, &place->second));
+    if (error != nullptr) {
+      modules_.erase(place);
+      return error;
+    }
   }
-  *module = found->second;
+  *module = place->second;
   return nullptr;
 }
 

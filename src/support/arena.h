@@ -17,16 +17,23 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() {
-    for (auto it = cleanups_.rbegin(); it != cleanups_.rend(); ++it) it->destroy(it->object);
+    for (auto it = cleanups_.rbegin(); it != cleanups_.rend(); ++it) {
+      if (it->object != nullptr) it->destroy(it->object);
+    }
   }
 
   template <class T, class... Args>
   T* Make(Args&&... args) {
-    T* object = new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
-    if constexpr (!std::is_trivially_destructible_v<T>) {
-      cleanups_.push_back({object, [](void* p) { static_cast<T*>(p)->~T(); }});
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      return new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
+    } else {
+      // The place is made first: no object is ever without its clean-up.
+      cleanups_.push_back({nullptr, [](void* p) { static_cast<T*>(p)->~T(); }});
+      const size_t place = cleanups_.size() - 1;
+      T* object = new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
+      cleanups_[place].object = object;
+      return object;
     }
-    return object;
   }
 
  private:
@@ -39,8 +46,9 @@ class Arena {
   void* Allocate(size_t bytes, size_t align) {
     size_t at = (used_ + align - 1) / align * align;
     if (chunks_.empty() || at + bytes > capacity_) {
-      capacity_ = bytes + align > kChunkBytes ? bytes + align : kChunkBytes;
-      chunks_.push_back(std::make_unique<std::byte[]>(capacity_));
+      const size_t capacity = bytes + align > kChunkBytes ? bytes + align : kChunkBytes;
+      chunks_.push_back(std::make_unique<std::byte[]>(capacity));
+      capacity_ = capacity;
       at = 0;
     }
     used_ = at + bytes;
