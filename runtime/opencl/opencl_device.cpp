@@ -15,6 +15,7 @@
 #include "kdl/opencl_abi.h"
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
+#include "opencl/opencl_prints.h"
 
 // One context and one queue a device, on which an operation runs when the runtime says that it may, and is waited for.
 
@@ -327,6 +328,7 @@ struct LaunchRun {
   Temporary arguments{opencl};
   Temporary scratch{opencl};
   Temporary record{opencl};
+  Temporary prints{opencl};  // where the kernel prints
   std::int64_t told[kRecordNumbers] = {};
 
   bool syncs() const { return (request.variant->flags & KDL_VARIANT_SYNC) != 0; }
@@ -342,6 +344,8 @@ struct LaunchRun {
   // All cores, from barrier to barrier of the launch.
   Error Part(std::int64_t part);
   Error Call(std::int64_t first_core, std::int64_t cores);
+  Error ReadNumbers(const Temporary& from, std::size_t count, std::int64_t* to);
+  Error Show();
 };
 
 Error LaunchRun::Prepare() {
@@ -352,10 +356,16 @@ Error LaunchRun::Prepare() {
   KDL_RETURN_IF_ERROR(arguments.Make(numbers));
   KDL_RETURN_IF_ERROR(scratch.Make(request.variant->scratch_bytes * CoresAtOnce()));
   KDL_RETURN_IF_ERROR(record.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
+  if (Prints(*request.variant)) {
+    std::vector<std::int64_t> empty(kPrintNumbers, 0);
+    empty[0] = kdl_opencl_first_print;
+    empty[1] = kPrintNumbers;
+    KDL_RETURN_IF_ERROR(prints.Make(empty));
+  }
   const OpenclPlace shared = opencl.memory->PlaceOf(request.shared);
   numbers[3] = shared.offset;
-  std::vector<cl::MemoryId> given = {arguments.buffer, scratch.buffer, shared.buffer,
-                                     record.buffer};
+  std::vector<cl::MemoryId> given = {arguments.buffer, scratch.buffer, shared.buffer, record.buffer,
+                                     prints.buffer};
   given.insert(given.end(), tensors.begin(), tensors.end());
   for (std::size_t i = 0; i < given.size(); ++i) {
     // What has no bytes may have no memory: any will do.
@@ -388,10 +398,25 @@ Error LaunchRun::Part(std::int64_t part) {
   const std::int64_t at_once = CoresAtOnce();
   for (std::int64_t core = 0; core < request.busy_cores; core += at_once)
     KDL_RETURN_IF_ERROR(Call(core, std::min(at_once, request.busy_cores - core)));
-  const std::int32_t status = opencl.api.EnqueueReadBuffer(
-      opencl.queue, record.buffer, cl::kTrue, 0, sizeof told, told, 0, nullptr, nullptr);
+  return ReadNumbers(record, kRecordNumbers, told);
+}
+
+Error LaunchRun::ReadNumbers(const Temporary& from, std::size_t count, std::int64_t* to) {
+  const std::int32_t status =
+      opencl.api.EnqueueReadBuffer(opencl.queue, from.buffer, cl::kTrue, 0,
+                                   count * sizeof(std::int64_t), to, 0, nullptr, nullptr);
   return status == cl::kSuccess ? nullptr
                                 : FailWith(Concat("running ", request.kernel->name), status);
+}
+
+// What all parts have printed.
+Error LaunchRun::Show() {
+  if (prints.buffer == nullptr) return nullptr;
+  std::int64_t taken = 0;
+  KDL_RETURN_IF_ERROR(ReadNumbers(prints, 1, &taken));
+  std::vector<std::int64_t> printed(static_cast<std::size_t>(std::min(taken, kPrintNumbers)));
+  KDL_RETURN_IF_ERROR(ReadNumbers(prints, printed.size(), printed.data()));
+  return ShowPrints(request, printed, taken);
 }
 
 Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
@@ -401,6 +426,7 @@ Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
   for (std::int64_t part = 0; part <= run.told[4]; ++part) {
     KDL_RETURN_IF_ERROR(run.Part(part));
     if (static_cast<std::int32_t>(run.told[0]) == 0) continue;
+    KDL_RETURN_IF_ERROR(run.Show());
     kdl_trap trap = {};
     trap.code = static_cast<std::int32_t>(run.told[0]);
     trap.location = static_cast<std::int32_t>(run.told[1]);
@@ -408,7 +434,7 @@ Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
     trap.bound = run.told[3];
     return Error(kdl_error_from_trap(request.kernel, request.variant, &trap));
   }
-  return nullptr;
+  return run.Show();
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
 #include "driver/compile.h"
 #include "driver/wanted_targets.h"
 #include "ir/module.h"

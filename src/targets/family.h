@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
 #include "ir/module.h"
 #include "ir/target_facts.h"
 #include "passes/pass.h"

@@ -11,10 +11,10 @@ import sys
 # What each folder may include besides itself. One direction:
 #   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
 # A family of targets, a folder of src/targets, is seen by the one file that lists them and by nobody else.
-# passes, interp and the code generators do not see each other, but for what all of these give: codegen/llvm/compile.h. include/kdl is all that src/ and
-# runtime/ share.
+# passes, interp and the code generators do not see each other; what all generators of kernels give stands in codegen/common.
+# include/kdl is all that src/ and runtime/ share.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
-MIDDLE = {"src/passes", "src/interp", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/orchestration"}
+MIDDLE = {"src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/orchestration"}
 BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
 BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
 MAY_INCLUDE = {
@@ -26,8 +26,9 @@ MAY_INCLUDE = {
     "src/irgen": {"src/support", "src/syntax", "src/sema", "src/ir"},
     "src/passes": {"src/support", "src/ir"},
     "src/interp": {"src/support", "src/ir", "include/kdl"},
-    "src/codegen/llvm": {"src/support", "src/ir", "include/kdl"},
-    "src/codegen/opencl": {"src/support", "src/ir", "include/kdl", "src/codegen/llvm"},
+    "src/codegen/common": {"src/support", "src/ir", "include/kdl"},
+    "src/codegen/llvm": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
+    "src/codegen/opencl": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,

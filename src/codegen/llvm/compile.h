@@ -1,76 +1,20 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "codegen/common/compiled.h"
 #include "codegen/llvm/backend.h"
 #include "ir/module.h"
 #include "support/result.h"
 
 namespace kdl::codegen {
 
-/// What to make. LLVM's passes are those of the backend's optimization level.
-struct CompileOptions {
-  bool object = true;
-  bool assembly = false;
-  bool llvm_ir = false;     ///< after the passes
-  std::string prefix = {};  ///< of all symbols; empty: the module's name
-  int opt_level = 2;        ///< 0 to 3, of backends that are made for it
-  std::string kind = {};    ///< of the devices that the code is for
-};
-
-/// A row of kdl_variant.locations.
-struct TrapLocation {
-  Name file;
-  Name text;
-  uint32_t line = 0;
-  uint32_t column = 0;
-  int32_t code = 0;        ///< a trap code of abi.def
-  int32_t dimension = -1;  ///< -1: none
-  bool operator==(const TrapLocation&) const = default;
-};
-
-/// What the image says about one compiled kernel.
-struct KernelCode {
-  const ir::Function* kernel = nullptr;
-  std::string level;                ///< of the processor that it is for: `x86-64-v3`
-  uint64_t required_features = 0;   ///< bits of kdl_variant::required_features
-  std::string entry;                ///< symbol of the kernel_fn
-  std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
-  std::string
-      resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
-  int64_t frame_bytes = 0;    ///< of a core, where there are barriers
-  int64_t claim_count = 0;    ///< counters of a launch, from which loops take their numbers
-  int64_t scratch_bytes = 0;  ///< the coroutines' frames too, once they are split
-  std::vector<TrapLocation> locations;
-  /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
-  std::string reference;
-  std::vector<StepInstruction> steps;  ///< of the processor
-  uint64_t reference_features = 0;     ///< that it asks for
-};
-
-TrapLocation LocationOf(const ir::Op* op, int32_t code);
-/// The number of a location in the kernel's table.
-int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
-
 /// Kernels of a module at loop level, as one processor is to run them.
 struct KernelSource {
   const ir::Module* module;
   std::vector<const ir::Function*> kernels;
   const Processor* processor;
-};
-
-/// The code for devices of one kind and one architecture.
-struct CompiledModule {
-  std::string kind;  ///< of the image, as a device asks for it: `host`
-  std::string arch;
-  std::string payload;  ///< what the device loads; empty: entries are symbols of the object
-  std::string object;   ///< for the host's linker; empty: there is none
-  std::string assembly;
-  std::string llvm_ir;
-  std::vector<KernelCode> kernels;  ///< source by source, in the sources' order
 };
 
 /// Compiles the kernels of all sources, whose processors have the backend's architecture, into one object. Symbols are

@@ -26,9 +26,6 @@ struct TextImage {
 std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
                               std::span<CompiledModule* const> devices, const TextImage& text);
 
-/// The number of an element kind in the ABI.
-int64_t ElementCode(Scalar scalar);
-
 /// The symbol that the object defines: `kdl_images_` and the name, with `_` for what C does not
 /// allow.
 std::string ImagesSymbol(std::string_view runtime_name);

@@ -27,21 +27,6 @@
 
 namespace kdl::codegen {
 
-int64_t ElementCode(Scalar scalar) {
-  struct ElementRow {
-    std::string_view spelling;
-    int64_t code;
-  };
-  static constexpr ElementRow kRows[] = {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) {#spelling, code},
-#include "kdl/abi.def"
-  };
-  auto row = std::find_if(std::begin(kRows), std::end(kRows),
-                          [&](const ElementRow& r) { return r.spelling == Spelling(scalar); });
-  KDL_CHECK(row != std::end(kRows), "{} has no element code", Spelling(scalar));
-  return row->code;
-}
-
 namespace {
 
 /// "T=f32, BM=64".

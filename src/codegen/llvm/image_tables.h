@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
 
 namespace kdl::codegen {
 

@@ -2,20 +2,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "codegen/common/compiled.h"
+
 namespace kdl::codegen {
-
-/// Steps of a unit (ir/unit.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
-/// accumulators, of (accumulators, a, b).
-struct StepInstruction {
-  std::string_view unit;
-  int depth;  ///< of the unit
-  std::string_view intrinsic;
-
-  bool operator==(const StepInstruction&) const = default;
-};
 
 /// A processor, as LLVM and the runtime know it.
 struct Processor {

@@ -1,6 +1,5 @@
 #include <llvm/IR/MDBuilder.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "codegen/llvm/emitter.h"
@@ -29,12 +28,6 @@ void MakeTrapExit(Emitter& emitter) {
 
 }  // namespace
 
-int64_t LocationIndex(KernelCode& code, const TrapLocation& location) {
-  auto found = std::find(code.locations.begin(), code.locations.end(), location);
-  if (found == code.locations.end()) found = code.locations.insert(found, location);
-  return found - code.locations.begin();
-}
-
 void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending) {
   if (!emitter.coroutine) {
     int32_t code = ending == Ending::Trapped ? KDL_TRAPPED : KDL_DONE;
@@ -43,20 +36,6 @@ void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending) {
   }
   builder.CreateStore(builder.getInt32(static_cast<uint32_t>(ending)), emitter.coroutine->state);
   builder.CreateBr(emitter.coroutine->end);
-}
-
-TrapLocation LocationOf(const ir::Op* op, int32_t code) {
-  TrapLocation location;
-  ir::Loc loc = op->loc();
-  location.file = loc.file;
-  location.line = loc.line;
-  location.column = loc.column;
-  location.code = code;
-  if (op->HasAttr(ir::AttrKey::Text)) location.text = op->attr<ir::AttrKey::Text>();
-  if (op->HasAttr(ir::AttrKey::Dimension)) {
-    location.dimension = static_cast<int32_t>(op->attr<ir::AttrKey::Dimension>());
-  }
-  return location;
 }
 
 void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,

@@ -15,14 +15,19 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 
-/// Near memory of a core. Buffers that do not fit lie in the core's scratch, in global memory.
-constexpr int64_t kLocalBytes = 32 << 10;
 constexpr int64_t kAlignment = 64;
 
-bool MayTrap(const ir::Function& kernel) {
-  bool may = false;
-  ir::Walk(kernel.body, [&](const Op* op) { may |= opencl::MayTrap(op); });
-  return may;
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+template <class Test>
+bool HasOp(const ir::Function& kernel, const Test& test) {
+  bool has = false;
+  ir::Walk(kernel.body, [&](const Op* op) { has |= test(op); });
+  return has;
+}
+
+bool HasOp(const ir::Function& kernel, OpKind kind) {
+  return HasOp(kernel, [&](const Op* op) { return op->kind() == kind; });
 }
 
 /// Row-major strides of constant extents.
@@ -49,6 +54,7 @@ void WriteParams(Writer& w) {
     w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
   for (const ir::Param& param : w.kernel.params) {
     ir::Type type = param.value->type();
+    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes have become buffers
     if (type->kind == ir::TypeKind::Tensor) {
       std::string name = w.NewName(param.value);
       std::string_view element = MemoryType(type->scalar);
@@ -74,12 +80,6 @@ void WriteParams(Writer& w) {
       w.Define(param.value, bits);
     }
   }
-}
-
-bool Syncs(const ir::Function& kernel) {
-  bool syncs = false;
-  ir::Walk(kernel.body, [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
-  return syncs;
 }
 
 /// The tensors that the launch has for all its cores, as image_tables' shared_bytes counts them.
@@ -110,28 +110,53 @@ void WriteLaunchTensors(Writer& w) {
   });
 }
 
-/// Places the buffers; in the order of the text. Those of a kernel with barriers of the launch outlive its parts.
+/// A buffer in the core's scratch, which is global memory.
+void WriteFar(Writer& w, std::string_view element, const std::string& name, int64_t bytes) {
+  w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
+         w.code.scratch_bytes);
+  w.code.scratch_bytes += Aligned(bytes);
+}
+
+/// A worker's own: its variable, or, where it outlives the call, in scratch beside those of the others.
+void WriteOwn(Writer& w, const ir::Value* buffer, const std::string& name) {
+  ir::Type type = buffer->type();
+  std::string_view element = MemoryType(type->scalar);
+  std::vector<std::string> strides = StridesOf(type);
+  if (!w.syncs) {
+    w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
+    w.memories[buffer] = {name, std::move(strides)};
+    return;
+  }
+  WriteFar(w, element, name, BytesOf(type) * w.kernel.team);
+  for (std::string& stride : strides)
+    stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
+  w.memories[buffer] = {fmt::format("({} + kdl_worker)", name), std::move(strides)};
+}
+
+/// The team's: near the workers while there is room, and where it need not outlive the call.
+void WriteShared(Writer& w, const ir::Value* buffer, const std::string& name) {
+  ir::Type type = buffer->type();
+  std::string_view element = MemoryType(type->scalar);
+  int64_t bytes = Aligned(BytesOf(type));
+  if (bytes <= w.near_bytes) {
+    w.Line("__local {} {}[{}];", element, name, std::max<int64_t>(bytes / Bytes(type->scalar), 1));
+    w.near_bytes -= bytes;
+  } else {
+    WriteFar(w, element, name, bytes);
+  }
+  w.memories[buffer] = {name, StridesOf(type)};
+}
+
+/// Places the buffers, in the order of the text. Those of a kernel with barriers of the launch outlive its parts.
 void WriteBuffers(Writer& w) {
-  int64_t local = w.syncs ? kLocalBytes : 0;
-  int64_t scratch = 0;
+  if (w.syncs) w.near_bytes = 0;
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::BufferNew) return;
-    ir::Type type = op->result()->type();
-    std::string name = w.NewName(op->result());
-    std::string_view element = MemoryType(type->scalar);
-    int64_t bytes = (BytesOf(type) + kAlignment - 1) / kAlignment * kAlignment;
-    if (local + bytes <= kLocalBytes) {
-      w.Line("__local {} {}[{}];", element, name,
-             std::max<int64_t>(bytes / Bytes(type->scalar), 1));
-      local += bytes;
-    } else {
-      w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
-             scratch);
-      scratch += bytes;
-    }
-    w.memories[op->result()] = {name, StridesOf(type)};
+    const ir::Value* buffer = op->result();
+    std::string name = w.NewName(buffer);
+    bool is_shared = buffer->type()->space == ir::Space::Team;
+    is_shared ? WriteShared(w, buffer, name) : WriteOwn(w, buffer, name);
   });
-  w.code.scratch_bytes = scratch;
 }
 
 /// Tables, in constant memory.
@@ -161,21 +186,31 @@ std::string EntryOf(const ir::Function& kernel, size_t number) {
   return fmt::format("kdl_{}_{}", name, number);
 }
 
-std::string KernelText(const ir::Function& kernel, KernelCode& code) {
+/// Whether a worker that has stopped is told to the others, who meet it at barriers.
+void WriteStops(Writer& w) {
+  w.Line("int ok = 1, going = 1;");
+  if (!w.tells) return;
+  constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
+  w.near_bytes -= kStops * static_cast<int64_t>(sizeof(int32_t));
+  w.Line("__local volatile int kdl_stopped[{}];", kStops);
+  w.Line("int kdl_interval = 0;");
+  w.Line("if (kdl_worker < {}) kdl_stopped[kdl_worker] = 0;", kStops);
+  w.Line("barrier(CLK_LOCAL_MEM_FENCE);");
+}
+
+std::string KernelText(const ir::Function& kernel, KernelCode& code, int64_t near_bytes) {
   std::string file;
   Writer w{kernel, code};
-  w.traps = MayTrap(kernel);
-  w.syncs = Syncs(kernel);
-  for (std::string_view word :
-       {"ok", "kdl_core", "kdl_cores", "kdl_worker", "kdl_part", "kdl_live"})
-    w.taken.emplace(word);
+  w.near_bytes = near_bytes;
+  w.traps = HasOp(kernel, [](const Op* op) { return MayTrap(op); });
+  w.tells = w.traps && HasOp(kernel, OpKind::Barrier);
+  w.syncs = HasOp(kernel, OpKind::Sync);
   WriteTables(w, file);
   WriteParams(w);
   WriteLaunchTensors(w);
+  WriteStops(w);
   WriteBuffers(w);
-  if (w.syncs) w.Line("long kdl_part = 0;\n  int kdl_live = kdl_launch[1] == 0;");
   WriteBlock(w, kernel.body);
-  if (w.syncs) w.Line("if (kdl_core == 0 && kdl_worker == 0) kdl_record[4] = kdl_part;");
   if (w.syncs) code.resumable = code.entry;
   std::string tensors;
   for (const ir::Param& param : kernel.params) {
@@ -187,12 +222,11 @@ std::string KernelText(const ir::Function& kernel, KernelCode& code) {
                     "__kernel __attribute__((reqd_work_group_size({0}, 1, 1)))\n"
                     "void {1}(__global const long* kdl_launch, __global uchar* kdl_memory, "
                     "__global uchar* "
-                    "kdl_shared, __global long* kdl_record{2}) {{\n"
+                    "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
                     "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
                     "  const long kdl_cores = kdl_launch[0];\n"
                     "  const long kdl_worker = get_local_id(0);\n"
-                    "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n"
-                    "  int ok = 1;\n{4}}}\n",
+                    "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
                     kernel.team, code.entry, tensors, code.scratch_bytes, w.text,
                     w.syncs ? "kdl_core" : "get_group_id(0)");
 }
@@ -217,6 +251,14 @@ std::string Writer::NewName(const ir::Value* value) {
     std::string tried = fmt::format("{}{}", name, number);
     if (taken.insert(tried).second) return tried;
   }
+}
+
+std::string Writer::KeptPlace(Scalar scalar) {
+  std::string_view type = RegisterType(scalar);
+  std::string place =
+      fmt::format("((__global {}*)(kdl_scratch + {}))[kdl_worker]", type, code.scratch_bytes);
+  code.scratch_bytes += Aligned(std::max<int64_t>(Bytes(scalar), sizeof(int32_t)) * kernel.team);
+  return place;
 }
 
 void Writer::Define(const ir::Value* value, std::string_view expression) {
@@ -317,21 +359,22 @@ void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
   TrapLocation place = LocationOf(op, trap);
   if (trap == KDL_TRAP_STEP) place.text = op->region()->param(0)->name();
   int64_t location = LocationIndex(w.code, place);
-  w.Line("if (ok && !({})) {{ ok = 0; {}kdl_trap(kdl_record, {}, {}, {}, {}); }}", ok,
-         w.syncs ? "if (kdl_live) " : "", trap, location, index, bound);
+  std::string_view stop = !w.in_team ? "ok = going = 0;"
+                          : w.tells  ? "ok = 0; kdl_stopped[kdl_interval & 1] = 1;"
+                                     : "ok = 0;";
+  w.Line("if ({} && !({})) {{ {} kdl_trap(kdl_record, {}, {}, {}, {}); }}", w.live(), ok, stop,
+         trap, location, index, bound);
 }
 
-CompiledModule Compile(std::span<const KernelSource> sources, const CompileOptions&) {
+CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes) {
   CompiledModule compiled;
   compiled.kind = "opencl";
   compiled.payload = Prelude();
-  for (const KernelSource& source : sources) {
-    for (const ir::Function* kernel : source.kernels) {
-      KernelCode& code = compiled.kernels.emplace_back();
-      code.kernel = kernel;
-      code.entry = EntryOf(*kernel, compiled.kernels.size());
-      compiled.payload += "\n" + KernelText(*kernel, code);
-    }
+  for (const ir::Function* kernel : kernels) {
+    KernelCode& code = compiled.kernels.emplace_back();
+    code.kernel = kernel;
+    code.entry = EntryOf(*kernel, compiled.kernels.size());
+    compiled.payload += "\n" + KernelText(*kernel, code, near_bytes);
   }
   return compiled;
 }

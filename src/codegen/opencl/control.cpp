@@ -83,9 +83,11 @@ void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
   w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) {{", first, w.Get(loop.lo()),
          hi, step);
   w.Line("  const long {} = {} + kdl_worker * {};", index, first, step);
-  w.Line("  if ({} < {}{}) {{", index, hi, w.syncs ? " && kdl_live" : "");
+  w.Line("  if ({} < {}) {{", index, hi);
   ++w.depth;
+  w.in_team = true;
   WriteRegion(w, op->region(), {});
+  w.in_team = false;
   --w.depth;
   w.Line("  }}");
   w.Line("}}");
@@ -120,9 +122,36 @@ void WriteLoop(Writer& w, const Op* op) {
   w.Line("}}");
 }
 
+/// Whether its turns are the parts of a launch between barriers.
+bool IsOfParts(const Op* loop) {
+  bool syncs = false;
+  ir::Walk(loop->region(), [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
+  return syncs;
+}
+
+/// One turn; what it carries lies in memory until the next call. All cores say which part follows.
+void WritePart(Writer& w, const Op* op) {
+  std::vector<std::string> carried;
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < op->operands().size(); ++i) {
+    const ir::Value* param = op->region()->param(i);
+    kept.push_back(w.KeptPlace(param->type()->scalar));
+    std::string init(w.Get(op->operand(i)));
+    carried.push_back(
+        Declare(w, param, fmt::format("kdl_launch[1] == 0 ? {} : {}", init, kept[i])));
+    w.values[param] = w.values[op->result(i)] = carried[i];
+  }
+  w.Line("if ({}) {{", carried[0]);
+  WriteRegion(w, op->region(), carried);
+  for (size_t i = 0; i < carried.size(); ++i) w.Line("  {} = {};", kept[i], carried[i]);
+  w.Line("  if ({} && kdl_worker == 0) kdl_record[4] = kdl_launch[1] + 1;", carried[0]);
+  w.Line("}}");
+}
+
 void WriteWhile(Writer& w, const Op* op) {
+  if (w.syncs && !w.in_team && IsOfParts(op)) return WritePart(w, op);
   std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
-  w.Line("while ({}{}) {{", carried[0], w.traps ? " && ok" : "");
+  w.Line("while ({}{}) {{", carried[0], w.traps ? fmt::format(" && {}", w.live()) : "");
   WriteRegion(w, op->region(), carried);
   w.Line("}}");
 }
@@ -141,6 +170,18 @@ void WriteAssert(Writer& w, const Op* op) {
   TrapUnless(w, ok, op, KDL_TRAP_ASSERT, "0", "0");
 }
 
+void WriteMatch(Writer& w, const Op* op) {
+  std::string_view pushed = w.Get(op->operand(0));
+  std::string_view popped = w.Get(op->operand(1));
+  TrapUnless(w, fmt::format("{} == {}", pushed, popped), op, KDL_TRAP_TILE_SIZE, pushed, popped);
+}
+
+/// Behind it all workers know whether one has stopped before.
+void WriteBarrier(Writer& w) {
+  w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+  if (w.tells) w.Line("if (kdl_stopped[kdl_interval++ & 1]) ok = going = 0;");
+}
+
 void WriteOp(Writer& w, const Op* op) {
   if (WriteArithmetic(w, op) || WriteMemory(w, op)) return;
   switch (op->kind()) {
@@ -154,10 +195,12 @@ void WriteOp(Writer& w, const Op* op) {
       return WriteCheck(w, op);
     case OpKind::Assert:
       return WriteAssert(w, op);
+    case OpKind::Match:
+      return WriteMatch(w, op);
+    case OpKind::Print:
+      return WritePrint(w, op);
     case OpKind::Barrier:
-      return w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
-    case OpKind::Sync:
-      return w.Line("kdl_live = ++kdl_part == kdl_launch[1];");
+      return WriteBarrier(w);
     case OpKind::CoreId:
       w.values[op->result()] = "kdl_core";
       return;
@@ -167,6 +210,7 @@ void WriteOp(Writer& w, const Op* op) {
     case OpKind::BusyCores:
     case OpKind::Require:
     case OpKind::Prefetch:
+    case OpKind::Sync:
       return;  // the host's, or a hint
     default:
       KDL_UNREACHABLE("'{}' has no OpenCL C", op->info().spelling);

@@ -59,13 +59,17 @@ std::string BufferElement(const Writer& w, const ir::Value* buffer,
   return ElementText(w.memories.at(buffer), index);
 }
 
+std::string Guard(const Writer& w) {
+  return w.traps ? fmt::format("if ({}) ", w.live()) : std::string();
+}
+
 void DefineLoaded(Writer& w, const ir::Value* result, std::string element) {
   if (result->type()->scalar == Scalar::Bool) element += " != 0";
-  w.Define(result, w.traps ? fmt::format("ok ? {} : 0", element) : element);
+  w.Define(result, w.traps ? fmt::format("{} ? {} : 0", w.live(), element) : element);
 }
 
 void WriteStored(Writer& w, const std::string& element, const ir::Value* value) {
-  w.Line("{}{} = {};", w.traps ? "if (ok) " : "", element, w.Get(value));
+  w.Line("{}{} = {};", Guard(w), element, w.Get(value));
 }
 
 Memory ViewMemory(const Writer& w, const Op* view) {
@@ -139,7 +143,7 @@ void WriteSwaps(Writer& w, const std::string& element, Scalar scalar, ir::Update
                                                                : "uchar",
                                           after);
   int64_t bits = 8 * Bytes(scalar);
-  w.Line("{}{{", w.traps ? "if (ok) " : "");
+  w.Line("{}{{", Guard(w));
   w.Line("  const size_t kdl_place = (size_t)&{};", element);
   w.Line(
       "  volatile __global {0}* const kdl_word = (volatile __global {0}*)(kdl_place & "
@@ -170,7 +174,7 @@ void WriteUpdate(Writer& w, const Op* op) {
   std::string element = TensorElement(w, op, update.tensor(), update.index());
   if (!IsInteger(scalar) || Bytes(scalar) < 4)
     return WriteSwaps(w, element, scalar, how, w.Get(update.value()));
-  w.Line("{}{}{}((volatile __global {}*)&{}, {});", w.traps ? "if (ok) " : "",
+  w.Line("{}{}{}((volatile __global {}*)&{}, {});", Guard(w),
          Bytes(scalar) == 8 ? "atom_" : "atomic_", AtomicName(how), MemoryType(scalar), element,
          w.Get(update.value()));
 }

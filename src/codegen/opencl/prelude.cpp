@@ -119,6 +119,12 @@ static inline double kdl_odd_i64(long a) {
   return a < 0 ? -kdl_odd_u64(0 - (ulong)a) : kdl_odd_u64((ulong)a);
 }
 
+// Numbers of the prints' memory, whose first two are the next free one and how many there are; 0: there are not so many.
+static long kdl_take(__global long* prints, long count) {
+  long at = atom_add((volatile __global long*)prints, count);
+  return at + count <= prints[1] ? at : 0;
+}
+
 // The first trap of a launch is the one that is told: code, location, index, bound.
 static void kdl_trap(__global long* record, int code, int location, long index, long bound) {
   if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return;

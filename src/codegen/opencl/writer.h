@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
 #include "ir/module.h"
 #include "ir/op.h"
 
@@ -28,9 +28,11 @@ struct Writer {
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
-  bool syncs = false;  ///< it is called once for each part between barriers of the launch
-  bool traps =
-      false;  ///< whether an op may stop the worker: then memory is touched only where none has
+  int64_t near_bytes = 0;  ///< for buffers of the team's
+  bool syncs = false;      ///< it is called once for each part between barriers of the launch
+  bool traps = false;      ///< an op may stop the worker: memory is touched only where none has
+  bool tells = false;      ///< and all workers hear of it at the next barrier
+  bool in_team = false;    ///< in a loop of the team's, whose workers go their own ways
 
   /// A line at the present depth.
   template <class... Args>
@@ -44,6 +46,10 @@ struct Writer {
   std::string NewName(const ir::Value* value);
   /// `const float x = EXPRESSION;`, and the value is `x`.
   void Define(const ir::Value* value, std::string_view expression);
+  /// A new place in scratch for a value that each worker keeps from one call to the next.
+  std::string KeptPlace(Scalar scalar);
+  /// The variable that says whether the worker goes on; outside of loops of the team's all workers have one answer.
+  std::string_view live() const { return in_team ? "ok" : "going"; }
 };
 
 /// How a scalar lives in a register: bool int, f16 and bf16 their bits; and in memory: bool uchar.
@@ -56,11 +62,12 @@ void WriteBlock(Writer& w, const ir::Block* block);
 /// Whether the op was one of elementwise arithmetic, and is written.
 bool WriteArithmetic(Writer& w, const ir::Op* op);
 bool WriteMemory(Writer& w, const ir::Op* op);
+void WritePrint(Writer& w, const ir::Op* op);
 /// The expression of a size over the kernel's dims.
 std::string SizeText(const Writer& w, Size size);
 /// Whether the op may stop the worker.
 bool MayTrap(const ir::Op* op);
-/// Stops the worker unless `ok` holds.
+/// Stops the worker unless `ok` holds; outside of loops of the team's all of them.
 void TrapUnless(Writer& w, const std::string& ok, const ir::Op* op, int32_t trap,
                 std::string_view index, std::string_view bound);
 /// What every text begins with.

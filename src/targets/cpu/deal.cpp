@@ -6,9 +6,9 @@
 
 #include "ir/busy_cores.h"
 #include "ir/views.h"
+#include "passes/block_loops.h"
 #include "passes/block_range.h"
 #include "passes/rewrite.h"
-#include "support/check.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"
 
@@ -54,7 +54,7 @@ class Dealer {
   void For(Op* op);
 
  private:
-  int64_t ExtentOf(const Value* binder) const;
+  int64_t ExtentOf(const Value* binder) const { return BlockExtent(kernel_, binder); }
   /// BlockSizes goes no lower.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
     return walk.rereads[b].empty() ? std::min(walk.granule[b], ExtentOf(binder)) : 1;
@@ -66,8 +66,6 @@ class Dealer {
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
   /// A name that says what the number is for: `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what);
-  Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step);
-  Op* MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num);
   Op* MakeClaimingLoop(Op* op, Value* total);
 
   ir::Function& kernel_;
@@ -75,14 +73,6 @@ class Dealer {
   ir::Builder builder_;
   int64_t claims_ = 0;
 };
-
-int64_t Dealer::ExtentOf(const Value* binder) const {
-  if (binder->type()->kind != ir::TypeKind::Blk) return 1;
-  Size extent = kernel_.axis(binder->type()->axes[0]).extent;
-  KDL_CHECK(IsConstant(extent) && extent->value > 0, "blocks of {}: select-tiles runs before deal",
-            ToString(extent));
-  return extent->value;
-}
 
 void Dealer::SetName(Value* value, const Value* binder, std::string_view what) {
   if (binder->name().empty() || !value->name().empty() || !value->def()) return;
@@ -97,32 +87,10 @@ Value* Dealer::MakeBlk(Value* start, Value* size, Value* index, const Value* bin
   return blk;
 }
 
-/// A loop in place of `op`, which its carried values pass through as before.
-Op* Dealer::MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
-  std::vector<Value*> inits;
-  if (op->kind() == OpKind::For) {
-    auto old = ir::ForOp(op).inits();
-    inits.assign(old.begin(), old.end());
-  }
-  std::vector<ir::Type> types;
-  for (const Value* init : inits) types.push_back(init->type());
-  Op* loop = builder_.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
-  if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
-  builder_.AddParam(loop->region(), builder_.types().ScalarOf(Scalar::I64), {});
-  for (size_t i = 0; i < inits.size(); ++i) {
-    Value* old = op->region()->param(i + 1);
-    old->ReplaceAllUsesWith(builder_.AddParam(loop->region(), old->type(), old->name()));
-    loop->result(i)->set_name(op->result(i)->name());
-    op->result(i)->ReplaceAllUsesWith(loop->result(i));
-  }
-  builder_.SetInsertionPoint(loop->region());
-  return loop;
-}
-
 /// A loop in place of `op` over all blocks, each of which one core takes.
 Op* Dealer::MakeClaimingLoop(Op* op, Value* total) {
   Value* zero = builder_.I64(0);
-  Op* loop = MakeLoop(op, zero, total, builder_.I64(1));
+  Op* loop = MakeLoopInPlace(builder_, op, zero, total, builder_.I64(1));
   loop->SetAttr(ir::MakeAttr<ir::AttrKey::Claim>(claims_++));
   return loop;
 }
@@ -199,18 +167,6 @@ void Dealer::StateBusyCores(const Walks& walks) {
   }
 }
 
-/// A loop in place of `op` over a core's blocks, of `total`: all cores have as many, the first ones one more.
-Op* Dealer::MakeShareLoop(Op* op, Value* core, Value* total, Value* core_num) {
-  Value* share = builder_.Binary(OpKind::Div, total, core_num);
-  Value* more = builder_.Binary(OpKind::Rem, total, core_num);
-  Value* before = builder_.Binary(OpKind::Mul, core, share);
-  Value* begin = builder_.Binary(OpKind::Add, before, builder_.Binary(OpKind::Min, core, more));
-  Value* one_more = builder_.Binary(OpKind::Add, share, builder_.I64(1));
-  Value* own = builder_.Select(builder_.Binary(OpKind::Lt, core, more), one_more, share);
-  Value* end = builder_.Binary(OpKind::Add, begin, own);
-  return MakeLoop(op, begin, end, builder_.I64(1));
-}
-
 void Dealer::Spmd(Op* op, const Walk& walk) {
   const std::vector<Value*> binders = op->region()->params();
   builder_.SetInsertionPoint(op);
@@ -230,7 +186,7 @@ void Dealer::Spmd(Op* op, const Walk& walk) {
   }
   Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
                  ? MakeClaimingLoop(op, total)
-                 : MakeShareLoop(op, core_id, total, core_num);
+                 : MakeShareLoop(builder_, op, core_id, total, core_num);
 
   Value* rest = loop->region()->param(0);
   std::vector<Value*> numbers(binders.size());
@@ -260,7 +216,7 @@ void Dealer::For(Op* op) {
   builder_.set_loc(op->loc());
   Value* extent = builder_.I64(ExtentOf(binder));
   BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
-  Op* loop = MakeLoop(op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
+  Op* loop = MakeLoopInPlace(builder_, op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
   Value* start = loop->region()->param(0);
   start->set_name(binder->name().empty()
                       ? Name()

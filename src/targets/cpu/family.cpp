@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include "codegen/llvm/compile.h"
 
 #include "targets/cpu/facts.h"
 #include "targets/cpu/levels.h"

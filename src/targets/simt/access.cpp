@@ -1,6 +1,7 @@
 #include "targets/simt/access.h"
 
 #include "ir/views.h"
+#include "passes/element_access.h"
 
 namespace kdl::simt {
 
@@ -10,6 +11,7 @@ using ir::AttrKey;
 using ir::EdgeKind;
 using ir::OpKind;
 using ir::Value;
+using passes::IndexValue;
 using passes::MakeIf;
 using passes::Values;
 
@@ -18,33 +20,13 @@ void Widen(ir::Builder& b, ElementAccess& access) {
   for (Value*& operand : access.index) operand = b.Cast(operand, Scalar::I64);
 }
 
-Value* IndexValue(ir::Builder& b, const ElementAccess& access, const ir::AccessDim& dim) {
-  Value* sum = nullptr;
-  for (const ir::AccessTerm& term : dim.terms) {
-    Value* part = access.index[term.operand];
-    if (!IsConstant(term.coefficient, 1))
-      part = b.Binary(OpKind::Mul, part, b.SizeValue(term.coefficient));
-    sum = sum ? b.Binary(OpKind::Add, sum, part) : part;
-  }
-  if (!sum) return b.SizeValue(dim.offset);
-  return IsConstant(dim.offset, 0) ? sum : b.Binary(OpKind::Add, sum, b.SizeValue(dim.offset));
-}
-
-/// Dimensions that a pass has put before those of the source.
-size_t Leading(const ir::Op* op) {
-  return op->HasAttr(AttrKey::Leading) ? static_cast<size_t>(op->attr<AttrKey::Leading>()) : 0;
-}
-
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
-  size_t leading = Leading(access.op);
-  for (size_t d = leading; d < map.dims.size(); ++d) {
-    Value* index = IndexValue(b, access, map.dims[d]);
+  for (size_t d = passes::LeadingDims(access.op); d < map.dims.size(); ++d) {
+    Value* index = IndexValue(b, map.dims[d], access.index);
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
-    b.Create(OpKind::Check, {{index}, {bound}}, {},
-             {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(d - leading)),
-              ir::MakeAttr<AttrKey::Text>(access.op->attr<AttrKey::Text>())});
+    passes::MakeCheck(b, access.op, d, index, bound);
   }
 }
 
@@ -52,52 +34,33 @@ Value* IsInside(ir::Builder& b, const ElementAccess& access) {
   ir::Access map = access.op->attr<AttrKey::Access>();
   Value* inside = b.Bool(true);
   for (size_t d = 0; d < map.dims.size(); ++d) {
-    Value* index = IndexValue(b, access, map.dims[d]);
-    Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
-    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Ge, index, b.I64(0)));
-    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Lt, index, bound));
+    Value* index = IndexValue(b, map.dims[d], access.index);
+    inside = passes::AndInside(b, inside, index, b.SizeValue(access.tensor->type()->dims[d]));
   }
   return inside;
-}
-
-std::vector<ir::Attr> ProvenAttrs(const ir::Op* op) {
-  return {ir::MakeAttr<AttrKey::Access>(op->attr<AttrKey::Access>()),
-          ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
 }
 
 Value* PlainLoad(ir::Builder& b, const ElementAccess& access) {
   CheckAll(b, access);
   ir::Type type = b.types().ScalarOf(access.tensor->type()->scalar);
   return b
-      .Create(OpKind::Load, {{access.tensor}, access.index, {}, {}}, {type}, ProvenAttrs(access.op))
+      .Create(OpKind::Load, {{access.tensor}, access.index, {}, {}}, {type},
+              passes::ProvenAttrs(access.op))
       ->result();
 }
 
-/// `element how value`; a narrow float in f32, then rounded.
-Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
-  if (how == ir::UpdateKind::Set) return value;
-  Scalar scalar = value->type()->scalar;
-  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  Value* before = b.Cast(element, wide);
-  Value* operand = b.Cast(value, wide);
-  return b.Cast(b.Binary(kOps[static_cast<size_t>(how)], before, operand), scalar);
+void PlainStore(ir::Builder& b, const ElementAccess& access, Value* value) {
+  b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {},
+           passes::ProvenAttrs(access.op));
 }
 
 void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
-  auto how = access.op->attr<AttrKey::How>();
-  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
-  if (access.op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch) {
+  if (passes::IsOfLaunch(access.op)) {
     CheckAll(b, access);
-    attrs.push_back(ir::MakeAttr<AttrKey::How>(how));
-    attrs.push_back(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
-    b.Create(OpKind::Update, {{value}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
-    return;
+    return passes::MakeLaunchUpdate(b, access.op, value, access.tensor, access.index);
   }
   Value* element = PlainLoad(b, access);
-  Value* after = Updated(b, how, element, value);
-  b.Create(OpKind::Store, {{after}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
+  PlainStore(b, access, passes::Updated(b, access.op->attr<AttrKey::How>(), element, value));
 }
 
 }  // namespace
@@ -122,8 +85,7 @@ void ExpandStore(ir::Builder& b, ElementAccess access, Value* value) {
   Widen(b, access);
   auto store = [&] {
     CheckAll(b, access);
-    b.Create(OpKind::Store, {{value}, {access.tensor}, access.index, {}}, {},
-             ProvenAttrs(access.op));
+    PlainStore(b, access, value);
   };
   access.mask ? MakeIf(b, access.mask, store) : store();
 }

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "ir/views.h"
+#include "passes/block_loops.h"
 #include "passes/block_range.h"
 #include "passes/rewrite.h"
-#include "support/check.h"
 #include "targets/simt/passes.h"
 
 // deal-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
@@ -36,12 +36,15 @@ class Dealer {
     std::vector<Value*> counts;
     Value* total = b_.I64(1);
     for (size_t i = 0; i < binders.size(); ++i) {
-      Value* size = b_.I64(ExtentOf(binders[i]));
+      Value* size = b_.I64(BlockExtent(kernel_, binders[i]));
       ranges.emplace_back(b_, op->operand(2 * i), op->operand(2 * i + 1), size);
       counts.push_back(ranges.back().Count());
       total = i == 0 ? counts[0] : b_.Binary(OpKind::Mul, total, counts[i]);
     }
-    Op* loop = MakeShareLoop(op, total);
+    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
+    Value* core = b_.Make(OpKind::CoreId, {}, i64);
+    Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
+    Op* loop = MakeShareLoop(b_, op, core, total, cores);
     loop->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
     Value* rest = loop->region()->param(0);
     std::vector<Value*> numbers(binders.size());
@@ -66,9 +69,9 @@ class Dealer {
     Value* binder = op->region()->param(0);
     b_.SetInsertionPoint(op);
     b_.set_loc(op->loc());
-    Value* extent = b_.I64(ExtentOf(binder));
+    Value* extent = b_.I64(BlockExtent(kernel_, binder));
     BlockRange range(b_, blocks.lo(), blocks.hi(), extent);
-    Op* loop = MakeLoop(op, blocks.lo(), blocks.hi(), extent);
+    Op* loop = MakeLoopInPlace(b_, op, blocks.lo(), blocks.hi(), extent);
     Value* start = loop->region()->param(0);
     Value* size = range.SizeAt(start);
     binder->ReplaceAllUsesWith(MakeBlk(start, size, range.IndexOf(start), binder));
@@ -77,54 +80,10 @@ class Dealer {
   }
 
  private:
-  int64_t ExtentOf(const Value* binder) const {
-    if (binder->type()->kind != ir::TypeKind::Blk) return 1;
-    Size extent = kernel_.axis(binder->type()->axes[0]).extent;
-    KDL_CHECK(IsConstant(extent) && extent->value > 0,
-              "blocks of {}: select-tiles runs before deal-blocks", ToString(extent));
-    return extent->value;
-  }
-
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
     Value* blk = b_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
     blk->set_name(binder->name());
     return blk;
-  }
-
-  /// A loop in place of `op`, which its carried values pass through as before.
-  Op* MakeLoop(Op* op, Value* lo, Value* hi, Value* step) {
-    std::vector<Value*> inits;
-    if (op->kind() == OpKind::For) {
-      auto old = ir::ForOp(op).inits();
-      inits.assign(old.begin(), old.end());
-    }
-    std::vector<ir::Type> types;
-    for (const Value* init : inits) types.push_back(init->type());
-    Op* loop = b_.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
-    if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
-    b_.AddParam(loop->region(), b_.types().ScalarOf(Scalar::I64), {});
-    for (size_t i = 0; i < inits.size(); ++i) {
-      Value* old = op->region()->param(i + 1);
-      old->ReplaceAllUsesWith(b_.AddParam(loop->region(), old->type(), old->name()));
-      loop->result(i)->set_name(op->result(i)->name());
-      op->result(i)->ReplaceAllUsesWith(loop->result(i));
-    }
-    b_.SetInsertionPoint(loop->region());
-    return loop;
-  }
-
-  /// All cores have as many blocks, the first ones one more.
-  Op* MakeShareLoop(Op* op, Value* total) {
-    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
-    Value* core = b_.Make(OpKind::CoreId, {}, i64);
-    Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
-    Value* share = b_.Binary(OpKind::Div, total, cores);
-    Value* more = b_.Binary(OpKind::Rem, total, cores);
-    Value* before = b_.Binary(OpKind::Mul, core, share);
-    Value* begin = b_.Binary(OpKind::Add, before, b_.Binary(OpKind::Min, core, more));
-    Value* longer = b_.Cast(b_.Binary(OpKind::Lt, core, more), Scalar::I64);
-    Value* end = b_.Binary(OpKind::Add, begin, b_.Binary(OpKind::Add, share, longer));
-    return MakeLoop(op, begin, end, b_.I64(1));
   }
 
   ir::Function& kernel_;

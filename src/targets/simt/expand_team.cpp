@@ -8,7 +8,6 @@
 #include "passes/structured.h"
 #include "support/check.h"
 #include "targets/simt/access.h"
-#include "targets/simt/lacks.h"
 #include "targets/simt/passes.h"
 
 // expand-team: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
@@ -207,6 +206,8 @@ class TeamExpander {
         });
       case OpKind::Print:
         return ExpandPrint(op);
+      case OpKind::Stage:
+        return ExpandStage(op);
       default:
         ir::Clone(op, b_, scalars_);
     }
@@ -462,6 +463,14 @@ class TeamExpander {
       FillRegion(b_, branch->region(r), [&] { return ExpandRegion(op->region(r), homes); });
   }
 
+  void ExpandStage(const Op* op) {
+    const Op* stage = b_.Create(OpKind::Stage, {}, {}, op->attrs());
+    FillRegion(b_, stage->region(), [&]() -> Values {
+      ExpandBlock(op->region());
+      return {};
+    });
+  }
+
   void ExpandPrint(const Op* op) {
     Values values;
     Values sizes;
@@ -487,7 +496,6 @@ class TeamExpander {
 }  // namespace
 
 void RunExpandTeam(PassContext& context, ir::Function& kernel) {
-  if (Lacks(context, kernel)) return;
   kernel.team = FactsOf(context).workers;
   TeamExpander(context.module, kernel).Run();
 }

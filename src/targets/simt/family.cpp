@@ -26,12 +26,13 @@ constexpr targets::TargetKind kKinds[] = {{"opencl", "", "", MakeOpencl,
                                            "an OpenCL device of any vendor: its driver compiles "
                                            "the kernels when they are first launched"}};
 
-Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
-                                         const codegen::CompileOptions& options) {
-  std::vector<codegen::KernelSource> sources;
-  for (const targets::TargetKernels& one : kernels)
-    sources.push_back({one.module, one.kernels, nullptr});
-  return codegen::opencl::Compile(sources, options);
+Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> targets,
+                                         const codegen::CompileOptions&) {
+  std::vector<const ir::Function*> kernels;
+  for (const targets::TargetKernels& one : targets)
+    kernels.insert(kernels.end(), one.kernels.begin(), one.kernels.end());
+  const auto& facts = static_cast<const SimtFacts&>(*targets[0].target->facts);
+  return codegen::opencl::Compile(kernels, facts.near_bytes);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace kdl::simt {
 
 inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
 inline constexpr Fact kTeamLoops{"team-loops"};
+inline constexpr Fact kTurnsTaken{"turns-taken"};
 
 void RunDealBlocks(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDealBlocks{
@@ -36,12 +37,22 @@ inline constexpr Pass kExpandTeam{
     .gives = {&kTeamLoops},
     .withdraws = {&kNestsFormed, &kFoldsPointwise}};
 
+void RunTakeTurns(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kTakeTurns{
+    .name = "take-turns",
+    .summary = "stages, and parts between barriers of the launch, become turns of a loop",
+    .on_kernel = RunTakeTurns,
+    .needs = {{&kTeamLoops, "what a step hands on is a number, or lies in memory already"},
+              {&kSlotsOpen, "a stage waits for slots"}},
+    .gives = {&kTurnsTaken}};
+
 void RunPlaceBarriers(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kPlaceBarriers{
     .name = "place-barriers",
     .summary = "orders what workers read behind what others have written, and the other way round",
     .on_kernel = RunPlaceBarriers,
-    .needs = {{&kTeamLoops, "it orders loops of the team's"}},
+    .needs = {{&kTeamLoops, "it orders loops of the team's"},
+              {&kTurnsTaken, "steps of stages come in any order"}},
     .gives = {&kLoopLevel}};
 
 }  // namespace kdl::simt

@@ -1,3 +1,4 @@
+#include "passes/element_access.h"
 #include "targets/cpu/expand/expander.h"
 
 namespace kdl::cpu {
@@ -15,43 +16,19 @@ ElementAccess Widened(Expander& e, ElementAccess access) {
   return access;
 }
 
-/// The index of one dimension, as arithmetic; of several lanes the first one's.
-Value* IndexValue(Expander& e, const ElementAccess& access, const ir::AccessDim& dim) {
-  Value* sum = nullptr;
-  for (const ir::AccessTerm& term : dim.terms) {
-    Value* part = access.index[term.operand];
-    if (!IsConstant(term.coefficient, 1))
-      part = e.b.Binary(OpKind::Mul, part, e.b.SizeValue(term.coefficient));
-    sum = sum ? e.b.Binary(OpKind::Add, sum, part) : part;
-  }
-  if (!sum) return e.b.SizeValue(dim.offset);
-  return IsConstant(dim.offset, 0) ? sum : e.b.Binary(OpKind::Add, sum, e.b.SizeValue(dim.offset));
-}
-
-/// Dimensions that a pass has put before those of the source.
-size_t Leading(const ir::Op* op) {
-  return op->HasAttr(AttrKey::Leading) ? static_cast<size_t>(op->attr<AttrKey::Leading>()) : 0;
-}
-
-void MakeCheck(Expander& e, const ElementAccess& access, size_t dim, Value* index, Value* bound) {
-  e.b.Create(OpKind::Check, {{index}, {bound}}, {},
-             {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - Leading(access.op))),
-              ir::MakeAttr<AttrKey::Text>(access.op->attr<AttrKey::Text>())});
-}
-
 /// Of several lanes the first that is outside is reported: lane 0, or the one at the bound.
 void CheckAll(Expander& e, const ElementAccess& access) {
   if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
-  for (size_t d = Leading(access.op); d < map.dims.size(); ++d) {
-    Value* index = IndexValue(e, access, map.dims[d]);
+  for (size_t d = passes::LeadingDims(access.op); d < map.dims.size(); ++d) {
+    Value* index = passes::IndexValue(e.b, map.dims[d], access.index);
     Value* bound = e.b.SizeValue(access.tensor->type()->dims[d]);
-    MakeCheck(e, access, d, index, bound);
+    passes::MakeCheck(e.b, access.op, d, index, bound);
     if (access.piece.lanes == 1 || d + 1 != map.dims.size()) continue;
     Value* count = access.piece.count ? access.piece.count : e.b.I64(access.piece.lanes);
     Value* behind = e.b.Binary(OpKind::Add, index, count);
     Value* last = e.b.Binary(OpKind::Sub, behind, e.b.I64(1));
-    MakeCheck(e, access, d, e.b.Binary(OpKind::Min, last, bound), bound);
+    passes::MakeCheck(e.b, access.op, d, e.b.Binary(OpKind::Min, last, bound), bound);
   }
 }
 
@@ -60,21 +37,15 @@ Value* IsInside(Expander& e, const ElementAccess& access) {
   ir::Access map = access.op->attr<AttrKey::Access>();
   Value* inside = e.b.Bool(true);
   for (size_t d = 0; d < map.dims.size(); ++d) {
-    Value* index = IndexValue(e, access, map.dims[d]);
+    Value* index = passes::IndexValue(e.b, map.dims[d], access.index);
     Value* bound = e.b.SizeValue(access.tensor->type()->dims[d]);
     if (access.piece.lanes > 1 && d + 1 == map.dims.size()) {
       ir::Type numbers = e.TypeOf(kdl::Scalar::I64, access.piece.lanes);
       index = e.b.Binary(OpKind::Add, index, e.b.Make(OpKind::LaneNumbers, {}, numbers));
     }
-    inside = e.b.Binary(OpKind::And, inside, e.b.Binary(OpKind::Ge, index, e.b.I64(0)));
-    inside = e.b.Binary(OpKind::And, inside, e.b.Binary(OpKind::Lt, index, bound));
+    inside = passes::AndInside(e.b, inside, index, bound);
   }
   return inside;
-}
-
-std::vector<ir::Attr> ProvenAttrs(const ir::Op* op) {
-  return {ir::MakeAttr<AttrKey::Access>(op->attr<AttrKey::Access>()),
-          ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
 }
 
 Value* And(Expander& e, Value* a, Value* b) {
@@ -88,7 +59,7 @@ Value* PlainLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar, V
   if (mask) masks.push_back(e.b.Splat(mask, access.piece.lanes));
   return e.b
       .Create(OpKind::Load, {{access.tensor}, access.index, {}, masks},
-              {e.TypeOf(scalar, access.piece.lanes)}, ProvenAttrs(access.op))
+              {e.TypeOf(scalar, access.piece.lanes)}, passes::ProvenAttrs(access.op))
       ->result();
 }
 
@@ -97,7 +68,7 @@ void PlainStore(Expander& e, const ElementAccess& access, Value* value, Value* m
   int64_t lanes = access.piece.lanes;
   Values masks;
   if (mask) masks.push_back(e.b.Splat(mask, lanes));
-  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
+  std::vector<ir::Attr> attrs = passes::ProvenAttrs(access.op);
   if (access.past_caches) attrs.push_back(ir::MakeAttr<AttrKey::Cache>(ir::CacheKind::Past));
   e.b.Create(OpKind::Store, {{e.b.Splat(value, lanes)}, {access.tensor}, access.index, masks}, {},
              std::move(attrs));
@@ -138,33 +109,16 @@ void ExpandStore(Expander& e, const ElementAccess& narrow, Value* value) {
 
 namespace {
 
-/// `element how value`; a narrow float in f32, then rounded.
-Value* Updated(Expander& e, ir::UpdateKind how, Value* element, Value* value) {
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
-  if (how == ir::UpdateKind::Set) return value;
-  Scalar scalar = value->type()->scalar;
-  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  Value* before = e.b.Cast(element, wide);
-  Value* result = e.b.Binary(kOps[static_cast<size_t>(how)], before, e.b.Cast(value, wide));
-  return e.b.Cast(result, scalar);
-}
-
 void PlainUpdate(Expander& e, const ElementAccess& access, Value* value) {
   CheckAll(e, access);
-  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
-  auto how = access.op->attr<AttrKey::How>();
-  if (access.op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch) {
-    attrs.push_back(ir::MakeAttr<AttrKey::How>(how));
-    attrs.push_back(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
-    e.b.Create(OpKind::Update, {{value}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
-    return;
-  }
+  if (passes::IsOfLaunch(access.op))
+    return passes::MakeLaunchUpdate(e.b, access.op, value, access.tensor, access.index);
+  std::vector<ir::Attr> attrs = passes::ProvenAttrs(access.op);
   Value* element = e.b.Create(OpKind::Load, {{access.tensor}, access.index, {}, {}},
                               {e.ScalarType(value->type()->scalar)}, attrs)
                        ->result();
-  e.b.Create(OpKind::Store, {{Updated(e, how, element, value)}, {access.tensor}, access.index, {}},
-             {}, std::move(attrs));
+  Value* after = passes::Updated(e.b, access.op->attr<AttrKey::How>(), element, value);
+  e.b.Create(OpKind::Store, {{after}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
 }
 
 }  // namespace

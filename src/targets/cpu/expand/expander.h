@@ -9,10 +9,14 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/rereads.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
 
 namespace kdl::cpu {
+
+using passes::LoopBounds;
+using passes::Values;
 
 /// A home as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
 /// differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis stand together, and the panels
@@ -38,8 +42,6 @@ struct BlkFacts {
   ir::Value* offset = nullptr;
   int64_t most = 0;
 };
-
-using Values = std::vector<ir::Value*>;
 
 /// A position inside the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
@@ -110,14 +112,16 @@ void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position&
                 const Piece& piece = {});
 
 // loops.cpp
-struct LoopBounds {
-  ir::Value* lo;
-  ir::Value* hi;
-  int64_t step = 1;
-};
-/// `body(index, carried)` gives the next carried values; the results are the last ones.
-Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
-                const std::function<Values(ir::Value*, const Values&)>& body);
+/// passes/structured.h's, at the expander's place.
+inline Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
+                       const std::function<Values(ir::Value*, const Values&)>& body) {
+  return passes::MakeLoop(e.b, bounds, inits, body);
+}
+inline Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
+                     const std::function<Values()>& then,
+                     const std::function<Values()>& otherwise) {
+  return passes::MakeIf(e.b, condition, types, then, otherwise);
+}
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
@@ -139,9 +143,6 @@ ir::Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Po
 /// One piece with a mask, where the stretch, which is shorter than `lanes`, is not empty.
 void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Piece&)>& body);
-/// `if condition` with one result of each kind of value that `then` and `otherwise` give.
-Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
-              const std::function<Values()>& then, const std::function<Values()>& otherwise);
 /// The largest multiple of `step`, a power of two, that is not above `size`.
 ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 

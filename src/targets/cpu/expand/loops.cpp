@@ -10,20 +10,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-std::vector<ir::Type> TypesOf(const Values& values) {
-  std::vector<ir::Type> types;
-  for (const Value* value : values) types.push_back(value->type());
-  return types;
-}
-
-void Fill(Expander& e, ir::Block* region, const std::function<Values()>& make) {
-  ir::Block* outer = e.b.block();
-  e.b.SetInsertionPoint(region);
-  Values values = make();
-  e.b.Create(OpKind::Yield, {values}, {});
-  e.b.SetInsertionPoint(outer);
-}
-
 Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t depth,
                 Position& position, const Values& carried,
                 const std::function<Values(const Values&)>& body) {
@@ -40,17 +26,6 @@ Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t dept
 }
 
 }  // namespace
-
-Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
-                const std::function<Values(Value*, const Values&)>& body) {
-  Op* loop = e.b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {e.b.I64(bounds.step)}, inits},
-                        TypesOf(inits));
-  Value* index = e.b.AddParam(loop->region(), e.ScalarType(kdl::Scalar::I64), {});
-  Values carried;
-  for (const Value* init : inits) carried.push_back(e.b.AddParam(loop->region(), init->type(), {}));
-  Fill(e, loop->region(), [&] { return body(index, carried); });
-  return loop->results();
-}
 
 Values MakeNest(Expander& e, const Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body) {
@@ -132,14 +107,6 @@ void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Posit
     });
   }
   if (lanes > 1) MakeRest(e, {axis, full, size}, lanes, in_scratch, position, body);
-}
-
-Values MakeIf(Expander& e, Value* condition, const std::vector<ir::Type>& types,
-              const std::function<Values()>& then, const std::function<Values()>& otherwise) {
-  Op* branch = e.b.Create(OpKind::If, {{condition}}, types);
-  Fill(e, branch->region(0), then);
-  Fill(e, branch->region(1), otherwise);
-  return branch->results();
 }
 
 }  // namespace kdl::cpu

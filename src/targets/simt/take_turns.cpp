@@ -1,0 +1,459 @@
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "passes/structured.h"
+#include "support/check.h"
+#include "targets/simt/passes.h"
+#include "targets/simt/rings.h"
+
+// take-turns: workers cannot wait for other stages, nor for other cores. A kernel that does becomes one that is called again: a
+// loop whose turns go on where the last one has left, until nothing is left to do. Stages take turns within a core; between
+// turns of a kernel with `sync` all cores meet.
+//
+//   stage "a" { … acquire %q … }      ->   while (some stage has not ended) {
+//   stage "b" { … wait %q … }                if (a has not ended) { … }
+//                                            if (b has not ended) { … } }
+//
+// A block in which something waits becomes steps, and a cell of each worker's own says which is next:
+//
+//   x ; wait %q ; y       ->   if (step == 0) { x ; step = 1 }
+//                              if (runs and step == 1) { if (%q is empty) { runs = false } else { step = 2 } }
+//                              if (runs and step == 2) { y ; step = 0 }
+//
+// What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of nests all workers
+// compute alike: their cells are equal, and all of them take the same way.
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Block;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool Waits(const Block* block);
+
+/// Whether something in the op waits, seen from outside of it.
+bool Waits(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Sync:
+    case OpKind::Acquire:
+    case OpKind::Wait:
+      return true;
+    case OpKind::Stage:
+      return false;
+    default:
+      return std::ranges::any_of(op->regions(), [](const Block* region) { return Waits(region); });
+  }
+}
+
+bool Waits(const Block* block) {
+  bool waits = false;
+  for (const Op* op : *block) waits |= Waits(op);
+  return waits;
+}
+
+/// What is made again wherever it is needed.
+bool IsMadeAgain(const Op* op) {
+  return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
+         op->kind() == OpKind::CoreNum || op->kind() == OpKind::View;
+}
+
+/// What stands at the kernel's beginning, once and for all.
+bool IsDeclared(const Op* op) {
+  return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
+         op->kind() == OpKind::Table || op->kind() == OpKind::BusyCores ||
+         op->kind() == OpKind::Require;
+}
+
+class TurnTaker {
+ public:
+  TurnTaker(ir::Module& module, ir::Function& kernel)
+      : module_(module), kernel_(kernel), b_(module) {}
+
+  void Run() {
+    rings_ = OpenRings(module_, kernel_);
+    Block* old = kernel_.body;
+    Block* body = module_.arena().Make<Block>();
+    body->set_function(&kernel_);
+    b_.SetInsertionPoint(body);
+    b_.set_loc(kernel_.loc);
+    for (const Value* param : old->params())
+      values_[param] = b_.AddParam(body, param->type(), param->name());
+    for (ir::Param& param : kernel_.params) param.value = values_.at(param.value);
+    kernel_.body = body;
+    cells_end_ = b_.I64(0)->def();
+    runs_ = NewCell(Scalar::Bool);
+    again_ = NewCell(Scalar::Bool);
+    ir::Walk(old, [&](const Op* op) {
+      if (IsDeclared(op)) ir::Clone(op, b_, values_);
+    });
+    MapRings(rings_, values_);
+    Kernel(old);
+    b_.Create(OpKind::Return, {{}}, {});
+    while (old->last()) ir::Erase(old->last());
+  }
+
+ private:
+  /// With barriers of the launch: the turns of a loop, between which the cores meet.
+  void Kernel(const Block* old) {
+    PlanCells(old);
+    if (!Waits(old)) return Steps(old, [](const Op*) {});
+    Value* yes = b_.Bool(true);
+    Op* turns = b_.Create(OpKind::While, {{yes, yes}},
+                          {b_.types().ScalarOf(Scalar::Bool), b_.types().ScalarOf(Scalar::Bool)});
+    b_.AddParam(turns->region(), yes->type(), {});
+    Value* is_first = b_.AddParam(turns->region(), yes->type(), {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      Op* begin = nullptr;
+      passes::MakeIf(b_, is_first, [&] { begin = b_.I64(0)->def(); });
+      Set(runs_, true);
+      Steps(old, [](const Op*) {});
+      ResetCells(begin);
+      Value* more = b_.Unary(OpKind::Not, Get(runs_));
+      passes::MakeIf(b_, more, [&] { b_.Create(OpKind::Sync, {}, {}); });
+      return {more, b_.Bool(false)};
+    });
+  }
+
+  // -- Cells --------------------------------------------------------------------------------------
+
+  Value* NewCell(Scalar scalar) {
+    Block* block = b_.block();
+    Op* before = b_.before();
+    b_.SetInsertionPoint(cells_end_);
+    Value* cell = simt::NewCell(b_, scalar);
+    b_.SetInsertionPoint(block, before);
+    return cell;
+  }
+  /// One that is 0 before the first turn.
+  Value* NewState() {
+    states_.push_back(NewCell(Scalar::I64));
+    return states_.back();
+  }
+  Value* Get(Value* cell) { return LoadCell(b_, cell); }
+  void Set(Value* cell, bool value) { StoreCell(b_, b_.Bool(value), cell); }
+  void SetState(Value* cell, int64_t value) { StoreCell(b_, b_.I64(value), cell); }
+  Value* Is(Value* cell, int64_t value) { return b_.Binary(OpKind::Eq, Get(cell), b_.I64(value)); }
+
+  /// Sets the states that have been made since to 0, in front of the op.
+  void ResetCells(Op* before) {
+    Block* block = b_.block();
+    Op* here = b_.before();
+    b_.SetInsertionPoint(before);
+    for (Value* state : std::exchange(states_, {})) SetState(state, 0);
+    b_.SetInsertionPoint(block, here);
+  }
+
+  /// Gives what one step makes and another needs a cell.
+  void PlanCells(const Block* block) {
+    if (!Waits(block)) {
+      for (const Op* op : *block) {
+        if (op->kind() == OpKind::Stage) PlanCells(op->region());
+      }
+      return;
+    }
+    std::unordered_map<const Op*, int> steps;
+    int step = 0;
+    for (const Op* op : *block) {
+      bool waits = Waits(op);
+      step += waits;
+      steps[op] = step;
+      step += waits;
+    }
+    for (const Op* op : *block) {
+      if (Waits(op)) {
+        for (const Block* region : op->regions()) PlanCells(region);
+      } else if (!IsMadeAgain(op) && !IsDeclared(op)) {
+        for (const Value* result : op->results()) PlanCell(result, block, steps);
+      }
+      if (op->kind() == OpKind::Stage) PlanCells(op->region());
+    }
+  }
+
+  void PlanCell(const Value* value, const Block* block,
+                const std::unordered_map<const Op*, int>& steps) {
+    int own = steps.at(value->def());
+    bool needed = std::ranges::any_of(value->uses(), [&](const ir::Use& use) {
+      return steps.at(passes::AncestorIn(block, use.user)) != own;
+    });
+    if (needed) cells_[value] = NewCell(value->type()->scalar);
+  }
+
+  /// The value, at this place.
+  Value* Of(Value* old) {
+    if (auto known = values_.find(old); known != values_.end()) return known->second;
+    if (auto cell = cells_.find(old); cell != cells_.end()) return values_[old] = Get(cell->second);
+    Op* def = old->def();
+    KDL_CHECK(def && IsMadeAgain(def), "'{}' has no cell", old->name().text());
+    for (Value* operand : def->operands()) Of(operand);
+    ir::Clone(def, b_, values_);
+    return values_.at(old);
+  }
+  Values Of(std::span<Value* const> old) {
+    Values values;
+    for (Value* value : old) values.push_back(Of(value));
+    return values;
+  }
+
+  /// Runs `make`, after which the values that it has found are out of reach.
+  void Within(const std::function<void()>& make) {
+    ir::ValueMap outer = values_;
+    make();
+    values_ = std::move(outer);
+  }
+
+  void If(Value* condition, const std::function<void()>& make) {
+    passes::MakeIf(b_, condition, [&] { Within(make); });
+  }
+
+  // -- Steps --------------------------------------------------------------------------------------
+
+  /// The block's ops, as steps where some wait; `end` sees its terminator.
+  void Steps(const Block* block, const std::function<void(const Op*)>& end) {
+    const Op* last = block->last();
+    if (!Waits(block)) {
+      for (Op* op : *block) {
+        if (op != last) Plain(op);
+      }
+      return end(last);
+    }
+    Value* state = NewState();
+    int64_t step = 0;
+    std::vector<Op*> plain;
+    auto run_plain = [&](bool is_last) {
+      Step(state, step, [&] {
+        for (Op* op : plain) Plain(op);
+        if (is_last) end(last);
+        SetState(state, is_last ? 0 : step + 1);
+      });
+      plain.clear();
+      ++step;
+    };
+    for (Op* op : *block) {
+      if (op == last) break;
+      if (!Waits(op)) {
+        plain.push_back(op);
+        continue;
+      }
+      if (!plain.empty()) run_plain(false);
+      Step(state, step, [&] { Waiting(op, state, step + 1); });
+      ++step;
+    }
+    run_plain(true);
+  }
+
+  void Step(Value* state, int64_t number, const std::function<void()>& make) {
+    If(b_.Binary(OpKind::And, Get(runs_), Is(state, number)), make);
+  }
+
+  void Plain(Op* op) {
+    if (IsDeclared(op) || op->kind() == OpKind::Pipe) return;
+    b_.set_loc(op->loc());
+    if (op->kind() == OpKind::Stage) {
+      stages_.push_back(op);
+      bool is_last = true;
+      for (const Op* next = op->next(); next; next = next->next())
+        is_last &= next->kind() != OpKind::Stage;
+      if (is_last) Stages(std::exchange(stages_, {}));
+      return;
+    }
+    for (Value* value : passes::OutsideOperands(op)) Of(value);
+    ir::Clone(op, b_, values_);
+    for (Value* result : op->results()) {
+      if (auto cell = cells_.find(result); cell != cells_.end())
+        StoreCell(b_, values_.at(result), cell->second);
+    }
+  }
+
+  /// What waits: once it has ended, step `next` follows.
+  void Waiting(Op* op, Value* state, int64_t next) {
+    b_.set_loc(op->loc());
+    switch (op->kind()) {
+      case OpKind::Sync:
+        Set(runs_, false);
+        return SetState(state, next);
+      case OpKind::Acquire:
+      case OpKind::Wait: {
+        Value* blocked = IsBlocked(b_, rings_, op);
+        StoreCell(b_, b_.Unary(OpKind::Not, blocked), runs_);
+        break;
+      }
+      case OpKind::Loop:
+        Loop(ir::LoopOp(op));
+        break;
+      case OpKind::While:
+        While(op);
+        break;
+      case OpKind::If:
+        Branch(op);
+        break;
+      default:
+        KDL_UNREACHABLE("'{}' waits", op->info().spelling);
+    }
+    If(Get(runs_), [&] { SetState(state, next); });
+  }
+
+  // -- Loops and branches ---------------------------------------------------------------------------
+
+  /// Cells for values of a region that are results of its op, too.
+  void PlanCarried(const Op* op, size_t first_param, Values& cells) {
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      cells.push_back(NewCell(op->result(i)->type()->scalar));
+      cells_[op->region()->param(first_param + i)] = cells_[op->result(i)] = cells[i];
+    }
+  }
+
+  void StoreAll(const Values& values, const Values& cells) {
+    for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
+  }
+
+  /// Turns of a region that goes on until it waits, or `end`, behind its last step, says in `again_` that no turn follows.
+  void Turns(Value* condition, const Block* region, const std::function<void(const Op*)>& end) {
+    ir::Type flag = b_.types().ScalarOf(Scalar::Bool);
+    Op* loop = b_.Create(OpKind::While, {{condition}}, {flag});
+    b_.AddParam(loop->region(), flag, {});
+    passes::FillRegion(b_, loop->region(), [&]() -> Values {
+      Within([&] {
+        Set(again_, false);
+        Steps(region, end);
+      });
+      return {Get(again_)};
+    });
+  }
+
+  void Loop(ir::LoopOp loop) {
+    Values carried;
+    PlanCarried(loop.op, 1, carried);
+    Value* index = cells_[loop->region()->param(0)] = NewCell(Scalar::I64);
+    Value* active = NewState();
+    Value* hi = Of(loop.hi());
+    Value* step = Of(loop.step());
+    If(Is(active, 0), [&] {
+      CheckStep(loop);
+      Values inits = Of(loop.inits());
+      StoreCell(b_, Of(loop.lo()), index);
+      StoreAll(inits, carried);
+      SetState(active, 1);
+    });
+    Turns(b_.Binary(OpKind::Lt, Get(index), hi), loop->region(), [&](const Op* yield) {
+      StoreAll(Of(yield->operands()), carried);
+      Value* at = Get(index);
+      Value* again = b_.Binary(OpKind::Gt, b_.Binary(OpKind::Sub, hi, at), step);
+      if (loop->HasAttr(AttrKey::Breaks)) again = b_.Binary(OpKind::And, again, Get(carried[0]));
+      StoreCell(b_, b_.Binary(OpKind::Add, at, step), index);
+      StoreCell(b_, again, again_);
+    });
+    If(Get(runs_), [&] { SetState(active, 0); });
+  }
+
+  /// Traps where the loop would, which takes no turn here.
+  void CheckStep(ir::LoopOp loop) {
+    if (passes::ConstantOf(loop.step())) return;
+    Value* lo = Of(loop.lo());
+    Op* none = b_.Create(OpKind::Loop, {{lo}, {lo}, {Of(loop.step())}, {}}, {});
+    b_.AddParam(none->region(), lo->type(), loop->region()->param(0)->name());
+    passes::FillRegion(b_, none->region(), [] { return Values(); });
+  }
+
+  void While(Op* op) {
+    Values carried;
+    PlanCarried(op, 0, carried);
+    Value* active = NewState();
+    If(Is(active, 0), [&] {
+      StoreAll(Of(op->operands()), carried);
+      SetState(active, 1);
+    });
+    Turns(Get(carried[0]), op->region(), [&](const Op* yield) {
+      StoreAll(Of(yield->operands()), carried);
+      StoreCell(b_, Get(carried[0]), again_);
+    });
+    If(Get(runs_), [&] { SetState(active, 0); });
+  }
+
+  void Branch(Op* op) {
+    Values results;
+    for (const Value* result : op->results())
+      results.push_back(cells_[result] = NewCell(result->type()->scalar));
+    Value* taken = NewState();
+    Value* condition = Of(op->operand(0));
+    If(Is(taken, 0), [&] { StoreCell(b_, b_.Select(condition, b_.I64(1), b_.I64(2)), taken); });
+    auto fill = [&](const Block* region) {
+      return [&, region]() -> Values {
+        Within([&] {
+          Steps(region, [&](const Op* yield) { StoreAll(Of(yield->operands()), results); });
+        });
+        return {};
+      };
+    };
+    passes::MakeIf(b_, Is(taken, 1), {}, fill(op->region(0)), fill(op->region(1)));
+    If(Get(runs_), [&] { SetState(taken, 0); });
+  }
+
+  // -- Stages -------------------------------------------------------------------------------------
+
+  /// Each in its turn, until all have ended.
+  void Stages(const std::vector<Op*>& stages) {
+    Values outer = std::exchange(states_, {});
+    Values ended;
+    for (size_t i = 0; i < stages.size(); ++i) ended.push_back(NewState());
+    Value* begin = b_.Bool(true);
+    ir::Type flag = begin->type();
+    Op* turns = b_.Create(OpKind::While, {{begin}}, {flag});
+    b_.AddParam(turns->region(), flag, {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      if (rings_.moved) Set(rings_.moved, false);
+      Value* some_moved = b_.Bool(false);
+      Value* some_left = b_.Bool(false);
+      for (size_t i = 0; i < stages.size(); ++i) {
+        Value* was_left = Is(ended[i], 0);
+        If(was_left, [&] {
+          Set(runs_, true);
+          Steps(stages[i]->region(), [](const Op*) {});
+          If(Get(runs_), [&] { SetState(ended[i], 1); });
+        });
+        Value* is_left = Is(ended[i], 0);
+        some_left = b_.Binary(OpKind::Or, some_left, is_left);
+        Value* stays = b_.Binary(OpKind::Eq, was_left, is_left);
+        some_moved = b_.Binary(OpKind::Or, some_moved, b_.Unary(OpKind::Not, stays));
+      }
+      if (rings_.moved) some_moved = b_.Binary(OpKind::Or, some_moved, Get(rings_.moved));
+      b_.set_loc(stages[0]->loc());
+      b_.Create(OpKind::Assert, {{some_moved}, {}}, {},
+                {ir::MakeAttr<AttrKey::Text>(
+                    module_.context().names.Intern("no stage of the kernel can go on"))});
+      Set(runs_, true);
+      return {some_left};
+    });
+    ResetCells(begin->def());
+    states_ = std::move(outer);
+  }
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  ir::Builder b_;
+  Rings rings_;
+  ir::ValueMap values_;                             ///< old -> new, at this place
+  std::unordered_map<const Value*, Value*> cells_;  ///< of old values
+  Values states_;                                   ///< to be 0 before the first turn
+  std::vector<Op*> stages_;
+  Op* cells_end_ = nullptr;
+  Value* runs_ = nullptr;   ///< false once something waits in this turn
+  Value* again_ = nullptr;  ///< whether another turn of a loop follows
+};
+
+}  // namespace
+
+void RunTakeTurns(PassContext& context, ir::Function& kernel) {
+  bool waits = Waits(kernel.body) || !OpsOfKind(kernel, OpKind::Stage).empty();
+  if (waits) TurnTaker(context.module, kernel).Run();
+}
+
+}  // namespace kdl::simt
