@@ -1,0 +1,58 @@
+// The suite on the first OpenCL device of this machine; where there is none, nothing runs.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <stdlib.h>  // setenv
+
+#include "conformance/conformance.h"
+#include "conformance/kernels.h"
+#include "conformance/opencl_kernels.h"
+
+namespace kdl::conformance {
+
+namespace {
+
+constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoStop = "OpenCL 1.2 stops nothing that runs";
+
+bool IsThere(const char* spec) {
+  const Context context;
+  return CodeOf([&] { context.Select(spec); }) == KDL_OK;
+}
+
+// Tests that take two devices.
+constexpr const char* kOneDevice = "there is only one device";
+constexpr const char* kOfTwo[] = {"TensorsMustLiveOnTheDevice", "TwoDevicesOfAKindAtOnce"};
+
+}  // namespace
+
+const std::vector<DeviceUnderTest>& DevicesUnderTest() {
+  static const std::vector<DeviceUnderTest> kDevices = [] {
+    const auto prepare = [](Context& context) {
+      context.Register(kImages);
+      context.Register(OpenclImages());
+    };
+    std::vector<DeviceUnderTest> devices;
+    setenv("POCL_DEVICES", "pthread basic", 0);  // the processor, as two devices
+    if (!IsThere("opencl")) return devices;
+    const bool has_two = IsThere("opencl[1]");
+    devices.push_back({"opencl",
+                       has_two ? "opencl[1]" : "opencl",
+                       prepare,
+                       {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
+                        {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
+                        {"SlicesOnlyForBusyCores", kNoWorkspace},
+                        {"WorkspacesGrow", kNoWorkspace},
+                        {"WorkspacesHoldNoArgument", kNoWorkspace},
+                        {"CancelEndsWhatRuns", kNoStop}}});
+    if (!has_two) {
+      for (const char* test : kOfTwo) devices[0].unsupported.emplace_back(test, kOneDevice);
+    }
+    return devices;
+  }();
+  return kDevices;
+}
+
+TEST_CASE("which OpenCL device is tested") {
+  if (DevicesUnderTest().empty()) MESSAGE("no OpenCL device");
+}
+
+}  // namespace kdl::conformance
