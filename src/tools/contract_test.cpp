@@ -79,7 +79,7 @@ class KernelTest {
       : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
 
   /// Reports the first fault, at the smallest shape that was found for it. Where inputs were found for fewer than half of
-  /// the shapes, that is one.
+  /// the shapes, or only where a size is 0, that is one.
   void Run() {
     Row& row = rows_[0];
     std::optional<std::vector<Shape>> shapes = Shapes();
@@ -90,11 +90,15 @@ class KernelTest {
       if (!TryAll((*shapes)[i], special)) return;
     }
     row.accepted = mutants_.Accepted();
-    if (row.shapes > 0 && row.shapes >= undrawn_) return;
+    bool found = has_elements_ || !options_.set.empty();
+    if (row.shapes > 0 && row.shapes >= undrawn_ && found) return;
     row.ok = false;
     if (first_undrawn_) {
       fault_ = Fault{*first_undrawn_, InputClass::Ordinary, 0, targets_[0].cores.front()};
       Draw(*first_undrawn_, InputClass::Ordinary, report_);
+    } else if (row.shapes > 0) {
+      report_.Report(driver::diag::NoElements, {}, kernel_.contract().contract->function)
+          .Help("it contradicts itself where there is an element; --set tries a shape as it is");
     } else {
       row.empty = true;
       report_.Report(driver::diag::NoShapes, {}, kernel_.contract().contract->function);
@@ -203,6 +207,7 @@ class KernelTest {
     for (size_t target = 0; target < targets_.size(); ++target) {
       if (targets_[target].most_terms > 0 && TermsAt(kernel_, shape) > targets_[target].most_terms)
         continue;
+      has_elements_ |= std::ranges::all_of(shape, [](const auto& size) { return size.second > 0; });
       if (input_class == InputClass::Ordinary) ++rows_[target].shapes;
       for (std::optional<int64_t> core_num : targets_[target].cores) {
         ++rows_[target].runs;
@@ -236,7 +241,8 @@ class KernelTest {
   const LoadedKernel& kernel_;
   std::vector<Row>& rows_;
   Mutants mutants_;
-  size_t undrawn_ = 0;  ///< shapes for which no inputs were found
+  size_t undrawn_ = 0;         ///< shapes for which no inputs were found
+  bool has_elements_ = false;  ///< for one without a 0 they were
   std::optional<Shape> first_undrawn_;
   DiagnosticEngine report_;
   std::optional<Fault> fault_;

@@ -236,9 +236,8 @@ bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
     const Value* value = view.index[term.operand];
     bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
     unbounded += UnboundedIn(value) * (is_once ? 1 : 2);
-    bool is_range = value->type()->kind == ir::TypeKind::Blk;
-    if (!is_range && wraps_.IsBounded(value) && !wraps_.IsBoundedTimes(value, term.coefficient))
-      unbounded += 2;
+    bool is_counted = value->type()->kind == ir::TypeKind::Blk || wraps_.IsBounded(value);
+    if (is_counted && !is_once && !wraps_.IsBoundedTimes(value, term.coefficient)) unbounded += 2;
   }
   return unbounded > 1;
 }

@@ -346,13 +346,17 @@ PointSet Instances::OfTable(const Value* value, const Affine& at) {
   for (size_t n = 0; n < values->size(); ++n) {
     any |= Equal(index, Constant(static_cast<int64_t>(n))) & Equal(at, Constant((*values)[n]));
   }
-  return any;
+  // Where the index is outside nothing is loaded.
+  return any | Less(index, Constant(0)) |
+         AtMost(Constant(static_cast<int64_t>(values->size())), index);
 }
 
-/// b * floor(a / b) is a without what is less than b.
+/// b * floor(a / b) is a without what is less than b. Where b is not positive nothing divides.
 PointSet Instances::BoundsOfMultiple(const Affine& multiple, AtomFacts quotient) {
   Affine dividend = Of(quotient.a);
-  PointSet bounds = AtMost(multiple, dividend) & Less(dividend, multiple + Of(quotient.b));
+  Affine divisor = Of(quotient.b);
+  PointSet bounds = AtMost(multiple, dividend) & Less(dividend, multiple + divisor);
+  bounds |= AtMost(divisor, Constant(0));
   return bounds.known() ? bounds : All();
 }
 

@@ -85,7 +85,8 @@ class Instances {
   /// Whether runs of code inside of the op are not what the branches around it say, but more.
   bool IsShortened(const ir::Op* op) const { return shortened_.contains(op); }
   PointSet FactsOfProduct(const Product& product);
-  /// What is known of a variable alone, in others' terms.
+  /// What is known of a variable alone, in others' terms. It leaves no value of the others out: sets that speak of the
+  /// variable may be of launches that never make it.
   PointSet FactsOf(const std::string& variable);
   const Scope& ScopeOf(const std::string& variable) const { return variables_.at(variable).scope; }
   /// Nothing more is known of it than bounds: what is shown for some value of it need not happen.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/views.h"
+#include "passes/analysis/steps.h"
 #include "passes/analysis/table_values.h"
 
 namespace kdl::passes {
@@ -380,31 +381,12 @@ Poly Terms::OfResult(const Value* value) {
   }
 }
 
-/// max(0, floor((hi - lo - 1) / step) + 1), which irgen computes in u64 where lo < hi.
 std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
-  auto made_by = [](const Value* value, OpKind kind) {
-    return value->def() && value->def()->kind() == kind ? value->def() : nullptr;
-  };
-  auto of = [&](const Op* op, size_t i, OpKind kind) {
-    return op ? made_by(op->operand(i), kind) : nullptr;
-  };
-  const Op* any = of(select, 0, OpKind::Lt);
-  const Op* turns = of(of(select, 1, OpKind::Cast), 0, OpKind::Add);
-  const Op* quotient = of(turns, 0, OpKind::Div);
-  const Op* before_last = of(quotient, 0, OpKind::Sub);
-  const Op* distance = of(of(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
-  const Op* step = of(quotient, 1, OpKind::Cast);
-  bool is_one = of(turns, 1, OpKind::Const) && turns->result()->type()->scalar == Scalar::U64 &&
-                of(before_last, 1, OpKind::Const) && ConstantOf(turns->operand(1)->def()) == 1 &&
-                ConstantOf(before_last->operand(1)->def()) == 1;
-  const Op* none = of(select, 2, OpKind::Const);
-  if (!any || !distance || !step || !is_one || !none || ConstantOf(none) != 0) return std::nullopt;
-  const Value* lo = any->operand(0);
-  const Value* hi = any->operand(1);
-  bool matches = distance->operand(0) == hi && distance->operand(1) == lo && wraps_.IsBounded(lo) &&
-                 wraps_.IsBounded(hi) && wraps_.IsBounded(step->operand(0));
-  if (!matches) return std::nullopt;
-  Poly last = OfQuotient(OfValue(hi) - OfValue(lo) - 1, OfValue(step->operand(0)));
+  std::optional<Steps> steps = StepsOf(select);
+  bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&
+               wraps_.IsBounded(steps->step);
+  if (!known) return std::nullopt;
+  Poly last = OfQuotient(OfValue(steps->hi) - OfValue(steps->lo) - 1, OfValue(steps->step));
   return OfExtreme(AtomKind::Max, 0, last + 1);
 }
 

@@ -1,10 +1,11 @@
 #include "passes/analysis/wraps.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "ir/views.h"
+#include "passes/analysis/steps.h"
 #include "passes/analysis/table_values.h"
 #include "passes/analysis/terms.h"
 
@@ -12,16 +13,22 @@ namespace kdl::passes {
 
 namespace {
 
+using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kSmall = int64_t{1} << 32;
-constexpr int kMostBits = 56;  ///< sums of many such numbers stay inside
+constexpr double kSmall = 0x1p32;
 
-int BitsOf(int64_t number) {
-  auto bits = static_cast<uint64_t>(number);
-  return std::bit_width(number < 0 ? ~bits + 1 : bits);
+/// Of an integer of a type, by its bits.
+double NumberOf(uint64_t bits, Scalar scalar) {
+  return scalar == Scalar::U64 ? static_cast<double>(bits)
+                               : static_cast<double>(static_cast<int64_t>(bits));
+}
+
+/// Of one of these numbers.
+Magnitude From(double least, double most) {
+  return {least >= -kSmall, most <= kSmall, std::max(-least, most)};
 }
 
 const Op* WithoutBroadcasts(const Value* value) {
@@ -62,16 +69,13 @@ void Wraps::AddStated(const Value* condition) {
 
 void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   if (lesser->type()->scalar != Scalar::I64) return;
-  Bounded above = Of(greater);
-  Bounded below = Of(lesser);
-  auto state = [&](const Value* value, bool is_above, bool is_below, int bits) {
-    Bounded& stated = stated_[value];
-    stated.above |= is_above;
-    stated.below |= is_below;
-    stated.bits = std::max(stated.bits, bits);
+  Magnitude above = Of(greater);
+  Magnitude below = Of(lesser);
+  auto state = [&](const Value* value, Magnitude stated) {
+    stated_[value] = Joined(stated_[value], stated);
   };
-  if (above.above) state(lesser, true, false, above.bits);
-  if (below.below) state(greater, false, true, below.bits);
+  if (above.above) state(lesser, {false, true, above.most, above.times});
+  if (below.below) state(greater, {true, false, below.most, below.times});
   known_.clear();
 }
 
@@ -93,55 +97,46 @@ bool Wraps::IsNextTurn(const Op* def) {
     const Value* turn = def->operand(i);
     const Op* one = WithoutBroadcasts(def->operand(1 - i));
     bool is_one = one && one->kind() == OpKind::Const &&
-                  static_cast<int64_t>(one->attr<ir::AttrKey::Bits>()) == 1;
+                  static_cast<int64_t>(one->attr<AttrKey::Bits>()) == 1;
     if (is_one && !turn->def() && LoopBoundsOf(turn)) return true;
   }
   return false;
 }
 
-Wraps::Bounded Wraps::Of(const Value* value) {
+Magnitude Wraps::Of(const Value* value) {
   Scalar scalar = value->type()->scalar;
   if (scalar == Scalar::Bool) return {true, true, 1};
   if (!IsInteger(scalar)) return {};
-  if (Info(scalar).bits < 64) return {true, true, Info(scalar).bits};
+  if (Info(scalar).bits < 64) return {true, true, std::ldexp(1, Info(scalar).bits)};
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
-  Bounded bounded = value->def() ? OfResult(value) : OfParam(value);
-  if (auto stated = stated_.find(value); stated != stated_.end()) {
-    bounded.below |= stated->second.below;
-    bounded.above |= stated->second.above;
-    bounded.bits = std::max(bounded.bits, stated->second.bits);
-  }
-  known_[value] = bounded;
-  return bounded;
+  Magnitude magnitude = value->def() ? OfResult(value) : OfParam(value);
+  if (auto stated = stated_.find(value); stated != stated_.end())
+    magnitude = Joined(magnitude, stated->second);
+  known_[value] = magnitude;
+  return magnitude;
 }
 
 bool Wraps::IsBoundedTimes(const Value* value, Size factor) {
-  int bits = IsConstant(factor) ? BitsOf(factor->value) : 0;
-  return IsBounded(value) && Of(value).bits + bits <= kMostBits;
+  Magnitude of = value->type()->kind == ir::TypeKind::Blk ? OfElements(value) : Of(value);
+  Magnitude times = kSizeMagnitude;
+  if (IsConstant(factor)) times = {true, true, std::abs(static_cast<double>(factor->value))};
+  return (of * times).both();
 }
 
-/// From one number on, up to another one.
-Wraps::Bounded Wraps::Between(const Bounded& lo, const Bounded& hi) {
-  return {lo.below, hi.above, std::max(lo.bits, hi.bits)};
-}
-
-Wraps::Bounded Wraps::OneOf(const Bounded& a, const Bounded& b) {
-  return {a.below && b.below, a.above && b.above, std::max(a.bits, b.bits)};
-}
-
-Wraps::Bounded Wraps::OfParam(const Value* param) {
+Magnitude Wraps::OfParam(const Value* param) {
   std::optional<LoopBounds> bounds = LoopBoundsOf(param);
   if (bounds) return Between(Of(bounds->lo), Of(bounds->hi));
   const ir::Function* function = param->block()->function();
   bool is_size =
       function && param->block() == function->body && param->index() < function->dims.size();
-  if (is_size || !param->block()->parent()) return {is_size, is_size};
+  if (is_size) return kSizeMagnitude;
+  if (!param->block()->parent()) return {};
   return OfCarried(param);
 }
 
 /// What starts bounded and never grows from turn to turn stays so.
-Wraps::Bounded Wraps::OfCarried(const Value* param) {
+Magnitude Wraps::OfCarried(const Value* param) {
   const Op* loop = param->block()->parent();
   known_[param] = {};  // of what is made of it in another way
   size_t binders = LoopBoundsOf(param->block()->param(0)) ? 1 : 0;
@@ -152,20 +147,22 @@ Wraps::Bounded Wraps::OfCarried(const Value* param) {
   if (!walks || first + carried >= loop->operands().size()) return {};
   const Op* end = param->block()->terminator();
   const Value* init = loop->operand(first + carried);
-  int bits = Of(init).bits;
-  bool stays = end && carried < end->operands().size() && Of(init).both() &&
-               NoFurther(end->operand(carried), param, bits);
-  return {stays, stays, bits};
+  Magnitude widest = Of(init);
+  bool stays = end && carried < end->operands().size() && widest.both() &&
+               NoFurther(end->operand(carried), param, widest);
+  return stays ? widest : Magnitude{};
 }
 
 /// Whether it is no further from 0 than a carried value, or bounded by itself.
-bool Wraps::NoFurther(const Value* value, const Value* carried, int& bits) {
+bool Wraps::NoFurther(const Value* value, const Value* carried, Magnitude& widest) {
   if (value == carried) return true;
-  bits = std::max(bits, Of(value).bits);
-  if (Of(value).both()) return true;
+  if (Of(value).both()) {
+    widest = OneOf(widest, Of(value));
+    return true;
+  }
   const Op* def = value->def();
   if (!def) return false;
-  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried, bits); };
+  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried, widest); };
   switch (def->kind()) {
     case OpKind::Div:
     case OpKind::Shr:
@@ -182,68 +179,91 @@ bool Wraps::NoFurther(const Value* value, const Value* carried, int& bits) {
 }
 
 /// The indices of its elements.
-Wraps::Bounded Wraps::OfElements(const Value* blk) {
-  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def()))
-    return OneOf(Of(made->start()), {true, Of(made->size()).above, Of(made->size()).bits});
+Magnitude Wraps::OfElements(const Value* blk) {
+  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
+    Magnitude size = Of(made->size());
+    return Of(made->start()) + Magnitude{size.above, size.above, size.most, size.times};
+  }
   LoopBounds bounds = *LoopBoundsOf(blk);
   return Between(Of(bounds.lo), Of(bounds.hi));
 }
 
-Wraps::Bounded Wraps::OfComputed(const Op* def) {
-  Bounded all{true, true};
-  for (const Value* operand : def->operands()) {
-    Bounded of = Of(operand);
-    if (!of.both()) return {};
-    bool adds = all.bits > 0 && of.bits > 0;
-    all.bits = def->kind() == OpKind::Mul ? all.bits + of.bits
-                                          : std::max(all.bits, of.bits) + (adds ? 1 : 0);
-  }
-  return all.bits <= kMostBits ? all : Bounded{};
+/// Numbers of u64 are not below 0: what would be is a great one.
+Magnitude Wraps::OfDifference(const Op* def) {
+  if (def->result()->type()->scalar == Scalar::U64) return {};
+  Magnitude sum = Of(def->operand(0));
+  return def->kind() == OpKind::Sub ? sum + Of(def->operand(1)) : sum;
 }
 
-Wraps::Bounded Wraps::OfResult(const Value* value) {
+Magnitude Wraps::OfCast(const Op* def) {
+  const Value* value = def->operand(0);
+  bool may_be_below =
+      def->result()->type()->scalar == Scalar::U64 && IsSigned(value->type()->scalar);
+  return may_be_below ? Magnitude{} : Of(value);
+}
+
+Magnitude Wraps::OfComputed(const Op* def) {
+  switch (def->kind()) {
+    case OpKind::Add:
+      return Of(def->operand(0)) + Of(def->operand(1));
+    case OpKind::Mul:
+      return Of(def->operand(0)) * Of(def->operand(1));
+    case OpKind::Sub:
+    case OpKind::Neg:
+      return OfDifference(def);
+    default:
+      return {};
+  }
+}
+
+Magnitude Wraps::OfResult(const Value* value) {
   const Op* def = value->def();
+  Scalar scalar = value->type()->scalar;
   auto of = [&](size_t i) { return Of(def->operand(i)); };
   switch (def->kind()) {
     case OpKind::Const: {
-      auto number = static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
-      return {number >= -kSmall, number <= kSmall, BitsOf(number)};
+      double number = NumberOf(def->attr<AttrKey::Bits>(), scalar);
+      return From(number, number);
     }
     case OpKind::Load: {
       std::optional<std::vector<int64_t>> values = TableValues(value);
       if (!values) return {};
-      auto [least, most] = std::ranges::minmax(*values);
-      return {least >= -kSmall, most <= kSmall, std::max(BitsOf(least), BitsOf(most))};
+      std::vector<double> numbers;
+      for (int64_t each : *values) numbers.push_back(NumberOf(static_cast<uint64_t>(each), scalar));
+      return From(std::ranges::min(numbers), std::ranges::max(numbers));
     }
     case OpKind::SizeOf:
     case OpKind::CoreId:
     case OpKind::CoreNum:
-      return {true, true};
+      return kSizeMagnitude;
     case OpKind::Iota:
     case OpKind::BlkStart:
       return OfElements(def->operand(0));
     case OpKind::BlkSize:
-    case OpKind::BlkIndex:
-      return {true, OfElements(def->operand(0)).both(), OfElements(def->operand(0)).bits};
+    case OpKind::BlkIndex: {
+      Magnitude elements = OfElements(def->operand(0));
+      return Widest(elements, elements, true, elements.both());
+    }
     case OpKind::Min:
-      return {of(0).below && of(1).below, of(0).above || of(1).above,
-              std::max(of(0).bits, of(1).bits)};
+      return Widest(of(0), of(1), of(0).below && of(1).below, of(0).above || of(1).above);
     case OpKind::Max:
-      return {of(0).below || of(1).below, of(0).above && of(1).above,
-              std::max(of(0).bits, of(1).bits)};
+      return Widest(of(0), of(1), of(0).below || of(1).below, of(0).above && of(1).above);
+    case OpKind::Div:
+      return of(0).both() && of(1).both() ? of(0) : Magnitude{};
     case OpKind::Rem:
       return of(1);
     case OpKind::Broadcast:
     case OpKind::Snapshot:
-    case OpKind::Cast:
       return of(0);
+    case OpKind::Cast:
+      return OfCast(def);
     case OpKind::Select:
+      if (std::optional<Steps> steps = StepsOf(def)) return Of(steps->lo) + Of(steps->hi);
       return OneOf(of(1), of(2));
     case OpKind::Add:
     case OpKind::Sub:
     case OpKind::Mul:
     case OpKind::Neg:
-    case OpKind::Div:
       return OfComputed(def);
     default:
       return {};

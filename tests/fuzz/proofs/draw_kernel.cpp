@@ -39,6 +39,7 @@ DrawnKernel Drawer::Draw() {
       {"hidden", &Drawer::Hidden},
       {"extremes", &Drawer::Extremes},
       {"divided", &Drawer::Divided},
+      {"partial", &Drawer::Partial},
   };
   std::string body;
   // Stages stand at the top of a kernel, and beside nothing else.
@@ -68,8 +69,9 @@ DrawnKernel Drawer::Draw() {
   for (const std::string& block : blocks_) generics += (generics.empty() ? "<" : ", ") + block;
   if (!generics.empty()) generics += ">";
   drawn_.text = fmt::format(
-      "kernel k{}(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}) {{\n{}}}\n", generics,
-      params, views_ + body);
+      "const kTable: i64[3] = [1, 2, 3];\n"
+      "kernel k{}(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}) {{\n{}}}\n",
+      generics, params, views_ + body);
   return std::move(drawn_);
 }
 

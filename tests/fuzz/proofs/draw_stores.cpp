@@ -192,12 +192,16 @@ std::string Drawer::Extremes() {
   auto condition = [&] {
     std::string condition =
         Pick({"most + 1 <= 0", "most >= 0", "most < 0", "2 * most < 0", "most - 1 > 0", "-most < 0",
-              "most > 3", w + " * {} < 0", w + " * {} >= 0", w + " * 4294967296 < 0", w + " > 3"});
+              "most > 3", w + " * {} < 0", w + " * {} >= 0", w + " * 4294967296 < 0", w + " > 3",
+              "((most as u64) / 2) as i64 + 2 < 0", "max(most as u64, 5) as i64 - 3 >= 0",
+              "((wide as u64 - 9) / 2) as i64 + 2 >= 0"});
     return fmt::format(fmt::runtime(condition), w);
   };
   auto store = [&] {
-    std::string index = Pick({"{0}", "{0}", "{0}", "{0} + 1", "{0} + 1", "{0} + most - most",
-                              "{0} + most", "{0} + 17179869184 * {1}"});
+    std::string index =
+        Pick({"{0}", "{0}", "{0}", "{0} + 1", "{0} + 1", "{0} + most - most", "{0} + most",
+              "{0} + 17179869184 * {1}", "9223372036854775807 / 2 * {0}",
+              "({0} * 2305843009213693952 * 4) / 9007199254740992"});
     return fmt::format("{}[{}] = 1.0;", y, fmt::format(fmt::runtime(index), i, w));
   };
   std::string text = fmt::format("if {} {{ {} }}", condition(), store());
@@ -219,6 +223,28 @@ std::string Drawer::Divided() {
   std::string text = store() + (Chance(25) ? " " + store() : "");
   return fmt::format("spmd for {} in 0..{} {{ {} }}\n", i,
                      Pick({"N * M", "N * M", "N * M", "3 * N", "N", "N * M - 1"}), text);
+}
+
+/// A number that need not be there, because nothing divides by zero or loads from outside: what follows of it may not hide
+/// launches without it.
+std::string Drawer::Partial() {
+  std::string y = Tensor("N", 60);
+  std::string i = Name("i");
+  std::string guard = Pick({"s > 0", "N > 1", "M < 3", "u < 3", "s >= 0 && s < 3", "M > 0"});
+  std::string number =
+      Pick({"N % M", "N / M", "N % s", "M % N", "kTable[M]", "kTable[s]", "kTable[N]"});
+  std::string condition = number + Pick({" >= 0", " > 0", " < M", " < 4", " <= N"});
+  auto walk = [&](const std::string& body) {
+    return fmt::format("spmd for {} in 0..N{} {{ {} }}\n", i, By(), body);
+  };
+  std::string store = fmt::format("{}[{}] = 1.0;", y, i);
+  auto nested = [&](const std::string& inner) {
+    return fmt::format("if {} {{ if {} {{ {} }}{} }}\n", guard, condition, inner,
+                       Chance(30) ? " else { " + inner + " }" : "");
+  };
+  std::string text = Chance(50) ? nested(walk(store)) : walk(nested(store));
+  if (Chance(30)) text += fmt::format("if !({}) {{ {} }}\n", guard, walk(store));
+  return text;
 }
 
 }  // namespace kdl::fuzz

@@ -110,6 +110,8 @@ class Drawer {
   std::string Extremes();
   /// A number taken apart into a row and a column.
   std::string Divided();
+  /// Conditions of numbers that not every launch has.
+  std::string Partial();
   /// Several kernels in one: what runs at once.
   std::string Stages();
 
