@@ -137,6 +137,7 @@ def texts_fuzzed():
 
 def kernels_fuzzed(folder):
     return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"],
+            ["python3", "tests/fuzz/lowered.py", "--kernels", "60"],
             ["python3", "tests/fuzz/devices.py", "--kernels", "300"]]
 
 

@@ -48,16 +48,19 @@ class PointFolder {
     b_.SetInsertionPoint(op);
     b_.set_loc(op->loc());
     at_ = op;
-    ends_.clear();
+    ranges_.clear();
     switch (op->kind()) {
       case OpKind::Reduce:
       case OpKind::Contraction:
+        FindRanges();
         Folded(op);
         break;
       case OpKind::Fold:
+        FindRanges();
         Combined(op);
         break;
       case OpKind::Take:
+        FindRanges();
         Taken(ir::TakeOp(op));
         break;
       default:
@@ -112,22 +115,19 @@ class PointFolder {
         ->result();
   }
 
-  /// The elements of an axis's block, in front of the op.
-  Range RangeOf(AxisId axis) {
-    auto [known, is_new] = ends_.try_emplace(axis);
-    if (is_new) {
-      ir::Block* block = b_.block();
-      Op* before = b_.before();
-      b_.SetInsertionPoint(at_);
+  /// Those that the op walks, in front of what is made.
+  void FindRanges() {
+    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
+    for (AxisId axis : at_->attr<AttrKey::Axes>()) {
       Value* blk = ir::FindBlk(at_, axis);
-      ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
       Value* start = b_.Make(OpKind::BlkStart, {blk}, i64);
       Value* size = b_.Make(OpKind::BlkSize, {blk}, i64);
-      known->second = {start, b_.Binary(OpKind::Add, start, size)};
-      b_.SetInsertionPoint(block, before);
+      ranges_[axis] = {start, b_.Binary(OpKind::Add, start, size)};
     }
-    return known->second;
   }
+
+  /// The elements of an axis's block.
+  Range RangeOf(AxisId axis) const { return ranges_.at(axis); }
 
   /// Loops over the axes, the last one fastest.
   Values Loops(const AxisList& axes, size_t depth, Point& point, const Values& carried,
@@ -350,8 +350,8 @@ class PointFolder {
   ir::Function& kernel_;
   AxisOrder order_;
   ir::Builder b_;
-  Op* at_ = nullptr;              ///< the op that is replaced
-  std::map<AxisId, Range> ends_;  ///< in front of it
+  Op* at_ = nullptr;                ///< the op that is replaced
+  std::map<AxisId, Range> ranges_;  ///< of the axes that it walks
 };
 
 }  // namespace

@@ -63,14 +63,14 @@ bool Waits(const Block* block) {
 /// What is made again wherever it is needed.
 bool IsMadeAgain(const Op* op) {
   return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
-         op->kind() == OpKind::CoreNum || op->kind() == OpKind::View;
+         op->kind() == OpKind::CoreNum;
 }
 
 /// What stands at the kernel's beginning, once and for all.
 bool IsDeclared(const Op* op) {
   return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
-         op->kind() == OpKind::Table || op->kind() == OpKind::BusyCores ||
-         op->kind() == OpKind::Require;
+         op->kind() == OpKind::View || op->kind() == OpKind::Table ||
+         op->kind() == OpKind::BusyCores || op->kind() == OpKind::Require;
 }
 
 class TurnTaker {

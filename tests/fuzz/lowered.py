@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Random kernels as a target's passes leave them, run by the interpreter, which stops at races of workers, against the same
+kernels as they are written: the same bits, whatever a driver would make of them.
+
+    tests/fuzz/lowered.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+"""
+
+import itertools
+import pathlib
+import random
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "run" / "shared")]
+import seeds  # noqa: E402
+from files import File  # noqa: E402
+
+TARGET = "opencl"
+LIMIT_S = 120
+REFUSED = ("[E0418]", "[E0422]")  # what no target takes: a drawn kernel that no proof accepts
+
+
+def run(arguments):
+    return subprocess.run(["kernelc", *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def outputs(file, kernel, cores, folder):
+    """(exit code, {tensor: file's bytes}, what it said) of a run by the interpreter."""
+    tensors = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
+    named = {dim for tensor in tensors for dim in tensor.dims}
+    words = ["run", file, "--target", "reference", "--core-num", cores]
+    words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
+    for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
+        words += ["--arg", f"{tensor.name}=random:{seed}"]
+    written = [t.name for t in tensors if t.direction != "in"]
+    for name in written:
+        words += ["--out", f"{name}=@{folder / name}.npy"]
+    done = run([*words, *(["--trust-ir"] if file.suffix == ".kir" else [])])
+    bits = {name: (folder / f"{name}.npy").read_bytes() for name in written} if done.returncode == 0 else {}
+    return done.returncode, bits, done.stderr
+
+
+def drawn(seed):
+    """The first of a seed's files that is a kernel alone, whose lowered text runs on the target of the run, too: no print."""
+    for number in itertools.count():
+        kernel = File(seed + number * 1000003)
+        if not kernel.callees and "print(" not in str(kernel.tree):
+            return kernel
+
+
+def after(last, source, pipes):
+    """The kernel behind a pass, as a text that stands nowhere: the interpreter takes it as it is. None: it is refused."""
+    folder = source.parent / last
+    done = run(["build", source, "--target", TARGET, *pipes, "--emit", "ir", f"--stop-after={last}", "-o", folder])
+    if done.returncode == 1 and any(code in done.stderr for code in REFUSED):
+        return None
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    text = folder / f"{source.stem}.kir"
+    text.write_text("".join(line for line in text.open() if not line.startswith('after "')))
+    return text
+
+
+def check(folder, seed):
+    """What is wrong with a seed's kernel, or None."""
+    kernel = drawn(seed)
+    place = folder / str(seed)
+    place.mkdir()
+    source = place / f"k{seed}.kdl"
+    source.write_text(str(kernel.tree))
+    draw = random.Random(seed)
+    cores = draw.choice([1, 2, 3])
+    pipes = draw.choice([[], ["--pipes", "buffered"]])
+    try:
+        first, last = after("select-tiles", source, pipes), after("canonicalize-loops", source, pipes)
+    except RuntimeError as error:
+        return f"{error}\n{kernel.tree}"
+    if not first:
+        return None
+    expected = outputs(first, kernel, cores, place)
+    got = outputs(last, kernel, cores, place)
+    if got[0] != expected[0]:
+        return f"exit code {got[0]} instead of {expected[0]}, {cores} cores {pipes}\n{got[2]}{expected[2]}\n{kernel.tree}"
+    different = [name for name, bits in expected[1].items() if got[1][name] != bits]
+    return f"{different} differ, {cores} cores {pipes}\n{kernel.tree}" if different else None
+
+
+if __name__ == "__main__":
+    seeds.run("Random kernels as a target's passes leave them, against what they were.", check, 60)
