@@ -14,9 +14,7 @@ using Args = std::span<const kdl_arg>;
 
 constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
 
-std::int64_t RoundUp(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::int64_t RoundUp(std::int64_t bytes) { return (bytes + kAlignment - 1) & -kAlignment; }
 
 // "a[M, K]".
 std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
@@ -243,6 +241,24 @@ Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
   return nullptr;
 }
 
+// As kernels take it: all dimensions are there. Field by field, which is faster than the copy of so large a struct.
+void TakeView(const kdl_tensor& from, kdl_tensor* view) {
+  view->data = from.data;
+  view->rank = from.rank;
+  view->element = from.element;
+  view->reserved0 = from.reserved0;
+  view->element_bits = from.element_bits;
+  view->layout = from.layout;
+  view->reserved1 = from.reserved1;
+  for (std::int32_t d = 0; d < KDL_MAX_RANK; ++d) {
+    const bool is_dimension = d < from.rank;
+    view->size[d] = is_dimension ? from.size[d] : 1;
+    view->stride[d] = is_dimension ? from.stride[d] : 0;
+  }
+  // A single element has no stride of its own: kernels count on 1.
+  if (from.rank > 0 && from.size[from.rank - 1] <= 1) view->stride[from.rank - 1] = 1;
+}
+
 void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   binding->scalars.Reserve(args.size());
   binding->tensors.Reserve(args.size());
@@ -257,14 +273,7 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
       binding->scalars.Add(value);
       continue;
     }
-    // Changed where it lies: a second copy would wait for the stores to the first.
-    kdl_tensor& view = binding->tensors.Add(arg.array->view);
-    for (std::int32_t d = view.rank; d < KDL_MAX_RANK; ++d) {
-      view.size[d] = 1;
-      view.stride[d] = 0;
-    }
-    // A single element has no stride of its own: kernels count on 1.
-    if (view.rank > 0 && view.size[view.rank - 1] <= 1) view.stride[view.rank - 1] = 1;
+    TakeView(arg.array->view, &binding->tensors.Add());
     Buffer* buffer = Unwrap(arg.array->buffer);
     binding->memories.Add(buffer->memory());
     binding->buffers.Add(buffer);

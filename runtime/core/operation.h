@@ -48,10 +48,13 @@ class Operation : public Counted {
   friend class Scheduler;
 
   Queue* queue_ = nullptr;
-  Operation* next_ = nullptr;              // behind it in the queue
-  Operation* next_ready_ = nullptr;        // behind it among those that are ready
-  std::uint64_t value_ = 0;                // on the queue's timeline
-  std::int64_t began_ns_ = 0;              // where there is a trace
+  Operation* next_ = nullptr;         // behind it in the queue
+  Operation* next_ready_ = nullptr;   // behind it among those that are ready
+  std::uint64_t value_ = 0;           // on the queue's timeline
+  std::int64_t given_ns_ = 0;         // where there is a trace, as the next two
+  std::int64_t waited_since_ns_ = 0;  // for an event; 0: for none
+  std::int64_t began_ns_ = 0;
+  const Queue* awaited_ = nullptr;         // the queue of that event; null: the caller raises it
   bool is_borrowed_ = false;               // it stays the caller's, who waits for its end
   bool is_running_ = false;                // or with its device
   bool goes_to_device_ = false;            // its device orders it

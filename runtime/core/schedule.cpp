@@ -107,8 +107,8 @@ Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* co
     if (operation.order_ != nullptr) CheckOrder(operation);
     const bool is_with_device = Begin(lock, &operation);
     // Mostly all is over now.
-    if (!is_with_device && host_order_ == nullptr && operation.is_finished_ && !operation.failure_)
-      return nullptr;
+    const bool is_over = operation.is_finished_.load(std::memory_order_acquire);
+    if (!is_with_device && host_order_ == nullptr && is_over && !operation.failure_) return nullptr;
     Continue(lock, queue, is_with_device);
   }
   if (!operation.is_finished_) {
@@ -136,6 +136,7 @@ void Scheduler::Admit(Queue& queue, Operation& operation, std::span<kdl_event* c
   }
   operation.queue_ = &queue;
   operation.value_ = ++queue.last_value_;
+  if (trace_ != nullptr) operation.given_ns_ = TraceNow();
   if (is_closed_) {
     operation.failure_ = closing_;
   } else if (queue.failed_ && !queue.failed_->reported_) {
@@ -161,6 +162,8 @@ void Scheduler::Register(Operation& operation, std::span<kdl_event* const> after
       operation.points_.push_back({event.timeline().queue_->index(), 0, event.value()});
     } else {
       ++operation.pending_;
+      operation.awaited_ = event.timeline().queue_;
+      operation.waited_since_ns_ = operation.given_ns_;
     }
     event.timeline().Link(&*wait++);
   }
@@ -247,7 +250,7 @@ bool Scheduler::Begin(Lock& lock, Operation* operation) {
   const bool goes_to_device = runs && operation->is_early();
   operation->goes_to_device_ = goes_to_device;
   operation->is_running_ = true;
-  if (trace_ != nullptr && runs) operation->began_ns_ = TraceNow();
+  if (trace_ != nullptr && runs) NoteWait(*operation);
   queue.waiting_ = operation->next_;
   if (runs && operation->order_ != nullptr && operation->order_->is_host_call) {
     LearnInHostCall(*operation);
@@ -288,11 +291,26 @@ void Scheduler::Finish(Operation& operation, Error error) {
   while (gone != nullptr) std::exchange(gone, gone->next_)->Release();
 }
 
+// What stands behind others of its queue waits for the event once those are over.
+void Scheduler::NoteWait(Operation& operation) const {
+  operation.began_ns_ = TraceNow();
+  if (operation.waited_since_ns_ == 0) return;
+  operation.waited_since_ns_ = std::max(operation.waited_since_ns_, operation.queue_->ended_ns_);
+}
+
 void Scheduler::NoteSpan(const Operation& operation) const {
+  const auto row_of = [](const Queue& queue) {
+    return Concat(queue.device().uri(), " queue ", queue.index());
+  };
   try {
-    const Queue& queue = *operation.queue_;
-    trace_->Add({Concat(queue.device().uri(), " queue ", queue.index()), operation.Describe(),
-                 operation.began_ns_, TraceNow(), operation.bytes_moved()});
+    const std::string row = row_of(*operation.queue_);
+    if (operation.waited_since_ns_ != 0) {
+      const Queue* awaited = operation.awaited_;
+      trace_->Add({row, Concat("waits for ", awaited == nullptr ? "the caller" : row_of(*awaited)),
+                   operation.waited_since_ns_, operation.began_ns_, 0});
+    }
+    trace_->Add(
+        {row, operation.Describe(), operation.began_ns_, TraceNow(), operation.bytes_moved()});
   } catch (const std::bad_alloc&) {  // the trace lacks it
   }
 }
@@ -300,13 +318,14 @@ void Scheduler::NoteSpan(const Operation& operation) const {
 // One that never reached its device may be over while others are still there in front of it.
 Operation* Scheduler::PopEnded(Queue& queue) {
   Operation* gone = nullptr;
+  if (trace_ != nullptr) queue.ended_ns_ = TraceNow();
   while (queue.first_ != nullptr && queue.first_->is_over_) {
     Operation& operation = *queue.PopFirst();
     const FailurePtr& failure = operation.failure_;
     if (failure && !failure->reported_) FailWhatFollows(queue, failure);
     Advance(*queue.timeline_, operation.value_, failure);
     if (!operation.is_borrowed_) operation.next_ = std::exchange(gone, &operation);
-    operation.is_finished_ = true;
+    operation.is_finished_.store(true, std::memory_order_release);
   }
   return gone;
 }

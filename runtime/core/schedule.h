@@ -51,8 +51,9 @@ class Queue {
   Operation* waiting_ = nullptr;  // the first that is neither running nor with the device
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
-  bool busy_ = false;  // one is ready, or runs here, or goes to the device
-  FailurePtr failed_;  // the last failure of an operation here
+  bool busy_ = false;          // one is ready, or runs here, or goes to the device
+  FailurePtr failed_;          // the last failure of an operation here
+  std::int64_t ended_ns_ = 0;  // its last operation, where there is a trace
 };
 
 class Scheduler {
@@ -113,6 +114,8 @@ class Scheduler {
   // Whether the point is of an operation that is with this device, which then waits itself.
   bool IsWithDevice(const Device& device, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
+  // For the trace: since when an operation that begins now has waited, and what has run.
+  void NoteWait(Operation& operation) const;
   void NoteSpan(const Operation& operation) const;
   void FailWhatFollows(Queue& queue, const FailurePtr& failure);
   Error WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,

@@ -21,7 +21,9 @@ class SmallArray {
   void Reserve(std::size_t most) {
     if (most > N) more_ = std::make_unique_for_overwrite<T[]>(most);
   }
-  T& Add(const T& element) { return data()[size_++] = element; }
+  T& Add(const T& element) { return Add() = element; }
+  // One that is to be set.
+  T& Add() { return data()[size_++]; }
   void Clear() { size_ = 0; }
 
   T* data() { return more_ != nullptr ? more_.get() : inside_; }

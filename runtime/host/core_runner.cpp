@@ -15,8 +15,9 @@ namespace {
 constexpr std::int64_t kSliceAlignment = 4096;
 constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
 
+// The alignment is a power of two.
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (bytes + alignment - 1) & -alignment;
 }
 
 }  // namespace
@@ -115,11 +116,14 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
   // Enough pieces that no worker waits long for another.
   if (workers > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
-  const std::function<void(int)> work = [this](int worker) { Work(worker); };
   do {
     DealShares();
-    at_barrier_ = 0;
-    pool.Run(workers, work);
+    at_barrier_.store(0, std::memory_order_relaxed);
+    if (workers == 1) {
+      Work(0);
+    } else {
+      pool.Run(workers, [this](int worker) { Work(worker); });
+    }
   } while (at_barrier_ > 0 && !stopped());
   if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
   return std::move(error_);
@@ -153,21 +157,31 @@ void CoreRunner::Work(int worker) {
 }
 
 void CoreRunner::WorkUntilDone(int worker) {
-  kdl_core core = {};
+  kdl_core core;
   core.size = sizeof(kdl_core);
   core.version = KDL_ABI_VERSION;
   core.core_num = request_.core_num;
+  core.scratch = variant_.scratch_bytes > 0 ? scratch_ + worker * scratch_bytes_ : nullptr;
+  core.workspace = nullptr;
+  core.frame = nullptr;
+  core.trap = {};
   core.launch = &launch_;
-  if (variant_.scratch_bytes > 0) core.scratch = scratch_ + worker * scratch_bytes_;
   for (int n = 0; n < workers_ && !stopped(); ++n) {
     const int other = worker + n;
     RunShare(&shares_[other < workers_ ? other : other - workers_], worker, &core);
   }
 }
 
+std::int64_t CoreRunner::Claim(Share* share) {
+  if (workers_ > 1) return share->next.fetch_add(chunk_, std::memory_order_relaxed);
+  const std::int64_t begin = share->next.load(std::memory_order_relaxed);
+  share->next.store(begin + chunk_, std::memory_order_relaxed);
+  return begin;
+}
+
 void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
   while (share->next.load(std::memory_order_relaxed) < share->end) {
-    const std::int64_t begin = share->next.fetch_add(chunk_, std::memory_order_relaxed);
+    const std::int64_t begin = Claim(share);
     const std::int64_t end = std::min(begin + chunk_, share->end);
     for (std::int64_t at = begin; at < end; ++at) {
       if (stopped()) return;

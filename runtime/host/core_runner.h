@@ -78,6 +78,8 @@ class CoreRunner {
   void DealShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
+  // The first of the next cores to run of a share. A worker that is alone takes them without a bus lock.
+  std::int64_t Claim(Share* share);
   void RunShare(Share* share, int worker, kdl_core* core);
   void RunCore(kdl_core* core, int worker, std::int64_t core_id);
   void Stop(std::int64_t core_id, Error error);

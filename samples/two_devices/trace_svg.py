@@ -1,4 +1,6 @@
-"""A trace of KDL_TRACE as a picture: trace_svg.py TRACE OUT.svg. Prints for how long devices worked at once."""
+"""A trace of KDL_TRACE as a picture, launches blue, copies orange, waits grey: trace_svg.py TRACE OUT.svg.
+
+Says whether devices worked at once."""
 import json
 import sys
 
@@ -9,13 +11,14 @@ names = sorted({rows[e["tid"]] for e in spans})
 end = max(e["ts"] + e["dur"] for e in spans)
 begin = min(e["ts"] for e in spans)
 scale = 900 / (end - begin)
+COLOURS = {"launch": "#4e79a7", "copy": "#f28e2b", "waits": "#dddddd"}
 svg = [f'<svg xmlns="http://www.w3.org/2000/svg" width="1100" height="{40 * len(names) + 30}">',
        "<style>text{font:13px sans-serif}</style>"]
 for row, name in enumerate(names):
     svg.append(f'<text x="4" y="{40 * row + 32}">{name}</text>')
 for e in spans:
     y = 40 * names.index(rows[e["tid"]]) + 14
-    colour = "#4e79a7" if "launch" in e["name"] else "#f28e2b"
+    colour = COLOURS.get(e["name"].split(" ")[0], "#76b7b2")
     svg.append(f'<rect x="{190 + (e["ts"] - begin) * scale:.1f}" y="{y}" width="{max(e["dur"] * scale, 1):.1f}" '
                f'height="26" fill="{colour}"><title>{e["name"]}: {e["dur"]:.0f} us</title></rect>')
 svg.append(f'<text x="190" y="{40 * len(names) + 22}">0</text>')

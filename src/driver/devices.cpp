@@ -21,17 +21,13 @@ ir::Device* Find(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
-/// `lib.npu` as KIR has it, `lib::npu`, and back.
-std::string Replaced(std::string_view text, std::string_view part, std::string_view by) {
-  std::string result(text);
-  for (size_t at = result.find(part); at != std::string::npos;
-       at = result.find(part, at + by.size())) {
-    result.replace(at, part.size(), by);
+/// By the name that the command line has for it.
+ir::Device* FindInSource(ir::Module& module, std::string_view name) {
+  for (ir::Device& device : module.devices) {
+    if (NameInSource(device.name.text()) == name) return &device;
   }
-  return result;
+  return nullptr;
 }
-std::string NameInIr(std::string_view name) { return Replaced(name, ".", "::"); }
-std::string NameInSource(std::string_view name) { return Replaced(name, "::", "."); }
 
 /// Reports a list of specs that has an empty element.
 bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
@@ -54,7 +50,7 @@ bool Rebind(ir::Module& module, const std::string& file, const Options& options,
   std::map<const ir::Device*, std::string> bound;
   for (const std::string& text : options.device) {
     auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
-    ir::Device* device = assignment ? Find(module, NameInIr(assignment->name)) : nullptr;
+    ir::Device* device = assignment ? FindInSource(module, assignment->name) : nullptr;
     if (device) {
       auto [first, is_new] = bound.emplace(device, assignment->value);
       if (!is_new)

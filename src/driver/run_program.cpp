@@ -18,8 +18,7 @@
 #include "driver/npy.h"
 #include "driver/open_outputs.h"
 #include "driver/summary.h"
-#include "ir/tensor_view.h"
-#include "ir/views.h"
+#include "ir/program_tensors.h"
 #include "support/near_names.h"
 #include "support/result.h"
 #include "targets/kinds.h"
@@ -83,22 +82,6 @@ Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
     if (span.valid() && sources.text(span) == quoted) return span;
   }
   return sources.FindSpan(placed.file, placed.line, placed.column, 1);
-}
-
-/// The device on which a parameter of the program is taken, or which first reads or writes it; the module's first where
-/// none does.
-Name DeviceOf(const ir::Module& module, const ir::Function& program, const ir::Value* param) {
-  Name device = module.devices.empty() ? Name() : module.devices[0].name;
-  bool found = false;
-  ir::Walk(program.body, [&](const ir::Op* op) {
-    bool says_where = op->kind() == ir::OpKind::Lives || op->kind() == ir::OpKind::Transfer ||
-                      op->kind() == ir::OpKind::Launch;
-    if (found || !says_where) return;
-    found = std::ranges::any_of(
-        op->operands(), [&](const ir::Value* operand) { return ir::MemoryOf(operand) == param; });
-    if (found) device = op->attr<ir::AttrKey::Device>();
-  });
-  return device;
 }
 
 /// One run: its devices, its tensors on them, their way in and out.
@@ -172,7 +155,8 @@ class Run {
         arguments_.scalars.push_back(ElementBits(argument.tensor, 0));
         continue;
       }
-      kdl_device* device = devices_.at(DeviceOf(place_.module, program_, program_.params[i].value));
+      kdl_device* device =
+          devices_.at(ir::CallersDevice(place_.module, program_, program_.params[i].value));
       kdl_array array{};
       Status made = Allocate(device, argument, array);
       if (!made.ok()) return made;
@@ -278,15 +262,26 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   return equal;
 }
 
-/// For each device its launches, copies and bytes, then each transfer with its cause.
-std::string StatisticsText(const RunPlace& place) {
-  std::string text;
-  std::map<kdl_device*, bool> seen;
+/// The devices that were chosen, in the order of their first names, each with all that the program has for it.
+std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
+    const RunPlace& place) {
+  std::vector<std::pair<kdl_device*, std::vector<std::string>>> devices;
   for (const auto& [name, spec] : place.specs) {
     kdl_device* device = nullptr;
     if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
       continue;
-    if (std::exchange(seen[device], true)) continue;
+    auto known =
+        std::ranges::find_if(devices, [&](const auto& row) { return row.first == device; });
+    if (known == devices.end()) known = devices.insert(known, {device, {}});
+    known->second.push_back(NameInSource(name));
+  }
+  return devices;
+}
+
+/// For each device its launches, copies and bytes, and its names where it has several; then each transfer with its cause.
+std::string StatisticsText(const RunPlace& place) {
+  std::string text;
+  for (const auto& [device, names] : NamesOfDevices(place)) {
     kdl_statistics counts{};
     kdl_device_get_statistics(device, &counts);
     text += fmt::format("{}: launches {}, copies {} ({} bytes), allocated {} bytes",
@@ -295,6 +290,10 @@ std::string StatisticsText(const RunPlace& place) {
     text += counts.bytes_in_use == 0
                 ? "\n"
                 : fmt::format(", {} bytes still in use\n", counts.bytes_in_use);
+    if (names.size() > 1)
+      text += fmt::format("{} are one device, {}\n",
+                          QuotedList(std::vector<std::string_view>(names.begin(), names.end())),
+                          kdl_device_uri(device));
   }
   std::vector<kdl_transfer> transfers(
       static_cast<size_t>(kdl_context_get_transfers(place.context, nullptr, 0)));
@@ -317,6 +316,13 @@ void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
 }
 
 }  // namespace
+
+std::string NameInSource(std::string_view device) {
+  std::string name(device);
+  for (size_t at = name.find("::"); at != std::string::npos; at = name.find("::", at))
+    name.replace(at, 2, ".");
+  return name;
+}
 
 bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
                      std::vector<std::string> read, DiagnosticEngine& diagnostics) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/arguments.h"
@@ -17,6 +18,9 @@
 #include "support/source.h"
 
 namespace kdl::driver {
+
+/// The device `lib::npu` of KIR as the source and the command line name it, `lib.npu`.
+std::string NameInSource(std::string_view device);
 
 /// The runtime's spec of each device of a module, by its name; a list of specs, separated by commas, is tried in order.
 using DeviceSpecs = std::map<std::string, std::string>;

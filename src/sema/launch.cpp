@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -329,11 +330,14 @@ const Expr* CheckConfig(FunctionState& state, const LaunchStmt& stmt) {
 
 void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch) {
   if (stmt.device) launch.device = ResolveDevice(state, stmt.device);
+  std::set<int64_t> queues;
   for (const Expr* queue : stmt.queues) {
     if (CheckInteger(state, queue, "a queue").is_error()) continue;
     Size size = state.fn.exprs[queue].size;
     if (size == nullptr || !IsConstant(size) || size->value < 0 || size->value > kLastQueue) {
       state.diagnostics.Report(diag::QueueNumber, queue->span, Quote(state, queue));
+    } else if (!queues.insert(size->value).second) {
+      state.diagnostics.Report(diag::QueueTwice, queue->span, size->value);
     }
   }
   launch.queues = stmt.queues;

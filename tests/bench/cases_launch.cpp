@@ -1,5 +1,6 @@
 // What it costs to start a kernel, beside a region of OpenMP.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
@@ -54,11 +55,12 @@ Task MakeRun(const Host& host, std::int64_t size) {
 // The kernel's own time: one call of its entry, as the runtime makes it.
 class Entry {
  public:
-  explicit Entry(const kdl::Tensor& x) : tensor_(x.array().view), size_(tensor_.size[0]) {
+  Entry(const kdl::Tensor& x, std::uint64_t features)
+      : tensor_(x.array().view), size_(tensor_.size[0]) {
     for (const kdl_image* const* image = kdl_images_elements; *image != nullptr; ++image) {
       for (std::int32_t k = 0; k < (*image)->kernel_count; ++k) {
         const kdl_kernel& kernel = (*image)->kernels[k];
-        if (std::string_view(kernel.name) == "nothing") entry_ = kernel.variants[0].entry;
+        if (std::string_view(kernel.name) == "nothing") entry_ = Best(kernel, features);
       }
     }
     if (entry_ == nullptr) throw std::runtime_error("there is no kernel 'nothing'");
@@ -76,6 +78,18 @@ class Entry {
   }
 
  private:
+  // The variant that the runtime takes: the one for most of the processor's features.
+  static kdl_kernel_fn Best(const kdl_kernel& kernel, std::uint64_t features) {
+    const kdl_variant* best = nullptr;
+    for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
+      const kdl_variant& one = kernel.variants[v];
+      if ((one.features & ~features) != 0) continue;
+      if (best == nullptr || std::popcount(one.features) > std::popcount(best->features))
+        best = &one;
+    }
+    return best == nullptr ? nullptr : best->entry;
+  }
+
   kdl_tensor tensor_;
   std::int64_t size_;
   kdl_kernel_fn entry_ = nullptr;
@@ -93,7 +107,8 @@ Task MakeHandle(const Host& host) {
         const kdl::Tensor& argument = t;
         kdl::Check(elements_nothing(queue, kernel, 1, &argument.array()));
       },
-      {{"kernel", [entry = Entry(tensor)]() mutable { entry.Call(); }}});
+      {{"kernel",
+        [entry = Entry(tensor, host.device.facts().features)]() mutable { entry.Call(); }}});
 }
 
 // As many turns of `work` as take a millisecond.

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run" / 
 import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
+LIMIT_S = 600  # of one program: far more than it takes on a machine that does much else
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
     spmd for i in 0..M, j in N by 16 { y[i, j] = c; }
@@ -216,6 +217,23 @@ class Draw:
             self.do(step[5] if arrays[step[1]][step[2], step[3]] > step[4] else step[6], arrays, turn)
 
 
+def fault(command, place, draw, arrays):
+    """What is wrong with what the program does on its devices, or None."""
+    try:
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return f"no end after {LIMIT_S} s"
+    if done.returncode != 0:
+        return f"exit code {done.returncode}\n{done.stderr}"
+    if "still in use" in done.stdout:
+        return f"memory is left:\n{done.stdout}"
+    with np.errstate(over="ignore"):
+        draw.run(arrays)
+    differs = [name for name, direction in draw.params.items()
+               if direction != "in" and not np.array_equal(np.load(place / f"{name}_out.npy"), arrays[name])]
+    return f"{', '.join(differs)} differ" if differs else None
+
+
 def check(folder, seed):
     """What is wrong with a seed's program, or None."""
     draw = Draw(seed)
@@ -233,18 +251,7 @@ def check(folder, seed):
             command += ["--out", f"{name}=@{name}_out.npy"]
     for device, spec in zip(draw.devices, draw.specs):
         command += ["--device", f"{device}={spec}"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120)
-    wrong = None
-    if done.returncode != 0:
-        wrong = f"exit code {done.returncode}\n{done.stderr}"
-    elif "still in use" in done.stdout:
-        wrong = f"memory is left:\n{done.stdout}"
-    else:
-        with np.errstate(over="ignore"):
-            draw.run(arrays)
-        for name, direction in draw.params.items():
-            if direction != "in" and not np.array_equal(np.load(place / f"{name}_out.npy"), arrays[name]):
-                wrong = f"'{name}' differs"
+    wrong = fault(command, place, draw, arrays)
     for file in place.iterdir():
         file.unlink()
     place.rmdir()

@@ -44,6 +44,8 @@ class Case:
     targets: tuple = ("host", "debug")  # None: the devices of the source
 
 
+# The programs of tests/run/transfers.kdl whose only size is N.
+TRANSFERS = ["chain", "pingpong", "kept", "queues", "turns", "lent", "calling", "copied", "looked"]
 CASES = [
     Case("samples/matmul/matmul.kdl", "chain", {"M": 31, "K": 9, "L": 17, "N": 5}),
     Case("samples/matmul/matmul.kdl", "chain", {"M": 3, "K": 0, "L": 7, "N": 1}),
@@ -67,9 +69,10 @@ CASES = [
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
          ("host", "debug", "host?resident=cores&threads=1")),
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 5, "N": 37, "K": 100}, {"steps": "0"}),  # no cores
-    # On one device: of several, kernelc and the caller here choose others for what has no `on`.
-    Case("tests/golden/orchestration/transfers.kdl", "run", {"M": 3, "N": 50}, targets=("host", "debug")),
-    Case("samples/two_devices/two_devices.kdl", "pipeline", {"B": 3, "M": 20, "D": 70}, targets=("debug",)),
+    Case("tests/golden/orchestration/transfers.kdl", "run", {"M": 3, "N": 50}, targets=("host", "debug", None)),
+    *[Case("tests/run/transfers.kdl", name, {"N": 300}, targets=("debug", None)) for name in TRANSFERS],
+    Case("tests/run/transfers.kdl", "batches", {"B": 3, "N": 300}, targets=("debug", None)),
+    Case("samples/two_devices/two_devices.kdl", "pipeline", {"B": 3, "M": 20, "D": 70}, targets=("debug", None)),
     Case("tests/golden/orchestration/workspace.kir", "work", {"N": 50}, {"turns": "5"}, (None, "debug")),
     Case("tests/golden/orchestration/program.kir", "work", {"N": 7}, {"n": "0"}, (None,)),
 ]
@@ -110,10 +113,10 @@ class Project:
         self.devices = re.findall(r'^  const char\* (\w+) = "(.*)";', self.header, re.MULTILINE)
 
     def params(self, program):
-        """(name, direction or None, element type, sizes, its device or None) of each parameter."""
+        """(name, direction or None, element type, sizes, the device where it is best or None) of each parameter."""
         text = self.header[:self.header.index(f"\nvoid {program}(")]
         lines = itertools.takewhile(lambda line: line.startswith("///"), reversed(text.splitlines()))
-        found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?(?: on (\w+))?$",
+        found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?(?:(?:, first used)? on (\w+))?$",
                            "\n".join(reversed(list(lines))), re.MULTILINE)
         return [(name, direction, element, sizes.split(", "), on) for name, direction, element, sizes, on in found]
 
@@ -242,7 +245,7 @@ def check_c_caller(project):
 def main():
     problems, checks = [], 0
     sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *sorted(ROOT.glob("tests/golden/orchestration/*.k*")),
-               *sorted(HERE.glob("orchestration_*.kdl"))]
+               *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
     for source, (cpp, c) in itertools.product(sources, COMPILERS):
         with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
             try:

@@ -38,19 +38,25 @@ ROWS = [
     Row("one of a kind that this compiler does not know", 'device npu = target("cuda");',
         f"kernelc: error: target 'cuda': {KINDS.format('cuda')}\n{TARGETS}"),
     Row("an optional one is missing", 'device cpu = target("debug")[1];\ndevice npu = select(target("debug")[99], fallback(cpu));',
-        "on debug[1]"),
+        "on debug[1]\n'cpu' and 'npu' are one device, debug[1]"),
     Row("an optional one of a kind that is not known",
         'device cpu = target("host");\ndevice npu = select(target("cuda", arch = "sm_90"), fallback(cpu));',
         "kernelc: warning: 'cuda?arch=sm_90', which 'npu' may be, is passed over: target 'cuda?arch=sm_90': "
-        "there is no kind 'cuda'; the kinds are: host debug reference opencl plugin:PATH [E0978]\non host"),
+        "there is no kind 'cuda'; the kinds are: host debug reference opencl plugin:PATH [E0978]\non host\n"
+        "'cpu' and 'npu' are one device, host"),
     Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
         "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
         "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
         "  host[7]: there is no host[7]: wanted the 8th, 1 matches [E0982]"),
     Row("selects within selects", 'device npu = select(select(target("debug")[64], target("host")[9]), target("debug")[2]);',
         "on debug[2]"),
-    Row("one device under two names", 'device npu = target("debug");\ndevice other = npu;', "on debug", "other"),
-    Row("a fallback to a later declaration", 'device npu = fallback(cpu);\ndevice cpu = target("debug")[3];', "on debug[3]"),
+    Row("one device under two names", 'device npu = target("debug");\ndevice other = npu;',
+        "on debug\n'npu' and 'other' are one device, debug", "other"),
+    Row("one device, described twice", 'device npu = target("host", threads = 2);\ndevice other = target("host", threads = 2);',
+        "on host?threads=2\n'npu' and 'other' are one device, host?threads=2"),
+    Row("two devices of one kind", 'device npu = target("debug");\ndevice other = target("debug")[1];', "on debug\non debug[1]"),
+    Row("a fallback to a later declaration", 'device npu = fallback(cpu);\ndevice cpu = target("debug")[3];',
+        "on debug[3]\n'cpu' and 'npu' are one device, debug[3]"),
     Row("a fallback to itself", "device npu = fallback(npu);",
         "t.kdl:1:1: error: the device 'npu' is described by itself [E0524]\n"
         "  device npu = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^"),
@@ -96,6 +102,11 @@ ROWS = [
         "t.kdl:5:71: error: a queue is a number from 0 to 63, which '64' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(0, 64) scale(x, y); }\n" + " " * 72 + "^^",
         "npu.queues(0, 64)"),
+    Row("a set of queues with the last one", 'device npu = target("debug");', "on debug", "npu.queues(0, 63)"),
+    Row("a set that names a queue twice", 'device npu = target("debug");',
+        "t.kdl:5:71: error: queue 1 stands in this set twice [E0589]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(1, 1) scale(x, y); }\n" + " " * 72 + "^",
+        "npu.queues(1, 1)"),
     Row("an empty set of queues", 'device npu = target("debug");',
         "t.kdl:5:61: error: '.queues' after a device; a launch takes .queue(n) or .queues(a, b) [E0126]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues() scale(x, y); }\n" + " " * 62 + "^^^^^^",
@@ -113,6 +124,7 @@ def answer(row, folder):
         where = [line.split(": launches ")[0] for line in (done.stdout + done.stderr).splitlines() if ": launches " in line]
         lines = [line for line in lines if ": launches " not in line and " -> " not in line]
         lines += [f"on {uri}" for uri in where]
+        lines += [line for line in done.stdout.splitlines() if " are one device, " in line]
     return "\n".join(lines)
 
 

@@ -149,3 +149,22 @@ TEST_CASE("tensor: what is mapped, read and written of a part are its elements")
   CHECK(TrapOf([&] { row.Read<std::int32_t>({4}, {}, kPlace, "x[2, 4]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[2, 4]'");
 }
+
+TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
+  const kdl::Context context;
+  const kdl::Device host = context.Select("host");
+  const kdl::Device debug = context.Select("debug[1]");
+  const kdl::Tensor x = context.Allocate(debug, kdl::f32, {3}, "x");
+  x.ExpectOn(debug, "x", "npu", kPlace);
+  const kdl::Tensor y = context.Allocate(host, kdl::f32, {3}, "y");
+  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // of one memory
+  std::string message;
+  try {
+    x.ExpectOn(host, "x", "cpu", kPlace);
+  } catch (const kdl::Error& error) {
+    CHECK(error.code() == KDL_ERROR_INVALID_ARGUMENT);
+    message = error.what();
+  }
+  CHECK(message ==
+        "f.kdl:1:2: error: 'x' lives on debug[1]; the program takes it on 'cpu', which is host");
+}

@@ -25,7 +25,11 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
     const Tensor x = context.Allocate(host, f32, {1000}, "x");
     const Tensor y = context.Allocate(debug, f32, {1000}, "y");
     const Event filled = host.queue(3).Fill(x, 1.0f);
-    debug.queue().Copy(y, x, "layer reads \"x\"", {filled}).Wait();
+    const Timeline gate = context.MakeTimeline();
+    const Event opened = host.queue(4).Fill(x, 2.0f, {filled, gate.At(1)});
+    const Event copied = debug.queue().Copy(y, x, "layer reads \"x\"", {opened});
+    gate.Signal(1);
+    copied.Wait();
   }
   unsetenv("KDL_TRACE");
   std::ifstream file(path);
@@ -38,6 +42,8 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
   CHECK(has("\"args\":{\"name\":\"debug[1] queue 0\"}"));
   CHECK(has("\"name\":\"fill of 'x' on host?threads=2\""));
   CHECK(has("\"name\":\"copy 'layer reads \\\"x\\\"'\""));
+  CHECK(has("\"name\":\"waits for the caller\""));
+  CHECK(has("\"name\":\"waits for host?threads=2 queue 4\""));
   CHECK(has("\"args\":{\"bytes\":4000}"));
   CHECK(text.str().ends_with("\n]\n"));
 }

@@ -14,6 +14,7 @@
 #include "codegen/orchestration/cpp_names.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
+#include "ir/program_tensors.h"
 #include "ir/type.h"
 #include "support/check.h"
 #include "support/names.h"
@@ -187,6 +188,16 @@ void Complete(FaceFunction& function, CppNames& names, const std::string& prefix
   function.params = ParamsOf(function.functions);
 }
 
+/// Which device is best is a question where there are several.
+void NameHomes(const ir::Module& module, FaceFunction& program) {
+  if (module.devices.size() < 2) return;
+  for (FaceParam& param : program.params) {
+    const ir::Value* tensor = param.param->value;
+    if (!param.is_tensor || !HomeText(tensor).empty()) continue;
+    param.home = ir::CallersDevice(module, *program.functions[0], tensor).str();
+  }
+}
+
 /// Beside the names of the source, which keep theirs.
 void NameKernelFunctions(ModuleFace& face, CppNames& names) {
   CppNames c_names;
@@ -241,7 +252,10 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
   }
   CppNames names;
   names.Pick("Devices");
-  for (FaceFunction& program : face.programs) Complete(program, names, face.name_space);
+  for (FaceFunction& program : face.programs) {
+    Complete(program, names, face.name_space);
+    NameHomes(module, program);
+  }
   for (FaceFunction& kernel : face.kernels) {
     Complete(kernel, names, face.name_space);
     AddConstants(kernel);

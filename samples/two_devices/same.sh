@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# same.sh NAME ONE TWO SIZE…: the pipeline on devices ONE and TWO, then on one device; says what moved and whether the bits
+# are the same. Leaves the trace in NAME.json.
+set -euo pipefail
+name=$1 one=$2 two=$3
+sizes=()
+for size in "${@:4}"; do sizes+=(--set "$size"); done
+run() {  # NAME ONE TWO
+  KDL_TRACE=$1.json kernelc run two_devices.kdl "${sizes[@]}" --device "one=$2" --device "two=$3" --out "y=@$1.npy" -v
+}
+run single host host > single.txt
+run "$name" "$one" "$two" > "$name.txt"
+grep 'layer reads it' "$name.txt" || true  # where devices share memory, nothing moves
+cmp single.npy "$name.npy" && echo "$one and $two: the same bits"
