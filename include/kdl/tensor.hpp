@@ -61,10 +61,12 @@ class Tensor {
   Tensor() = default;
   // Takes over the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
-  // Another reference to the buffer of an array that stays the caller's.
-  static Tensor Share(const kdl_array& array) {
-    kdl_buffer_retain(array.buffer);
-    return Tensor(array);
+  // Another reference to the buffer of an array that stays the caller's. Throws where parameter `name` is NULL.
+  static Tensor Share(const kdl_array* array, const char* name) {
+    if (array == nullptr)
+      throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + name + "' is NULL");
+    kdl_buffer_retain(array->buffer);
+    return Tensor(*array);
   }
 
   const kdl_array& array() const { return array_; }

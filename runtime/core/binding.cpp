@@ -34,7 +34,11 @@ std::string Signature(const kdl_variant& variant) {
   return text;
 }
 
+// Neither an array nor a scalar: what a caller gave as an array.
+bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
+
 std::string DescribeArgument(const kdl_arg& arg) {
+  if (IsNull(arg)) return "NULL";
   return arg.array == nullptr ? std::string(ElementName(arg.element)) : Describe(arg.array->view);
 }
 
@@ -85,6 +89,8 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
   const std::string given = DescribeArgument(arg);
   switch (match.fit) {
     case Fit::kTensor:
+      if (IsNull(arg))
+        return Invalid("parameter ", TypeOf(param), " is a tensor, and NULL is given");
       return arg.array == nullptr ? Invalid("parameter ", TypeOf(param),
                                             " is a tensor, but a scalar (", given, ") is given")
                                   : Invalid("parameter ", TypeOf(param),

@@ -32,6 +32,8 @@ launch of 'my mod.scale': core_num is 0; a launch runs on 1 core or more
 launch of 'my mod.scale': core_num is -3; a launch runs on 1 core or more
 launch of 'my mod.scale': no variant takes (x: f32[3], y: f32[3], a: i32); there are (x: f32[N], y: f32[N], a: f32) with T=f32; (x: f64[N], y: f64[N], a: f64) with T=f64
 kdl_run_kernel: function is NULL
+launch of 'my mod.scale': parameter x: f32[N] is a tensor, and NULL is given
+parameter 'x' is NULL
 """
 
 

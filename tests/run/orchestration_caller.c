@@ -41,6 +41,8 @@ int main(void) {
   factor.element = KDL_I32;
   Failed(my_mod_scale(queue, scale, 1, &from, &to, factor));
   Failed(my_mod_scale(queue, NULL, 1, &from, &to, factor));
+  Failed(my_mod_scale(queue, scale, 1, NULL, &to, factor));
+  Failed(my_mod_work(context, NULL, &to, 0, &devices));
   kdl_array_free(&from);
   kdl_array_free(&to);
   kdl_context_destroy(context);

@@ -25,7 +25,10 @@ std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
 
 /// A parameter of a C function as an argument of the C++ one.
 std::string Forwarded(const FaceParam& param) {
-  if (param.is_tensor) return fmt::format("kdl::Tensor::Share(*{})", param.name);
+  if (param.is_tensor) {
+    return fmt::format("kdl::Tensor::Share({}, {})", param.name,
+                       Quoted(param.param->value->name().text()));
+  }
   if (param.any_scalar) return fmt::format("kdl::Argument({})", param.name);
   Scalar scalar = param.param->value->type()->scalar;
   return IsNarrowFloat(scalar) ? fmt::format("{}{{{}}}", CppType(scalar), param.name) : param.name;
