@@ -6,6 +6,7 @@ Skipped where no OpenCL driver is installed.
 """
 
 import argparse
+import os
 import pathlib
 import random
 import subprocess
@@ -26,6 +27,26 @@ export kernel steps(x: inout f32[N], turns: i64) {
         spmd for i in N by 16 { x[i] = x[i] * 0.5 + 1.0; }
         sync;
     }
+}
+"""
+DEVICES = """
+device a = target("host");
+device b = target("host");
+kernel twice(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 16 { y[i] = x[i] + x[i]; }
+}
+kernel next(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 16 { y[i] = x[i] + 1.0; }
+}
+export program both(x: in f32[N], y: out f32[N]) {
+    let t: f32[N];
+    spmd on a twice(x, t);
+    spmd on b next(t, y);
+}
+"""
+PRINTS = """
+export kernel says(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
 }
 """
 failures = []
@@ -69,11 +90,27 @@ def against_interpreter(folder):
     expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
 
 
+def programs(folder):
+    """OpenCL and the host, and two OpenCL devices, of which PoCL makes as many as it is asked for; and what kernels print."""
+    (folder / "both.kdl").write_text(DEVICES)
+    run = ["run", folder / "both.kdl", "--set", "N=37"]
+    alone = kernelc(*run)
+    for second in ["host", "opencl[1]"]:
+        done = kernelc(*run, "--device", "a=opencl", "--device", f"b={second}")
+        same = done.returncode == 0 and done.stdout == alone.stdout
+        expect(f"a program on opencl and {second}", same, done.stdout + done.stderr)
+    (folder / "says.kdl").write_text(PRINTS)
+    done = kernelc("run", folder / "says.kdl", "--target", "opencl", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
+    here = kernelc("run", folder / "says.kdl", "--target", "reference", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
+    expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=25)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    os.environ.setdefault("POCL_DEVICES", "pthread basic")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", "opencl", "--set", "N=5", "--arg", "a=2.0", "--check")
@@ -82,6 +119,7 @@ def main():
             return SKIPPED
         expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
         against_interpreter(folder)
+        programs(folder)
         families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]
         contracts(["samples/matmul", "samples/softmax", *sorted(families)], options.seconds, options.seed)
     for failure in failures:
