@@ -35,7 +35,7 @@ bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
   diagnostics.Report(
       diag::UnknownTarget, {},
-      fmt::format("device list '{}' has an empty element; it reads spec,spec, such as cuda,host",
+      fmt::format("device list '{}' has an empty element; it reads spec,spec, such as opencl,host",
                   list));
   return false;
 }

@@ -17,9 +17,9 @@ namespace kdl::targets {
 namespace {
 
 Failure Malformed(std::string_view text, std::string_view what) {
-  return {fmt::format("target '{}': {}; write it as host, host?isa=x86-64-v3 or cuda[1]?arch=sm_90",
-                      text, what),
-          FailureKind::Usage};
+  return {
+      fmt::format("target '{}': {}; write it as host, host?isa=x86-64-v3 or opencl[1]", text, what),
+      FailureKind::Usage};
 }
 
 bool IsWord(std::string_view word) {
