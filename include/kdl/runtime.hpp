@@ -217,7 +217,7 @@ class Context {
   // Makes the kernels of a shared object known.
   void Load(const char* path) { Check(kdl_context_load(get(), path)); }
 
-  // The first device of a list of specs that is there: Select("cuda[1],host?threads=4").
+  // The first device of a list of specs that is there: Select("opencl[1],host?threads=4").
   Device Select(const char* spec) const {
     kdl_device* device = nullptr;
     Check(kdl_select_device(get(), spec, &device));

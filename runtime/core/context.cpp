@@ -128,7 +128,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
   }
   if (std::ranges::find(candidates, std::string_view()) != candidates.end()) {
     return Invalid("device list '", specs,
-                   "' has an empty element; it reads spec,spec, such as cuda,host");
+                   "' has an empty element; it reads spec,spec, such as opencl,host");
   }
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) return SelectOne(candidates.front(), device);

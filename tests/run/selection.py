@@ -14,7 +14,7 @@ export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 """
 KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
-SPELLING = "write it as host, host?isa=x86-64-v3 or cuda[1]?arch=sm_90 [E0917]"
+SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
 
 
@@ -87,7 +87,7 @@ ROWS = [
         "t.kdl:1:14: error: 'target(\"debug\")[99999999]' describes no device [E0521]\n"
         f"  device npu = target(\"debug\")[99999999];\n               ^^^^^^^^^^^^^^^^^^^^^^^^^\n{FORM}"),
     *[bound("an empty element", spec, f"kernelc: error: device list '{spec}' has an empty element; it reads spec,spec, such as "
-            "cuda,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
+            "opencl,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
     bound("nothing", "", "kernelc: error: option '--device' takes NAME=VALUE, not 'npu=' [E0908]\nhelp: for example: --device npu=debug"),
     bound("a kind that is nearly one", "hots", f"kernelc: error: target 'hots': {KINDS.format('hots')}\n{TARGETS}"),
     bound("an unknown key", "host?thread=2", "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
