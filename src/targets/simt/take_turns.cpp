@@ -141,7 +141,10 @@ class TurnTaker {
   Value* Get(Value* cell) { return LoadCell(b_, cell); }
   void Set(Value* cell, bool value) { StoreCell(b_, b_.Bool(value), cell); }
   void SetState(Value* cell, int64_t value) { StoreCell(b_, b_.I64(value), cell); }
-  Value* Is(Value* cell, int64_t value) { return b_.Binary(OpKind::Eq, Get(cell), b_.I64(value)); }
+  Value* Is(Value* cell, int64_t value) {
+    Value* held = Get(cell);
+    return b_.Binary(OpKind::Eq, held, b_.I64(value));
+  }
 
   /// Sets the states that have been made since to 0, in front of the op.
   void ResetCells(Op* before) {
@@ -251,7 +254,8 @@ class TurnTaker {
   }
 
   void Step(Value* state, int64_t number, const std::function<void()>& make) {
-    If(b_.Binary(OpKind::And, Get(runs_), Is(state, number)), make);
+    Value* runs = Get(runs_);
+    If(b_.Binary(OpKind::And, runs, Is(state, number)), make);
   }
 
   void Plain(Op* op) {
