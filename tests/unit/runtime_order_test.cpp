@@ -2,10 +2,10 @@
 // however they happened to run.
 #include <doctest/doctest.h>
 
-#include <thread>
-
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kdl/runtime.hpp"
@@ -180,7 +180,13 @@ TEST_CASE("order: host memory is checked too once a debug device is there") {
   Context without;
   const Device plain = without.Select("host");
   const Tensor tensor = without.Allocate(plain, f32, {8}, "t");
+  std::atomic<bool> is_filled = false;
   plain.queue(0).Fill(tensor, 1.0f);
+  plain.queue(0).Call([&] {
+    is_filled = true;
+    is_filled.notify_all();
+  });
+  is_filled.wait(false);  // an order that the runtime knows nothing of
   plain.queue(1).Fill(tensor, 2.0f).Wait();
   plain.queue(0).Wait();
 }
