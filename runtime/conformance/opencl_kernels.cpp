@@ -1,4 +1,4 @@
-// The suite's kernels in OpenCL C, with the interface of kdl/opencl_abi.h: a core is a work-group of one worker.
+// The suite's kernels in OpenCL C, with the interface of kdl/team_abi.h: a core is a work-group of one worker.
 #include "conformance/opencl_kernels.h"
 
 #include <cstring>

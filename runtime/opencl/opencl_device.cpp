@@ -12,7 +12,7 @@
 #include "core/trap.h"
 #include "core/view.h"
 #include "host/host_device.h"
-#include "kdl/opencl_abi.h"
+#include "kdl/team_abi.h"
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_prints.h"
@@ -295,7 +295,7 @@ struct Temporary {
   }
 };
 
-// opencl_abi.h; and the tensors' buffers.
+// team_abi.h; and the tensors' buffers.
 std::vector<std::int64_t> NumbersOf(OpenclDevice& opencl, const kdl_launch_request& request,
                                     std::vector<cl::MemoryId>* buffers) {
   const kdl_variant& variant = *request.variant;
@@ -358,7 +358,7 @@ Error LaunchRun::Prepare() {
   KDL_RETURN_IF_ERROR(record.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
   if (Prints(*request.variant)) {
     std::vector<std::int64_t> empty(kPrintNumbers, 0);
-    empty[0] = kdl_opencl_first_print;
+    empty[0] = kdl_team_first_print;
     empty[1] = kPrintNumbers;
     KDL_RETURN_IF_ERROR(prints.Make(empty));
   }

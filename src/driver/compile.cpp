@@ -31,8 +31,11 @@ namespace kdl::driver {
 namespace {
 
 bool Wants(const Compilation& c, Emit emit) {
-  return std::ranges::find(c.emits, emit) != c.emits.end();
+  return std::ranges::find(c.emits.kinds, emit) != c.emits.kinds.end();
 }
+
+/// Whether nothing else is asked for.
+bool IsAlone(const Compilation& c) { return c.emits.kinds.size() == 1 && c.emits.texts.empty(); }
 
 PipelineEnd AfterIrgen(Compilation& c) {
   if (PrintsAfter(c.options, kIrgen)) {
@@ -41,7 +44,7 @@ PipelineEnd AfterIrgen(Compilation& c) {
   }
   if (Wants(c, Emit::Contracts))
     c.printed += ir::Print(*c.contracts.module, {.locs = c.options.locs});
-  bool only_contracts = Wants(c, Emit::Contracts) && c.emits.size() == 1;
+  bool only_contracts = Wants(c, Emit::Contracts) && IsAlone(c);
   return only_contracts || c.options.stop_after == kIrgen ? PipelineEnd::Stopped
                                                           : PipelineEnd::Done;
 }
@@ -68,7 +71,7 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
   }
   bool wants_tree = Wants(c, Emit::Ast);
   if (wants_tree) c.printed += syntax::DumpAst(*tree);
-  bool only_tree = wants_tree && c.emits.size() == 1;
+  bool only_tree = wants_tree && IsAlone(c);
   if (only_tree || c.options.stop_after == kParse) return PipelineEnd::Stopped;
 
   auto defines = ReadDefines(c.options, c.diagnostics);

@@ -26,7 +26,7 @@ struct Compilation {
 
   const Options& options;
   const targets::Registry& families;
-  std::vector<Emit> emits;              ///< what `build` is asked for
+  Emits emits;                          ///< what `build` is asked for
   std::vector<sema::Define> from_data;  ///< integer parameters of the program that runs
   SourceManager sources;
   DiagnosticEngine diagnostics;

@@ -99,8 +99,8 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
 
 /// Whether KIR of a target's passes is shown: then the whole module goes through them.
 bool ShowsPasses(const Compilation& c) {
-  return std::ranges::find(c.emits, Emit::Ir) != c.emits.end() || !c.options.stop_after.empty() ||
-         !c.options.print_after.empty();
+  return std::ranges::find(c.emits.kinds, Emit::Ir) != c.emits.kinds.end() ||
+         !c.options.stop_after.empty() || !c.options.print_after.empty();
 }
 
 /// The compile's module, without kernels that get no code and so may break no limit of the target. Programs, which may launch

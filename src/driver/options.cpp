@@ -364,11 +364,13 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
   return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEngine& diagnostics) {
-  if (options.emit.empty()) return std::vector{Emit::Header, Emit::Orch, Emit::Obj};
+std::optional<Emits> ParseEmits(const Options& options, std::span<const std::string_view> texts,
+                                DiagnosticEngine& diagnostics) {
+  if (options.emit.empty()) return Emits{{Emit::Header, Emit::Orch, Emit::Obj}, {}};
   std::vector<std::string_view> words;
   for (const EmitInfo& info : kEmits) words.push_back(info.word);
-  std::vector<bool> wanted(std::size(kEmits), false);
+  words.insert(words.end(), texts.begin(), texts.end());
+  std::vector<bool> wanted(words.size(), false);
   for (const std::string& list : options.emit) {
     for (std::string_view word : SplitList(list)) {
       auto found = std::find(words.begin(), words.end(), word);
@@ -379,9 +381,12 @@ std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEn
       wanted[static_cast<size_t>(found - words.begin())] = true;
     }
   }
-  std::vector<Emit> emits;
+  Emits emits;
   for (const EmitInfo& info : kEmits) {
-    if (wanted[static_cast<size_t>(info.kind)]) emits.push_back(info.kind);
+    if (wanted[static_cast<size_t>(info.kind)]) emits.kinds.push_back(info.kind);
+  }
+  for (size_t i = std::size(kEmits); i < words.size(); ++i) {
+    if (wanted[i]) emits.texts.push_back(words[i]);
   }
   return emits;
 }

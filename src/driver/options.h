@@ -88,7 +88,12 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
 /// The parts between commas.
 std::vector<std::string_view> SplitList(std::string_view text);
 
-/// What --emit asks for, in the table's order, each once; the default where nothing is asked for.
-std::optional<std::vector<Emit>> ParseEmits(const Options& options, DiagnosticEngine& diagnostics);
+/// What --emit asks for, in the tables' order, each once; the default where nothing is asked for.
+struct Emits {
+  std::vector<Emit> kinds;
+  std::vector<std::string_view> texts;  ///< of those that devices load
+};
+std::optional<Emits> ParseEmits(const Options& options, std::span<const std::string_view> texts,
+                                DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

@@ -25,7 +25,8 @@ class Collector {
 
   std::vector<OutputFile> Run() {
     size_t errors_before = c_.diagnostics.error_count();
-    for (Emit emit : c_.emits) Add(emit);
+    for (Emit emit : c_.emits.kinds) Add(emit);
+    for (std::string_view text : c_.emits.texts) AddPayloads(text);
     if (c_.diagnostics.error_count() != errors_before) return {};
     return std::move(files_);
   }
@@ -88,6 +89,26 @@ class Collector {
     AddTexts("o", &codegen::CompiledModule::object);
   }
 
+  /// The text, of that name, which the devices of a part load; empty: theirs is another, or no text.
+  static const std::string& PayloadOf(const Part& part, std::string_view text) {
+    static const std::string kNone;
+    for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
+      if (kind.kind == part.compiled.kind && kind.text == text) return part.compiled.payload;
+    }
+    return kNone;
+  }
+
+  void AddPayloads(std::string_view text) {
+    bool has_any = false;
+    for (const Part& part : code_.parts) {
+      const std::string& payload = PayloadOf(part, text);
+      if (payload.empty()) continue;
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), text), payload);
+      has_any = true;
+    }
+    if (!has_any) c_.diagnostics.Report(diag::NoDeviceText, {}, text);
+  }
+
   /// Of each part that has such a text.
   void AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     for (const Part& part : code_.parts) {
@@ -96,9 +117,10 @@ class Collector {
     }
   }
 
-  /// The architecture; of two families with one, the family, too.
+  /// The architecture, or the kind of devices that have none; of two families with one, the family, too.
   std::string PartName(const Part& part) const {
     const std::string& arch = part.compiled.arch;
+    if (arch.empty()) return part.compiled.kind;
     auto of_arch = [&](const Part& other) { return other.compiled.arch == arch; };
     if (std::ranges::count_if(code_.parts, of_arch) == 1) return arch;
     return fmt::format("{}.{}", part.targets[0]->target.family->name, arch);

@@ -92,7 +92,7 @@ struct DeviceOption {
   Name key;
   std::string value;
 };
-/// `target("cuda", arch = "sm_90")[1]`, `select(…)`, `fallback(cpu)`, `cpu`.
+/// `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)`, `cpu`.
 struct DeviceSpec {
   DeviceForm form = DeviceForm::Promise;
   std::string target;

@@ -38,6 +38,8 @@ struct TargetKind {
   /// What the spec names, the lowest level first, or what is wrong with its keys.
   Result<std::vector<Target>> (*make)(const Spec& spec);
   std::string_view summary;
+  /// Where the code is a text that the device loads: what `build --emit` calls it, and how names of files with it end.
+  std::string_view text = {};
 };
 
 /// A target's kernels at the end of the family's pipeline.

@@ -88,6 +88,16 @@ Status Registry::Add(const Family& family) {
   return added;
 }
 
+std::vector<std::string_view> Registry::texts() const {
+  std::vector<std::string_view> texts;
+  for (const Family* family : families_) {
+    for (const TargetKind& kind : family->kinds) {
+      if (!kind.text.empty()) texts.push_back(kind.text);
+    }
+  }
+  return texts;
+}
+
 bool Registry::Knows(std::string_view text) const {
   Result<Spec> spec = ParseSpec(text);
   return spec && KindFor(*spec).ok();

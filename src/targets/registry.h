@@ -32,6 +32,9 @@ class Registry {
   /// Whether the text is a spec of a kind that some family has.
   bool Knows(std::string_view text) const;
 
+  /// What `build --emit` calls the texts that devices load.
+  std::vector<std::string_view> texts() const;
+
   /// Who says which kind of images, a target's kind, a plugin of a path takes; without one no plugin can be named.
   using ImageKindOf = std::function<Result<std::string>(const std::string& path)>;
   void AskPlugins(ImageKindOf image_kind_of) { image_kind_of_ = std::move(image_kind_of); }

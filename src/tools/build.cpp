@@ -25,23 +25,25 @@ using driver::Emit;
 using driver::PipelineEnd;
 
 bool Wants(const Compilation& compilation, Emit emit) {
-  const auto& emits = compilation.emits;
+  const auto& emits = compilation.emits.kinds;
   return std::find(emits.begin(), emits.end(), emit) != emits.end();
 }
 
 /// Where only KIR is asked for, no target decides anything.
 bool NeedsTargets(const Compilation& compilation) {
-  return std::any_of(compilation.emits.begin(), compilation.emits.end(),
+  const auto& emits = compilation.emits.kinds;
+  return std::any_of(emits.begin(), emits.end(),
                      [](Emit emit) {
                        return emit != Emit::Ir && emit != Emit::Ast && emit != Emit::Contracts;
                      }) ||
-         !compilation.options.stop_after.empty();
+         !compilation.emits.texts.empty() || !compilation.options.stop_after.empty();
 }
 
 /// Where nothing is compiled for any target, only what the source says can be written.
 bool NeedsCode(const Compilation& compilation) {
   constexpr Emit kOfTargets[] = {Emit::Obj, Emit::Llvm, Emit::Asm, Emit::Exe, Emit::Shared};
-  return std::any_of(std::begin(kOfTargets), std::end(kOfTargets),
+  return !compilation.emits.texts.empty() ||
+         std::any_of(std::begin(kOfTargets), std::end(kOfTargets),
                      [&](Emit emit) { return Wants(compilation, emit); });
 }
 
@@ -95,7 +97,7 @@ void Write(Compilation& c, const std::vector<driver::OutputFile>& files) {
 
 int RunBuild(const driver::Options& options, const targets::Registry& families) {
   Compilation compilation(options, families);
-  auto emits = driver::ParseEmits(options, compilation.diagnostics);
+  auto emits = driver::ParseEmits(options, families.texts(), compilation.diagnostics);
   if (emits) {
     compilation.emits = std::move(*emits);
     std::vector<driver::OutputFile> files = Build(compilation);

@@ -13,7 +13,9 @@ int RunTargets(const driver::Options&, const targets::Registry& families) {
   for (const targets::Family* family : families.families()) {
     for (const targets::TargetKind& kind : family->kinds) {
       text += fmt::format("{:<12}{}", kind.kind, kind.summary);
-      text += kind.keys.empty() ? "\n" : fmt::format(" (keys: {})\n", kind.keys);
+      if (!kind.keys.empty()) text += fmt::format(" (keys: {})", kind.keys);
+      if (!kind.text.empty()) text += fmt::format(" (--emit {} writes what it loads)", kind.text);
+      text += '\n';
     }
   }
   text += fmt::format("{:<12}{}\n", "plugin:PATH",

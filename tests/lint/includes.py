@@ -11,10 +11,12 @@ import sys
 # What each folder may include besides itself. One direction:
 #   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
 # A family of targets, a folder of src/targets, is seen by the one file that lists them and by nobody else.
-# passes, interp and the code generators do not see each other; what all generators of kernels give stands in codegen/common.
+# passes, interp and the code generators do not see each other, but for ptx, which stands over llvm; what all generators of
+# kernels give stands in codegen/common.
 # include/kdl is all that src/ and runtime/ share.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
-MIDDLE = {"src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/orchestration"}
+MIDDLE = {"src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/ptx",
+          "src/codegen/orchestration"}
 BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
 BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
 MAY_INCLUDE = {
@@ -29,6 +31,7 @@ MAY_INCLUDE = {
     "src/codegen/common": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/opencl": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
+    "src/codegen/ptx": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,
@@ -37,7 +40,7 @@ MAY_INCLUDE = {
 }
 # Libraries that one folder alone may see.
 ONLY_IN = {
-    "llvm/": "src/codegen/llvm", "llvm-c/": "src/codegen/llvm",
+    "llvm/": "src/codegen/llvm src/codegen/ptx", "llvm-c/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
     "isl/": "src/passes",

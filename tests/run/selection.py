@@ -12,7 +12,7 @@ kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {{
 }}
 export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 """
-KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl plugin:PATH [E0917]"
+KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl cuda plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
@@ -35,14 +35,14 @@ def bound(what, spec, answer, *others):
 ROWS = [
     Row("a required device is missing", 'device npu = target("debug")[64];',
         "kernelc: error: there is no debug[64]: wanted the 65th, 64 match [E0982]"),
-    Row("one of a kind that this compiler does not know", 'device npu = target("cuda");',
-        f"kernelc: error: target 'cuda': {KINDS.format('cuda')}\n{TARGETS}"),
+    Row("one of a kind that this compiler does not know", 'device npu = target("vulkan");',
+        f"kernelc: error: target 'vulkan': {KINDS.format('vulkan')}\n{TARGETS}"),
     Row("an optional one is missing", 'device cpu = target("debug")[1];\ndevice npu = select(target("debug")[99], fallback(cpu));',
         "on debug[1]\n'cpu' and 'npu' are one device, debug[1]"),
     Row("an optional one of a kind that is not known",
-        'device cpu = target("host");\ndevice npu = select(target("cuda", arch = "sm_90"), fallback(cpu));',
-        "kernelc: warning: 'cuda?arch=sm_90', which 'npu' may be, is passed over: target 'cuda?arch=sm_90': "
-        "there is no kind 'cuda'; the kinds are: host debug reference opencl plugin:PATH [E0978]\non host\n"
+        'device cpu = target("host");\ndevice npu = select(target("vulkan", arch = "sm_90"), fallback(cpu));',
+        "kernelc: warning: 'vulkan?arch=sm_90', which 'npu' may be, is passed over: target 'vulkan?arch=sm_90': "
+        "there is no kind 'vulkan'; the kinds are: host debug reference opencl cuda plugin:PATH [E0978]\non host\n"
         "'cpu' and 'npu' are one device, host"),
     Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
         "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"

@@ -99,9 +99,15 @@ void EmitFloat(Emitter& emitter, const Element& element, ir::UpdateKind how, llv
 }
 
 void EmitUpdate(Emitter& emitter, ir::Op* op) {
-  ir::UpdateOp update(op);
   KDL_CHECK(op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch,
             "updates of other scopes become loads and stores");
+  EmitAtomicUpdate(emitter, op);
+}
+
+}  // namespace
+
+void EmitAtomicUpdate(Emitter& emitter, ir::Op* op) {
+  ir::UpdateOp update(op);
   Element element{AccessAddress(emitter, op, update.tensor(), update.index()),
                   update.tensor()->type()->scalar};
   llvm::Value* value = emitter.Get(update.value());
@@ -110,8 +116,6 @@ void EmitUpdate(Emitter& emitter, ir::Op* op) {
   return IsFloat(element.scalar) ? EmitFloat(emitter, element, how, value)
                                  : EmitInteger(emitter, element, how, value);
 }
-
-}  // namespace
 
 KDL_EMIT(Update, EmitUpdate)
 

@@ -14,7 +14,7 @@
 #include "support/result.h"
 
 extern "C" {
-// Of libLLVM's X86 and AArch64: the only two that a Processor names.
+// Of libLLVM's X86, AArch64 and NVPTX: those that a Processor names.
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
@@ -23,6 +23,10 @@ void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64Target();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64AsmPrinter();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
 }
 
 namespace kdl::codegen {
@@ -38,6 +42,10 @@ void InitializeTargets() {
   LLVMInitializeAArch64Target();
   LLVMInitializeAArch64TargetMC();
   LLVMInitializeAArch64AsmPrinter();
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
 }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {

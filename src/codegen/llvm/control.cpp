@@ -273,7 +273,7 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
-  if (polls) PollStop(emitter);
+  if (polls && emitter.stop) PollStop(emitter);
   ++emitter.loop_depth;
   EmitBlock(emitter, region);
   --emitter.loop_depth;

@@ -54,6 +54,7 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
 }
 
 void EmitOp(Emitter& emitter, ir::Op* op) {
+  if (emitter.EmitOwn(op)) return;
   EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
   KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
   emit(emitter, op);

@@ -67,7 +67,7 @@ struct TrapExit {
 };
 
 /// What is known while one kernel, or its launch check, is emitted. State only; the functions below
-/// do the work.
+/// do the work. As it stands it is for cores that are one worker each; others derive theirs.
 struct Emitter {
   llvm::Module& module;
   const AbiTypes& abi;
@@ -80,7 +80,7 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< where the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;          ///< address of kdl_launch.stop; null in a launch check
+  llvm::Value* stop = nullptr;          ///< address of kdl_launch.stop; null: nobody looks
   llvm::Value* claims = nullptr;        ///< kdl_launch.claims, where a loop takes from them
   llvm::Value* frame = nullptr;         ///< kdl_core.frame, where the kernel has barriers
   llvm::Value* core_slot = nullptr;     ///< and where in it the kdl_core of the present call is
@@ -100,6 +100,12 @@ struct Emitter {
 
   Emitter(llvm::Module& m, const AbiTypes& types, const ir::Function& k, KernelCode& c, Names& n)
       : module(m), abi(types), kernel(k), code(c), names(n), builder(m.getContext()) {}
+  virtual ~Emitter() = default;
+  Emitter(const Emitter&) = delete;
+  Emitter& operator=(const Emitter&) = delete;
+
+  /// Emits an op that is another thing where a core is no single worker; false: it is not.
+  virtual bool EmitOwn(ir::Op*) { return false; }
 
   llvm::LLVMContext& context() const { return module.getContext(); }
   /// The value of a scalar or vector operand.
@@ -152,6 +158,10 @@ llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 // print.cpp
 void EmitPrint(Emitter& emitter, ir::Op* op);
 
+// atomics.cpp
+/// An update that other workers may make at the same time.
+void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
+
 // control.cpp
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
@@ -164,6 +174,23 @@ void PrepareClaims(Emitter& emitter);
 void EmitClaimingLoop(Emitter& emitter, ir::Op* op);
 
 // regions.cpp
+/// A piece of memory that does not change its place, and which others it overlaps.
+enum class RegionKind : uint8_t { Tensor, LaunchTensor, Buffer, Ring };
+struct Region {
+  RegionKind kind;
+  Memory* memory;
+  bool read_only = false;
+  const BufferPlace* place = nullptr;  ///< of a buffer; null: it overlaps no other
+  llvm::MDNode* scope = nullptr;
+};
+/// Tells LLVM which regions never overlap: an `out` or `inout` tensor overlaps no other parameter,
+/// tensors, scratch and each ring lie apart, and buffers overlap where the plan says so. What is on
+/// the stack LLVM sees itself.
+void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions);
+/// Row-major over extents that are constants, in elements.
+std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type);
+/// Makes the `memories` of tables, which lie in LLVM's address space `space`, and of views.
+void PrepareTablesAndViews(Emitter& emitter, unsigned space);
 /// Makes `memories` and `rings`: tensors' addresses and strides, the places of the buffers in the blocks to be emitted, and
 /// what overlaps what.
 void PrepareMemories(Emitter& emitter);
@@ -222,8 +249,10 @@ struct LaunchTensorMemory {
   const ir::Value* tensor;
   Memory memory;
 };
-/// Where the tensors lie that the launch has for all its cores.
-std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter);
+/// Whether the launch has tensors for all its cores.
+bool HasLaunchTensors(const ir::Function& kernel);
+/// Where they lie: one behind the other from `shared` on.
+std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared);
 /// Makes the shared_bytes_fn where the kernel has such tensors; else null.
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);

@@ -63,22 +63,18 @@ llvm::Value* CheckedBytes(Emitter& emitter, ir::Type type, llvm::Value*& fault) 
 
 }  // namespace
 
-std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter) {
+bool HasLaunchTensors(const ir::Function& kernel) { return !TensorsOf(kernel).empty(); }
+
+std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared) {
   std::vector<LaunchTensorMemory> memories;
-  std::vector<const ir::Op*> tensors = TensorsOf(emitter.kernel);
-  if (tensors.empty()) return memories;
   auto& builder = emitter.builder;
-  llvm::Value* launch = LoadField(emitter, emitter.abi.kdl_core, PresentCore(emitter),
-                                  kdl_core_fields::launch, "launch");
-  llvm::Value* next =
-      LoadField(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::shared, "shared");
-  for (const ir::Op* op : tensors) {
+  for (const ir::Op* op : TensorsOf(emitter.kernel)) {
     llvm::Value* bytes = nullptr;
     Memory memory;
-    memory.base = next;
+    memory.base = shared;
     memory.strides = StridesOf(emitter, op->result()->type(), bytes);
     memories.push_back({op->result(), std::move(memory)});
-    next = builder.CreateGEP(builder.getInt8Ty(), next, RoundedUp(emitter, bytes));
+    shared = builder.CreateGEP(builder.getInt8Ty(), shared, RoundedUp(emitter, bytes));
   }
   return memories;
 }

@@ -21,17 +21,6 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Row-major over extents that are constants, in elements.
-std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type) {
-  std::vector<llvm::Value*> strides(type->dims.size());
-  int64_t stride = 1;
-  for (size_t d = strides.size(); d-- > 0;) {
-    strides[d] = emitter.builder.getInt64(static_cast<uint64_t>(stride));
-    stride *= type->dims[d]->value;
-  }
-  return strides;
-}
-
 llvm::Value* StackMemory(Emitter& emitter, const BufferPlace& place, Name name) {
   auto* type =
       llvm::ArrayType::get(emitter.builder.getInt8Ty(), static_cast<uint64_t>(place.bytes));
@@ -59,7 +48,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
 }
 
 /// The constant in the object's own memory; those of equal elements are one.
-llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table) {
+llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned space) {
   ir::ElementBits elements = table->attr<ir::AttrKey::Elements>();
   Scalar scalar = table->result()->type()->scalar;
   llvm::Type* unit = MemoryType(emitter.context(), scalar);
@@ -78,15 +67,16 @@ llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table) {
   }
   auto* global = new llvm::GlobalVariable(emitter.module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value,
-                                          table->attr<ir::AttrKey::Name>().text());
+                                          table->attr<ir::AttrKey::Name>().text(), nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, space);
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
   return global;
 }
 
-Memory TableMemory(Emitter& emitter, const ir::Op* table) {
+Memory TableMemory(Emitter& emitter, const ir::Op* table, unsigned space) {
   Memory memory;
-  memory.base = TableGlobal(emitter, table);
+  memory.base = TableGlobal(emitter, table, space);
   memory.strides = ConstantStrides(emitter, table->result()->type());
   return memory;
 }
@@ -144,27 +134,35 @@ Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   return memory;
 }
 
-/// A piece of memory that does not change its place, and which others it overlaps.
-enum class RegionKind : uint8_t { Tensor, LaunchTensor, Buffer, Ring };
-struct Region {
-  RegionKind kind;
-  Memory* memory;
-  bool read_only = false;
-  const BufferPlace* place = nullptr;  ///< of a buffer
-  llvm::MDNode* scope = nullptr;
-};
-
 bool MayOverlap(const Region& a, const Region& b) {
   bool apart = a.kind == RegionKind::Ring || a.kind == RegionKind::LaunchTensor;
   if (a.kind != b.kind || apart) return false;
   if (a.kind == RegionKind::Tensor) return a.read_only && b.read_only;
+  if (!a.place || !b.place) return false;
   return a.place->home == b.place->home && a.place->offset < b.place->offset + b.place->bytes &&
          b.place->offset < a.place->offset + a.place->bytes;
 }
 
-/// Tells LLVM which regions never overlap: an `out` or `inout` tensor overlaps no other parameter,
-/// tensors, scratch and each ring lie apart, and buffers overlap where the plan says so. What is on
-/// the stack LLVM sees itself.
+std::vector<LaunchTensorMemory> TensorsOfLaunch(Emitter& emitter) {
+  if (!HasLaunchTensors(emitter.kernel)) return {};
+  llvm::Value* launch = LoadField(emitter, emitter.abi.kdl_core, PresentCore(emitter),
+                                  kdl_core_fields::launch, "launch");
+  return LaunchTensors(emitter, LoadField(emitter, emitter.abi.kdl_launch, launch,
+                                          kdl_launch_fields::shared, "shared"));
+}
+
+}  // namespace
+
+std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type) {
+  std::vector<llvm::Value*> strides(type->dims.size());
+  int64_t stride = 1;
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = emitter.builder.getInt64(static_cast<uint64_t>(stride));
+    stride *= type->dims[d]->value;
+  }
+  return strides;
+}
+
 void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
   llvm::MDBuilder metadata(emitter.context());
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(emitter.function->getName());
@@ -178,8 +176,6 @@ void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions) {
     if (!others.empty()) region.memory->noalias = llvm::MDNode::get(emitter.context(), others);
   }
 }
-
-}  // namespace
 
 void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)>& visit) {
   const ir::Op* stage = emitter.coroutine ? emitter.coroutine->stage : nullptr;
@@ -247,7 +243,7 @@ void PrepareMemories(Emitter& emitter) {
     memory = TensorMemory(emitter, tensor, param);
     regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
   }
-  for (LaunchTensorMemory& tensor : LaunchTensors(emitter)) {
+  for (LaunchTensorMemory& tensor : TensorsOfLaunch(emitter)) {
     Memory& memory = emitter.memories[tensor.tensor];
     memory = std::move(tensor.memory);
     regions.push_back({RegionKind::LaunchTensor, &memory});
@@ -266,8 +262,13 @@ void PrepareMemories(Emitter& emitter) {
       regions.push_back({RegionKind::Buffer, &memory, false, &place});
   }
   SetAliasScopes(emitter, regions);
+  PrepareTablesAndViews(emitter, 0);
+}
+
+void PrepareTablesAndViews(Emitter& emitter, unsigned space) {
   ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
-    if (op->kind() == ir::OpKind::Table) emitter.memories[op->result()] = TableMemory(emitter, op);
+    if (op->kind() != ir::OpKind::Table) return;
+    emitter.memories[op->result()] = TableMemory(emitter, op, space);
   });
   for (const ir::Op* op : *emitter.kernel.body) {
     if (op->kind() != ir::OpKind::View) continue;

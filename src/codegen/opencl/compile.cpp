@@ -5,7 +5,7 @@
 #include "codegen/opencl/writer.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
-#include "kdl/opencl_abi.h"
+#include "kdl/team_abi.h"
 #include "support/check.h"
 
 namespace kdl::codegen::opencl {
@@ -17,17 +17,11 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-template <class Test>
-bool HasOp(const ir::Function& kernel, const Test& test) {
-  bool has = false;
-  ir::Walk(kernel.body, [&](const Op* op) { has |= test(op); });
-  return has;
-}
-
-bool HasOp(const ir::Function& kernel, OpKind kind) {
-  return HasOp(kernel, [&](const Op* op) { return op->kind() == kind; });
+/// Whether an op of the kernel may stop a worker.
+bool MayTrap(const ir::Function& kernel) {
+  bool may = false;
+  ir::Walk(kernel.body, [&](const Op* op) { may |= codegen::MayTrap(op); });
+  return may;
 }
 
 /// Row-major strides of constant extents.
@@ -41,15 +35,9 @@ std::vector<std::string> StridesOf(ir::Type buffer) {
   return strides;
 }
 
-int64_t BytesOf(ir::Type buffer) {
-  int64_t bytes = Bytes(buffer->scalar);
-  for (Size dim : buffer->dims) bytes *= dim->value;
-  return bytes;
-}
-
 /// The kernel's parameters as C values.
 void WriteParams(Writer& w) {
-  size_t at = kdl_opencl_header;
+  size_t at = kdl_team_header;
   for (size_t i = 0; i < w.kernel.dims.size(); ++i, ++at)
     w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
   for (const ir::Param& param : w.kernel.params) {
@@ -68,7 +56,7 @@ void WriteParams(Writer& w) {
       }
       if (!type->dims.empty()) memory.strides.emplace_back();
       w.memories[param.value] = std::move(memory);
-      at += kdl_opencl_tensor;
+      at += kdl_team_tensor;
     } else {
       Scalar scalar = type->scalar;
       std::string bits = fmt::format("kdl_launch[{}]", at++);
@@ -110,52 +98,39 @@ void WriteLaunchTensors(Writer& w) {
   });
 }
 
-/// A buffer in the core's scratch, which is global memory.
-void WriteFar(Writer& w, std::string_view element, const std::string& name, int64_t bytes) {
-  w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
-         w.code.scratch_bytes);
-  w.code.scratch_bytes += Aligned(bytes);
-}
-
-/// A worker's own: its variable, or, where it outlives the call, in scratch beside those of the others.
-void WriteOwn(Writer& w, const ir::Value* buffer, const std::string& name) {
+/// Places a buffer.
+void WriteBuffer(Writer& w, const ir::Value* buffer) {
   ir::Type type = buffer->type();
+  std::string name = w.NewName(buffer);
   std::string_view element = MemoryType(type->scalar);
   std::vector<std::string> strides = StridesOf(type);
-  if (!w.syncs) {
-    w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
-    w.memories[buffer] = {name, std::move(strides)};
-    return;
+  TeamPlace place = w.places.PlaceOf(buffer);
+  std::string base = name;
+  switch (place.home) {
+    case TeamPlace::Home::Own:
+      w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
+      break;
+    case TeamPlace::Home::Near:
+      w.Line("__local {} {}[{}];", element, name,
+             std::max<int64_t>(TeamMemory::NearBytes(type) / Bytes(type->scalar), 1));
+      break;
+    case TeamPlace::Home::FarOwn:
+      base = fmt::format("({} + kdl_worker)", name);
+      for (std::string& stride : strides)
+        stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
+      [[fallthrough]];
+    case TeamPlace::Home::Far:  // global memory
+      w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
+             place.offset);
+      break;
   }
-  WriteFar(w, element, name, BytesOf(type) * w.kernel.team);
-  for (std::string& stride : strides)
-    stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
-  w.memories[buffer] = {fmt::format("({} + kdl_worker)", name), std::move(strides)};
+  w.memories[buffer] = {std::move(base), std::move(strides)};
 }
 
-/// The team's: near the workers while there is room, and where it need not outlive the call.
-void WriteShared(Writer& w, const ir::Value* buffer, const std::string& name) {
-  ir::Type type = buffer->type();
-  std::string_view element = MemoryType(type->scalar);
-  int64_t bytes = Aligned(BytesOf(type));
-  if (bytes <= w.near_bytes) {
-    w.Line("__local {} {}[{}];", element, name, std::max<int64_t>(bytes / Bytes(type->scalar), 1));
-    w.near_bytes -= bytes;
-  } else {
-    WriteFar(w, element, name, bytes);
-  }
-  w.memories[buffer] = {name, StridesOf(type)};
-}
-
-/// Places the buffers, in the order of the text. Those of a kernel with barriers of the launch outlive its parts.
+/// Places the buffers, in the order of the text.
 void WriteBuffers(Writer& w) {
-  if (w.syncs) w.near_bytes = 0;
   ir::Walk(w.kernel.body, [&](const Op* op) {
-    if (op->kind() != OpKind::BufferNew) return;
-    const ir::Value* buffer = op->result();
-    std::string name = w.NewName(buffer);
-    bool is_shared = buffer->type()->space == ir::Space::Team;
-    is_shared ? WriteShared(w, buffer, name) : WriteOwn(w, buffer, name);
+    if (op->kind() == OpKind::BufferNew) WriteBuffer(w, op->result());
   });
 }
 
@@ -180,18 +155,12 @@ void WriteTables(Writer& w, std::string& file) {
   });
 }
 
-std::string EntryOf(const ir::Function& kernel, size_t number) {
-  std::string name;
-  for (char c : kernel.name.text()) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return fmt::format("kdl_{}_{}", name, number);
-}
-
 /// Whether a worker that has stopped is told to the others, who meet it at barriers.
 void WriteStops(Writer& w) {
   w.Line("int ok = 1, going = 1;");
   if (!w.tells) return;
   constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
-  w.near_bytes -= kStops * static_cast<int64_t>(sizeof(int32_t));
+  w.places.TakeNear(kStops * static_cast<int64_t>(sizeof(int32_t)));
   w.Line("__local volatile int kdl_stopped[{}];", kStops);
   w.Line("int kdl_interval = 0;");
   w.Line("if (kdl_worker < {}) kdl_stopped[kdl_worker] = 0;", kStops);
@@ -200,9 +169,8 @@ void WriteStops(Writer& w) {
 
 std::string KernelText(const ir::Function& kernel, KernelCode& code, int64_t near_bytes) {
   std::string file;
-  Writer w{kernel, code};
-  w.near_bytes = near_bytes;
-  w.traps = HasOp(kernel, [](const Op* op) { return MayTrap(op); });
+  Writer w{kernel, code, TeamMemory(kernel, code, near_bytes)};
+  w.traps = MayTrap(kernel);
   w.tells = w.traps && HasOp(kernel, OpKind::Barrier);
   w.syncs = HasOp(kernel, OpKind::Sync);
   WriteTables(w, file);
@@ -254,11 +222,8 @@ std::string Writer::NewName(const ir::Value* value) {
 }
 
 std::string Writer::KeptPlace(Scalar scalar) {
-  std::string_view type = RegisterType(scalar);
-  std::string place =
-      fmt::format("((__global {}*)(kdl_scratch + {}))[kdl_worker]", type, code.scratch_bytes);
-  code.scratch_bytes += Aligned(std::max<int64_t>(Bytes(scalar), sizeof(int32_t)) * kernel.team);
-  return place;
+  return fmt::format("((__global {}*)(kdl_scratch + {}))[kdl_worker]", RegisterType(scalar),
+                     places.KeptPlace(scalar));
 }
 
 void Writer::Define(const ir::Value* value, std::string_view expression) {
@@ -334,26 +299,6 @@ std::string SizeText(const Writer& w, Size size) {
   }
 }
 
-bool MayTrap(const Op* op) {
-  auto is_positive = [](const ir::Value* value) {
-    const Op* def = value->def();
-    return def && (def->kind() == OpKind::CoreNum ||
-                   (def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0));
-  };
-  switch (op->kind()) {
-    case OpKind::Check:
-    case OpKind::Assert:
-      return true;
-    case OpKind::Div:
-    case OpKind::Rem:
-      return !IsFloat(op->operand(0)->type()->scalar) && !is_positive(op->operand(1));
-    case OpKind::Loop:
-      return !is_positive(op->operand(2));
-    default:
-      return false;
-  }
-}
-
 void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
                 std::string_view index, std::string_view bound) {
   TrapLocation place = LocationOf(op, trap);
@@ -366,14 +311,15 @@ void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
          trap, location, index, bound);
 }
 
-CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes) {
+CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes,
+                       const CompileOptions& options) {
   CompiledModule compiled;
-  compiled.kind = "opencl";
+  compiled.kind = options.kind;
   compiled.payload = Prelude();
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
-    code.entry = EntryOf(*kernel, compiled.kernels.size());
+    code.entry = TeamEntry(*kernel, compiled.kernels.size());
     compiled.payload += "\n" + KernelText(*kernel, code, near_bytes);
   }
   return compiled;

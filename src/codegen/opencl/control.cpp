@@ -122,13 +122,6 @@ void WriteLoop(Writer& w, const Op* op) {
   w.Line("}}");
 }
 
-/// Whether its turns are the parts of a launch between barriers.
-bool IsOfParts(const Op* loop) {
-  bool syncs = false;
-  ir::Walk(loop->region(), [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
-  return syncs;
-}
-
 /// One turn; what it carries lies in memory until the next call. All cores say which part follows.
 void WritePart(Writer& w, const Op* op) {
   std::vector<std::string> carried;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "codegen/common/compiled.h"
+#include "codegen/common/team.h"
 #include "ir/module.h"
 #include "ir/op.h"
 
@@ -23,16 +24,16 @@ struct Memory {
 struct Writer {
   const ir::Function& kernel;
   KernelCode& code;
+  TeamMemory places;
   std::string text = {};
   int depth = 1;
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
-  int64_t near_bytes = 0;  ///< for buffers of the team's
-  bool syncs = false;      ///< it is called once for each part between barriers of the launch
-  bool traps = false;      ///< an op may stop the worker: memory is touched only where none has
-  bool tells = false;      ///< and all workers hear of it at the next barrier
-  bool in_team = false;    ///< in a loop of the team's, whose workers go their own ways
+  bool syncs = false;    ///< it is called once for each part between barriers of the launch
+  bool traps = false;    ///< an op may stop the worker: memory is touched only where none has
+  bool tells = false;    ///< and all workers hear of it at the next barrier
+  bool in_team = false;  ///< in a loop of the team's, whose workers go their own ways
 
   /// A line at the present depth.
   template <class... Args>
@@ -65,8 +66,6 @@ bool WriteMemory(Writer& w, const ir::Op* op);
 void WritePrint(Writer& w, const ir::Op* op);
 /// The expression of a size over the kernel's dims.
 std::string SizeText(const Writer& w, Size size);
-/// Whether the op may stop the worker.
-bool MayTrap(const ir::Op* op);
 /// Stops the worker unless `ok` holds; outside of loops of the team's all of them.
 void TrapUnless(Writer& w, const std::string& ok, const ir::Op* op, int32_t trap,
                 std::string_view index, std::string_view bound);

@@ -1,6 +1,12 @@
 #include "targets/simt/family.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "codegen/opencl/compile.h"
+#include "codegen/ptx/compile.h"
 #include "support/check.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
@@ -13,26 +19,86 @@ namespace {
 using targets::Spec;
 using targets::Target;
 
-Result<std::vector<Target>> MakeOpencl(const Spec& spec) {
-  auto facts = std::make_shared<SimtFacts>();
-  facts->level = "opencl";
+using codegen::CompiledModule;
+using codegen::CompileOptions;
+using targets::TargetKernels;
+
+/// A machine with the code generator that makes its text.
+struct DeviceFacts : SimtFacts {
+  std::string kind;  ///< of the images
+  Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
+                                     const CompileOptions& options) = nullptr;
+  codegen::Processor processor;  ///< LLVM's, where that makes the text
+};
+
+Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
   facts->units = {&targets::kBf16Pairs};
-  std::vector<Target> made;
-  made.push_back({&kFamily, facts, MakeTileSelector(), "opencl", spec.text});
-  return made;
+  return {&kFamily, std::move(facts), MakeTileSelector(), std::move(spec), ""};
 }
 
-constexpr targets::TargetKind kKinds[] = {{"opencl", "", "", MakeOpencl,
-                                           "an OpenCL device of any vendor: its driver compiles "
-                                           "the kernels when they are first launched"}};
+// -- OpenCL -----------------------------------------------------------------------------------------
 
-Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> targets,
-                                         const codegen::CompileOptions&) {
-  std::vector<const ir::Function*> kernels;
-  for (const targets::TargetKernels& one : targets)
-    kernels.insert(kernels.end(), one.kernels.begin(), one.kernels.end());
-  const auto& facts = static_cast<const SimtFacts&>(*targets[0].target->facts);
-  return codegen::opencl::Compile(kernels, facts.near_bytes);
+Result<CompiledModule> GenerateOpencl(const TargetKernels& kernels, const DeviceFacts& facts,
+                                      const CompileOptions& options) {
+  return codegen::opencl::Compile(kernels.kernels, facts.near_bytes, options);
+}
+
+Result<std::vector<Target>> MakeOpencl(const Spec&) {
+  auto facts = std::make_shared<DeviceFacts>();
+  facts->kind = facts->level = "opencl";
+  facts->generate = GenerateOpencl;
+  return std::vector<Target>{TargetOf(std::move(facts), "opencl")};
+}
+
+// -- CUDA -------------------------------------------------------------------------------------------
+
+/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run.
+constexpr std::string_view kCudaLevels[] = {"sm_80", "sm_90", "sm_90a"};
+
+Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
+                                    const CompileOptions& options) {
+  return codegen::ptx::Compile({kernels.module, kernels.kernels, &facts.processor},
+                               facts.near_bytes, options);
+}
+
+Result<std::vector<Target>> MakeCuda(const Spec& spec) {
+  std::string_view level = kCudaLevels[0];
+  for (const auto& [key, value] : spec.options) {
+    if (key == "isa") level = value;
+  }
+  if (std::ranges::find(kCudaLevels, level) == std::end(kCudaLevels)) {
+    return Failure{fmt::format("target '{}': there is no isa '{}'; those known are: {}", spec.text,
+                               level, fmt::join(kCudaLevels, " ")),
+                   FailureKind::Usage};
+  }
+  auto facts = std::make_shared<DeviceFacts>();
+  facts->kind = "cuda";
+  facts->arch = facts->level = level;
+  facts->near_bytes = 48 << 10;  // what a kernel may name itself; more is asked for at a launch
+  facts->generate = GenerateCuda;
+  facts->processor = codegen::ptx::ProcessorOf(level);
+  return std::vector<Target>{TargetOf(std::move(facts), fmt::format("cuda?isa={}", level))};
+}
+
+constexpr std::string_view kNoKeys;
+constexpr std::string_view kCudaKeys = "isa";
+constexpr targets::TargetKind kKinds[] = {
+    {"opencl", kNoKeys, kNoKeys, MakeOpencl,
+     "an OpenCL device of any vendor: its driver compiles the kernels when they are first launched",
+     "cl"},
+    {"cuda", kCudaKeys, kCudaKeys, MakeCuda,
+     "a GPU of NVIDIA's, whose driver compiles the kernels' PTX when they are first launched; isa "
+     "= "
+     "sm_80 (the default: that and what came after), sm_90, sm_90a",
+     "ptx"}};
+
+Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
+                                const CompileOptions& options) {
+  KDL_CHECK(targets.size() == 1, "{} machines of one name", targets.size());
+  const auto& facts = static_cast<const DeviceFacts&>(*targets[0].target->facts);
+  CompileOptions of_kind = options;
+  of_kind.kind = facts.kind;
+  return facts.generate(targets[0], facts, of_kind);
 }
 
 }  // namespace

@@ -1,27 +1,29 @@
-/* What the kernels of an image of kind "opencl" take, between code generator and device.
+/* What the kernels of an image take whose cores are teams of workers, between code generator and device: OpenCL C 1.2 for kind
+ * "opencl", PTX for kind "cuda".
  *
- * The payload is OpenCL C 1.2. The kernel function of a variant is named by its symbol; its work-groups are the cores of a
- * launch, each of the size that it demands. Its arguments:
+ * The payload is the text. The kernel function of a variant is named by its symbol; its work-groups, CUDA's blocks, are the cores
+ * of a launch, each of the size that it demands. Its arguments, of which OpenCL's are memory and CUDA's addresses, but for the
+ * first, which CUDA's kernels take by value:
  *   __global const long* launch   the numbers of a launch, 8 bytes each: the cores of the launch; which part between barriers of
  *                                 the launch this call runs, from 0; the number of its first core; bytes in front of what it
  *                                 wants of `shared`; the sizes (kdl_args.dims);
- *                                 then each parameter in order, of a tensor kdl_opencl_tensor numbers (elements from the
+ *                                 then each parameter in order, of a tensor kdl_team_tensor numbers (elements from the
  *                                 argument's first byte to the tensor's first element; the strides), of a scalar its slot
  *   __global uchar* memory        kdl_variant.scratch_bytes of each core of the call, or, with KDL_VARIANT_SYNC, of the launch, one
  *                                 after the other, aligned to 64
  *   __global uchar* shared        kdl_launch.shared
  *   __global long* record         5 numbers, 0 at first: a trap's code, location, index and bound; with KDL_VARIANT_SYNC the last
  *                                 part's number, so far
- *   __global long* prints         the next free number, at first kdl_opencl_first_print, and how many there are, then what has
+ *   __global long* prints         the next free number, at first kdl_team_first_print, and how many there are, then what has
  *                                 been printed: the numbers that it takes, its location, the core, how many values; of each its
  *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken.
  *                                 Where the kernel has no location of a print: any memory
  *   __global uchar* …             each tensor's memory */
 #pragma once
 
-enum kdl_opencl_numbers {
-  kdl_opencl_header = 4,      /* numbers before the sizes */
-  kdl_opencl_tensor = 9,      /* numbers of a tensor */
-  kdl_opencl_first_print = 2, /* where the first print stands */
-  kdl_opencl_print = 4        /* numbers of a print before its values */
+enum kdl_team_numbers {
+  kdl_team_header = 4,      /* numbers before the sizes */
+  kdl_team_tensor = 9,      /* numbers of a tensor */
+  kdl_team_first_print = 2, /* where the first print stands */
+  kdl_team_print = 4        /* numbers of a print before its values */
 };

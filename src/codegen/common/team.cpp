@@ -1,0 +1,94 @@
+#include "codegen/common/team.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "ir/attr.h"
+#include "ir/views.h"
+#include "support/scalar.h"
+
+namespace kdl::codegen {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+
+constexpr int64_t kAlignment = 64;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+std::string TeamEntry(const ir::Function& kernel, size_t number) {
+  std::string name;
+  for (char c : kernel.name.text()) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return fmt::format("kdl_{}_{}", name, number);
+}
+
+bool HasOp(const ir::Function& kernel, OpKind kind) {
+  bool has = false;
+  ir::Walk(kernel.body, [&](const Op* op) { has |= op->kind() == kind; });
+  return has;
+}
+
+bool MayTrap(const Op* op) {
+  auto is_positive = [](const ir::Value* value) {
+    const Op* def = value->def();
+    return def && (def->kind() == OpKind::CoreNum ||
+                   (def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0));
+  };
+  switch (op->kind()) {
+    case OpKind::Check:
+    case OpKind::Assert:
+      return true;
+    case OpKind::Div:
+    case OpKind::Rem:
+      return !IsFloat(op->operand(0)->type()->scalar) && !is_positive(op->operand(1));
+    case OpKind::Loop:
+      return !is_positive(op->operand(2));
+    default:
+      return false;
+  }
+}
+
+bool IsOfParts(const Op* loop) {
+  bool syncs = false;
+  ir::Walk(loop->region(), [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
+  return syncs;
+}
+
+int64_t BytesOf(ir::Type buffer) {
+  int64_t bytes = Bytes(buffer->scalar);
+  for (Size dim : buffer->dims) bytes *= dim->value;
+  return bytes;
+}
+
+int64_t TeamMemory::NearBytes(ir::Type buffer) { return Aligned(BytesOf(buffer)); }
+
+TeamPlace TeamMemory::InScratch(TeamPlace::Home home, int64_t bytes) {
+  TeamPlace place{home, code_.scratch_bytes};
+  code_.scratch_bytes += Aligned(bytes);
+  return place;
+}
+
+TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
+  using Home = TeamPlace::Home;
+  ir::Type type = buffer->type();
+  bool outlives = HasOp(kernel_, OpKind::Sync);
+  if (type->space != ir::Space::Team)
+    return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
+  if (outlives || NearBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
+  near_bytes_ -= NearBytes(type);
+  return {Home::Near};
+}
+
+int64_t TeamMemory::KeptPlace(Scalar scalar) {
+  constexpr int64_t kLeast = sizeof(int32_t);  // how a bool lives in a register
+  return InScratch(TeamPlace::Home::FarOwn, std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.team)
+      .offset;
+}
+
+}  // namespace kdl::codegen

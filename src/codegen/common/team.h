@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/common/compiled.h"
+#include "ir/module.h"
+#include "ir/op.h"
+
+// What all generators of kernels whose cores are teams of workers decide alike: `include/kdl/team_abi.h` says what such a
+// kernel takes.
+
+namespace kdl::codegen {
+
+/// The name of a kernel's function; `number`: which one of its image it is.
+std::string TeamEntry(const ir::Function& kernel, size_t number);
+
+/// Whether the kernel has such an op.
+bool HasOp(const ir::Function& kernel, ir::OpKind kind);
+/// Whether the op may stop the worker.
+bool MayTrap(const ir::Op* op);
+/// Whether the turns of a `while` are the parts of a launch between barriers of all its cores.
+bool IsOfParts(const ir::Op* loop);
+
+/// Of a buffer.
+int64_t BytesOf(ir::Type buffer);
+
+/// Where a buffer lies.
+struct TeamPlace {
+  enum class Home : uint8_t {
+    Own,     ///< each worker's own
+    Near,    ///< the team's, in memory near its workers
+    Far,     ///< the team's, in the core's scratch
+    FarOwn,  ///< in scratch the workers' own ones side by side, element by element
+  };
+  Home home = Home::Own;
+  int64_t offset = 0;  ///< in scratch
+};
+
+/// Deals out a core's memory, in the order in which it is asked. Where a launch is called once for each part between barriers of
+/// all its cores, what outlives a part lies in scratch.
+class TeamMemory {
+ public:
+  TeamMemory(const ir::Function& kernel, KernelCode& code, int64_t near_bytes)
+      : kernel_(kernel), code_(code), near_bytes_(near_bytes) {}
+
+  /// Takes what is no buffer.
+  void TakeNear(int64_t bytes) { near_bytes_ -= bytes; }
+  TeamPlace PlaceOf(const ir::Value* buffer);
+  /// A number that each worker keeps from one part to the next: offset of worker 0's, beside which those of the others lie.
+  int64_t KeptPlace(Scalar scalar);
+  /// Bytes of a near buffer.
+  static int64_t NearBytes(ir::Type buffer);
+
+ private:
+  TeamPlace InScratch(TeamPlace::Home home, int64_t bytes);
+
+  const ir::Function& kernel_;
+  KernelCode& code_;
+  int64_t near_bytes_;
+};
+
+}  // namespace kdl::codegen

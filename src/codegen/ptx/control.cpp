@@ -1,0 +1,213 @@
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <utility>
+
+#include "codegen/ptx/team_emitter.h"
+#include "ir/attr.h"
+#include "ir/views.h"
+#include "kdl/kernel_abi.h"
+#include "support/scalar.h"
+
+// What is another thing where a core is a team. What stands outside of loops of the team's all workers compute alike: there a
+// trap is one of all of them, and they leave the kernel together. In such a loop a worker that traps leaves the loop, does
+// nothing in those that follow, and the next barrier tells the others: all leave behind it.
+
+namespace kdl::codegen::ptx {
+
+namespace {
+
+using ir::OpKind;
+
+constexpr uint64_t kPart = 1;      // the number of the launch's that says which part is called
+constexpr uint64_t kLastPart = 4;  // the record's number that says which parts there are
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3};  // and those behind a trap's code
+
+llvm::Value* RecordNumber(TeamEmitter& emitter, uint64_t at) {
+  auto& builder = emitter.builder;
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.record, at);
+}
+
+/// Where each worker keeps a number from one part to the next.
+llvm::Value* KeptPlace(TeamEmitter& emitter, Scalar scalar) {
+  auto& builder = emitter.builder;
+  auto offset = static_cast<uint64_t>(emitter.places->KeptPlace(scalar));
+  llvm::Value* first =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch, offset);
+  return builder.CreateGEP(MemoryType(emitter.context(), scalar), first, emitter.worker, "kept");
+}
+
+llvm::Value* LoadKept(TeamEmitter& emitter, llvm::Value* place, Scalar scalar) {
+  auto& builder = emitter.builder;
+  llvm::Value* value = builder.CreateLoad(MemoryType(emitter.context(), scalar), place);
+  return scalar == Scalar::Bool ? builder.CreateICmpNE(value, builder.getInt8(0)) : value;
+}
+
+void StoreKept(TeamEmitter& emitter, llvm::Value* place, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  if (value->getType()->isIntegerTy(1)) value = builder.CreateZExt(value, builder.getInt8Ty());
+  builder.CreateStore(value, place);
+}
+
+}  // namespace
+
+llvm::BasicBlock* NewBlock(TeamEmitter& emitter, const char* name) {
+  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
+}
+
+bool MayTrapAlone(const ir::Function& kernel) {
+  bool may = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (!op->HasAttr(ir::AttrKey::Team)) return;
+    ir::Walk(op->region(), [&](const ir::Op* inner) { may |= MayTrap(inner); });
+  });
+  return may;
+}
+
+void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::LoopOp loop(op);
+  llvm::BasicBlock* body = NewBlock(emitter, "share");
+  llvm::BasicBlock* done = NewBlock(emitter, "shared");
+  llvm::Value* step = emitter.Get(loop.step());
+  llvm::Value* hi = emitter.Get(loop.hi());
+  llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
+  llvm::Value* first =
+      builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
+  llvm::Value* stride = builder.CreateMul(step, workers);
+  llvm::Value* enters = builder.CreateICmpSLT(first, hi);
+  if (emitter.live)
+    enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  builder.CreateCondBr(enters, body, done);
+
+  builder.SetInsertPoint(body);
+  llvm::PHINode* index = builder.CreatePHI(builder.getInt64Ty(), 2, "turn");
+  index->addIncoming(first, before);
+  emitter.Set(op->region()->param(0), index);
+  TrapExit uniform = std::exchange(emitter.trap_exit, {});
+  emitter.in_team = true;
+  EmitLoopBody(emitter, op->region(), false);
+  emitter.in_team = false;
+  llvm::Value* next = builder.CreateAdd(index, stride, "next");
+  index->addIncoming(next, builder.GetInsertBlock());
+  builder.CreateCondBr(builder.CreateICmpSLT(next, hi), body, done);
+  FinishTraps(emitter, emitter.live ? done : nullptr);
+  emitter.trap_exit = uniform;
+  builder.SetInsertPoint(done);
+}
+
+/// What a part leaves for the next one lies in memory; all workers say which part follows, and have the same to say.
+void EmitParts(TeamEmitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  const ir::Block* region = op->region();
+  llvm::Value* part = LaunchNumber(emitter, kPart, "part");
+  llvm::Value* starts = builder.CreateICmpEQ(part, builder.getInt64(0));
+  std::vector<llvm::Value*> places;
+  std::vector<llvm::Value*> carried;
+  for (size_t i = 0; i < op->operands().size(); ++i) {
+    Scalar scalar = region->param(i)->type()->scalar;
+    places.push_back(KeptPlace(emitter, scalar));
+    llvm::Value* kept = LoadKept(emitter, places[i], scalar);
+    carried.push_back(builder.CreateSelect(starts, emitter.Get(op->operand(i)), kept));
+    emitter.Set(region->param(i), carried[i]);
+  }
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  llvm::BasicBlock* body = NewBlock(emitter, "part");
+  llvm::BasicBlock* done = NewBlock(emitter, "parted");
+  builder.CreateCondBr(carried[0], body, done);
+
+  builder.SetInsertPoint(body);
+  EmitLoopBody(emitter, region, false);
+  std::vector<llvm::Value*> next;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    next.push_back(emitter.Get(region->terminator()->operand(i)));
+    StoreKept(emitter, places[i], next[i]);
+  }
+  llvm::BasicBlock* again = NewBlock(emitter, "again");
+  llvm::BasicBlock* behind = NewBlock(emitter, "behind");
+  builder.CreateCondBr(next[0], again, behind);
+  builder.SetInsertPoint(again);
+  builder.CreateStore(builder.CreateAdd(part, builder.getInt64(1)),
+                      RecordNumber(emitter, kLastPart));
+  builder.CreateBr(behind);
+  builder.SetInsertPoint(behind);
+  builder.CreateBr(done);
+
+  builder.SetInsertPoint(done);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    llvm::PHINode* phi = builder.CreatePHI(carried[i]->getType(), 2);
+    phi->addIncoming(carried[i], before);
+    phi->addIncoming(next[i], behind);
+    emitter.Set(op->result(i), phi);
+  }
+}
+
+void EmitBarrier(TeamEmitter& emitter) {
+  auto& builder = emitter.builder;
+  if (!emitter.live) {
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+    return;
+  }
+  llvm::Value* live = builder.CreateLoad(builder.getInt1Ty(), emitter.live);
+  llvm::Value* trapped = builder.CreateZExt(builder.CreateNot(live), builder.getInt32Ty());
+  llvm::Value* any = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {trapped});
+  llvm::BasicBlock* stop = NewBlock(emitter, "stop");
+  llvm::BasicBlock* go_on = NewBlock(emitter, "");
+  builder.CreateCondBr(builder.CreateICmpEQ(any, builder.getInt32(0)), go_on, stop);
+  builder.SetInsertPoint(stop);
+  builder.CreateRetVoid();
+  builder.SetInsertPoint(go_on);
+}
+
+void FinishTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
+  TrapExit& exit = emitter.trap_exit;
+  if (!exit.block) return;
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* tell = NewBlock(emitter, "tell");
+  llvm::BasicBlock* told = NewBlock(emitter, "told");
+  builder.SetInsertPoint(exit.block);
+  if (then) builder.CreateStore(builder.getFalse(), emitter.live);
+  constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
+  llvm::Value* exchanged = builder.CreateAtomicCmpXchg(emitter.record, builder.getInt32(0),
+                                                       exit.code, llvm::Align(8), kOrder, kOrder);
+  builder.CreateCondBr(builder.CreateExtractValue(exchanged, 1), tell, told);
+  builder.SetInsertPoint(tell);
+  llvm::Value* location = builder.CreateZExt(exit.location, builder.getInt64Ty());
+  llvm::Value* numbers[] = {location, exit.index, exit.bound};
+  for (size_t i = 0; i < std::size(numbers); ++i)
+    builder.CreateStore(numbers[i], RecordNumber(emitter, kTrapNumbers[i]));
+  builder.CreateBr(told);
+  builder.SetInsertPoint(told);
+  then ? static_cast<void>(builder.CreateBr(then)) : static_cast<void>(builder.CreateRetVoid());
+  exit = {};
+}
+
+bool TeamEmitter::EmitOwn(ir::Op* op) {
+  switch (op->kind()) {
+    case OpKind::Loop:
+      if (!op->HasAttr(ir::AttrKey::Team)) return false;
+      EmitTeamLoop(*this, op);
+      return true;
+    case OpKind::While:
+      if (in_team || !IsOfParts(op)) return false;
+      EmitParts(*this, op);
+      return true;
+    case OpKind::Barrier:
+      EmitBarrier(*this);
+      return true;
+    case OpKind::Update:
+      EmitAtomicUpdate(*this, op);
+      return true;
+    case OpKind::Print:
+      ptx::EmitPrint(*this, op);
+      return true;
+    case OpKind::BufferNew:  // placed with the kernel
+    case OpKind::Prefetch:
+    case OpKind::Sync:  // the host's
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace kdl::codegen::ptx
