@@ -177,13 +177,21 @@ class Ordering {
       return std::tuple(access.event == nullptr, access.event ? -access.time : 0, access.queue);
     });
     std::vector<Wait> waits;
-    for (const Access& access : conflicts) {
-      if (access.queue == queue || Knows(known, access)) continue;
-      Value* event = access.event ? access.event : MarkBefore(op, access.queue, state);
-      waits.push_back({event, access});
-      JoinInto(known, clocks_.at(event));
-    }
+    auto wait_for_rest = [&](Clock over) {
+      for (const Access& access : conflicts) {
+        if (access.queue == queue || Knows(over, access)) continue;
+        Value* event = access.event ? access.event : MarkBefore(op, access.queue, state);
+        waits.push_back({event, access});
+        JoinInto(over, clocks_.at(event));
+      }
+    };
+    wait_for_rest(known);
     DropImplied(waits);
+    for (const Wait& wait : waits) JoinInto(known, clocks_.at(wait.event));
+    // A mark stands for more than what it was made for: that may have gone with it.
+    size_t kept = waits.size();
+    wait_for_rest(known);
+    for (size_t i = kept; i < waits.size(); ++i) JoinInto(known, clocks_.at(waits[i].event));
     std::ranges::sort(waits, {}, [](const Wait& wait) { return wait.access.time; });
     std::vector<Value*> after;
     for (const Wait& wait : waits) after.push_back(wait.event);
