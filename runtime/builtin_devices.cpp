@@ -1,5 +1,6 @@
 #include "builtin_devices.h"
 
+#include "cuda/cuda_device.h"
 #include "debug/debug_device.h"
 #include "host/host_device.h"
 #include "opencl/opencl_device.h"
@@ -9,7 +10,8 @@ namespace kdl::runtime {
 Error AddBuiltinDevices(Context& context) {
   KDL_RETURN_IF_ERROR(context.AddDeviceKind(&HostDeviceOps(), context.hooks()));
   KDL_RETURN_IF_ERROR(context.AddDeviceKind(&DebugDeviceOps(), nullptr));
-  return context.AddDeviceKind(&OpenclDeviceOps(), nullptr);
+  KDL_RETURN_IF_ERROR(context.AddDeviceKind(&OpenclDeviceOps(), nullptr));
+  return context.AddDeviceKind(&CudaDeviceOps(), nullptr);
 }
 
 }  // namespace kdl::runtime

@@ -91,8 +91,8 @@ typedef struct kdl_device_facts {
   int32_t checks_order; /* 1: unordered uses of one buffer in its context are errors */
   uint64_t features;    /* feature bits of abi.def that it has */
   const char* image_kind; /* the kind of image that it runs; lives as long as the context */
-  const char* arch;       /* "x86-64" */
-  uint64_t capabilities;  /* KDL_CAN_ bits */
+  const char* arch; /* "x86-64"; of several, whose code it runs, "sm_90 sm_80", the best first */
+  uint64_t capabilities; /* KDL_CAN_ bits */
 } kdl_device_facts;
 
 enum kdl_capability {

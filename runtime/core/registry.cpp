@@ -25,10 +25,16 @@ bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view mo
   return module.empty() || module == own || module == own.substr(0, own.find('#'));
 }
 
+// Which of the device's architectures the image is for, the best one 0; as many as there are: none of them.
+std::size_t RankOn(const std::vector<std::string_view>& archs, const kdl_image& image) {
+  const auto arch = std::find(archs.begin(), archs.end(), std::string_view(image.arch));
+  return static_cast<std::size_t>(arch - archs.begin());
+}
+
 bool RunsOn(const kdl_image& image, const Device& device) {
-  const std::string_view arch = image.arch;
+  const std::vector<std::string_view> archs = Split(device.facts().arch, ' ');
   return std::string_view(image.kind) == device.facts().image_kind &&
-         (arch.empty() || arch == device.facts().arch);
+         (std::string_view(image.arch).empty() || RankOn(archs, image) < archs.size());
 }
 
 bool HasConstants(const kdl_variant& variant, const std::vector<std::string>& wanted) {
@@ -146,15 +152,20 @@ Error Registry::Find(std::string_view name, const Function** function) {
 std::vector<Candidate> Registry::CandidatesFor(const Function& function,
                                                const Device& device) const {
   std::vector<Candidate> candidates;
+  const std::vector<std::string_view> archs = Split(device.facts().arch, ' ');
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_) || !RunsOn(image, device)) return;
     for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
       const bool has_features = (variant.features & ~device.facts().features) == 0;
       if (!has_features || !HasConstants(variant, function.constants_)) continue;
-      // What asks for more of the processor was made for it and comes first; else the order stays.
+      // What is for a better architecture, or asks for more of the processor, was made for it and comes first; else the order
+      // stays.
+      const std::size_t rank = RankOn(archs, image);
       const auto place =
           std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+            const std::size_t other = RankOn(archs, *candidate.image);
+            if (other != rank) return rank < other;
             return std::popcount(candidate.variant->features) < std::popcount(variant.features);
           });
       candidates.insert(place, {&image, &kernel, &variant});

@@ -1,21 +1,20 @@
 #include "opencl/opencl_device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/trap.h"
-#include "core/view.h"
 #include "host/host_device.h"
 #include "kdl/team_abi.h"
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
-#include "opencl/opencl_prints.h"
+#include "team/region_runs.h"
+#include "team/team_launch.h"
 
 // One context and one queue a device, on which an operation runs when the runtime says that it may, and is waited for.
 
@@ -139,25 +138,6 @@ OpenclAllocation& AllocationOf(kdl_memory memory) {
   return *static_cast<OpenclAllocation*>(memory.handle);
 }
 
-// Calls `run(to_offset, from_offset)` for each contiguous run, until one fails.
-template <class Run>
-std::int32_t ForEachRun(const kdl_region& region, const Run& run) {
-  std::int64_t index[8] = {};
-  for (;;) {
-    std::int64_t to = region.to_offset;
-    std::int64_t from = region.from_offset;
-    for (int d = 0; d < region.rank; ++d) {
-      to += index[d] * region.to_step[d];
-      from += index[d] * region.from_step[d];
-    }
-    const std::int32_t status = run(static_cast<std::size_t>(to), static_cast<std::size_t>(from));
-    if (status != cl::kSuccess) return status;
-    int d = region.rank;
-    while (d > 0 && ++index[d - 1] == region.count[d - 1]) index[--d] = 0;
-    if (d == 0) return cl::kSuccess;
-  }
-}
-
 // Runs `enqueue` for each run, waits, and completes.
 template <class Enqueue>
 void Move(OpenclDevice& opencl, std::string_view what, const kdl_region& region,
@@ -165,7 +145,7 @@ void Move(OpenclDevice& opencl, std::string_view what, const kdl_region& region,
   Error error;
   {
     const std::lock_guard lock(opencl.mutex);
-    std::int32_t status = ForEachRun(region, enqueue);
+    std::int32_t status = ForEachRun(region, cl::kSuccess, enqueue);
     if (status == cl::kSuccess) status = opencl.api.Finish(opencl.queue);
     if (status != cl::kSuccess) error = FailWith(what, status);
   }
@@ -272,169 +252,90 @@ Error FindKernel(OpenclDevice& opencl, Module& module, const char* name, cl::Ker
   return nullptr;
 }
 
-// A buffer for the time of a launch.
-struct Temporary {
-  OpenclDevice& opencl;
-  cl::MemoryId buffer = nullptr;
-  ~Temporary() {
-    if (buffer != nullptr) opencl.api.ReleaseMemObject(buffer);
+// One launch. The numbers are a buffer, too.
+class Launcher final : public TeamDriver {
+ public:
+  Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
+      : opencl_(opencl), request_(request) {}
+  ~Launcher() override {
+    if (numbers_ != nullptr) Release(numbers_);
   }
-  Error Make(std::int64_t bytes) {
+
+  Error Take(std::int64_t bytes, void** memory) override {
     std::int32_t status = cl::kSuccess;
-    buffer = opencl.api.CreateBuffer(opencl.context, cl::kReadWrite,
-                                     static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64)),
-                                     nullptr, &status);
+    *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
+                                       static_cast<std::size_t>(bytes), nullptr, &status);
     return status == cl::kSuccess ? nullptr : FailWith("taking memory for a launch", status);
   }
-  Error Make(const std::vector<std::int64_t>& numbers) {
-    const std::size_t bytes = numbers.size() * sizeof(std::int64_t);
-    KDL_RETURN_IF_ERROR(Make(static_cast<std::int64_t>(bytes)));
-    const std::int32_t status = opencl.api.EnqueueWriteBuffer(
-        opencl.queue, buffer, cl::kTrue, 0, bytes, numbers.data(), 0, nullptr, nullptr);
+  void Release(void* memory) override { opencl_.api.ReleaseMemObject(BufferOf(memory)); }
+  Error Write(void* to, std::span<const std::int64_t> numbers) override {
+    const std::int32_t status =
+        opencl_.api.EnqueueWriteBuffer(opencl_.queue, BufferOf(to), cl::kTrue, 0,
+                                       numbers.size_bytes(), numbers.data(), 0, nullptr, nullptr);
     return status == cl::kSuccess ? nullptr : FailWith("writing a launch's numbers", status);
   }
+  Error Read(std::span<std::int64_t> to, void* from) override {
+    const std::int32_t status =
+        opencl_.api.EnqueueReadBuffer(opencl_.queue, BufferOf(from), cl::kTrue, 0, to.size_bytes(),
+                                      to.data(), 0, nullptr, nullptr);
+    return status == cl::kSuccess ? nullptr
+                                  : FailWith(Concat("running ", request_.kernel->name), status);
+  }
+  TeamPlace PlaceOf(const void* address) override {
+    const OpenclPlace place = opencl_.memory->PlaceOf(address);
+    return {place.buffer, place.offset};
+  }
+  std::int64_t most_scratch() const override {
+    return static_cast<std::int64_t>(opencl_.Info<std::uint64_t>(cl::kMaxAllocation)) / 4;
+  }
+  Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+             std::int64_t cores) override;
+
+ private:
+  static cl::MemoryId BufferOf(void* memory) { return static_cast<cl::MemoryId>(memory); }
+  Error Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories);
+
+  OpenclDevice& opencl_;
+  const kdl_launch_request& request_;
+  cl::KernelId kernel_ = nullptr;
+  void* numbers_ = nullptr;
 };
 
-// team_abi.h; and the tensors' buffers.
-std::vector<std::int64_t> NumbersOf(OpenclDevice& opencl, const kdl_launch_request& request,
-                                    std::vector<cl::MemoryId>* buffers) {
-  const kdl_variant& variant = *request.variant;
-  std::vector<std::int64_t> numbers = {request.core_num, 0, 0, 0};
-  numbers.insert(numbers.end(), request.args->dims, request.args->dims + variant.dim_count);
-  std::int32_t tensor = 0;
-  std::int32_t scalar = 0;
-  for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    if (variant.params[p].is_tensor == 0) {
-      numbers.push_back(static_cast<std::int64_t>(request.args->scalars[scalar++]));
-      continue;
-    }
-    const kdl_tensor& view = request.args->tensors[tensor++];
-    const OpenclPlace place = opencl.memory->PlaceOf(view.data);
-    buffers->push_back(place.buffer);
-    numbers.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
-    numbers.insert(numbers.end(), view.stride, view.stride + KDL_MAX_RANK);
-  }
-  return numbers;
-}
-
-constexpr std::size_t kRecordNumbers = 5;
-
-// A launch as it is under way.
-struct LaunchRun {
-  OpenclDevice& opencl;
-  const kdl_launch_request& request;
-  cl::KernelId kernel = nullptr;
-  std::vector<std::int64_t> numbers = {};
-  Temporary arguments{opencl};
-  Temporary scratch{opencl};
-  Temporary record{opencl};
-  Temporary prints{opencl};  // where the kernel prints
-  std::int64_t told[kRecordNumbers] = {};
-
-  bool syncs() const { return (request.variant->flags & KDL_VARIANT_SYNC) != 0; }
-  // Cores of a call: their scratch is no more than a buffer may have. Where it outlives a call all cores have theirs.
-  std::int64_t CoresAtOnce() const {
-    const std::int64_t bytes = std::max<std::int64_t>(request.variant->scratch_bytes, 1);
-    if (syncs()) return request.busy_cores;
-    const auto most = static_cast<std::int64_t>(opencl.Info<std::uint64_t>(cl::kMaxAllocation));
-    return std::clamp<std::int64_t>(most / 4 / bytes, 1, request.busy_cores);
-  }
-
-  Error Prepare();
-  // All cores, from barrier to barrier of the launch.
-  Error Part(std::int64_t part);
-  Error Call(std::int64_t first_core, std::int64_t cores);
-  Error ReadNumbers(const Temporary& from, std::size_t count, std::int64_t* to);
-  Error Show();
-};
-
-Error LaunchRun::Prepare() {
-  KDL_RETURN_IF_ERROR(
-      FindKernel(opencl, *static_cast<Module*>(request.module), request.variant->symbol, &kernel));
-  std::vector<cl::MemoryId> tensors;
-  numbers = NumbersOf(opencl, request, &tensors);
-  KDL_RETURN_IF_ERROR(arguments.Make(numbers));
-  KDL_RETURN_IF_ERROR(scratch.Make(request.variant->scratch_bytes * CoresAtOnce()));
-  KDL_RETURN_IF_ERROR(record.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
-  if (Prints(*request.variant)) {
-    std::vector<std::int64_t> empty(kPrintNumbers, 0);
-    empty[0] = kdl_team_first_print;
-    empty[1] = kPrintNumbers;
-    KDL_RETURN_IF_ERROR(prints.Make(empty));
-  }
-  const OpenclPlace shared = opencl.memory->PlaceOf(request.shared);
-  numbers[3] = shared.offset;
-  std::vector<cl::MemoryId> given = {arguments.buffer, scratch.buffer, shared.buffer, record.buffer,
-                                     prints.buffer};
-  given.insert(given.end(), tensors.begin(), tensors.end());
+Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories) {
+  KDL_RETURN_IF_ERROR(FindKernel(opencl_, *static_cast<Module*>(request_.module),
+                                 request_.variant->symbol, &kernel_));
+  KDL_RETURN_IF_ERROR(Take(static_cast<std::int64_t>(numbers.size_bytes()), &numbers_));
+  std::vector<void*> given = {numbers_};
+  given.insert(given.end(), memories.begin(), memories.end());
   for (std::size_t i = 0; i < given.size(); ++i) {
-    // What has no bytes may have no memory: any will do.
-    if (given[i] == nullptr) given[i] = record.buffer;
-    const std::int32_t status = opencl.api.SetKernelArg(kernel, static_cast<std::uint32_t>(i),
-                                                        sizeof(cl::MemoryId), &given[i]);
+    const std::int32_t status = opencl_.api.SetKernelArg(kernel_, static_cast<std::uint32_t>(i),
+                                                         sizeof(cl::MemoryId), &given[i]);
     if (status != cl::kSuccess) return FailWith("giving a kernel its arguments", status);
   }
-  return nullptr;
+  return Write(numbers_, numbers);
 }
 
-Error LaunchRun::Call(std::int64_t first_core, std::int64_t cores) {
-  numbers[2] = first_core;
-  std::int32_t status =
-      opencl.api.EnqueueWriteBuffer(opencl.queue, arguments.buffer, cl::kTrue, 0,
-                                    4 * sizeof(std::int64_t), numbers.data(), 0, nullptr, nullptr);
-  if (status != cl::kSuccess) return FailWith("writing a launch's numbers", status);
+Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+                     std::int64_t cores) {
+  if (kernel_ == nullptr) {
+    KDL_RETURN_IF_ERROR(Prepare(numbers, memories));
+  } else {
+    KDL_RETURN_IF_ERROR(Write(numbers_, numbers.first(kdl_team_header)));
+  }
   std::size_t team[3] = {1, 1, 1};
-  opencl.api.GetKernelWorkGroupInfo(kernel, opencl.id, cl::kCompiledWorkGroup, sizeof team, team,
-                                    nullptr);
+  opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, cl::kCompiledWorkGroup, sizeof team, team,
+                                     nullptr);
   const std::size_t items = static_cast<std::size_t>(cores) * team[0];
-  status = opencl.api.EnqueueNDRangeKernel(opencl.queue, kernel, 1, nullptr, &items, team, 0,
-                                           nullptr, nullptr);
-  if (status != cl::kSuccess) return FailWith(Concat("launching ", request.kernel->name), status);
-  return nullptr;
-}
-
-Error LaunchRun::Part(std::int64_t part) {
-  numbers[1] = part;
-  const std::int64_t at_once = CoresAtOnce();
-  for (std::int64_t core = 0; core < request.busy_cores; core += at_once)
-    KDL_RETURN_IF_ERROR(Call(core, std::min(at_once, request.busy_cores - core)));
-  return ReadNumbers(record, kRecordNumbers, told);
-}
-
-Error LaunchRun::ReadNumbers(const Temporary& from, std::size_t count, std::int64_t* to) {
-  const std::int32_t status =
-      opencl.api.EnqueueReadBuffer(opencl.queue, from.buffer, cl::kTrue, 0,
-                                   count * sizeof(std::int64_t), to, 0, nullptr, nullptr);
+  const std::int32_t status = opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr,
+                                                               &items, team, 0, nullptr, nullptr);
   return status == cl::kSuccess ? nullptr
-                                : FailWith(Concat("running ", request.kernel->name), status);
-}
-
-// What all parts have printed.
-Error LaunchRun::Show() {
-  if (prints.buffer == nullptr) return nullptr;
-  std::int64_t taken = 0;
-  KDL_RETURN_IF_ERROR(ReadNumbers(prints, 1, &taken));
-  std::vector<std::int64_t> printed(static_cast<std::size_t>(std::min(taken, kPrintNumbers)));
-  KDL_RETURN_IF_ERROR(ReadNumbers(prints, printed.size(), printed.data()));
-  return ShowPrints(request, printed, taken);
+                                : FailWith(Concat("launching ", request_.kernel->name), status);
 }
 
 Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
   const std::lock_guard lock(opencl.mutex);
-  LaunchRun run{opencl, request};
-  KDL_RETURN_IF_ERROR(run.Prepare());
-  for (std::int64_t part = 0; part <= run.told[4]; ++part) {
-    KDL_RETURN_IF_ERROR(run.Part(part));
-    if (static_cast<std::int32_t>(run.told[0]) == 0) continue;
-    KDL_RETURN_IF_ERROR(run.Show());
-    kdl_trap trap = {};
-    trap.code = static_cast<std::int32_t>(run.told[0]);
-    trap.location = static_cast<std::int32_t>(run.told[1]);
-    trap.index = run.told[2];
-    trap.bound = run.told[3];
-    return Error(kdl_error_from_trap(request.kernel, request.variant, &trap));
-  }
-  return run.Show();
+  Launcher launcher(opencl, request);
+  return RunTeamLaunch(launcher, request);
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {

@@ -82,7 +82,7 @@ def build(folder):
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
     call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", PIPES, *TILES,
          folder=folder)
-    parts = [path for part in ("core", "host", "debug", "opencl", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
+    parts = [path for part in ("core", "host", "debug", "opencl", "cuda", "team", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
     sources = [*parts, folder / "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp"]
     half = len(sources) // 2
     running = [subprocess.Popen([str(w) for w in [*CXX, "-c", *some]], cwd=folder)

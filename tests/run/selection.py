@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Which device a program gets, row by row: what stands in the file and on the command line, and the exact answer."""
+import ctypes
 import dataclasses
 import os
 import subprocess
@@ -32,6 +33,22 @@ def bound(what, spec, answer, *others):
     return Row(what, "device npu;", answer, options=("--device", f"npu={spec}", *others))
 
 
+def has_cuda():
+    try:
+        return bool(ctypes.CDLL("libcuda.so.1"))
+    except OSError:
+        return False
+
+
+# Where the driver is, it is taken.
+NO_CUDA = "there is no CUDA here: libcuda.so.1 cannot be loaded; install NVIDIA's driver"
+WITHOUT_CUDA = [] if has_cuda() else [
+    Row("a device whose driver is missing", 'device npu = target("cuda");', f"kernelc: error: {NO_CUDA} [E0982]"),
+    Row("an optional one whose driver is missing",
+        'device cpu = target("debug");\ndevice npu = select(target("cuda"), fallback(cpu));',
+        "on debug\n'cpu' and 'npu' are one device, debug"),
+]
+
 ROWS = [
     Row("a required device is missing", 'device npu = target("debug")[64];',
         "kernelc: error: there is no debug[64]: wanted the 65th, 64 match [E0982]"),
@@ -44,6 +61,7 @@ ROWS = [
         "kernelc: warning: 'vulkan?arch=sm_90', which 'npu' may be, is passed over: target 'vulkan?arch=sm_90': "
         "there is no kind 'vulkan'; the kinds are: host debug reference opencl cuda plugin:PATH [E0978]\non host\n"
         "'cpu' and 'npu' are one device, host"),
+    *WITHOUT_CUDA,
     Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
         "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
         "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"

@@ -83,11 +83,19 @@ TEST_CASE("host: slices of workspace, by worker or by core") {
 TEST_CASE("host: a list selects the first that is there and reports why others are not") {
   Context context;
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
-  CHECK(RefusalOf(context, "cuda,host[7]") ==
-        "none of the devices 'cuda,host[7]' is there:\n"
-        "  cuda: there is no kind of device 'cuda'; there are debug, host and opencl\n"
+  CHECK(RefusalOf(context, "vulkan,host[7]") ==
+        "none of the devices 'vulkan,host[7]' is there:\n"
+        "  vulkan: there is no kind of device 'vulkan'; there are cuda, debug, host and opencl\n"
         "  host[7]: there is no host[7]: wanted the 8th, 1 matches");
   CHECK(RefusalOf(context, " ").find("is empty") != std::string::npos);
+}
+
+TEST_CASE("host: a kind whose driver is not on this machine is passed over with the reason") {
+  const Context context;
+  const std::string refusal = RefusalOf(context, "cuda");
+  if (refusal.empty()) return;  // there is one
+  CHECK(refusal.starts_with("there is no CUDA here: libcuda.so.1 "));
+  CHECK(context.Select("cuda,host").uri() == "host");
 }
 
 TEST_CASE("host: a lower instruction set hides features") {

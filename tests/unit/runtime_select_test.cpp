@@ -35,10 +35,11 @@ constexpr Row kRows[] = {
      "[0]"},
     {"no number at all", "debug[]", nullptr,
      "device spec 'debug[]': '[]' is not an ordinal such as [0]"},
-    {"an unknown kind", "cuda", nullptr,
-     "there is no kind of device 'cuda'; there are debug, host and opencl"},
+    {"an unknown kind", "vulkan", nullptr,
+     "there is no kind of device 'vulkan'; there are cuda, debug, host and opencl"},
     {"an unknown kind that is nearly one", "hosts", nullptr,
-     "there is no kind of device 'hosts'; there are debug, host and opencl; did you mean 'host'?"},
+     "there is no kind of device 'hosts'; there are cuda, debug, host and opencl; did you mean "
+     "'host'?"},
     {"an unknown key", "host?thread=3", nullptr,
      "host has no option 'thread'; did you mean 'threads'?"},
     {"a bad value", "host?threads=0", nullptr, "threads=0 is no integer from 1 to 1024"},
@@ -49,16 +50,16 @@ constexpr Row kRows[] = {
      "device list 'host,' has an empty element; it reads spec,spec, such as opencl,host"},
     {"an empty element at the start", ",host", nullptr,
      "device list ',host' has an empty element; it reads spec,spec, such as opencl,host"},
-    {"an empty element between", "cuda,,host", nullptr,
-     "device list 'cuda,,host' has an empty element; it reads spec,spec, such as opencl,host"},
+    {"an empty element between", "vulkan,,host", nullptr,
+     "device list 'vulkan,,host' has an empty element; it reads spec,spec, such as opencl,host"},
     {"nothing", "", nullptr,
      "the device spec is empty; it reads kind[ordinal]?key=value, such as host"},
     {"no kind", "[1]", nullptr,
      "device spec '[1]' has no kind; it reads kind[ordinal]?key=value, such as host, debug[1] or "
      "host?threads=4"},
-    {"all candidates rejected", "cuda,host[7]", nullptr,
-     "none of the devices 'cuda,host[7]' is there:\n"
-     "  cuda: there is no kind of device 'cuda'; there are debug, host and opencl\n"
+    {"all candidates rejected", "vulkan,host[7]", nullptr,
+     "none of the devices 'vulkan,host[7]' is there:\n"
+     "  vulkan: there is no kind of device 'vulkan'; there are cuda, debug, host and opencl\n"
      "  host[7]: there is no host[7]: wanted the 8th, 1 matches"},
 };
 

@@ -70,9 +70,7 @@ void Declare(TeamEmitter& emitter) {
   emitter.record = function->getArg(3);
   emitter.prints = function->getArg(4);
   Annotate(emitter, "kernel", 1);
-  Annotate(emitter, "reqntidx", emitter.kernel.team);
-  Annotate(emitter, "reqntidy", 1);
-  Annotate(emitter, "reqntidz", 1);
+  Annotate(emitter, "maxntidx", emitter.kernel.team);  // of which the driver can be asked
 }
 
 /// A register of the machine's, as a number.

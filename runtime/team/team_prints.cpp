@@ -1,4 +1,4 @@
-#include "opencl/opencl_prints.h"
+#include "team/team_prints.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,80 @@
+// What this device needs of CUDA's driver, in the driver's own terms, found in its library when the first device is opened:
+// programs neither build nor link against CUDA, and run where there is none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/error.h"
+
+namespace kdl::runtime::cu {
+
+struct Context;
+struct Stream;
+struct Module;
+struct Function;
+using DeviceId = int;
+using ContextId = Context*;
+using StreamId = Stream*;
+using ModuleId = Module*;
+using FunctionId = Function*;
+using Address = std::uint64_t;  // CUdeviceptr
+using Status = int;
+
+inline constexpr Status kSuccess = 0;
+inline constexpr Status kOutOfMemory = 2;
+inline constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+inline constexpr int kMajor = 75;            // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+inline constexpr int kMinor = 76;
+inline constexpr int kMostThreads = 0;       // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
+inline constexpr int kErrorLogBytes = 6;
+
+// Name, result's parameters: the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All give a status.
+#define KDL_CU_FUNCTIONS(X)                                                                 \
+  X(Init, (unsigned))                                                                       \
+  X(DeviceGetCount, (int*))                                                                 \
+  X(DeviceGet, (DeviceId*, int))                                                            \
+  X(DeviceGetName, (char*, int, DeviceId))                                                  \
+  X(DeviceGetAttribute, (int*, int, DeviceId))                                              \
+  X(DeviceTotalMem_v2, (std::size_t*, DeviceId))                                            \
+  X(DevicePrimaryCtxRetain, (ContextId*, DeviceId))                                         \
+  X(DevicePrimaryCtxRelease_v2, (DeviceId))                                                 \
+  X(CtxPushCurrent_v2, (ContextId))                                                         \
+  X(CtxPopCurrent_v2, (ContextId*))                                                         \
+  X(MemAlloc_v2, (Address*, std::size_t))                                                   \
+  X(MemFree_v2, (Address))                                                                  \
+  X(MemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamId))                      \
+  X(MemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamId))                            \
+  X(MemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamId))                          \
+  X(MemsetD8Async, (Address, unsigned char, std::size_t, StreamId))                         \
+  X(MemsetD16Async, (Address, unsigned short, std::size_t, StreamId))                       \
+  X(MemsetD32Async, (Address, unsigned, std::size_t, StreamId))                             \
+  X(MemsetD2D32Async, (Address, std::size_t, unsigned, std::size_t, std::size_t, StreamId)) \
+  X(StreamCreate, (StreamId*, unsigned))                                                    \
+  X(StreamDestroy_v2, (StreamId))                                                           \
+  X(StreamSynchronize, (StreamId))                                                          \
+  X(ModuleLoadDataEx, (ModuleId*, const void*, unsigned, int*, void**))                     \
+  X(ModuleUnload, (ModuleId))                                                               \
+  X(ModuleGetFunction, (FunctionId*, ModuleId, const char*))                                \
+  X(FuncGetAttribute, (int*, int, FunctionId))                                              \
+  X(LaunchKernel, (FunctionId, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                   unsigned, StreamId, void**, void**))                                     \
+  X(GetErrorName, (Status, const char**))                                                   \
+  X(GetErrorString, (Status, const char**))
+
+struct Api {
+#define KDL_CU_MEMBER(name, params) Status(*name) params = nullptr;
+  KDL_CU_FUNCTIONS(KDL_CU_MEMBER)
+#undef KDL_CU_MEMBER
+  std::shared_ptr<void> library;
+
+  // Refuses where there is no driver on this machine, or one that drives nothing.
+  static Error Load(Api* api);
+  // "CUDA_ERROR_OUT_OF_MEMORY (2), out of memory".
+  std::string NameOf(Status status) const;
+};
+
+}  // namespace kdl::runtime::cu

@@ -1,0 +1,412 @@
+#include "cuda/cuda_device.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda/cuda_api.h"
+#include "cuda/cuda_streams.h"
+#include "host/host_device.h"
+#include "team/region_runs.h"
+#include "team/team_launch.h"
+
+// The primary context of a device. An operation runs on a stream of its own when the runtime says that it may, and is waited for.
+
+namespace kdl::runtime {
+
+namespace {
+
+struct CudaDevice {
+  cu::Api api;
+  cu::DeviceId id = 0;
+  cu::ContextId context = nullptr;
+  std::unique_ptr<CudaStreams> streams;
+  std::string name;
+  std::string arch;  // of the code that it runs, the best first
+
+  ~CudaDevice() {
+    if (context == nullptr) return;
+    {
+      const CurrentContext current(api, context);
+      streams.reset();
+    }
+    api.DevicePrimaryCtxRelease_v2(id);
+  }
+
+  int Attribute(int what) const {
+    int value = 0;
+    api.DeviceGetAttribute(&value, what, id);
+    return value;
+  }
+};
+
+CudaDevice& Of(void* device) { return *static_cast<CudaDevice*>(device); }
+
+Error FailWith(const CudaDevice& cuda, std::string_view what, cu::Status status) {
+  const kdl_code code = status == cu::kOutOfMemory ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
+  return Fail(code, "CUDA: ", what, " failed: ", cuda.api.NameOf(status));
+}
+
+// Code for a level of machines runs on later ones, too; what ends in `a` on that one alone.
+std::string ArchOf(int level) {
+  struct Row {
+    const char* arch;
+    int level;
+    bool alone;
+  };
+  constexpr Row kRows[] = {{"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
+  std::string archs;
+  for (const Row& row : kRows) {
+    if (row.alone ? level != row.level : level < row.level) continue;
+    archs += (archs.empty() ? "" : " ") + std::string(row.arch);
+  }
+  return archs;
+}
+
+Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
+  auto device = std::make_unique<CudaDevice>();
+  KDL_RETURN_IF_ERROR(cu::Api::Load(&device->api));
+  int count = 0;
+  device->api.DeviceGetCount(&count);
+  if (ordinal >= count) {
+    return Fail(KDL_ERROR_NOT_FOUND, "there is no cuda[", ordinal, "]; CUDA has ", count,
+                " devices here");
+  }
+  cu::Status status = device->api.DeviceGet(&device->id, static_cast<int>(ordinal));
+  if (status != cu::kSuccess) return FailWith(*device, "finding a device", status);
+  char name[256] = {};
+  device->api.DeviceGetName(name, sizeof name, device->id);
+  device->name = name;
+  const int level = 10 * device->Attribute(cu::kMajor) + device->Attribute(cu::kMinor);
+  device->arch = ArchOf(level);
+  if (device->arch.empty()) {
+    return Fail(KDL_ERROR_NOT_FOUND, "cuda[", ordinal, "], ", device->name, ", is of level ",
+                level / 10, ".", level % 10, "; code is made for 8.0 and later ones");
+  }
+  status = device->api.DevicePrimaryCtxRetain(&device->context, device->id);
+  if (status != cu::kSuccess) return FailWith(*device, "making a context", status);
+  device->streams = std::make_unique<CudaStreams>(device->api);
+  *opened = std::move(device);
+  return nullptr;
+}
+
+kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                void** device) {
+  if (count > 0) return UnknownOption("cuda", options[0].key, {}).release();
+  std::unique_ptr<CudaDevice> opened;
+  if (Error error = OpenDevice(ordinal, &opened)) return error.release();
+  *device = opened.release();
+  return nullptr;
+}
+
+void Close(void* device) { delete static_cast<CudaDevice*>(device); }
+
+void Facts(void* device, kdl_device_facts* facts) {
+  const CudaDevice& cuda = Of(device);
+  std::size_t bytes = 0;
+  cuda.api.DeviceTotalMem_v2(&bytes, cuda.id);
+  constexpr std::int64_t kCoresAtOnce =
+      8;  // of a multiprocessor: while some wait for memory, others run
+  *facts = {.size = sizeof *facts,
+            .version = KDL_PLUGIN_VERSION,
+            .cores = std::max(cuda.Attribute(cu::kMultiprocessors), 1) * kCoresAtOnce,
+            .resident = 0,
+            .memory_bytes = static_cast<std::int64_t>(bytes),
+            .exact = 1,
+            .host_visible = 0,
+            .functional = 0,
+            .checks_order = 0,
+            .features = 0,
+            .image_kind = "cuda",
+            .arch = cuda.arch.c_str(),
+            .capabilities = 0};
+}
+
+// What an operation works with: the context, and a stream, which has ended everything when this goes.
+class Work {
+ public:
+  explicit Work(CudaDevice& cuda) : cuda_(cuda), current_(cuda.api, cuda.context) {
+    status_ = current_.status();
+    if (status_ == cu::kSuccess) status_ = cuda.streams->Take(&stream_);
+  }
+  ~Work() {
+    if (stream_ == nullptr) return;
+    cuda_.api.StreamSynchronize(stream_);
+    cuda_.streams->Release(stream_);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  cu::Status status() const { return status_; }
+  cu::StreamId stream() const { return stream_; }
+  cu::Status Wait() { return cuda_.api.StreamSynchronize(stream_); }
+
+ private:
+  CudaDevice& cuda_;
+  const CurrentContext current_;
+  cu::StreamId stream_ = nullptr;
+  cu::Status status_;
+};
+
+// -- memory -----------------------------------------------------------------------------------------
+
+// Memory by its address, which is the handle, too.
+cu::Address AddressOf(const void* memory) { return reinterpret_cast<cu::Address>(memory); }
+
+kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
+  CudaDevice& cuda = Of(device);
+  const CurrentContext current(cuda.api, cuda.context);
+  cu::Address address = 0;
+  const cu::Status status = cuda.api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+  if (status == cu::kOutOfMemory) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
+  }
+  if (status != cu::kSuccess) return FailWith(cuda, "taking memory", status).release();
+  *memory = {reinterpret_cast<void*>(address), reinterpret_cast<void*>(address)};
+  return nullptr;
+}
+
+void Release(void* device, kdl_memory memory) {
+  CudaDevice& cuda = Of(device);
+  const CurrentContext current(cuda.api, cuda.context);
+  cuda.api.MemFree_v2(AddressOf(memory.address));
+}
+
+// Runs `enqueue` for each run, waits, and completes.
+template <class Enqueue>
+void Move(void* device, std::string_view what, const kdl_region& region, kdl_completion done,
+          const Enqueue& enqueue) {
+  CudaDevice& cuda = Of(device);
+  Error error;
+  {
+    Work work(cuda);
+    cu::Status status = work.status();
+    if (status == cu::kSuccess) {
+      status = ForEachRun(region, cu::kSuccess, [&](std::size_t to, std::size_t from) {
+        return enqueue(cuda.api, to, from, work.stream());
+      });
+    }
+    if (status == cu::kSuccess) status = work.Wait();
+    if (status != cu::kSuccess) error = FailWith(cuda, what, status);
+  }
+  done.call(done.context, error.release());
+}
+
+void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
+           kdl_completion done) {
+  Move(
+      device, "writing", *region, done,
+      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
+        return api.MemcpyHtoDAsync_v2(AddressOf(to.address) + to_offset,
+                                      static_cast<const char*>(from) + from_offset,
+                                      static_cast<std::size_t>(region->run_bytes), stream);
+      });
+}
+
+void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
+  Move(
+      device, "reading", *region, done,
+      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
+        return api.MemcpyDtoHAsync_v2(static_cast<char*>(to) + to_offset,
+                                      AddressOf(from.address) + from_offset,
+                                      static_cast<std::size_t>(region->run_bytes), stream);
+      });
+}
+
+void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
+          kdl_completion done) {
+  Move(
+      device, "copying", *region, done,
+      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
+        return api.MemcpyDtoDAsync_v2(AddressOf(to.address) + to_offset,
+                                      AddressOf(from.address) + from_offset,
+                                      static_cast<std::size_t>(region->run_bytes), stream);
+      });
+}
+
+// `count` patterns of `bytes` from `to` on.
+cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, std::int32_t bytes,
+                   std::size_t count, cu::StreamId stream) {
+  const auto low = static_cast<unsigned>(pattern);
+  if (bytes == 1) return api.MemsetD8Async(to, static_cast<unsigned char>(low), count, stream);
+  if (bytes == 2) return api.MemsetD16Async(to, static_cast<unsigned short>(low), count, stream);
+  if (bytes == 4) return api.MemsetD32Async(to, low, count, stream);
+  // Two columns of words.
+  const auto high = static_cast<unsigned>(pattern >> 32);
+  const cu::Status status = api.MemsetD2D32Async(to, 8, low, 1, count, stream);
+  return status == cu::kSuccess ? api.MemsetD2D32Async(to + 4, 8, high, 1, count, stream) : status;
+}
+
+void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
+          std::int32_t pattern_bytes, kdl_completion done) {
+  const auto count = static_cast<std::size_t>(region->run_bytes / pattern_bytes);
+  Move(device, "filling", *region, done,
+       [&](const cu::Api& api, std::size_t to_offset, std::size_t, cu::StreamId stream) {
+         return FillRun(api, AddressOf(to.address) + to_offset, pattern, pattern_bytes, count,
+                        stream);
+       });
+}
+
+// -- kernels ----------------------------------------------------------------------------------------
+
+struct Module {
+  cu::ModuleId id = nullptr;
+  std::mutex mutex;  // guards the rest
+  std::map<std::string, cu::FunctionId> functions;
+};
+
+Error LoadModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<Module>* loaded) {
+  const CurrentContext current(cuda.api, cuda.context);
+  auto module = std::make_unique<Module>();
+  const std::string text(static_cast<const char*>(image.payload),
+                         static_cast<std::size_t>(image.payload_bytes));
+  std::string log(8 << 10, '\0');
+  int keys[] = {cu::kErrorLog, cu::kErrorLogBytes};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+  const cu::Status status = cuda.api.ModuleLoadDataEx(&module->id, text.c_str(), 2, keys, values);
+  if (status != cu::kSuccess) {
+    return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " refuses the kernels of module '",
+                image.module, "': ", cuda.api.NameOf(status), "\n", log.c_str());
+  }
+  *loaded = std::move(module);
+  return nullptr;
+}
+
+kdl_error* Load(void* device, const kdl_image* image, void** module) {
+  std::unique_ptr<Module> loaded;
+  if (Error error = LoadModule(Of(device), *image, &loaded)) return error.release();
+  *module = loaded.release();
+  return nullptr;
+}
+
+void Unload(void* device, void* loaded) {
+  CudaDevice& cuda = Of(device);
+  const std::unique_ptr<Module> module(static_cast<Module*>(loaded));
+  const CurrentContext current(cuda.api, cuda.context);
+  cuda.api.ModuleUnload(module->id);
+}
+
+Error FindFunction(CudaDevice& cuda, Module& module, const char* name, cu::FunctionId* function) {
+  const std::lock_guard lock(module.mutex);
+  auto known = module.functions.find(name);
+  if (known == module.functions.end()) {
+    cu::FunctionId found = nullptr;
+    const cu::Status status = cuda.api.ModuleGetFunction(&found, module.id, name);
+    if (status != cu::kSuccess) return FailWith(cuda, Concat("finding kernel ", name), status);
+    known = module.functions.emplace(name, found).first;
+  }
+  *function = known->second;
+  return nullptr;
+}
+
+// One launch.
+class Launcher final : public TeamDriver {
+ public:
+  Launcher(CudaDevice& cuda, const kdl_launch_request& request)
+      : cuda_(cuda), request_(request), work_(cuda) {}
+
+  Error Open() {
+    if (work_.status() != cu::kSuccess) return FailWith(cuda_, "taking a stream", work_.status());
+    KDL_RETURN_IF_ERROR(FindFunction(cuda_, *static_cast<Module*>(request_.module),
+                                     request_.variant->symbol, &function_));
+    // A kernel says its team's size as the most threads that a block of it has.
+    const cu::Status status = cuda_.api.FuncGetAttribute(&workers_, cu::kMostThreads, function_);
+    return status == cu::kSuccess ? nullptr : FailWith(cuda_, "asking for a kernel's size", status);
+  }
+
+  Error Take(std::int64_t bytes, void** memory) override {
+    cu::Address address = 0;
+    const cu::Status status = cuda_.api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+    *memory = reinterpret_cast<void*>(address);
+    return status == cu::kSuccess ? nullptr : FailWith(cuda_, "taking memory for a launch", status);
+  }
+  void Release(void* memory) override {
+    work_.Wait();
+    cuda_.api.MemFree_v2(AddressOf(memory));
+  }
+  Error Write(void* to, std::span<const std::int64_t> numbers) override {
+    const cu::Status status = cuda_.api.MemcpyHtoDAsync_v2(AddressOf(to), numbers.data(),
+                                                           numbers.size_bytes(), work_.stream());
+    return Waited("writing a launch's numbers", status);
+  }
+  Error Read(std::span<std::int64_t> to, void* from) override {
+    const cu::Status status =
+        cuda_.api.MemcpyDtoHAsync_v2(to.data(), AddressOf(from), to.size_bytes(), work_.stream());
+    return Waited(Concat("running ", request_.kernel->name), status);
+  }
+  TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
+  std::int64_t most_scratch() const override {
+    std::size_t bytes = 0;
+    cuda_.api.DeviceTotalMem_v2(&bytes, cuda_.id);
+    return static_cast<std::int64_t>(bytes) / 8;
+  }
+  Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+             std::int64_t cores) override {
+    // The numbers go by value.
+    std::vector<void*> given = {const_cast<std::int64_t*>(numbers.data())};
+    for (void* const& memory : memories) given.push_back(const_cast<void**>(&memory));
+    const cu::Status status = cuda_.api.LaunchKernel(function_, static_cast<unsigned>(cores), 1, 1,
+                                                     static_cast<unsigned>(workers_), 1, 1, 0,
+                                                     work_.stream(), given.data(), nullptr);
+    return status == cu::kSuccess
+               ? nullptr
+               : FailWith(cuda_, Concat("launching ", request_.kernel->name), status);
+  }
+
+ private:
+  Error Waited(std::string_view what, cu::Status status) {
+    if (status == cu::kSuccess) status = work_.Wait();
+    return status == cu::kSuccess ? nullptr : FailWith(cuda_, what, status);
+  }
+
+  CudaDevice& cuda_;
+  const kdl_launch_request& request_;
+  Work work_;
+  cu::FunctionId function_ = nullptr;
+  int workers_ = 0;
+};
+
+Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
+  Launcher launcher(cuda, request);
+  KDL_RETURN_IF_ERROR(launcher.Open());
+  return RunTeamLaunch(launcher, request);
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = Run(Of(device), *request);
+  done.call(done.context, error.release());
+}
+
+constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
+                                       .version = KDL_PLUGIN_VERSION,
+                                       .allocate = Allocate,
+                                       .release = Release,
+                                       .write = Write,
+                                       .read = Read,
+                                       .copy = Copy,
+                                       .fill = Fill};
+
+}  // namespace
+
+const kdl_device_ops& CudaDeviceOps() {
+  static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
+                                          .version = KDL_PLUGIN_VERSION,
+                                          .kind = "cuda",
+                                          .memory = &kMemoryOps,
+                                          .open = Open,
+                                          .close = Close,
+                                          .facts = Facts,
+                                          .load = Load,
+                                          .unload = Unload,
+                                          .launch = Launch,
+                                          .submit = nullptr,
+                                          .image_kind = "cuda"};
+  return kOps;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,155 @@
+#include "team/team_launch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/trap.h"
+#include "core/view.h"
+#include "kdl/team_abi.h"
+#include "team/team_prints.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::size_t kRecordNumbers = 5;
+
+// Memory for the time of a launch.
+class Temporary {
+ public:
+  explicit Temporary(TeamDriver& driver) : driver_(driver) {}
+  ~Temporary() {
+    if (memory_ != nullptr) driver_.Release(memory_);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  Error Make(std::int64_t bytes) {
+    return driver_.Take(std::max<std::int64_t>(bytes, 64), &memory_);
+  }
+  Error Make(const std::vector<std::int64_t>& numbers) {
+    KDL_RETURN_IF_ERROR(Make(static_cast<std::int64_t>(numbers.size() * sizeof(std::int64_t))));
+    return driver_.Write(memory_, numbers);
+  }
+  void* memory() const { return memory_; }
+
+ private:
+  TeamDriver& driver_;
+  void* memory_ = nullptr;
+};
+
+// A launch as it is under way.
+class TeamLaunch {
+ public:
+  TeamLaunch(TeamDriver& driver, const kdl_launch_request& request)
+      : driver_(driver), request_(request) {}
+
+  Error Run();
+
+ private:
+  bool syncs() const { return (request_.variant->flags & KDL_VARIANT_SYNC) != 0; }
+  std::int64_t CoresAtOnce() const;
+  void CollectNumbers();
+  Error Prepare();
+  Error Part(std::int64_t part);
+  Error Show();
+
+  TeamDriver& driver_;
+  const kdl_launch_request& request_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<void*> memories_;
+  Temporary scratch_{driver_};
+  Temporary record_{driver_};
+  Temporary prints_{driver_};  // where the kernel prints
+  std::int64_t told_[kRecordNumbers] = {};
+};
+
+// Of a call: their scratch is no more than the driver likes. Where it outlives a call all cores have theirs.
+std::int64_t TeamLaunch::CoresAtOnce() const {
+  if (syncs()) return request_.busy_cores;
+  const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
+  return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
+}
+
+// As team_abi.h has them; and the tensors' memories, behind those that every kernel has.
+void TeamLaunch::CollectNumbers() {
+  const kdl_variant& variant = *request_.variant;
+  const TeamPlace shared = driver_.PlaceOf(request_.shared);
+  memories_ = {scratch_.memory(), shared.memory, record_.memory(), prints_.memory()};
+  numbers_ = {request_.core_num, 0, 0, shared.offset};
+  numbers_.insert(numbers_.end(), request_.args->dims, request_.args->dims + variant.dim_count);
+  std::int32_t tensor = 0;
+  std::int32_t scalar = 0;
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    if (variant.params[p].is_tensor == 0) {
+      numbers_.push_back(static_cast<std::int64_t>(request_.args->scalars[scalar++]));
+      continue;
+    }
+    const kdl_tensor& view = request_.args->tensors[tensor++];
+    const TeamPlace place = driver_.PlaceOf(view.data);
+    memories_.push_back(place.memory);
+    numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
+    numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
+  }
+  // What has no bytes may have no memory: any will do.
+  std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
+}
+
+Error TeamLaunch::Prepare() {
+  KDL_RETURN_IF_ERROR(scratch_.Make(request_.variant->scratch_bytes * CoresAtOnce()));
+  KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
+  if (Prints(*request_.variant)) {
+    std::vector<std::int64_t> empty(kPrintNumbers, 0);
+    empty[0] = kdl_team_first_print;
+    empty[1] = kPrintNumbers;
+    KDL_RETURN_IF_ERROR(prints_.Make(empty));
+  }
+  CollectNumbers();
+  return nullptr;
+}
+
+// All cores, from barrier to barrier of the launch.
+Error TeamLaunch::Part(std::int64_t part) {
+  numbers_[1] = part;
+  const std::int64_t at_once = CoresAtOnce();
+  for (std::int64_t core = 0; core < request_.busy_cores; core += at_once) {
+    numbers_[2] = core;
+    KDL_RETURN_IF_ERROR(
+        driver_.Call(numbers_, memories_, std::min(at_once, request_.busy_cores - core)));
+  }
+  return driver_.Read(told_, record_.memory());
+}
+
+// What all parts have printed.
+Error TeamLaunch::Show() {
+  if (prints_.memory() == nullptr) return nullptr;
+  std::int64_t taken = 0;
+  KDL_RETURN_IF_ERROR(driver_.Read({&taken, 1}, prints_.memory()));
+  std::vector<std::int64_t> printed(static_cast<std::size_t>(std::min(taken, kPrintNumbers)));
+  KDL_RETURN_IF_ERROR(driver_.Read(printed, prints_.memory()));
+  return ShowPrints(request_, printed, taken);
+}
+
+Error TeamLaunch::Run() {
+  KDL_RETURN_IF_ERROR(Prepare());
+  for (std::int64_t part = 0; part <= told_[4]; ++part) {
+    KDL_RETURN_IF_ERROR(Part(part));
+    if (static_cast<std::int32_t>(told_[0]) == 0) continue;
+    KDL_RETURN_IF_ERROR(Show());
+    kdl_trap trap = {};
+    trap.code = static_cast<std::int32_t>(told_[0]);
+    trap.location = static_cast<std::int32_t>(told_[1]);
+    trap.index = told_[2];
+    trap.bound = told_[3];
+    return Error(kdl_error_from_trap(request_.kernel, request_.variant, &trap));
+  }
+  return Show();
+}
+
+}  // namespace
+
+Error RunTeamLaunch(TeamDriver& driver, const kdl_launch_request& request) {
+  return TeamLaunch(driver, request).Run();
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,39 @@
+// A launch of a kernel whose cores are teams (kdl/team_abi.h), on a device that a driver of another interface runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/error.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+// A kernel's argument: memory by the driver's own name for it, and the bytes in front of what is meant.
+struct TeamPlace {
+  void* memory = nullptr;
+  std::int64_t offset = 0;
+};
+
+// What the driver does for one launch. Everything has ended when a function returns, but `Call`, behind which `Read` comes.
+class TeamDriver {
+ public:
+  virtual ~TeamDriver() = default;
+  // Memory for the time of the launch; it and what `Release` is given belong together.
+  virtual Error Take(std::int64_t bytes, void** memory) = 0;
+  virtual void Release(void* memory) = 0;
+  virtual Error Write(void* to, std::span<const std::int64_t> numbers) = 0;
+  virtual Error Read(std::span<std::int64_t> to, void* from) = 0;
+  virtual TeamPlace PlaceOf(const void* address) = 0;
+  // The most bytes that scratch should take.
+  virtual std::int64_t most_scratch() const = 0;
+  // Runs the kernel's cores from numbers[2] on, `cores` of them. `memories` are its arguments behind the numbers; null: nothing
+  // is touched there. Both are the same in all calls of a launch but for the first numbers, kdl_team_header of them.
+  virtual Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+                     std::int64_t cores) = 0;
+};
+
+// Runs all parts of the launch; a trap is an error, and what has been printed is shown.
+Error RunTeamLaunch(TeamDriver& driver, const kdl_launch_request& request);
+
+}  // namespace kdl::runtime
