@@ -174,6 +174,11 @@ kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32
                           const int64_t* sizes, const int64_t* strides, const char* name,
                           kdl_array* array);
 
+/* The same over memory that may only be read: what would write to it is refused. */
+kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t element,
+                                   int32_t rank, const int64_t* sizes, const int64_t* strides,
+                                   const char* name, kdl_array* array);
+
 /* Gives the array's reference to its buffer back and zeroes the array. NULL is allowed. */
 void kdl_array_free(kdl_array* array);
 

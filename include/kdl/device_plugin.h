@@ -59,12 +59,15 @@ typedef struct kdl_region {
 } kdl_region;
 
 /* Told, where somebody looks, which worker of a device was busy from when to when, in nanoseconds of the steady
- * clock; from any thread while the launch runs. */
+ * clock, and what it waited for: `stage` of its core at the pipe that `location` of the variant names, or, with a stage
+ * of -1, all of it for the others at a barrier. From any thread while the launch runs. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
   void (*busy)(void* context, int32_t worker, int64_t begin_ns, int64_t end_ns);
   void* context;
+  void (*waited)(void* context, int32_t worker, int32_t stage, int32_t location, int64_t begin_ns,
+                 int64_t end_ns);
 } kdl_observer;
 
 /* A launch. Everything in it lives until the completion is called. */

@@ -22,7 +22,7 @@ extern "C" {
 #define KDL_ABI_VERSION 1u
 
 /* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. */
-#define KDL_ABI_HASH UINT64_C(0xac07df7e43ffedc0)
+#define KDL_ABI_HASH UINT64_C(0x5487354566a92b8c)
 
 #define KDL_STRUCT(name, comment) typedef struct name name;
 #include "kdl/abi.def"
@@ -42,6 +42,9 @@ typedef int64_t (*kdl_busy_cores_fn)(const kdl_args* args);
 /* Prints the text of location `location`, each `{}` replaced by the next of `count` values. */
 typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,
                              const kdl_tensor* values);
+
+/* A stage has had its turn. `state`: KDL_DONE, or 1 + the location at which it waits, or below 0 where it ended the core. */
+typedef void (*kdl_turn_fn)(kdl_core* core, int32_t stage, int32_t state);
 
 /* clang-format off */
 #define KDL_STRUCT(name, comment) struct name {

@@ -33,7 +33,8 @@ extern "C" {
 /* ---- statistics ---- */
 
 /* Where the environment names a file in KDL_TRACE, a context writes there, when it is destroyed, what ran when, for
- * the viewers of Chrome and Perfetto: a row a queue, a row a core of devices that tell. */
+ * the viewers of Chrome and Perfetto: a row a queue, a row a core of devices that tell, a row a stage of a core with what
+ * it waited for at pipes. */
 
 typedef struct kdl_statistics {
   int64_t launches;

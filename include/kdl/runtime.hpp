@@ -241,6 +241,16 @@ class Context {
               const char* name = "") const {
     return Wrap(device, data, ElementOf<T>(), sizes, name);
   }
+  // The same of memory that may only be read: what would write to it is refused.
+  template <class T>
+  Tensor Wrap(const Device& device, const T* data, const std::vector<std::int64_t>& sizes,
+              const char* name = "") const {
+    kdl_array array = {};
+    Check(kdl_array_wrap_constant(device.get(), data, ElementOf<T>(),
+                                  static_cast<std::int32_t>(sizes.size()), sizes.data(), nullptr,
+                                  name, &array));
+    return Tensor(array);
+  }
   // The same for elements that C++ has no type for, such as bf16.
   Tensor Wrap(const Device& device, void* data, Element element,
               const std::vector<std::int64_t>& sizes, const char* name = "") const {

@@ -260,6 +260,29 @@ CONFORMANCE_TEST(HostMemoryIsWrappedOrRefused) {
   }
 }
 
+CONFORMANCE_TEST(ConstantMemoryIsOnlyRead) {
+  const std::vector<float> values = {1, 2, 3};
+  const Tensor wrapped = bench.context.Wrap(bench.host, values.data(), {3}, "v");
+  const Tensor there = bench.Upload<float>({0, 0, 0}, "t");
+  bench.queue.Copy(there, wrapped, "in").Wait();
+  CHECK(Bench::Download<float>(there) == values);
+  CHECK(Bench::Download<float>(wrapped) == values);
+  const auto refusal = [&](const auto& call) {
+    std::string message;
+    CHECK(CodeOf(call, &message) == KDL_ERROR_INVALID_ARGUMENT);
+    const std::size_t reason = message.find(" is written, but 'v' on host may only be read: ");
+    return message.substr(0, reason);
+  };
+  CHECK(refusal([&] { bench.queue.Copy(wrapped, there, "out"); }) == "the target of the copy");
+  CHECK(refusal([&] { bench.queue.Fill(wrapped, 1.0f); }) == "the target of the fill");
+  CHECK(refusal([&] { wrapped.Map<float>(KDL_MAP_WRITE); }) == "what is mapped");
+  if (!bench.device.facts().host_visible) return;
+  CHECK(refusal([&] { bench.queue.Launch("saxpy", 2, {1.0f, there, wrapped}); }) ==
+        "launch of 'saxpy': the tensor for y[N]");
+  bench.queue.Launch("saxpy", 2, {1.0f, wrapped, there}).Wait();
+  CHECK(Bench::Download<float>(there) == std::vector<float>{2, 4, 6});
+}
+
 CONFORMANCE_TEST(BuffersLiveUntilTheirLastOperation) {
   const std::int64_t in_use = bench.device.statistics().bytes_in_use;
   const Tensor kept = bench.Upload<float>({1, 2, 3});

@@ -28,7 +28,7 @@ kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const 
   KDL_RETURN_IF_NULL(device, buffer);
   return Guard([&]() -> Error {
     Ref<Buffer> made;
-    KDL_RETURN_IF_ERROR(Buffer::Wrap(*Unwrap(device), data, bytes, name, &made));
+    KDL_RETURN_IF_ERROR(Buffer::Wrap(*Unwrap(device), data, bytes, name, false, &made));
     *buffer = Wrap(made.Leave());
     return nullptr;
   });
@@ -82,10 +82,11 @@ kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
   });
 }
 
-kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
-                          const int64_t* sizes, const int64_t* strides, const char* name,
-                          kdl_array* array) {
-  KDL_RETURN_IF_NULL(device, array);
+namespace {
+
+kdl_error* WrapArray(kdl_device* device, void* data, bool is_constant, uint8_t element,
+                     int32_t rank, const int64_t* sizes, const int64_t* strides, const char* name,
+                     kdl_array* array) {
   return Guard([&]() -> Error {
     const std::string what = NameOfArray(name);
     kdl_tensor view = {};
@@ -95,10 +96,28 @@ kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32
     KDL_RETURN_IF_ERROR(CheckView(view, what));
     KDL_RETURN_IF_ERROR(CheckAddress(view, what));
     Ref<Buffer> buffer;
-    KDL_RETURN_IF_ERROR(Buffer::Wrap(*Unwrap(device), data, SpanBytes(view), name, &buffer));
+    KDL_RETURN_IF_ERROR(
+        Buffer::Wrap(*Unwrap(device), data, SpanBytes(view), name, is_constant, &buffer));
     *array = {Wrap(buffer.Leave()), view};
     return nullptr;
   });
+}
+
+}  // namespace
+
+kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
+                          const int64_t* sizes, const int64_t* strides, const char* name,
+                          kdl_array* array) {
+  KDL_RETURN_IF_NULL(device, array);
+  return WrapArray(device, data, false, element, rank, sizes, strides, name, array);
+}
+
+kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t element,
+                                   int32_t rank, const int64_t* sizes, const int64_t* strides,
+                                   const char* name, kdl_array* array) {
+  KDL_RETURN_IF_NULL(device, array);
+  return WrapArray(device, const_cast<void*>(data), true, element, rank, sizes, strides, name,
+                   array);
 }
 
 void kdl_array_free(kdl_array* array) {

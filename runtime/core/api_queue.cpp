@@ -102,13 +102,15 @@ struct LaunchCall {
 
 Error Prepare(const LaunchCall& call, std::span<kdl_event* const>* after,
               LaunchOperation* operation) {
-  KDL_RETURN_IF_ERROR(CheckEvents(call.queue, call.after, call.after_count, after));
+  if (call.after_count != 0) {
+    KDL_RETURN_IF_ERROR(CheckEvents(call.queue, call.after, call.after_count, after));
+  }
   Binding& binding = operation->binding();
   KDL_RETURN_IF_ERROR(
       BindCall(call.queue, call.function, call.core_num, call.args, call.arg_count, &binding));
-  LaunchMemory memory;
-  KDL_RETURN_IF_ERROR(FindMemory(call.queue, call.function, binding, call.workspace, &memory));
-  return operation->Prepare(std::move(memory));
+  KDL_RETURN_IF_ERROR(
+      FindMemory(call.queue, call.function, binding, call.workspace, &operation->memory()));
+  return operation->Prepare();
 }
 
 Error Launch(const LaunchCall& call, kdl_event** done) {

@@ -165,10 +165,12 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
   }
   const kdl_tensor& view = array.view;
   const std::int32_t last = view.rank - 1;
-  if (last >= 0 && !IsEmpty(view) && view.size[last] > 1 && view.stride[last] != 1) {
+  if (last >= 0 && view.size[last] > 1 && view.stride[last] != 1 && !IsEmpty(view)) {
     return Invalid("the tensor for ", Spelling(param), " has stride ", view.stride[last],
                    " in its last dimension; it must be 1");
   }
+  if (param.direction != KDL_IN && buffer.is_constant())
+    return CheckWritable(buffer, Concat("the tensor for ", Spelling(param)));
   if (param.direction != KDL_IN && OverlapsItself(view)) {
     return Invalid("the tensor for ", Spelling(param),
                    ", which is written, has indices that share memory; its strides must keep all "
@@ -366,12 +368,12 @@ std::int64_t SliceBytes(const kdl_variant& variant) { return RoundUp(variant.foo
 
 Error CheckArray(const kdl_array& array, std::string_view what) {
   if (array.buffer == nullptr) return Invalid(what, " has no buffer");
-  KDL_RETURN_IF_ERROR(CheckView(array.view, what));
+  std::int64_t bytes = 0;
+  KDL_RETURN_IF_ERROR(CheckView(array.view, what, &bytes));
+  if (bytes == 0) return nullptr;
   KDL_RETURN_IF_ERROR(CheckAddress(array.view, what));
-  if (IsEmpty(array.view)) return nullptr;
   const Buffer& buffer = *Unwrap(array.buffer);
   const std::int64_t offset = OffsetInBuffer(array);
-  const std::int64_t bytes = SpanBytes(array.view);
   if (offset < 0 || bytes > buffer.bytes() || offset > buffer.bytes() - bytes) {
     return Invalid(what, " is ", Describe(array.view), " at byte ", offset, " of ",
                    Describe(buffer), ", which has ", buffer.bytes(), " bytes; it needs ", bytes);
@@ -391,6 +393,7 @@ Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer&
   }
   if (!device.SharesMemoryWith(workspace.device()))
     return Invalid(start, "must live on ", device.uri());
+  KDL_RETURN_IF_ERROR(CheckWritable(workspace, "its workspace"));
   const kdl_variant& variant = *binding.candidate.variant;
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {

@@ -1,8 +1,11 @@
 #include "core/context.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <algorithm>
+#include <cstring>
+#include <fstream>
 
 #include "host/processor.h"
 
@@ -38,6 +41,28 @@ void* OpenLibrary(const std::string& path) {
   return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
+// Why OpenLibrary gave nothing. Of code for another processor the system says that there is no such file.
+std::string WhyNotOpened(const std::string& path) {
+  std::string reason = dlerror();
+  Elf64_Ehdr header = {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return reason;
+  }
+  struct Row {
+    int machine;
+    const char* arch;
+  };
+  constexpr Row kRows[] = {
+      {EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_RISCV, "riscv64"}, {EM_386, "x86"}};
+  for (const Row& row : kRows) {
+    if (row.machine != header.e_machine || std::string_view(row.arch) == ProcessorArch()) continue;
+    return Concat("it holds code for ", row.arch, ", and this process runs on ", ProcessorArch());
+  }
+  return reason;
+}
+
 }  // namespace
 
 Error Context::AddDeviceKind(const kdl_device_ops* ops, void* kind_context) {
@@ -55,7 +80,8 @@ Error Context::LoadPlugin(const std::string& path, DeviceKind* kind) {
     if (opened != nullptr) dlclose(opened);
   });
   if (library == nullptr) {
-    return Fail(KDL_ERROR_NOT_FOUND, "cannot load a device from '", path, "': ", dlerror());
+    return Fail(KDL_ERROR_NOT_FOUND, "cannot load a device from '", path,
+                "': ", WhyNotOpened(path));
   }
   const auto plugin =
       reinterpret_cast<kdl_device_plugin_fn>(dlsym(library.get(), "kdl_device_plugin"));
@@ -144,7 +170,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
 Error Context::Load(const std::string& path) {
   void* library = OpenLibrary(path);
   if (library == nullptr) {
-    return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", dlerror());
+    return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", WhyNotOpened(path));
   }
   auto* images = static_cast<const kdl_image* const*>(dlsym(library, "kdl_module_images"));
   Error error;

@@ -159,7 +159,7 @@ Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref
 }
 
 Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
-                   Ref<Buffer>* buffer) {
+                   bool is_constant, Ref<Buffer>* buffer) {
   if (!device.works_in_host_memory()) {
     return Fail(KDL_ERROR_UNSUPPORTED, "host memory cannot be a buffer of ", device.uri(),
                 ", which has memory of its own; allocate there and copy");
@@ -168,6 +168,7 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
   if (data == nullptr && bytes > 0) return Invalid("buffer of ", bytes, " bytes at a null pointer");
   auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
   made->memory_ = {data, data};
+  made->is_constant_ = is_constant;
   *buffer = std::move(made);
   return nullptr;
 }
@@ -232,6 +233,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if (access != KDL_MAP_READ && access != KDL_MAP_WRITE && access != KDL_MAP_READ_WRITE) {
     return Invalid("map of ", Describe(*this), ": unknown access ", static_cast<int>(access));
   }
+  if ((access & KDL_MAP_WRITE) != 0) KDL_RETURN_IF_ERROR(CheckWritable(*this, "what is mapped"));
   const std::lock_guard lock(map_mutex_);
   if (mapped_ != 0) return Invalid("map of ", Describe(*this), ", which is mapped already");
   KDL_RETURN_IF_ERROR(device_->scheduler().CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
@@ -276,6 +278,12 @@ kdl_tensor WholeOf(const Buffer& buffer) {
   view.size[0] = buffer.bytes();
   view.stride[0] = 1;
   return view;
+}
+
+Error CheckWritable(const Buffer& buffer, std::string_view what) {
+  if (!buffer.is_constant()) return nullptr;
+  return Invalid(what, " is written, but ", Describe(buffer),
+                 " may only be read: it was wrapped as constant memory");
 }
 
 std::string Describe(const Buffer& buffer) {

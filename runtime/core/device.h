@@ -106,14 +106,16 @@ class Device : public std::enable_shared_from_this<Device> {
 class Buffer : public Counted {
  public:
   static Error Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer);
+  // `is_constant`: what would write to it is refused.
   static Error Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
-                    Ref<Buffer>* buffer);
+                    bool is_constant, Ref<Buffer>* buffer);
   ~Buffer() override;
 
   Device& device() const { return *device_; }
   kdl_memory memory() const { return memory_; }
   std::int64_t bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
+  bool is_constant() const { return is_constant_; }
 
   // What touched it; guarded by the scheduler's mutex.
   AccessLog& access_log() { return access_log_; }
@@ -130,6 +132,7 @@ class Buffer : public Counted {
   std::int64_t bytes_;
   std::string name_;
   bool owned_ = false;
+  bool is_constant_ = false;
   AccessLog access_log_;
   std::mutex map_mutex_;  // guards the rest
   int mapped_ = 0;        // the access; 0: not mapped
@@ -138,6 +141,9 @@ class Buffer : public Counted {
 
 // All of a buffer, as bytes.
 kdl_tensor WholeOf(const Buffer& buffer);
+
+// Fails where the buffer may only be read; the message starts with `what`.
+Error CheckWritable(const Buffer& buffer, std::string_view what);
 
 // "x on debug[1]", "a buffer of 16 bytes on host" where it has no name.
 std::string Describe(const Buffer& buffer);

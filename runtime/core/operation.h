@@ -14,6 +14,8 @@ namespace kdl::runtime {
 // What it needs to end, it has when it is given: no memory is asked for then.
 class Operation : public Counted {
  public:
+  // Called once, before Start, with the scheduler's mutex held.
+  virtual void Count() {}
   // Begins the work; called once, with no lock held. Leads to one call of Finish, after which the operation
   // may be gone.
   virtual void Start() = 0;

@@ -198,10 +198,9 @@ bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
 
 }  // namespace
 
-Error LaunchOperation::Prepare(LaunchMemory memory) {
+Error LaunchOperation::Prepare() {
   void* module = nullptr;
   KDL_RETURN_IF_ERROR(device_.FindModule(*binding_.candidate.image, &module));
-  memory_ = std::move(memory);
   char* address = nullptr;
   if (memory_.workspace) address = static_cast<char*>(memory_.workspace->memory().address);
   void* workspace =
@@ -214,7 +213,8 @@ Error LaunchOperation::Prepare(LaunchMemory memory) {
              .reserved0 = 0,
              .claims = nullptr,
              .shared = shared,
-             .host = &host_.host()};
+             .host = &host_.host(),
+             .turn = nullptr};
   request_ = {.size = sizeof(kdl_launch_request),
               .version = KDL_PLUGIN_VERSION,
               .image = binding_.candidate.image,
@@ -237,7 +237,8 @@ Error LaunchOperation::Prepare(LaunchMemory memory) {
     observer_ = {.size = sizeof(kdl_observer),
                  .version = KDL_PLUGIN_VERSION,
                  .busy = NoteBusy,
-                 .context = this};
+                 .context = this,
+                 .waited = NoteWait};
     request_.observer = &observer_;
   }
   return nullptr;
@@ -247,14 +248,32 @@ void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t 
                                std::int64_t end_ns) {
   const auto& self = *static_cast<const LaunchOperation*>(context);
   try {
-    self.device_.scheduler().trace()->Add({Concat(self.device_.uri(), " core ", worker),
-                                           self.request_.kernel->name, begin_ns, end_ns, 0});
+    self.device_.scheduler().trace()->Add(
+        {self.CoreRow(worker), self.request_.kernel->name, begin_ns, end_ns, 0});
   } catch (const std::bad_alloc&) {  // the trace lacks it
   }
 }
 
+// The stages of a core wait while others of them run: each has a row of its own.
+void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t stage,
+                               std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns) {
+  const auto& self = *static_cast<const LaunchOperation*>(context);
+  const kdl_variant& variant = *self.request_.variant;
+  try {
+    std::string row = self.CoreRow(worker);
+    std::string what = "waits for the others at a sync";
+    if (stage >= 0) row += Concat(" stage ", stage);
+    if (location >= 0 && location < variant.location_count) what = variant.locations[location].text;
+    self.device_.scheduler().trace()->Add({std::move(row), std::move(what), begin_ns, end_ns, 0});
+  } catch (const std::bad_alloc&) {  // the trace lacks it
+  }
+}
+
+std::string LaunchOperation::CoreRow(std::int32_t worker) const {
+  return Concat(device_.uri(), " core ", worker);
+}
+
 void LaunchOperation::Start() {
-  device_.counters().CountLaunch();
   if (!device_.orders()) return device_.ops().launch(device_.state(), &request_, Completion());
   submission_ = {};
   Address(&submission_);
@@ -265,7 +284,8 @@ void LaunchOperation::Start() {
 
 void LaunchOperation::Drop() {
   binding_.DropBuffers();
-  memory_ = {};
+  memory_.workspace = {};
+  memory_.shared = {};
 }
 
 void LaunchOperation::Stop() { std::atomic_ref(launch_.stop).store(1, std::memory_order_relaxed); }
@@ -300,6 +320,7 @@ Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, c
                Ref<Operation>* operation) {
   KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the copy"));
   KDL_RETURN_IF_ERROR(CheckArray(from, "the source of the copy"));
+  KDL_RETURN_IF_ERROR(CheckWritable(*Unwrap(to.buffer), "the target of the copy"));
   if (to.view.element != from.view.element || !SameShape(to.view, from.view)) {
     return Invalid("copy from ", Describe(from.view), " to ", Describe(to.view),
                    "; element types and sizes must be equal");
@@ -326,6 +347,7 @@ Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, c
 Error MakeFill(const Queue& queue, const kdl_array& to, std::uint64_t bits,
                Ref<Operation>* operation) {
   KDL_RETURN_IF_ERROR(CheckArray(to, "the target of the fill"));
+  KDL_RETURN_IF_ERROR(CheckWritable(*Unwrap(to.buffer), "the target of the fill"));
   if (IsEmpty(to.view)) {
     *operation = MakeHostCall(nullptr, nullptr, nullptr);
     return nullptr;

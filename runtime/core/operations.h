@@ -21,9 +21,11 @@ class LaunchOperation final : public Operation {
 
   // To be bound before anything else.
   Binding& binding() { return binding_; }
-  // Loads the kernel's image at its first use, and takes the memory.
-  Error Prepare(LaunchMemory memory);
+  LaunchMemory& memory() { return memory_; }
+  // Loads the kernel's image at its first use.
+  Error Prepare();
 
+  void Count() override { device_.counters().CountLaunch(); }
   void Start() override;
   void Drop() override;
   void Stop() override;
@@ -35,6 +37,9 @@ class LaunchOperation final : public Operation {
  private:
   static void NoteBusy(void* context, std::int32_t worker, std::int64_t begin_ns,
                        std::int64_t end_ns);
+  static void NoteWait(void* context, std::int32_t worker, std::int32_t stage,
+                       std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns);
+  std::string CoreRow(std::int32_t worker) const;
 
   Device& device_;
   std::int32_t queue_index_;

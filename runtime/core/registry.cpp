@@ -200,8 +200,9 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
     return Fail(KDL_ERROR_UNSUPPORTED, start, "every variant needs a processor with ",
                 FeatureNames(lacking, device.facts().arch));
   }
-  return Fail(KDL_ERROR_NOT_FOUND, start, "it takes code for ", device.facts().image_kind, " ",
-              device.facts().arch, ", and this kernel was compiled for ",
+  const std::string_view arch = device.facts().arch;
+  return Fail(KDL_ERROR_NOT_FOUND, start, "it takes code for ", device.facts().image_kind,
+              arch.empty() ? "" : " ", arch, ", and this kernel was compiled for ",
               JoinWords({kinds.begin(), kinds.end()}));
 }
 
@@ -212,21 +213,19 @@ std::string Function::shown_name() const {
   return name_.substr(0, hash) + name_.substr(end);
 }
 
-Error Function::FindCandidates(const Device& device, std::span<const Candidate>* candidates) const {
-  const Known* known = latest_.load(std::memory_order_acquire);
-  if (known == nullptr || known->device != &device) {
-    const std::lock_guard lock(registry_->mutex_);
-    const auto found = known_.find(&device);
-    if (found != known_.end()) {
-      known = found->second;
-    } else {
-      std::vector<Candidate> all = registry_->CandidatesFor(*this, device);
-      if (all.empty()) return registry_->NoCandidate(*this, device);
-      known = &all_known_.emplace_front(Known{&device, std::move(all)});
-      known_.emplace(&device, known);
-    }
-    latest_.store(known, std::memory_order_release);
+Error Function::LookUp(const Device& device, std::span<const Candidate>* candidates) const {
+  const std::lock_guard lock(registry_->mutex_);
+  const Known* known = nullptr;
+  const auto found = known_.find(&device);
+  if (found != known_.end()) {
+    known = found->second;
+  } else {
+    std::vector<Candidate> all = registry_->CandidatesFor(*this, device);
+    if (all.empty()) return registry_->NoCandidate(*this, device);
+    known = &all_known_.emplace_front(Known{&device, std::move(all)});
+    known_.emplace(&device, known);
   }
+  latest_.store(known, std::memory_order_release);
   *candidates = known->candidates;
   return nullptr;
 }

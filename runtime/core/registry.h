@@ -30,7 +30,12 @@ class Function {
  public:
   // The variants that the device can run, the preferred one first; they stay as long as the registry. Fails where
   // there is none. Takes no lock where the last launch was on the same device.
-  Error FindCandidates(const Device& device, std::span<const Candidate>* candidates) const;
+  Error FindCandidates(const Device& device, std::span<const Candidate>* candidates) const {
+    const Known* known = latest_.load(std::memory_order_acquire);
+    if (known == nullptr || known->device != &device) return LookUp(device, candidates);
+    *candidates = known->candidates;
+    return nullptr;
+  }
 
   const std::string& name() const { return name_; }
   // For messages: without what tells modules of one name apart.
@@ -43,6 +48,8 @@ class Function {
     const Device* device;
     std::vector<Candidate> candidates;
   };
+
+  Error LookUp(const Device& device, std::span<const Candidate>* candidates) const;
 
   const Registry* registry_ = nullptr;
   std::string name_;    // as the caller wrote it

@@ -255,6 +255,7 @@ bool Scheduler::Begin(Lock& lock, Operation* operation) {
   if (runs && operation->order_ != nullptr && operation->order_->is_host_call) {
     LearnInHostCall(*operation);
   }
+  if (runs) operation->Count();
   lock.unlock();
   Error error;
   try {

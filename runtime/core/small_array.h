@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -14,31 +13,34 @@ class SmallArray {
 
  public:
   SmallArray() = default;
+  ~SmallArray() {
+    if (data_ != inside_) delete[] data_;
+  }
   SmallArray(const SmallArray&) = delete;
   SmallArray& operator=(const SmallArray&) = delete;
 
   // Makes room for `most` elements; called once, before Add.
   void Reserve(std::size_t most) {
-    if (most > N) more_ = std::make_unique_for_overwrite<T[]>(most);
+    if (most > N) data_ = new T[most];
   }
   T& Add(const T& element) { return Add() = element; }
   // One that is to be set.
-  T& Add() { return data()[size_++]; }
+  T& Add() { return data_[size_++]; }
   void Clear() { size_ = 0; }
 
-  T* data() { return more_ != nullptr ? more_.get() : inside_; }
-  const T* data() const { return more_ != nullptr ? more_.get() : inside_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  T& operator[](std::size_t index) { return data()[index]; }
-  const T& operator[](std::size_t index) const { return data()[index]; }
-  T* begin() { return data(); }
-  T* end() { return data() + size_; }
-  const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
+  T& operator[](std::size_t index) { return data_[index]; }
+  const T& operator[](std::size_t index) const { return data_[index]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
 
  private:
   std::size_t size_ = 0;
-  std::unique_ptr<T[]> more_;
+  T* data_ = inside_;
   T inside_[N];  // not set before Add: elements may be large
 };
 

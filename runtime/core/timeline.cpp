@@ -1,6 +1,5 @@
 #include "core/timeline.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/schedule.h"
@@ -27,11 +26,6 @@ void Timeline::Unlink(PendingWait* wait) {
   (wait->before == nullptr ? first_wait_ : wait->before->after) = wait->after;
   (wait->after == nullptr ? last_wait_ : wait->after->before) = wait->before;
   wait->timeline = nullptr;
-}
-
-void Timeline::ReserveFailures(std::size_t operations) {
-  const std::size_t needed = failed_.size() + operations;
-  if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
 }
 
 }  // namespace kdl::runtime

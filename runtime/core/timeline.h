@@ -1,6 +1,7 @@
 // Points in time: timelines, events on them, and how what failed travels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -67,7 +68,10 @@ class Timeline : public Counted {
   void Link(PendingWait* wait);
   void Unlink(PendingWait* wait);
   // So that as many operations can fail without any memory.
-  void ReserveFailures(std::size_t operations);
+  void ReserveFailures(std::size_t operations) {
+    const std::size_t needed = failed_.size() + operations;
+    if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
+  }
 
   std::shared_ptr<Scheduler> scheduler_;
   std::uint64_t id_;  // of the scheduler's timelines, from 1

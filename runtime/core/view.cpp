@@ -87,7 +87,7 @@ std::string Describe(const kdl_tensor& view) {
   return text + ']';
 }
 
-Error CheckView(const kdl_tensor& view, std::string_view what) {
+Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes) {
   KDL_RETURN_IF_ERROR(CheckRank(view.rank, what));
   const ElementFacts* facts = FactsOfElement(view.element);
   if (facts == nullptr) {
@@ -125,6 +125,7 @@ Error CheckView(const kdl_tensor& view, std::string_view what) {
   if (overflow && !IsEmpty(view)) {
     return Invalid(what, " is ", Describe(view), ", which is 2^63 bytes or more");
   }
+  if (bytes != nullptr) *bytes = count == 0 ? 0 : last;
   return nullptr;
 }
 
@@ -206,7 +207,7 @@ bool IsRowMajor(const kdl_tensor& view) {
 }  // namespace
 
 bool OverlapsItself(const kdl_tensor& view) {
-  if (IsEmpty(view) || IsRowMajor(view)) return false;
+  if (IsRowMajor(view) || IsEmpty(view)) return false;
   for (std::int32_t d = 0; d < view.rank; ++d) {
     if (view.size[d] == 1) continue;
     if (view.stride[d] == 0) return true;

@@ -30,8 +30,8 @@ inline std::int64_t SpanBytes(const kdl_tensor& view) {
 std::string Describe(const kdl_tensor& view);
 
 // Checks rank, element, layout, sizes, strides (0 or more) and that the bytes fit in 63 bits.
-// Messages start with `what`.
-Error CheckView(const kdl_tensor& view, std::string_view what);
+// Messages start with `what`. Gives the view's SpanBytes where `bytes` is not null.
+Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes = nullptr);
 
 // Checks that a view of elements, which CheckView has passed, lies at an address that they can have.
 Error CheckAddress(const kdl_tensor& view, std::string_view what);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "core/trace.h"
@@ -59,6 +60,7 @@ CoreRunner::CoreRunner(const kdl_launch_request& request, const kdl_args& args, 
       hooks_(hooks),
       launch_(*request.launch) {
   launch_.shared = shared;
+  if (request.observer != nullptr) launch_.turn = NoteTurn;
 }
 
 bool CoreRunner::stopped() {
@@ -132,7 +134,7 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
 // Neighbouring cores to one worker.
 void CoreRunner::DealShares() {
   if (workers_ == 1) {
-    new (&shares_[0]) Share{0, request_.busy_cores};
+    new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};
     return;
   }
   const std::int64_t least = request_.busy_cores / workers_;
@@ -140,7 +142,7 @@ void CoreRunner::DealShares() {
   std::int64_t begin = 0;
   for (std::int64_t w = 0; w < workers_; ++w) {
     const std::int64_t end = begin + least + (w < longer ? 1 : 0);
-    new (&shares_[w]) Share{begin, end};
+    new (&shares_[w]) Share{begin, end, shares_[w].left_ns};
     begin = end;
   }
 }
@@ -148,16 +150,38 @@ void CoreRunner::DealShares() {
 void CoreRunner::Work(int worker) {
   const kdl_observer* observer = request_.observer;
   const std::int64_t begin = observer == nullptr ? 0 : TraceNow();
+  std::int64_t& left_ns = shares_[worker].left_ns;
+  if (observer != nullptr && left_ns != 0)
+    observer->waited(observer->context, worker, -1, -1, left_ns, begin);
   try {
     WorkUntilDone(worker);
   } catch (const std::bad_alloc&) {
     Stop(0, OutOfMemory());
   }
-  if (observer != nullptr) observer->busy(observer->context, worker, begin, TraceNow());
+  if (observer == nullptr) return;
+  left_ns = TraceNow();
+  observer->busy(observer->context, worker, begin, left_ns);
+}
+
+// The stages of a core have their turns one after the other: this one's began where the last one's ended.
+void CoreRunner::NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state) {
+  auto& self = *static_cast<WorkerCore*>(core);
+  const std::int64_t now = TraceNow();
+  if (stage < KDL_MAX_WAITS) {
+    WorkerCore::Wait& wait = self.waits[stage];
+    if (wait.since_ns != 0) {
+      self.observer->waited(self.observer->context, self.worker, stage, wait.location,
+                            wait.since_ns, self.turned_ns);
+    }
+    wait = state > 0 ? WorkerCore::Wait{now, state - 1} : WorkerCore::Wait{0, -1};
+  }
+  self.turned_ns = now;
 }
 
 void CoreRunner::WorkUntilDone(int worker) {
-  kdl_core core;
+  WorkerCore core;
+  core.observer = request_.observer;
+  core.worker = worker;
   core.size = sizeof(kdl_core);
   core.version = KDL_ABI_VERSION;
   core.core_num = request_.core_num;
@@ -179,7 +203,7 @@ std::int64_t CoreRunner::Claim(Share* share) {
   return begin;
 }
 
-void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
+void CoreRunner::RunShare(Share* share, int worker, WorkerCore* core) {
   while (share->next.load(std::memory_order_relaxed) < share->end) {
     const std::int64_t begin = Claim(share);
     const std::int64_t end = std::min(begin + chunk_, share->end);
@@ -190,7 +214,7 @@ void CoreRunner::RunShare(Share* share, int worker, kdl_core* core) {
   }
 }
 
-void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
+void CoreRunner::RunCore(WorkerCore* core, int worker, std::int64_t core_id) {
   if (has_barriers() && states_[core_id] == CoreState::kDone) return;
   core->core_id = core_id;
   // Where there is a slice for each core that is run, a core has its own one; else that of its worker.
@@ -205,6 +229,10 @@ void CoreRunner::RunCore(kdl_core* core, int worker, std::int64_t core_id) {
     }
   }
   if (hooks_ != nullptr) hooks_->BeforeCall(*core);
+  if (core->observer != nullptr) {
+    std::fill(std::begin(core->waits), std::end(core->waits), WorkerCore::Wait{0, -1});
+    core->turned_ns = TraceNow();
+  }
   const std::int32_t result = variant_.entry(&args_, core);
   if (result == KDL_DONE) {
     if (has_barriers()) states_[core_id] = CoreState::kDone;

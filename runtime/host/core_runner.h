@@ -72,6 +72,19 @@ class CoreRunner {
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t end;
+    std::int64_t
+        left_ns;  // where somebody looks: when its worker had done what it could; 0: not yet
+  };
+  // A worker's core, and where somebody looks what its stages wait for.
+  struct WorkerCore : kdl_core {
+    const kdl_observer* observer;
+    std::int32_t worker;
+    std::int64_t turned_ns;  // the last turn's end
+    struct Wait {
+      std::int64_t since_ns;  // 0: it does not wait
+      std::int32_t location;
+    };
+    Wait waits[KDL_MAX_WAITS];  // by stage
   };
 
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed);
@@ -80,8 +93,9 @@ class CoreRunner {
   void WorkUntilDone(int worker);
   // The first of the next cores to run of a share. A worker that is alone takes them without a bus lock.
   std::int64_t Claim(Share* share);
-  void RunShare(Share* share, int worker, kdl_core* core);
-  void RunCore(kdl_core* core, int worker, std::int64_t core_id);
+  void RunShare(Share* share, int worker, WorkerCore* core);
+  void RunCore(WorkerCore* core, int worker, std::int64_t core_id);
+  static void NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state);
   void Stop(std::int64_t core_id, Error error);
   bool has_barriers() const { return (variant_.flags & KDL_VARIANT_SYNC) != 0; }
   bool stopped();

@@ -203,6 +203,7 @@ Error ParseResident(const kdl_option& option, bool* slice_per_core) {
 
 Error UnknownOption(std::string_view kind, std::string_view key,
                     const std::vector<std::string>& known) {
+  if (known.empty()) return Invalid(kind, " takes no options, and '", key, "' is given");
   const std::string_view near = NearestWord(key, known);
   if (!near.empty()) {
     return Invalid(kind, " has no option '", key, "'; did you mean '", near, "'?");

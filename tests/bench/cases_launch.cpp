@@ -67,7 +67,7 @@ class Entry {
   }
 
   void Call() {
-    kdl_launch launch = {sizeof launch, KDL_ABI_VERSION, 0, 0, nullptr, nullptr, nullptr};
+    kdl_launch launch = {sizeof launch, KDL_ABI_VERSION, 0, 0, nullptr, nullptr, nullptr, nullptr};
     const kdl_args args = {sizeof args, KDL_ABI_VERSION, &size_, &tensor_, nullptr};
     kdl_core core = {};
     core.size = sizeof core;

@@ -3,6 +3,8 @@
 stages: every way, number of cores, -O and device gives the same bits. And all of them against the interpreter."""
 
 import itertools
+import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -93,12 +95,32 @@ def result(folder, source, kernel, shape, options):
     return np.load(folder / "c.npy").tobytes()
 
 
+def waits_in_trace(folder):
+    """A trace has a row for each stage of a core, with what it waited for at pipes."""
+    global checks
+    checks += 1
+    path, trace = folder / "piped.kdl", folder / "trace.json"
+    path.write_text(PIPED.replace("DEPTH", "2"))
+    command = ["kernelc", "run", str(path), "--pipes=buffered", "--target", "host?threads=1", "--core-num", "1"]
+    for size in ("M=64", "K=8", "N=48"):
+        command += ["--set", size]
+    subprocess.run(command, check=True, capture_output=True, timeout=120, env=os.environ | {"KDL_TRACE": str(trace)})
+    events = json.loads(trace.read_text())
+    rows = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+    waits = {(rows[event["tid"]], event["name"]) for event in events if event["ph"] == "X" and " stage " in rows[event["tid"]]}
+    expected = {("host?threads=1 core 0 stage 0", "'q.push(acc, i, j)' waits for a free slot of 'q'"),
+                ("host?threads=1 core 0 stage 1", "'q.pop(i, j)' waits for a tile of 'q'")}
+    if waits != expected:
+        failures.append(f"waits in a trace: {sorted(waits)}")
+
+
 def main():
     levels = itertools.cycle("0123")
     cores = itertools.cycle(CORES)
     depths = itertools.cycle(["1", "2", "8"])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        waits_in_trace(folder)
         for shape in SHAPES:
             expected = result(folder, PLAIN, "plain", shape, [])
             for way, (kernel, source) in itertools.product(WAYS, [("piped", PIPED), ("opposite", OPPOSITE)]):

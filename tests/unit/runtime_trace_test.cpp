@@ -14,10 +14,32 @@
 namespace kdl {
 namespace {
 
-TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
-  const std::filesystem::path path =
+// Lets contexts write traces while it lives.
+class Recording {
+ public:
+  Recording() { setenv("KDL_TRACE", path_.c_str(), 1); }
+  ~Recording() {
+    unsetenv("KDL_TRACE");
+    std::filesystem::remove(path_);
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // What the last one wrote.
+  std::string Text() const {
+    std::ifstream file(path_);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+ private:
+  const std::filesystem::path path_ =
       std::filesystem::temp_directory_path() / ("kdl_trace_" + std::to_string(getpid()) + ".json");
-  setenv("KDL_TRACE", path.c_str(), 1);
+};
+
+TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
+  const Recording recording;
   {
     const Context context;
     const Device host = context.Select("host?threads=2");
@@ -31,13 +53,9 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
     gate.Signal(1);
     copied.Wait();
   }
-  unsetenv("KDL_TRACE");
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  std::filesystem::remove(path);
-  const auto has = [&](const char* part) { return text.str().find(part) != std::string::npos; };
-  CHECK(text.str().front() == '[');
+  const std::string text = recording.Text();
+  const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+  CHECK(text.front() == '[');
   CHECK(has("\"args\":{\"name\":\"host?threads=2 queue 3\"}"));
   CHECK(has("\"args\":{\"name\":\"debug[1] queue 0\"}"));
   CHECK(has("\"name\":\"fill of 'x' on host?threads=2\""));
@@ -45,7 +63,80 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
   CHECK(has("\"name\":\"waits for the caller\""));
   CHECK(has("\"name\":\"waits for host?threads=2 queue 4\""));
   CHECK(has("\"args\":{\"bytes\":4000}"));
-  CHECK(text.str().ends_with("\n]\n"));
+  CHECK(text.ends_with("\n]\n"));
+}
+
+// A core that waits for the others once.
+std::int32_t Meet(const kdl_args*, kdl_core* core) {
+  auto& has_met = *static_cast<std::int64_t*>(core->frame);
+  return has_met++ == 0 ? KDL_BARRIER : KDL_DONE;
+}
+
+// Two stages, whose turns compiled code tells of like this: each waits once for the other.
+std::int32_t TakeTurns(const kdl_args*, kdl_core* core) {
+  if (core->launch->turn == nullptr) return KDL_TRAPPED;
+  for (const std::int32_t state : {1, static_cast<std::int32_t>(KDL_DONE)}) {
+    for (const std::int32_t stage : {0, 1})
+      core->launch->turn(core, stage, state == 1 ? 1 + stage : state);
+  }
+  return KDL_DONE;
+}
+
+constexpr kdl_location kLocations[] = {
+    {"p.kdl", "'push' waits for a free slot of 'q'", 1, 1, KDL_TRAP_STUCK, -1},
+    {"p.kdl", "'pop' waits for a tile of 'q'", 2, 1, KDL_TRAP_STUCK, -1}};
+constexpr kdl_variant kMeetVariant = [] {
+  kdl_variant variant = {};
+  variant.entry = Meet;
+  variant.symbol = "meet";
+  variant.constants = "";
+  variant.frame_bytes = sizeof(std::int64_t);
+  variant.flags = KDL_VARIANT_SYNC;
+  return variant;
+}();
+constexpr kdl_variant kTurnsVariant = [] {
+  kdl_variant variant = {};
+  variant.entry = TakeTurns;
+  variant.symbol = "turns";
+  variant.constants = "";
+  variant.locations = kLocations;
+  variant.location_count = 2;
+  return variant;
+}();
+constexpr kdl_kernel kKernels[] = {{"meet", &kMeetVariant, 1, 0}, {"turns", &kTurnsVariant, 1, 0}};
+
+const kdl_image kImage = {sizeof(kdl_image),
+                          KDL_ABI_VERSION,
+                          KDL_ABI_HASH,
+                          "waits",
+                          "host",
+                          "",
+                          kKernels,
+                          nullptr,
+                          0,
+                          2,
+                          0};
+const kdl_image* const kImages[] = {&kImage, nullptr};
+
+TEST_CASE("trace: what cores wait for at a sync, and stages at pipes") {
+  const Recording recording;
+  for (const char* spec : {"host?threads=1", "debug"}) {
+    {
+      Context context;
+      const Device device = context.Select(spec);
+      context.Register(kImages);
+      device.queue().Run("meet", 2, {});
+      device.queue().Run("turns", 1, {});
+    }
+    const std::string text = recording.Text();
+    const std::string row = "\"args\":{\"name\":\"" + std::string(spec) + " core 0";
+    CHECK(text.find(row + "\"}") != std::string::npos);
+    CHECK(text.find("\"name\":\"waits for the others at a sync\"") != std::string::npos);
+    CHECK(text.find(row + " stage 0\"}") != std::string::npos);
+    CHECK(text.find(row + " stage 1\"}") != std::string::npos);
+    CHECK(text.find("\"name\":\"'push' waits for a free slot of 'q'\"") != std::string::npos);
+    CHECK(text.find("\"name\":\"'pop' waits for a tile of 'q'\"") != std::string::npos);
+  }
 }
 
 }  // namespace

@@ -110,9 +110,34 @@ llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
                                       emitter.builder.getInt32(static_cast<uint32_t>(ending)));
 }
 
+/// The function that somebody who looks has set, or null.
+llvm::Value* TurnFunction(Emitter& emitter) {
+  const AbiTypes& abi = emitter.abi;
+  llvm::Value* launch =
+      LoadField(emitter, abi.kdl_core, PresentCore(emitter), kdl_core_fields::launch, "launch");
+  return LoadField(emitter, abi.kdl_launch, launch, kdl_launch_fields::turn, "tell");
+}
+
+/// Tells who looks of the turn that a stage has had.
+void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* state) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* told = NewBlock(emitter, "told");
+  llvm::BasicBlock* on = NewBlock(emitter, "");
+  builder.CreateCondBr(builder.CreateIsNull(tell), on, told);
+  builder.SetInsertPoint(told);
+  llvm::Value* core = PresentCore(emitter);
+  auto* type = llvm::FunctionType::get(
+      builder.getVoidTy(), {core->getType(), builder.getInt32Ty(), builder.getInt32Ty()}, false);
+  llvm::Value* number = builder.getInt32(static_cast<uint32_t>(stage));
+  builder.CreateCall(type, tell, {core, number, state})->addFnAttr(llvm::Attribute::NoUnwind);
+  builder.CreateBr(on);
+  builder.SetInsertPoint(on);
+}
+
 /// Gives a stage that has not ended the turn; leaves the kernel where that ends it.
-void GiveTurn(Emitter& emitter, llvm::Value* stage, llvm::BasicBlock* broken,
+void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlock* broken,
               llvm::PHINode* broken_state) {
+  llvm::Value* stage = emitter.stages[number];
   auto& builder = emitter.builder;
   llvm::BasicBlock* turn = NewBlock(emitter, "turn");
   llvm::BasicBlock* next = NewBlock(emitter, "next");
@@ -121,7 +146,8 @@ void GiveTurn(Emitter& emitter, llvm::Value* stage, llvm::BasicBlock* broken,
   llvm::cast<llvm::CallInst>(Call(emitter, llvm::Intrinsic::coro_resume, {stage}))
       ->addFnAttr(llvm::Attribute::NoUnwind);
   llvm::Value* state = CoroutineState(emitter, stage);
-  broken_state->addIncoming(state, turn);
+  TellTurn(emitter, tell, number, state);
+  broken_state->addIncoming(state, builder.GetInsertBlock());
   builder.CreateCondBr(builder.CreateICmpSLT(state, builder.getInt32(0)), broken, next);
   builder.SetInsertPoint(next);
 }
@@ -192,6 +218,7 @@ void RunStages(Emitter& emitter) {
   auto& builder = emitter.builder;
   if (emitter.core_slot) FindRings(emitter);  // they may lie elsewhere than at the kernel's start
   EmptyRings(emitter);
+  llvm::Value* tell = TurnFunction(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();
   llvm::BasicBlock* round = NewBlock(emitter, "round");
   llvm::BasicBlock* running = NewBlock(emitter, "running");
@@ -207,7 +234,8 @@ void RunStages(Emitter& emitter) {
   builder.SetInsertPoint(round);
   llvm::PHINode* last = builder.CreatePHI(builder.getInt64Ty(), 2, "last");
   last->addIncoming(builder.getInt64(0), before);
-  for (llvm::Value* stage : emitter.stages) GiveTurn(emitter, stage, broken, broken_state);
+  for (size_t stage = 0; stage < emitter.stages.size(); ++stage)
+    GiveTurn(emitter, stage, tell, broken, broken_state);
   std::vector<llvm::Value*> states;
   llvm::Value* waiting = builder.getInt32(0);
   for (llvm::Value* stage : emitter.stages) {
