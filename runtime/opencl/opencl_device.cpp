@@ -78,10 +78,8 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   auto device = std::make_unique<OpenclDevice>();
   KDL_RETURN_IF_ERROR(cl::Api::Load(&device->api));
   const std::vector<cl::DeviceId> devices = DevicesOf(device->api);
-  if (ordinal >= static_cast<std::int64_t>(devices.size())) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no opencl[", ordinal, "]; OpenCL has ",
-                static_cast<std::int64_t>(devices.size()), " devices here");
-  }
+  const auto count = static_cast<std::int64_t>(devices.size());
+  if (ordinal >= count) return NoSuchDevice("opencl", ordinal, count);
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;
   device->context = device->api.CreateContext(nullptr, 1, &device->id, nullptr, nullptr, &status);

@@ -92,6 +92,15 @@ std::string Followed(ir::Module& module, const std::string& spec, size_t depth =
   return list;
 }
 
+/// The promise that leaves a device without any spec: itself, or what it stands for.
+const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device, size_t depth = 0) {
+  for (std::string_view one : SplitList(device.spec)) {
+    const ir::Device* other = one.starts_with('@') ? Find(module, one.substr(1)) : nullptr;
+    if (other && depth < module.devices.size()) return PromiseOf(module, *other, depth + 1);
+  }
+  return device;
+}
+
 }  // namespace
 
 std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics) {
@@ -118,7 +127,7 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   for (const ir::Device& device : module.devices) {
     std::string spec = Followed(module, device.spec);
     if (spec.empty() && needs_all) {
-      std::string name = NameInSource(device.name.text());
+      std::string name = NameInSource(PromiseOf(module, device).name.text());
       diagnostics.Report(diag::UnboundDevice, {}, name, file)
           .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`", name));
       return std::nullopt;

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
+
+#include "support/near_names.h"
 
 namespace kdl::sema {
 
@@ -32,7 +37,14 @@ const Entity* FindDevice(Place& place, const syntax::NameExpr& name) {
     return found->second;
   }
   if (found == place.file.items.end()) {
-    place.module.diagnostics.Report(diag::UnknownName, name.span, name.name.text());
+    Diagnostic& report =
+        place.module.diagnostics.Report(diag::UnknownName, name.span, name.name.text());
+    std::vector<std::string_view> devices;
+    for (const auto& [known, entity] : place.file.items)
+      if (entity->kind == EntityKind::Device) devices.push_back(known.text());
+    std::ranges::sort(devices);
+    std::string_view near = NearestName(name.name.text(), devices);
+    if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
   } else {
     place.module.diagnostics.Report(diag::NotADevice, name.span, name.name.text(),
                                     Describe(found->second->kind));

@@ -7,7 +7,8 @@
 #include "driver/report.h"
 #include "driver/run_program.h"
 #include "kdl/runtime.h"
-#include "targets/kinds.h"
+#include "targets/family.h"
+#include "targets/registry.h"
 #include "tools/commands.h"
 #include "tools/reference_device.h"
 
@@ -29,7 +30,9 @@ std::string Described(const kdl_device_facts& facts) {
   return text;
 }
 
-Result<std::string> Describe(kdl_context* context, const std::string& spec) {
+/// `functional` becomes whether it is an emulation.
+Result<std::string> Describe(kdl_context* context, const std::string& spec,
+                             bool* functional = nullptr) {
   kdl_device* device = nullptr;
   Status status = driver::StatusOf(kdl_select_device(context, spec.c_str(), &device));
   if (!status.ok()) return status.failure();
@@ -37,24 +40,39 @@ Result<std::string> Describe(kdl_context* context, const std::string& spec) {
   facts.size = sizeof facts;
   status = driver::StatusOf(kdl_device_get_facts(device, &facts));
   if (!status.ok()) return status.failure();
+  if (functional) *functional = facts.functional != 0;
   return fmt::format("{}: {}\n", kdl_device_uri(device), Described(facts));
+}
+
+/// What is here of a kind: the first device, and where they are no emulations the others, too.
+std::string DescribeAll(kdl_context* context, std::string_view kind) {
+  std::string text;
+  for (int ordinal = 0;; ++ordinal) {
+    std::string spec = ordinal == 0 ? std::string(kind) : fmt::format("{}[{}]", kind, ordinal);
+    bool functional = false;
+    Result<std::string> line = Describe(context, spec, &functional);
+    if (!line.ok())
+      return ordinal == 0 ? fmt::format("{}: not here: {}\n", kind, line.failure().message) : text;
+    text += *line;
+    if (functional) return text;
+  }
 }
 
 }  // namespace
 
-int RunDevices(const driver::Options& options, const targets::Registry&) {
+int RunDevices(const driver::Options& options, const targets::Registry& registry) {
   kdl_context* made = nullptr;
   Status status = driver::StatusOf(kdl_context_create(&made));
   driver::Context context(made);
   if (status.ok()) status = AddReferenceDevice(context.get());
-  std::vector<std::string> specs = options.files;
-  if (specs.empty()) {
-    for (std::string_view kind : {targets::kOwnKind, targets::kDebugKind, targets::kReferenceKind})
-      specs.emplace_back(kind);
-  }
   std::string text = status.ok() ? "" : status.failure().message + "\n";
   bool all = status.ok();
-  for (const std::string& spec : specs) {
+  if (status.ok() && options.files.empty()) {
+    for (const targets::Family* family : registry.families())
+      for (const targets::TargetKind& one : family->kinds)
+        text += DescribeAll(context.get(), one.kind);
+  }
+  for (const std::string& spec : options.files) {
     if (!status.ok()) break;
     Result<std::string> line = Describe(context.get(), spec);
     all &= line.ok();

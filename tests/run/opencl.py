@@ -90,6 +90,17 @@ def against_interpreter(folder):
     expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
 
 
+def listed():
+    """What `kernelc devices` says."""
+    done = kernelc("devices")
+    there = [line.split(":")[0] for line in done.stdout.splitlines()]
+    expect("both devices are listed", done.returncode == 0 and {"opencl", "opencl[1]"} <= set(there), done.stdout + done.stderr)
+    done = kernelc("devices", "opencl[2]", "opencl?foo=1")
+    expected = ("opencl[2]: not here: there is no opencl[2]: wanted the 3rd, 2 match\n"
+                "opencl?foo=1: not here: opencl takes no options, and 'foo' is given\n")
+    expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
+
+
 def programs(folder):
     """OpenCL and the host, and two OpenCL devices, of which PoCL makes as many as it is asked for; and what kernels print."""
     (folder / "both.kdl").write_text(DEVICES)
@@ -114,10 +125,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", "opencl", "--set", "N=5", "--arg", "a=2.0", "--check")
-        if "there is no OpenCL here" in probe.stderr or "OpenCL has 0 devices" in probe.stderr:
+        if "there is no OpenCL here" in probe.stderr or "opencl[0]: wanted the 1st, 0 match" in probe.stderr:
             print("no OpenCL device")
             return SKIPPED
         expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
+        listed()
         against_interpreter(folder)
         programs(folder)
         families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]

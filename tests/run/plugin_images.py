@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A plugin's table says which images its devices take: kernelc makes those, or says that it cannot."""
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,10 @@ OUTPUTS = ["copy.h", "copy.host.o", "copy.orch.cpp"]
 UNKNOWN = """kernelc: error: target 'plugin:./made.so': it takes images of kind 'tpu', and those that can be made are: host debug reference opencl cuda [E0917]
 help: `kernelc targets` lists the targets
 """
+OTHER = "aarch64-linux-gnu-gcc"
+OTHER_CODE = """kernelc: error: target 'plugin:./made.so': cannot load a device from './made.so': it holds code for aarch64, and this process runs on x86-64 [E0917]
+help: `kernelc targets` lists the targets
+"""
 MISSING = "kernelc: error: target 'plugin:./none.so': cannot load a device from './none.so': "
 
 
@@ -30,9 +35,9 @@ def build(folder, target):
     return done.stderr, outputs
 
 
-def make_plugin(folder, images):
+def make_plugin(folder, images, compiler="gcc"):
     (folder / "made.c").write_text(PLUGIN)
-    subprocess.run(["gcc", "-shared", "-fPIC", f"-DIMAGES={images}", "-I", ROOT / "include", "made.c", "-o", "made.so"],
+    subprocess.run([compiler, "-shared", "-fPIC", f"-DIMAGES={images}", "-I", ROOT / "include", "made.c", "-o", "made.so"],
                    cwd=folder, check=True, timeout=300)
 
 
@@ -48,13 +53,18 @@ def main():
         said, outputs = build(folder, "plugin:./none.so")
         if not said.startswith(MISSING) or outputs:
             problems.append(f"a plugin that is not there: {said}{outputs}")
+        if shutil.which(OTHER):
+            make_plugin(folder, "NULL", OTHER)
+            said, outputs = build(folder, "plugin:./made.so")
+            if said != OTHER_CODE or outputs:
+                problems.append(f"a plugin for another processor: {said}{outputs}")
         for images in ("NULL", '"host"', '"reference"'):
             make_plugin(folder, images)
             said, outputs = build(folder, "plugin:./made.so")
             if said or not set(OUTPUTS) <= set(outputs):
                 problems.append(f"images {images}: {said}{outputs}")
     print("\n".join(problems))
-    print(f"{5 - len(problems)} passed, {len(problems)} failed")
+    print(f"{6 - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 

@@ -129,6 +129,65 @@ ROWS = [
         "t.kdl:5:61: error: '.queues' after a device; a launch takes .queue(n) or .queues(a, b) [E0126]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues() scale(x, y); }\n" + " " * 62 + "^^^^^^",
         "npu.queues()"),
+    Row("all candidates within selects are rejected",
+        'device npu = select(select(target("debug")[64], target("host")[9]), target("debug")[65]);',
+        "kernelc: error: none of the devices 'debug[64],host[9],debug[65]' is there:\n"
+        "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
+        "  host[9]: there is no host[9]: wanted the 10th, 1 matches\n"
+        "  debug[65]: there is no debug[65]: wanted the 66th, 64 match [E0982]"),
+    Row("a fallback within selects comes in its place",
+        'device cpu = target("host", threads = 1);\n'
+        'device npu = select(select(target("debug")[64], fallback(cpu)), target("debug"));',
+        "on host?threads=1\n'cpu' and 'npu' are one device, host?threads=1"),
+    bound("a list, of which the first is missing", "debug[64],host?threads=1", "on host?threads=1"),
+    bound("a list, of which none is there", "debug[64],host[7]",
+          "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
+          "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
+          "  host[7]: there is no host[7]: wanted the 8th, 1 matches [E0982]"),
+    Row("one device, spelled with its number", 'device npu = target("debug");\ndevice other = target("debug")[0];',
+        "on debug\n'npu' and 'other' are one device, debug"),
+    Row("one device, its keys in another order",
+        'device npu = target("host", threads = 2, pin = 0);\ndevice other = target("host", pin = 0, threads = 2);',
+        "on host?pin=0&threads=2\n'npu' and 'other' are one device, host?pin=0&threads=2"),
+    Row("a fallback to itself behind another candidate", 'device npu = select(target("debug")[64], fallback(npu));',
+        "t.kdl:1:1: error: the device 'npu' is described by itself [E0524]\n"
+        "  device npu = select(target(\"debug\")[64], fallback(npu));\n  " + "^" * 56),
+    Row("fallbacks in a cycle of three", "device npu = fallback(a);\ndevice a = fallback(b);\ndevice b = fallback(npu);",
+        "t.kdl:3:1: error: the device 'b' is described by itself [E0524]\n"
+        "  device b = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"),
+    Row("a fallback to what is nearly a name", 'device cpu = target("host");\ndevice npu = fallback(cpy);',
+        "t.kdl:2:23: error: nothing here is named 'cpy' [E0302]\n"
+        "  device npu = fallback(cpy);\n                        ^^^\nhelp: did you mean 'cpu'?"),
+    Row("a promise behind a fallback", "device npu = fallback(cpu);\ndevice cpu;",
+        "kernelc: error: device 'cpu' of 't.kdl' is a promise that nothing binds [E0910]\n"
+        "help: --device cpu=host, or another spec of `kernelc targets`"),
+    Row("a launch on what is nearly a name", 'device npu = target("debug");',
+        "t.kdl:5:57: error: nothing here is named 'nup' [E0302]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on nup scale(x, y); }\n" + " " * 58 + "^^^\n"
+        "help: did you mean 'npu'?", "nup"),
+    bound("an empty number", "debug[]",
+          f"kernelc: error: target 'debug[]': '[]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a number without its end", "debug[0",
+          f"kernelc: error: target 'debug[0': '[0' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a number without brackets", "debug1", f"kernelc: error: target 'debug1': {KINDS.format('debug1')}\n{TARGETS}"),
+    bound("a key twice", "host?threads=1&threads=2",
+          f"kernelc: error: target 'host?threads=1&threads=2': key 'threads' stands twice; {SPELLING}\n{TARGETS}"),
+    bound("a key without a value", "host?threads",
+          f"kernelc: error: target 'host?threads': 'threads' is not key=value; {SPELLING}\n{TARGETS}"),
+    bound("a value without a key", "host?=1", f"kernelc: error: target 'host?=1': '=1' is not key=value; {SPELLING}\n{TARGETS}"),
+    bound("an unknown processor level", "host?isa=x86-64-v9",
+          "kernelc: error: target 'host?isa=x86-64-v9': there is no isa 'x86-64-v9'; those known are: x86-64-v3 x86-64-v4 "
+          f"x86-64-v4-bf16 armv8-a [E0917]\n{TARGETS}"),
+    Row("an unknown key in the file", 'device npu = target("host", thread = 2);',
+        "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
+    Row("a bad value in the file", 'device npu = target("host", threads = 0);',
+        "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
+    bound("a spec without a name", "host", "kernelc: error: option '--device' takes NAME=VALUE, not '=host' [E0908]\n"
+          "help: for example: --device npu=debug", "--device", "=host"),
+    bound("one for all, and one that is bound by name", "host", "on host", "--target", "debug"),
+    Row("a negative queue", 'device npu = target("debug");',
+        "t.kdl:5:67: error: a queue is a number from 0 to 63, which '-1' is not [E0520]\n"
+        "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(-1) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(-1)"),
 ]
 
 
