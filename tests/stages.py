@@ -180,6 +180,9 @@ def sanitized(total):
         total.failed += 1
     if build("tsan", THREAD_TARGETS):
         stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)
+        _, env = with_path("build-dev")
+        stage("programs over devices (tsan)", [["python3", "tests/fuzz/devices.py", "--kernels", "100", "--libraries",
+                                                "build-tsan/lib"]], env | SANITIZER_OPTIONS, total=total)
     else:
         total.failed += 1
 

@@ -5,12 +5,17 @@ devices and the interpreter, and leaves what a model in Python leaves, which kno
 memory. The debug device's checks of order and of memory are on wherever one is drawn.
 
     tests/fuzz/devices.py --kernels 10000    # as many as one has time for; --first SEED to see one again
+    tests/fuzz/devices.py --kernels 100 --libraries build-tsan/lib    # as programs of their own, with the thread sanitizer
 """
 
+import argparse
+import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
+import threading
 
 import numpy as np
 
@@ -18,6 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "run" / 
 import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
+MOST_DEVICES = 4
+BATCH = 25  # programs of one file, where they are linked
 LIMIT_S = 600  # of one program: far more than it takes on a machine that does much else
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
@@ -46,8 +53,9 @@ class Draw:
     """A program, as text and as what it does to arrays."""
 
     def __init__(self, seed):
+        self.seed = seed
         self.random = random.Random(seed)
-        self.devices = [f"d{n}" for n in range(self.random.randint(2, 4))]
+        self.devices = [f"d{n}" for n in range(self.random.randint(2, MOST_DEVICES))]
         self.specs = [self.spec() for _ in self.devices]
         self.params = {}  # name: direction
         self.on = {}      # tensor: its device, or None
@@ -126,14 +134,13 @@ class Draw:
 
     # -- As text --------------------------------------------------------------------------------
 
-    def text(self):
-        lines = [f'device {d} = target("host");' for d in self.devices] + [KERNELS]
+    def text(self, name="run"):
         params = ", ".join(f"{p}: {direction} i32[M, N]" + (f" on {self.on[p]}" if self.on[p] else "")
                            for p, direction in self.params.items())
-        self.lines = [f"export program run({params}) {{"]
+        self.lines = [f"export program {name}({params}) {{"]
         self.loops = 0
         self.write(self.steps, 1, None)
-        return "\n".join([*lines, *self.lines, "}"]) + "\n"
+        return "\n".join([*self.lines, "}"]) + "\n"
 
     def write(self, steps, depth, loop):
         for step in steps:
@@ -234,14 +241,52 @@ def fault(command, place, draw, arrays):
     return f"{', '.join(differs)} differ" if differs else None
 
 
-def check(folder, seed):
-    """What is wrong with a seed's program, or None."""
+def file_of(programs, devices):
+    """A file with these texts of programs."""
+    return "".join(f'device d{n} = target("host");\n' for n in range(devices)) + KERNELS + "\n".join(programs)
+
+
+def walked(place, draw):
+    """The command that runs a program by kernelc. What is drawn is where things live, not loops: LLVM's passes would take
+    two thirds of the time."""
+    (place / "program.kdl").write_text(file_of([draw.text()], len(draw.devices)))
+    return ["kernelc", "run", "program.kdl", "-O0"]
+
+
+class Linked:
+    """Programs as executables with the runtime and the interpreter of another build, whose sanitizer watches them."""
+
+    def __init__(self, libraries):
+        self.libraries = pathlib.Path(libraries).resolve()
+        self.lock = threading.Lock()
+        self.built = {}  # by batch
+
+    def __call__(self, place, draw):
+        batch = draw.seed // BATCH
+        with self.lock:
+            if batch not in self.built:
+                self.built[batch] = self.build(place.parent / f"batch{batch}", range(batch * BATCH, (batch + 1) * BATCH))
+        return [str(self.built[batch]), "--program", f"run{draw.seed}"]
+
+    def build(self, folder, seeds_of_batch):
+        folder.mkdir()
+        texts = [Draw(seed).text(f"run{seed}") for seed in seeds_of_batch]
+        (folder / "programs.kdl").write_text(file_of(texts, MOST_DEVICES))
+        compiler = folder / "c++"  # what kernelc links with: the first folder that has a library is taken
+        compiler.write_text(f'#!/bin/sh\nexec {shutil.which("c++")} -fsanitize=thread -L{self.libraries} "$@"\n')
+        compiler.chmod(0o755)
+        subprocess.run(["kernelc", "build", "programs.kdl", "-O0", "--emit", "exe", "-o", "."], cwd=folder, check=True,
+                       timeout=LIMIT_S, env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+        return folder / "programs"
+
+
+def check(folder, seed, program):
+    """What is wrong with a seed's program, or None; `program` makes the command that runs it."""
     draw = Draw(seed)
     place = folder / str(seed)
     place.mkdir()
-    (place / "program.kdl").write_text(draw.text())
     arrays = {}
-    command = ["kernelc", "run", "program.kdl", "--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
+    command = [*program(place, draw), "--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
     for n, (name, direction) in enumerate(draw.params.items()):
         arrays[name] = (np.arange(ROWS * COLUMNS, dtype=np.int32) * (n + 3) % 101).reshape(ROWS, COLUMNS)
         if direction != "out":
@@ -255,8 +300,12 @@ def check(folder, seed):
     for file in place.iterdir():
         file.unlink()
     place.rmdir()
-    return wrong and f"{' '.join(command)}\n{wrong}\n{draw.text()}"
+    return wrong and f"{' '.join(command)}\n{wrong}\n{file_of([draw.text()], len(draw.devices))}"
 
 
 if __name__ == "__main__":
-    seeds.run("Programs over several devices, drawn at random.", check, 300)
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--libraries")
+    chosen, sys.argv[1:] = options.parse_known_args()
+    way = Linked(chosen.libraries) if chosen.libraries else walked
+    seeds.run("Programs over several devices, drawn at random.", lambda folder, seed: check(folder, seed, way), 300)
