@@ -1,0 +1,56 @@
+"""NVIDIA's assembler of PTX, which needs no GPU: `ptxas.path()` is where it is, of one version, so that what it says stays.
+
+It comes from PyPI, into a folder beside the builds, when it is first asked for; KDL_PTXAS names another one.
+"""
+
+import fcntl
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VERSION = "13.0.88"
+FOLDER = ROOT / f"build-ptxas-{VERSION}"
+
+
+def call(*words):
+    done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        last = "\n".join(done.stdout.strip().splitlines()[-5:])
+        sys.exit(f"ptxas {VERSION}, which checks PTX, is not here, and pip could not bring it; is there a network? "
+                 f"KDL_PTXAS=PATH names one that is here.\n{' '.join(map(str, words))}\n{last}")
+
+
+def install(to):
+    """The one program out of the package."""
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        folder = pathlib.Path(folder)
+        call("/usr/bin/python3", "-m", "venv", folder / "venv")
+        call(folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "download", "--no-deps", "--only-binary=:all:",
+             "-d", folder, f"nvidia-cuda-nvcc=={VERSION}")
+        (package,) = folder.glob("*.whl")
+        with zipfile.ZipFile(package) as archive:
+            (name,) = [n for n in archive.namelist() if n.endswith("/bin/ptxas")]
+            program = pathlib.Path(archive.extract(name, folder))
+        program.chmod(0o755)
+        program.rename(to)
+
+
+def path():
+    given = os.environ.get("KDL_PTXAS")
+    if given:
+        return pathlib.Path(given)
+    FOLDER.mkdir(exist_ok=True)
+    program = FOLDER / "ptxas"
+    with open(FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            install(program)
+    return program
+
+
+if __name__ == "__main__":
+    print(path())

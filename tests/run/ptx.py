@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Kernels as PTX: ptxas takes what is made of samples, library and families for each level of machines, and the text has what the
+lowered KIR says: its barriers, no call, floats rounded one by one as the source has them.
+
+Files come in an order drawn from a seed until the time is over; `--all` takes all of them, and `--report` prints registers,
+spills and shared memory of each kernel.
+"""
+
+import argparse
+import collections
+import dataclasses
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import ptxas  # noqa: E402
+
+LEVELS = ["sm_80", "sm_90a"]
+FAMILIES = "tests/run/families"
+# Values of the kernels' generics that have no default.
+DEFINES = {
+    f"{FAMILIES}/attention.kdl": "D=64 G=2",
+    f"{FAMILIES}/convolution.kdl": "S=2 P=1 KW=3 DL=1 KH=3 K=3 CG=4 OG=4",
+    f"{FAMILIES}/convolution_more.kdl": "D=2 KH=3 KW=3 S=2 P=1 K=3",
+    f"{FAMILIES}/positions.kdl": "K=4",
+    f"{FAMILIES}/softmax_norm.kdl": "S=4",
+    f"{FAMILIES}/solve.kdl": "N=16",
+}
+ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
+                  r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+# What would round otherwise than the source: a product and a sum that the assembler may fuse, what flushes or is approximate.
+LOOSE = re.compile(r"^\s*(?:@\S+ )?((?:add|sub|mul|mad|div|sqrt|fma)\.(?!rn)(?:\w+\.)*f(?:32|64)\b|\w+\.(?:\w+\.)*(?:ftz|approx)\b\S*)", re.MULTILINE)
+failures = []
+passed = 0
+
+
+@dataclasses.dataclass
+class Used:
+    """What a kernel takes of a machine, as ptxas says."""
+    file: str
+    level: str
+    kernel: str
+    registers: int
+    spilled: int
+    stack: int
+    shared: int
+
+
+def files():
+    found = [*ROOT.glob("samples/*/*.kdl"), *ROOT.glob("stdlib/*.kdl"), *(ROOT / FAMILIES).glob("*.kdl"),
+             ROOT / "tests/run/elementary.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
+    return sorted(f.relative_to(ROOT).as_posix() for f in found)
+
+
+def kernelc(*arguments):
+    return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def expect(what, holds, output=""):
+    global passed
+    if holds:
+        passed += 1
+    else:
+        failures.append(f"{what}\n{output}")
+
+
+def built(file, level, folder):
+    """The PTX, that without LLVM's passes, and the KIR that both are made of; None: the file is no source of kernels, as some
+    goldens are wrong on purpose."""
+    defines = [f"-D{define}" for define in DEFINES.get(file, "").split()]
+    target = ["--target", f"cuda?isa={level}"]
+    done = kernelc("build", file, "-o", folder, "--emit", "ptx", *target, *defines)
+    if done.returncode == 1 and file.startswith("tests/golden"):
+        return None
+    bare = kernelc("build", file, "-o", folder / "bare", "--emit", "ptx", "-O0", *target, *defines)
+    text = next(folder.glob("*.ptx"), None)
+    literal = next(folder.glob("bare/*.ptx"), None)
+    lowered = kernelc("build", file, "--emit", "ir", "--stop-after=canonicalize-loops", *target, *defines)
+    good = text is not None and literal is not None and lowered.returncode == 0
+    expect(f"{file} is made for {level}", good, done.stderr + bare.stderr + lowered.stderr)
+    return (text, literal, lowered.stdout) if good else None
+
+
+def plain(name):
+    """A kernel's name as those of functions have it."""
+    return re.sub(r"\W", "_", name)
+
+
+def ops(body):
+    return collections.Counter(word for line in body.splitlines() for word in re.findall(r"^\s*(?:\S+ = )?(\w+)", line))
+
+
+def count_barriers(body):
+    return len(re.findall(r"^\s*bar\.", body, re.MULTILINE))
+
+
+def check_text(file, level, text, literal, lowered):
+    """Each kernel of the text against the KIR of its name. LLVM finds out about loops that nobody enters, with what is in them."""
+    literal = {entry: count_barriers(body) for entry, body in ENTRY.findall(literal)}
+    expect(f"{file} calls nothing ({level})", not re.search(r"\bcall|\.extern|\.func", text), text[:200])
+    sources = {plain(name): ops(body) for name, body in KERNEL.findall(lowered)}
+    for entry, body in ENTRY.findall(text):
+        what = f"{entry} of {file} ({level})"
+        source = sources[re.fullmatch(r"kdl_(.*)_\d+", entry)[1]]
+        barriers = [source["barrier"], literal[entry], count_barriers(body)]
+        expect(f"{what} has its barriers: {barriers}", barriers[0] == barriers[1] >= barriers[2])
+        # An fma_flush is two.
+        most = source["fma"] + 2 * source["fma_flush"]
+        fused = len(re.findall(r"\bfma\.rn\.f(?:32|64)", body))
+        expect(f"{what} fuses no more than the source: {fused}, not {most}", fused <= most)
+        loose = LOOSE.findall(body)
+        expect(f"{what} rounds each operation", not loose, "\n".join(loose[:5]))
+
+
+def assembled(file, level, text):
+    done = subprocess.run([ptxas.path(), f"-arch={level}", "-v", "-o", "/dev/null", text], capture_output=True, text=True, timeout=600)
+    said = done.stdout + done.stderr
+    expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
+    used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0))
+            for name, stack, stores, loads, registers, shared in USED.findall(said)]
+    expect(f"ptxas says what {file} takes ({level})", len(used) == len(ENTRY.findall(text.read_text())), said)
+    return used
+
+
+def check(file, level):
+    with tempfile.TemporaryDirectory() as folder:
+        made = built(file, level, pathlib.Path(folder))
+        if made is None:
+            return []
+        text, literal, lowered = made
+        check_text(file, level, text.read_text(), literal.read_text(), lowered)
+        return assembled(file, level, text)
+
+
+def report(used):
+    print(f"{'kernel':<34} {'level':<7} {'registers':>9} {'spilled':>8} {'stack':>6} {'shared':>7}  file")
+    for row in sorted(used, key=lambda r: (r.file, r.kernel, r.level)):
+        print(f"{row.kernel:<34} {row.level:<7} {row.registers:>9} {row.spilled:>8} {row.stack:>6} {row.shared:>7}  {row.file}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("only", nargs="*", help="files, all of them by default")
+    options = parser.parse_args()
+    drawn = [(file, level) for file in options.only or files() for level in LEVELS]
+    if not options.only:
+        random.Random(options.seed).shuffle(drawn)
+    begin = time.monotonic()
+    used = []
+    for number, (file, level) in enumerate(drawn):
+        if not (options.all or options.only or number < 4) and time.monotonic() - begin > options.seconds:
+            break
+        used += check(file, level)
+    if options.report:
+        report(used)
+    for failure in failures:
+        print(f"FAILED: {failure}\n")
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
