@@ -40,8 +40,6 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
                        {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
                         {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
                         {"SlicesOnlyForBusyCores", kNoWorkspace},
-                        {"WorkspacesGrow", kNoWorkspace},
-                        {"WorkspacesHoldNoArgument", kNoWorkspace},
                         {"CancelEndsWhatRuns", kNoStop}}});
     if (!has_two) {
       for (const char* test : kOfTwo) devices[0].unsupported.emplace_back(test, kOneDevice);

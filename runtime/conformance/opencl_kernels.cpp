@@ -1,12 +1,9 @@
 // The suite's kernels in OpenCL C, with the interface of kdl/team_abi.h: a core is a work-group of one worker.
 #include "conformance/opencl_kernels.h"
 
-#include <cstring>
-#include <deque>
 #include <string>
-#include <vector>
 
-#include "conformance/kernels.h"
+#include "conformance/team_image.h"
 
 namespace kdl::conformance {
 
@@ -177,46 +174,10 @@ std::string Many() {
   return text;
 }
 
-// The host's tables, whose kernels are found in the text.
-struct Image {
-  std::string text = kText + Many();
-  std::deque<std::string> symbols;
-  std::deque<std::vector<kdl_variant>> variants;
-  std::vector<kdl_kernel> kernels;
-  kdl_image image;
-
-  Image() : image(*kImages[0]) {
-    for (int k = 0; k < image.kernel_count; ++k) Add(image.kernels[k]);
-    image.kind = "opencl";
-    image.kernels = kernels.data();
-    image.kernel_count = static_cast<std::int32_t>(kernels.size());
-    image.payload = text.data();
-    image.payload_bytes = static_cast<std::int64_t>(text.size());
-  }
-
-  void Add(kdl_kernel kernel) {
-    std::vector<kdl_variant>& own = variants.emplace_back();
-    for (int v = 0; v < kernel.variant_count; ++v) {
-      kdl_variant variant = kernel.variants[v];
-      std::string& symbol = symbols.emplace_back(variant.symbol);
-      for (char& c : symbol) c = c == '.' ? '_' : c;
-      variant.entry = nullptr;
-      variant.symbol = symbol.c_str();
-      variant.claim_count = 0;
-      variant.frame_bytes = 0;
-      if (variant.scratch_bytes > 0) variant.scratch_bytes = 1024;
-      if ((variant.flags & KDL_VARIANT_SYNC) != 0) variant.scratch_bytes = 64;
-      own.push_back(variant);
-    }
-    kernel.variants = own.data();
-    kernels.push_back(kernel);
-  }
-};
-
 }  // namespace
 
 const kdl_image* const* OpenclImages() {
-  static const Image kImage;
+  static const TeamImage kImage("opencl", kText + Many());
   static const kdl_image* const kAll[] = {&kImage.image, nullptr};
   return kAll;
 }

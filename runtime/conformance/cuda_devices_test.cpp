@@ -1,0 +1,116 @@
+// The suite on CUDA devices: here on a driver that drives nothing, and how this device deals with its failures.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "conformance/conformance.h"
+#include "conformance/cuda_kernels.h"
+#include "conformance/fake_cuda.h"
+#include "conformance/kernels.h"
+
+namespace kdl::conformance {
+
+namespace {
+
+constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoStop = "nothing stops what runs";
+
+void Prepare(Context& context) {
+  context.Register(kImages);
+  context.Register(CudaImages());
+}
+
+// What a launch says, from the selection of the device on, when the driver's function fails once.
+std::string Failure(const char* function, int status, kdl_code code) {
+  std::string message;
+  {
+    Context context;
+    Prepare(context);
+    fake_cuda_fail(function, status);
+    const kdl_code told = CodeOf(
+        [&] {
+          const Device device = context.Select("cuda");
+          const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+          device.queue().Launch("mark", 8, {y}).Wait();
+        },
+        &message);
+    CHECK(told == code);
+  }
+  CHECK(fake_cuda_live() == 0);
+  return message;
+}
+
+}  // namespace
+
+const std::vector<DeviceUnderTest>& DevicesUnderTest() {
+  static const std::vector<DeviceUnderTest> kDevices = [] {
+    RunCudaKernelsHere();
+    return std::vector<DeviceUnderTest>{{"cuda",
+                                         "cuda[1]",
+                                         Prepare,
+                                         {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
+                                          {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
+                                          {"SlicesOnlyForBusyCores", kNoWorkspace},
+                                          {"CancelEndsWhatRuns", kNoStop}}}};
+  }();
+  return kDevices;
+}
+
+TEST_CASE("CUDA: nothing is left when contexts are gone") {
+  for (const char* spec : {"cuda", "cuda[1]"}) {
+    const DeviceUnderTest device{spec, spec, Prepare, {}};
+    const Bench bench(device);
+    const Tensor kept = bench.Upload<std::int64_t>({1, 2, 3});
+    CHECK(fake_cuda_live() > 0);
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing is left behind") {
+  struct Row {
+    const char* function;
+    int status;
+    kdl_code code;
+    const char* says;
+  };
+  constexpr int kOutOfMemory = 2;
+  constexpr int kIllegalAddress = 700;
+  constexpr Row kRows[] = {
+      {"cuInit", 100, KDL_ERROR_NOT_FOUND, "there is no CUDA here: libcuda.so.1 says"},
+      {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "making a context"},
+      {"cuMemAlloc_v2", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "the device has no 64 bytes"},
+      {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE,
+       "the driver of no GPU 0 refuses the kernels of module 'suite'"},
+      {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "taking a stream"},
+      {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
+      {"cuLaunchKernel", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
+      {"cuMemcpyDtoHAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "running mark"},
+      {"cuStreamSynchronize", kIllegalAddress, KDL_ERROR_DEVICE, "failed: CUDA_ERROR"},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.function);
+    const std::string message = Failure(row.function, row.status, row.code);
+    CAPTURE(message);
+    CHECK(message.find(row.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("CUDA: what the driver's compiler says stands in the error") {
+  kdl_image broken = *CudaImages()[0];
+  const std::string text = "no PTX";
+  broken.payload = text.data();
+  broken.payload_bytes = static_cast<std::int64_t>(text.size());
+  const kdl_image* const images[] = {&broken, nullptr};
+  Context context;
+  context.Register(images);
+  const Device device = context.Select("cuda");
+  const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+  std::string message;
+  CHECK(CodeOf([&] { device.queue().Launch("mark", 8, {y}).Wait(); }, &message) ==
+        KDL_ERROR_DEVICE);
+  CHECK(message.find("ptxas fatal   : no .version") != std::string::npos);
+}
+
+TEST_CASE("CUDA: code for the best level that the device has is taken") {
+  const Context context;
+  CHECK(std::string(context.Select("cuda").facts().arch) == "sm_90a sm_90 sm_80");
+}
+
+}  // namespace kdl::conformance

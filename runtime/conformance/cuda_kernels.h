@@ -1,0 +1,14 @@
+// The suite's kernels for CUDA devices; not those of workspace and its slices, and not `spin`.
+#pragma once
+
+#include "kdl/kernel_abi.h"
+
+namespace kdl::conformance {
+
+// Ended by null; kind "cuda".
+const kdl_image* const* CudaImages();
+
+// Lets the driver that is none run them.
+void RunCudaKernelsHere();
+
+}  // namespace kdl::conformance

@@ -1,0 +1,349 @@
+#include "conformance/fake_cuda.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Status = int;
+using Address = std::uint64_t;
+constexpr Status kSuccess = 0;
+constexpr Status kInvalidValue = 1;
+constexpr Status kOutOfMemory = 2;
+constexpr Status kInvalidPtx = 218;
+constexpr Status kNotFound = 500;
+constexpr int kDevices = 2;
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kMemory = std::size_t{1} << 30;
+// Addresses of the device's that the host cannot use.
+constexpr Address kTag = Address{1} << 62;
+
+[[noreturn]] void Misused(const std::string& what) {
+  std::fprintf(stderr, "CUDA is used wrongly: %s\n", what.c_str());
+  std::abort();
+}
+
+struct Context {
+  int retained = 0;
+  std::size_t used = 0;
+};
+struct Free {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<char, Free>;
+struct Block {
+  Memory bytes;
+  std::size_t size;
+  Context* context;
+};
+struct Stream {
+  Context* context;
+  std::vector<std::function<void()>> waiting;
+};
+struct Function {
+  std::string name;
+};
+struct Module {
+  Context* context;
+  std::string text;
+  std::map<std::string, Function> functions;
+};
+struct Kernel {
+  std::size_t numbers;
+  std::size_t pointers;
+  fake_cuda_run run;
+};
+
+// What there is. Kernels run without the mutex.
+std::mutex mutex;
+Context contexts[kDevices];
+std::map<Address, Block> blocks;
+std::set<Stream*> streams;
+std::set<Module*> modules;
+std::set<Function*> functions;
+std::map<std::string, Kernel> kernels;
+std::map<std::string, Status> failing;
+thread_local std::vector<Context*> current;
+
+Status Failing(const char* function) {
+  const std::lock_guard lock(mutex);
+  const auto found = failing.find(function);
+  if (found == failing.end()) return kSuccess;
+  const Status status = found->second;
+  failing.erase(found);
+  return status;
+}
+#define FAIL_IF_TOLD() \
+  if (const Status told = Failing(__func__); told != kSuccess) return told
+
+Context& Current() {
+  if (current.empty()) Misused("a thread without a context");
+  return *current.back();
+}
+
+// The host's memory for `bytes` from the address on; the mutex is held.
+char* Host(Address address, std::size_t bytes) {
+  auto behind = blocks.upper_bound(address);
+  if (behind == blocks.begin()) Misused("an address that is none");
+  auto& [start, block] = *std::prev(behind);
+  if (address + bytes > start + block.size) Misused("a range that leaves its memory");
+  return block.bytes.get() + (address - start);
+}
+
+char* LockedHost(Address address, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  return Host(address, bytes);
+}
+
+void Check(Stream* stream) {
+  const std::lock_guard lock(mutex);
+  if (!streams.contains(stream)) Misused("a stream that is none");
+  if (stream->context != &Current()) Misused("a stream of another context");
+}
+
+// Work on `bytes` from the address on, now looked at and later done.
+Status Later(Stream* stream, Address address, std::size_t bytes, std::function<void(char*)> work) {
+  Check(stream);
+  LockedHost(address, bytes);
+  stream->waiting.push_back([=] { work(LockedHost(address, bytes)); });
+  return kSuccess;
+}
+
+template <class T>
+Status Set(Stream* stream, Address address, T value, std::size_t count) {
+  return Later(stream, address, count * sizeof(T), [=](char* to) {
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+void fake_cuda_kernel(const char* name, std::size_t numbers, std::size_t pointers,
+                      fake_cuda_run run) {
+  const std::lock_guard lock(mutex);
+  kernels[name] = {numbers, pointers, run};
+}
+
+void fake_cuda_fail(const char* function, int status) {
+  const std::lock_guard lock(mutex);
+  failing[function] = status;
+}
+
+std::size_t fake_cuda_live() {
+  const std::lock_guard lock(mutex);
+  std::size_t retained = 0;
+  for (const Context& context : contexts) retained += static_cast<std::size_t>(context.retained);
+  return blocks.size() + streams.size() + modules.size() + retained;
+}
+
+Status cuInit(unsigned) { return Failing(__func__); }
+Status cuDeviceGetCount(int* count) {
+  *count = kDevices;
+  return kSuccess;
+}
+Status cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal < kDevices ? kSuccess : kInvalidValue;
+}
+Status cuDeviceGetName(char* name, int bytes, int device) {
+  std::snprintf(name, static_cast<std::size_t>(bytes), "no GPU %d", device);
+  return kSuccess;
+}
+Status cuDeviceGetAttribute(int* value, int what, int) {
+  *value = what == 16 ? 4 : what == 75 ? 9 : 0;  // multiprocessors, level 9.0
+  return kSuccess;
+}
+Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  *bytes = kMemory;
+  return kSuccess;
+}
+
+Status cuDevicePrimaryCtxRetain(Context** context, int device) {
+  FAIL_IF_TOLD();
+  const std::lock_guard lock(mutex);
+  *context = &contexts[device];
+  ++contexts[device].retained;
+  return kSuccess;
+}
+Status cuDevicePrimaryCtxRelease_v2(int device) {
+  const std::lock_guard lock(mutex);
+  if (contexts[device].retained-- == 0) Misused("a context that is released once too often");
+  return kSuccess;
+}
+Status cuCtxPushCurrent_v2(Context* context) {
+  const std::lock_guard lock(mutex);
+  if (context->retained == 0) Misused("a context that is gone");
+  current.push_back(context);
+  return kSuccess;
+}
+Status cuCtxPopCurrent_v2(Context** context) {
+  *context = &Current();
+  current.pop_back();
+  return kSuccess;
+}
+
+Status cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  FAIL_IF_TOLD();
+  Context& context = Current();
+  const std::lock_guard lock(mutex);
+  if (bytes == 0) return kInvalidValue;
+  if (bytes > kMemory - context.used) return kOutOfMemory;
+  Memory memory(static_cast<char*>(
+      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
+  if (memory == nullptr) return kOutOfMemory;
+  context.used += bytes;
+  *address = reinterpret_cast<Address>(memory.get()) | kTag;
+  blocks.emplace(*address, Block{std::move(memory), bytes, &context});
+  return kSuccess;
+}
+Status cuMemFree_v2(Address address) {
+  Context& context = Current();
+  const std::lock_guard lock(mutex);
+  const auto block = blocks.find(address);
+  if (block == blocks.end()) Misused("memory that is none is freed");
+  if (block->second.context != &context) Misused("memory of another context is freed");
+  context.used -= block->second.size;
+  blocks.erase(block);
+  return kSuccess;
+}
+
+Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream* stream) {
+  FAIL_IF_TOLD();
+  return Later(stream, to, bytes, [=](char* memory) { std::memcpy(memory, from, bytes); });
+}
+Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
+  FAIL_IF_TOLD();
+  return Later(stream, from, bytes, [=](char* memory) { std::memcpy(to, memory, bytes); });
+}
+Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream* stream) {
+  FAIL_IF_TOLD();
+  LockedHost(from, bytes);
+  return Later(stream, to, bytes,
+               [=](char* memory) { std::memmove(memory, LockedHost(from, bytes), bytes); });
+}
+Status cuMemsetD8Async(Address to, unsigned char value, std::size_t count, Stream* stream) {
+  return Set(stream, to, value, count);
+}
+Status cuMemsetD16Async(Address to, unsigned short value, std::size_t count, Stream* stream) {
+  return Set(stream, to, value, count);
+}
+Status cuMemsetD32Async(Address to, unsigned value, std::size_t count, Stream* stream) {
+  return Set(stream, to, value, count);
+}
+Status cuMemsetD2D32Async(Address to, std::size_t pitch, unsigned value, std::size_t width,
+                          std::size_t height, Stream* stream) {
+  for (std::size_t row = 0; row < height; ++row) Set(stream, to + row * pitch, value, width);
+  return kSuccess;
+}
+
+Status cuStreamCreate(Stream** stream, unsigned) {
+  FAIL_IF_TOLD();
+  const std::lock_guard lock(mutex);
+  *stream = new Stream{&Current(), {}};
+  streams.insert(*stream);
+  return kSuccess;
+}
+Status cuStreamDestroy_v2(Stream* stream) {
+  Check(stream);
+  const std::lock_guard lock(mutex);
+  if (!stream->waiting.empty()) Misused("a stream with work is destroyed");
+  streams.erase(stream);
+  delete stream;
+  return kSuccess;
+}
+Status cuStreamSynchronize(Stream* stream) {
+  Check(stream);
+  for (const auto& work : std::exchange(stream->waiting, {})) work();
+  FAIL_IF_TOLD();
+  return kSuccess;
+}
+
+Status cuModuleLoadDataEx(Module** module, const void* data, unsigned count, const int* keys,
+                          void** values) {
+  FAIL_IF_TOLD();
+  Context* context = &Current();
+  const std::string text = static_cast<const char*>(data);
+  if (text.find(".version") == std::string::npos) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (keys[i] == 5) std::strcpy(static_cast<char*>(values[i]), "ptxas fatal   : no .version");
+    }
+    return kInvalidPtx;
+  }
+  const std::lock_guard lock(mutex);
+  *module = new Module{context, text, {}};
+  modules.insert(*module);
+  return kSuccess;
+}
+Status cuModuleUnload(Module* module) {
+  Context* context = &Current();
+  const std::lock_guard lock(mutex);
+  if (modules.erase(module) == 0) Misused("a module that is none is unloaded");
+  if (module->context != context) Misused("a module of another context is unloaded");
+  for (auto& [name, function] : module->functions) functions.erase(&function);
+  delete module;
+  return kSuccess;
+}
+Status cuModuleGetFunction(Function** function, Module* module, const char* name) {
+  const std::lock_guard lock(mutex);
+  if (!modules.contains(module)) Misused("a module that is none");
+  if (module->text.find(std::string(".entry ") + name + "(") == std::string::npos) return kNotFound;
+  *function = &module->functions[name];
+  (*function)->name = name;
+  functions.insert(*function);
+  return kSuccess;
+}
+Status cuFuncGetAttribute(int* value, int, Function* function) {
+  const std::lock_guard lock(mutex);
+  if (!functions.contains(function)) Misused("a function that is none");
+  *value = 128;
+  return kSuccess;
+}
+
+Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned, unsigned threads,
+                      unsigned, unsigned, unsigned, Stream* stream, void** params, void**) {
+  FAIL_IF_TOLD();
+  Check(stream);
+  std::unique_lock lock(mutex);
+  if (!functions.contains(function)) Misused("a function that is none is launched");
+  if (blocks_x == 0 || threads == 0 || threads > 1024) Misused("a launch of no size");
+  const auto found = kernels.find(function->name);
+  if (found == kernels.end()) return kSuccess;
+  const Kernel kernel = found->second;
+  // Arguments are taken now.
+  std::vector<long> numbers(kernel.numbers);
+  std::memcpy(numbers.data(), params[0], numbers.size() * sizeof(long));
+  std::vector<Address> addresses(kernel.pointers);
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    addresses[i] = *static_cast<Address*>(params[i + 1]);
+  stream->waiting.push_back([=] {
+    std::vector<char*> pointers;
+    for (const Address address : addresses) pointers.push_back(LockedHost(address, 1));
+    for (unsigned block = 0; block < blocks_x; ++block)
+      kernel.run(numbers.data(), pointers.data(), block);
+  });
+  return kSuccess;
+}
+
+Status cuGetErrorName(Status status, const char** name) {
+  *name = status == kOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == kInvalidPtx ? "CUDA_ERROR_INVALID_PTX"
+                                  : "CUDA_ERROR_UNKNOWN";
+  return kSuccess;
+}
+Status cuGetErrorString(Status, const char** text) {
+  *text = "as it was told";
+  return kSuccess;
+}
+}

@@ -1,0 +1,50 @@
+// The suite's tables for devices whose kernels are found in a text (kdl/team_abi.h).
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "conformance/kernels.h"
+
+namespace kdl::conformance {
+
+// An image of the host's kernels but for the code, which a text has under the variants' symbols.
+struct TeamImage {
+  std::string text;
+  std::deque<std::string> symbols;
+  std::deque<std::vector<kdl_variant>> variants;
+  std::vector<kdl_kernel> kernels;
+  kdl_image image;
+
+  TeamImage(const char* kind, std::string its_text)
+      : text(std::move(its_text)), image(*kImages[0]) {
+    for (int k = 0; k < image.kernel_count; ++k) Add(image.kernels[k]);
+    image.kind = kind;
+    image.kernels = kernels.data();
+    image.kernel_count = static_cast<std::int32_t>(kernels.size());
+    image.payload = text.data();
+    image.payload_bytes = static_cast<std::int64_t>(text.size());
+  }
+
+ private:
+  void Add(kdl_kernel kernel) {
+    std::vector<kdl_variant>& own = variants.emplace_back();
+    for (int v = 0; v < kernel.variant_count; ++v) {
+      kdl_variant variant = kernel.variants[v];
+      std::string& symbol = symbols.emplace_back(variant.symbol);
+      for (char& c : symbol) c = c == '.' ? '_' : c;
+      variant.entry = nullptr;
+      variant.symbol = symbol.c_str();
+      variant.claim_count = 0;
+      variant.frame_bytes = 0;
+      if (variant.scratch_bytes > 0) variant.scratch_bytes = 1024;
+      if ((variant.flags & KDL_VARIANT_SYNC) != 0) variant.scratch_bytes = 64;
+      own.push_back(variant);
+    }
+    kernel.variants = own.data();
+    kernels.push_back(kernel);
+  }
+};
+
+}  // namespace kdl::conformance
