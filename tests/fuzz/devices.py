@@ -5,10 +5,11 @@ devices and the interpreter, and leaves what a model in Python leaves, which kno
 memory. The debug device's checks of order and of memory are on wherever one is drawn.
 
     tests/fuzz/devices.py --kernels 10000    # as many as one has time for; --first SEED to see one again
-    tests/fuzz/devices.py --kernels 100 --libraries build-tsan/lib    # as programs of their own, with the thread sanitizer
+    tests/fuzz/devices.py --kernels 100 --libraries build-tsan/lib    # with the thread sanitizer
 """
 
 import argparse
+import functools
 import os
 import pathlib
 import random
@@ -24,7 +25,7 @@ import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4
-BATCH = 25  # programs of one file, where they are linked
+BATCH = 25  # programs of one file, with one build
 LIMIT_S = 600  # of one program: far more than it takes on a machine that does much else
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
@@ -246,47 +247,48 @@ def file_of(programs, devices):
     return "".join(f'device d{n} = target("host");\n' for n in range(devices)) + KERNELS + "\n".join(programs)
 
 
-def walked(place, draw):
-    """The command that runs a program by kernelc. What is drawn is where things live, not loops: LLVM's passes would take
-    two thirds of the time."""
-    (place / "program.kdl").write_text(file_of([draw.text()], len(draw.devices)))
-    return ["kernelc", "run", "program.kdl", "-O0"]
-
-
-class Linked:
-    """Programs as executables with the runtime and the interpreter of another build, whose sanitizer watches them."""
+class Programs:
+    """Executables of many programs each: a compiler and a linker for every one of them would take nine tenths of the time.
+    What is drawn is where things live, not loops, so -O0 does. With `libraries`, they have the runtime and the interpreter
+    of a build with the thread sanitizer."""
 
     def __init__(self, libraries):
-        self.libraries = pathlib.Path(libraries).resolve()
+        self.libraries = libraries and pathlib.Path(libraries).resolve()
         self.lock = threading.Lock()
         self.built = {}  # by batch
 
-    def __call__(self, place, draw):
-        batch = draw.seed // BATCH
+    def command(self, folder, seed):
+        """What runs the program of a seed."""
+        batch = seed // BATCH
         with self.lock:
             if batch not in self.built:
-                self.built[batch] = self.build(place.parent / f"batch{batch}", range(batch * BATCH, (batch + 1) * BATCH))
-        return [str(self.built[batch]), "--program", f"run{draw.seed}"]
+                shutil.rmtree(folder / f"batch{batch - 2}", ignore_errors=True)  # over long ago
+                self.built[batch] = self.build(folder / f"batch{batch}", range(batch * BATCH, (batch + 1) * BATCH))
+        return [str(self.built[batch]), "--program", f"run{seed}"]
 
     def build(self, folder, seeds_of_batch):
         folder.mkdir()
         texts = [Draw(seed).text(f"run{seed}") for seed in seeds_of_batch]
         (folder / "programs.kdl").write_text(file_of(texts, MOST_DEVICES))
-        compiler = folder / "c++"  # what kernelc links with: the first folder that has a library is taken
-        compiler.write_text(f'#!/bin/sh\nexec {shutil.which("c++")} -fsanitize=thread -L{self.libraries} "$@"\n')
-        compiler.chmod(0o755)
-        subprocess.run(["kernelc", "build", "programs.kdl", "-O0", "--emit", "exe", "-o", "."], cwd=folder, check=True,
-                       timeout=LIMIT_S, env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+        if self.libraries:
+            compiler = folder / "c++"  # what kernelc links with: the first folder that has a library is taken
+            compiler.write_text(f'#!/bin/sh\nexec {shutil.which("c++")} -fsanitize=thread -L{self.libraries} "$@"\n')
+            compiler.chmod(0o755)
+        done = subprocess.run(["kernelc", "build", "programs.kdl", "-O0", "--emit", "exe", "-o", "."], cwd=folder,
+                              capture_output=True, text=True, timeout=LIMIT_S,
+                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+        if done.returncode != 0:
+            sys.exit(f"programs {seeds_of_batch} do not build:\n{done.stderr}")
         return folder / "programs"
 
 
-def check(folder, seed, program):
-    """What is wrong with a seed's program, or None; `program` makes the command that runs it."""
+def check(programs, folder, seed):
+    """What is wrong with a seed's program, or None."""
     draw = Draw(seed)
     place = folder / str(seed)
     place.mkdir()
     arrays = {}
-    command = [*program(place, draw), "--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
+    command = [*programs.command(folder, seed), "--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
     for n, (name, direction) in enumerate(draw.params.items()):
         arrays[name] = (np.arange(ROWS * COLUMNS, dtype=np.int32) * (n + 3) % 101).reshape(ROWS, COLUMNS)
         if direction != "out":
@@ -307,5 +309,5 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument("--libraries")
     chosen, sys.argv[1:] = options.parse_known_args()
-    way = Linked(chosen.libraries) if chosen.libraries else walked
-    seeds.run("Programs over several devices, drawn at random.", lambda folder, seed: check(folder, seed, way), 300)
+    programs = Programs(chosen.libraries)
+    seeds.run("Programs over several devices, drawn at random.", functools.partial(check, programs), 300)
