@@ -53,7 +53,8 @@ void SetEnvironment(char** arguments) {
   bool changed = RaisePriority();
   // Threads that wait actively after a side's turn would take processors from the next one: a fraction of a
   // millisecond is enough to find them awake within a trial.
-  changed |= SetWhereUnset("GOMP_SPINCOUNT", "20000");
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr)
+    changed |= SetWhereUnset("GOMP_SPINCOUNT", "20000");
   changed |= SetWhereUnset("OPENBLAS_THREAD_TIMEOUT", "20");  // 2^20 cycles
 #if defined(__x86_64__)
   // Left alone, OpenBLAS takes a generic kernel on processors that it does not know.
