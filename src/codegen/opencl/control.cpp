@@ -49,6 +49,16 @@ void WriteRegion(Writer& w, const ir::Block* region, const std::vector<std::stri
   --w.depth;
 }
 
+bool HasBarrier(const ir::Block* region) {
+  bool has = false;
+  ir::Walk(region, [&](const Op* op) { has |= op->kind() == OpKind::Barrier; });
+  return has;
+}
+
+/// Behind a branch in which workers meet all meet once more: PoCL 3.1 loses conditions of what stands between a barrier in
+/// a branch and the end of a loop around it, and copies all that follows a branch up to the next barrier.
+void WriteMeeting(Writer& w) { w.Line("barrier(CLK_LOCAL_MEM_FENCE);"); }
+
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
@@ -60,6 +70,7 @@ void WriteIf(Writer& w, const Op* op) {
     WriteRegion(w, op->region(1), results);
   }
   w.Line("}}");
+  if (HasBarrier(op->region(0)) || HasBarrier(op->region(1))) WriteMeeting(w);
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }
 
