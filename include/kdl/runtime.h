@@ -62,8 +62,8 @@ typedef struct kdl_transfer {
   int64_t bytes;
 } kdl_transfer;
 
-/* The transfers so far, in the order of their first occurrence: stores at most `capacity` of them
- * and returns how many there are. */
+/* The transfers so far, ordered by from, to, tensor and cause: stores at most `capacity` of them and
+ * returns how many there are. */
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity);
 

@@ -1,5 +1,9 @@
 #include "core/statistics.h"
 
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
 namespace kdl::runtime {
 
 void DeviceCounters::CountAllocation(std::int64_t bytes) {
@@ -24,15 +28,16 @@ kdl_statistics DeviceCounters::Read() const {
 
 void TransferLog::Add(const char* cause, const char* from, const char* to, const char* tensor,
                       std::int64_t bytes) {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+  const Key key(from, to, tensor, cause);
+  const auto key_of = [](const Entry& entry) {
+    return Key(entry.from, entry.to, entry.tensor, entry.cause);
+  };
   const std::lock_guard lock(mutex_);
-  Entry* entry = nullptr;
-  for (Entry& known : entries_) {
-    if (known.cause == cause && known.from == from && known.to == to && known.tensor == tensor) {
-      entry = &known;
-      break;
-    }
-  }
-  if (entry == nullptr) entry = &entries_.emplace_back(Entry{cause, from, to, tensor});
+  auto entry = std::find_if(entries_.begin(), entries_.end(),
+                            [&](const Entry& known) { return key_of(known) >= key; });
+  if (entry == entries_.end() || key_of(*entry) != key)
+    entry = entries_.insert(entry, Entry{cause, from, to, tensor});
   ++entry->count;
   entry->bytes += bytes;
 }

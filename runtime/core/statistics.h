@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <string>
 
@@ -55,7 +55,8 @@ class TransferLog {
   };
 
   mutable std::mutex mutex_;
-  std::deque<Entry> entries_;  // never moved: callers hold pointers to the strings
+  // In an order that no race decides; never moved: callers hold pointers to the strings.
+  std::list<Entry> entries_;
 };
 
 }  // namespace kdl::runtime

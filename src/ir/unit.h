@@ -2,11 +2,19 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ir/op.h"
 #include "support/scalar.h"
 
 namespace kdl::ir {
+
+/// In which order a step adds its terms.
+enum class StepOrder : uint8_t {
+  Forward,   ///< the first one first, each by `term` onto what is there
+  Backward,  ///< the last one first
+  Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
+};
 
 /// What multiplies and adds, as its results show it. A family of targets has a table of them; the attribute `unit` of a
 /// contraction names a row, so that the interpreter computes what the machine does. A contraction that names none takes
@@ -18,16 +26,28 @@ struct Unit {
   /// Terms of a step: neighbours along the last folded axis, counted from where its block starts. Behind the block's end
   /// both factors are +0, and count.
   int depth;
-  bool last_first;  ///< of a step's terms
-  bool flushes;     ///< a subnormal factor or accumulator is taken as the zero of its sign
-  OpKind term;      ///< (a, b, acc): the accumulator after one term; a and b as acc
+  StepOrder order;
+  bool flushes;  ///< a subnormal factor or accumulator is taken as the zero of its sign
+  OpKind term;   ///< (a, b, acc): the accumulator after one term; a and b as acc. Pairs: mul
 };
 
 inline constexpr int kMaxUnitDepth = 16;
 
-/// Of a step's terms the one that comes at `turn`.
+/// Whether the row says something that can be done.
+bool IsSound(const Unit& unit);
+
+/// Of a chain's terms in a step the one that comes at `turn`.
 inline int TermAt(const Unit& unit, int turn) {
-  return unit.last_first ? unit.depth - 1 - turn : turn;
+  return unit.order == StepOrder::Backward ? unit.depth - 1 - turn : turn;
+}
+
+/// Folds `depth` terms, a power of two, as Pairs says: `add(a, b)` of neighbours, until one is left, which is returned.
+template <class T, class Add>
+T InPairs(std::vector<T> terms, const Add& add) {
+  for (; terms.size() > 1; terms.resize(terms.size() / 2)) {
+    for (size_t i = 0; 2 * i < terms.size(); ++i) terms[i] = add(terms[2 * i], terms[2 * i + 1]);
+  }
+  return terms[0];
 }
 
 /// Whether the unit multiplies what the contraction does, in one chain.

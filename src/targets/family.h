@@ -40,6 +40,8 @@ struct TargetKind {
   std::string_view summary;
   /// Where the code is a text that the device loads: what `build --emit` calls it, and how names of files with it end.
   std::string_view text = {};
+  /// No machine: the interpreter is the device, and runs as it stands the KIR that is the payload (text_code.h).
+  bool interpreted = false;
 };
 
 /// A target's kernels at the end of the family's pipeline.

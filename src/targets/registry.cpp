@@ -80,6 +80,10 @@ Status Registry::Add(const Family& family) {
     auto of_name = [&](const ir::Unit* other) { return other->name == unit->name; };
     if (std::ranges::any_of(units_, of_name) || std::ranges::count_if(family.units, of_name) > 1)
       return Refused(family, "there is another unit '{}'", unit->name);
+    if (!ir::IsSound(*unit))
+      return Refused(family,
+                     "unit '{}' takes 1 to {} terms a step, in pairs a power of two by 'mul'",
+                     unit->name, ir::kMaxUnitDepth);
   }
   Status added = AddPasses(family, pipelines);
   if (!added.ok()) return added;

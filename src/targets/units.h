@@ -10,7 +10,7 @@ inline constexpr ir::Unit kBf16Pairs{.name = "cpu.bf16_pairs",
                                      .factors = kdl::Scalar::BF16,
                                      .acc = kdl::Scalar::F32,
                                      .depth = 2,
-                                     .last_first = true,
+                                     .order = ir::StepOrder::Backward,
                                      .flushes = true,
                                      .term = ir::OpKind::FmaFlush};
 

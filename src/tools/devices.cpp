@@ -10,7 +10,7 @@
 #include "targets/family.h"
 #include "targets/registry.h"
 #include "tools/commands.h"
-#include "tools/reference_device.h"
+#include "tools/interpreters.h"
 
 namespace kdl::tools {
 
@@ -64,7 +64,7 @@ int RunDevices(const driver::Options& options, const targets::Registry& registry
   kdl_context* made = nullptr;
   Status status = driver::StatusOf(kdl_context_create(&made));
   driver::Context context(made);
-  if (status.ok()) status = AddReferenceDevice(context.get());
+  if (status.ok()) status = AddInterpreters(context.get(), registry);
   std::string text = status.ok() ? "" : status.failure().message + "\n";
   bool all = status.ok();
   if (status.ok() && options.files.empty()) {

@@ -12,7 +12,7 @@
 #include "driver/toolchain.h"
 #include "support/io.h"
 #include "targets/hosts.h"
-#include "tools/reference_device.h"
+#include "tools/interpreters.h"
 
 namespace kdl::tools {
 
@@ -52,7 +52,7 @@ driver::Context Load(driver::Compilation& c, driver::Code& code) {
   Status status =
       folder.ok() ? driver::StatusOf(kdl_context_create(&made)) : Status(folder.failure());
   driver::Context context(made);
-  if (status.ok()) status = AddReferenceDevice(context.get());
+  if (status.ok()) status = AddInterpreters(context.get(), c.families);
   if (status.ok()) {
     std::vector<std::string> objects = driver::WriteObjects(
         c, code, targets::OwnArch(), driver::EmbedsIr(c, code), folder->path());

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +37,16 @@ namespace {
 
 constexpr int64_t kMostCores = 1 << 20;
 
+/// A kind of device that the interpreter is.
+struct InterpreterKind {
+  std::string name;
+  std::vector<const ir::Unit*> units;
+  int64_t features;
+  kdl_device_ops ops;
+};
+
 struct ReferenceDevice {
+  const InterpreterKind* kind = nullptr;
   int64_t seed = -1;  ///< not given
   int64_t cores = 4;
   int64_t features =
@@ -56,8 +68,10 @@ constexpr ReferenceOption kOptions[] = {
 
 /// An image's KIR, read. Launches only read it.
 struct LoadedModule {
+  explicit LoadedModule(std::span<const ir::Unit* const> units) : context{names, units} {}
+
   Names names;
-  ir::Context context{names, targets::BuiltinUnits()};
+  ir::Context context;
   SourceManager sources;
   DiagnosticEngine diagnostics;
   std::unique_ptr<ir::Module> module;
@@ -73,14 +87,17 @@ bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* val
          *value <= most;
 }
 
-/// `kind_context`: an int64_t, the features of this machine's processor.
+/// `kind_context`: an InterpreterKind.
 kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, int32_t count,
                 void** device) {
+  const auto& kind = *static_cast<const InterpreterKind*>(kind_context);
   if (ordinal != 0) {
-    return Fail(KDL_ERROR_NOT_FOUND, fmt::format("there is no reference[{}]: 1 matches", ordinal));
+    return Fail(KDL_ERROR_NOT_FOUND,
+                fmt::format("there is no {}[{}]: 1 matches", kind.name, ordinal));
   }
   ReferenceDevice made;
-  made.features = *static_cast<const int64_t*>(kind_context);
+  made.kind = &kind;
+  made.features = kind.features;
   for (int32_t i = 0; i < count; ++i) {
     std::string_view key = options[i].key;
     if (key == "watch") {
@@ -92,9 +109,9 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
     const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
                                      [&](const ReferenceOption& row) { return row.key == key; });
     if (known == std::end(kOptions)) {
-      return Fail(
-          KDL_ERROR_INVALID_ARGUMENT,
-          fmt::format("reference has no option '{}'; it has watch, seed, cores and features", key));
+      return Fail(KDL_ERROR_INVALID_ARGUMENT,
+                  fmt::format("{} has no option '{}'; it has watch, seed, cores and features",
+                              kind.name, key));
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
@@ -119,12 +136,13 @@ void Facts(void* device, kdl_device_facts* facts) {
   facts->exact = 1;
   facts->host_visible = 1;
   facts->functional = 1;
-  facts->image_kind = targets::kReferenceKind.data();
+  facts->image_kind = reference.kind->name.c_str();
   facts->arch = "";
 }
 
-kdl_error* Load(void*, const kdl_image* image, void** module) {
-  auto loaded = std::make_unique<LoadedModule>();
+kdl_error* Load(void* device, const kdl_image* image, void** module) {
+  const InterpreterKind& kind = *static_cast<const ReferenceDevice*>(device)->kind;
+  auto loaded = std::make_unique<LoadedModule>(kind.units);
   std::string text(static_cast<const char*>(image->payload),
                    static_cast<size_t>(image->payload_bytes));
   FileId file = loaded->sources.Add(fmt::format("{}.kir", image->module), std::move(text));
@@ -132,7 +150,7 @@ kdl_error* Load(void*, const kdl_image* image, void** module) {
   if (!loaded->module) {
     return Fail(
         KDL_ERROR_INVALID_ARGUMENT,
-        fmt::format("the reference image of module '{}' is no KIR: {}", image->module,
+        fmt::format("the {} image of module '{}' is no KIR: {}", kind.name, image->module,
                     RenderText(*loaded->diagnostics.all().front(), loaded->sources, false)));
   }
   *module = loaded.release();
@@ -184,9 +202,8 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
     if (function->name.text() == symbol) kernel = function;
   }
   if (!kernel) {
-    return Fail(KDL_ERROR_NOT_FOUND,
-                fmt::format("the reference image of module '{}' has no kernel '{}'",
-                            request.image->module, symbol));
+    return Fail(KDL_ERROR_NOT_FOUND, fmt::format("the {} image of module '{}' has no kernel '{}'",
+                                                 device.kind->name, request.image->module, symbol));
   }
   // The runtime calls across a C interface, which no exception may cross.
   try {
@@ -219,24 +236,45 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
   return static_cast<int64_t>(facts.features);
 }
 
+/// Lives as long as the process does: what the contexts have of a kind points here.
+const InterpreterKind* MakeKind(std::string_view name, std::span<const ir::Unit* const> units,
+                                int64_t features) {
+  static std::mutex mutex;
+  static std::list<InterpreterKind> kinds;
+  const std::lock_guard lock(mutex);
+  for (const InterpreterKind& kind : kinds) {
+    if (kind.name == name && std::ranges::equal(kind.units, units)) return &kind;
+  }
+  InterpreterKind& made = kinds.emplace_back(
+      InterpreterKind{std::string(name), {units.begin(), units.end()}, features, {}});
+  made.ops = {.size = sizeof(kdl_device_ops),
+              .version = KDL_PLUGIN_VERSION,
+              .kind = made.name.c_str(),
+              .memory = nullptr,
+              .open = Open,
+              .close = Close,
+              .facts = Facts,
+              .load = Load,
+              .unload = Unload,
+              .launch = Launch,
+              .submit = nullptr,
+              .image_kind = made.name.c_str()};
+  return &made;
+}
+
 }  // namespace
 
-Status AddReferenceDevice(kdl_context* context) {
-  static constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
-                                          .version = KDL_PLUGIN_VERSION,
-                                          .kind = targets::kReferenceKind.data(),
-                                          .memory = nullptr,
-                                          .open = Open,
-                                          .close = Close,
-                                          .facts = Facts,
-                                          .load = Load,
-                                          .unload = Unload,
-                                          .launch = Launch,
-                                          .submit = nullptr,
-                                          .image_kind = targets::kReferenceKind.data()};
+Status AddInterpreter(kdl_context* context, std::string_view kind,
+                      std::span<const ir::Unit* const> units) {
   static Result<int64_t> features = OwnFeatures(context);  // the same in every context
   if (!features.ok()) return features.failure();
-  return driver::StatusOf(kdl_context_add_device_kind(context, &kOps, &*features));
+  const InterpreterKind* made = MakeKind(kind, units, *features);
+  return driver::StatusOf(
+      kdl_context_add_device_kind(context, &made->ops, const_cast<InterpreterKind*>(made)));
+}
+
+Status AddReferenceDevice(kdl_context* context) {
+  return AddInterpreter(context, targets::kReferenceKind, targets::BuiltinUnits());
 }
 
 }  // namespace kdl::tools

@@ -223,9 +223,9 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   CHECK(y == std::vector<float>{4, 8, 12});
   kdl_transfer transfers[4] = {};
   REQUIRE(kdl_context_get_transfers(run.context, transfers, 4) == 2);
-  CHECK(std::string(transfers[0].cause) == "scale (p.kdl:3) reads x on npu");
-  CHECK(transfers[0].bytes == 12);
-  CHECK(std::string(transfers[1].from) == "debug");
+  CHECK(std::string(transfers[0].from) == "debug");
+  CHECK(std::string(transfers[1].cause) == "scale (p.kdl:3) reads x on npu");
+  CHECK(transfers[1].bytes == 12);
   CHECK(run.StatisticsOf(run.far).bytes_in_use == 0);
 }
 

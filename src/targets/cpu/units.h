@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -23,5 +24,10 @@ inline constexpr Instruction kInstructions[] = {
 
 /// Of every processor.
 inline constexpr const ir::Unit* kUnits[] = {&kBf16Pairs};
+static_assert(std::ranges::none_of(kUnits,
+                                   [](const ir::Unit* unit) {
+                                     return unit->order == ir::StepOrder::Pairs;
+                                   }),
+              "its passes take terms one by one");
 
 }  // namespace kdl::cpu

@@ -196,27 +196,43 @@ class PointFolder {
     return Loops(slow, 0, point, inits, [&](const Point& row, const Values& before) {
       return MakeLoop(b_, {range.begin, range.end, unit.depth}, before,
                       [&](Value* index, const Values& acc) -> Values {
-                        Point term = row;
-                        Value* sum = Flushed(unit, acc[0]);
-                        for (int turn = 0; turn < unit.depth; ++turn) {
-                          Value* skipped = b_.I64(ir::TermAt(unit, turn));
-                          term[folded.back()] = b_.Binary(OpKind::Add, index, skipped);
-                          sum = UnitTerm(unit, sum, term, folded.back(), range.end);
-                        }
-                        return {sum};
+                        Point first = row;
+                        first[folded.back()] = index;
+                        return {UnitStep(unit, acc[0], first, folded.back(), range.end)};
                       });
     });
+  }
+
+  /// The accumulator after the step whose first term is at the point.
+  Value* UnitStep(const ir::Unit& unit, Value* acc, Point point, AxisId axis, Value* end) {
+    Value* first = point.at(axis);
+    Value* sum = Flushed(unit, acc);
+    Values products;
+    for (int turn = 0; turn < unit.depth; ++turn) {
+      Value* skipped = b_.I64(ir::TermAt(unit, turn));
+      point[axis] = b_.Binary(OpKind::Add, first, skipped);
+      Values factors = UnitFactors(unit, point, axis, end);
+      if (unit.order == ir::StepOrder::Pairs) {
+        products.push_back(b_.Binary(unit.term, factors[0], factors[1]));
+      } else {
+        sum = b_.Make(unit.term, {factors[0], factors[1], sum}, acc->type());
+      }
+    }
+    if (products.empty()) return sum;
+    auto add = [&](Value* a, Value* b) { return b_.Binary(OpKind::Add, a, b); };
+    return add(sum, ir::InPairs(products, add));
   }
 
   Value* Flushed(const ir::Unit& unit, Value* value) {
     return unit.flushes ? b_.Unary(OpKind::Flush, value) : value;
   }
 
-  Value* UnitTerm(const ir::Unit& unit, Value* acc, const Point& point, AxisId axis, Value* end) {
-    ir::Type type = acc->type();
+  /// Those of the term at the point, as the accumulator.
+  Values UnitFactors(const ir::Unit& unit, const Point& point, AxisId axis, Value* end) {
+    ir::Type type = b_.types().ScalarOf(unit.acc);
     Value* exists = b_.Binary(OpKind::Lt, point.at(axis), end);
     Value* zero = b_.Bits(unit.acc, 0);
-    Values factors = MakeIf(
+    return MakeIf(
         b_, exists, {type, type},
         [&]() -> Values {
           Value* a = Flushed(unit, b_.Cast(Element(at_->operand(0), point), unit.acc));
@@ -224,7 +240,6 @@ class PointFolder {
           return {a, b};
         },
         [&]() -> Values { return {zero, zero}; });
-    return b_.Make(unit.term, {factors[0], factors[1], acc}, type);
   }
 
   Values InLanes(Op* op, const AxisList& folded) {

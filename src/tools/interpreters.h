@@ -1,0 +1,13 @@
+#pragma once
+
+#include "support/result.h"
+#include "targets/registry.h"
+
+struct kdl_context;
+
+namespace kdl::tools {
+
+/// Adds the kinds of device that the interpreter is: `reference`, and those of families without a machine.
+Status AddInterpreters(kdl_context* context, const targets::Registry& families);
+
+}  // namespace kdl::tools

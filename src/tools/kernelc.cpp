@@ -1,0 +1,89 @@
+#include "tools/kernelc.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/options.h"
+#include "driver/report.h"
+#include "support/check.h"
+#include "support/diagnostics.h"
+#include "support/source.h"
+#include "tools/commands.h"
+#include "tools/plugin_images.h"
+
+namespace kdl::tools {
+
+namespace {
+
+int Dispatch(const driver::Options& options, const targets::Registry& families) {
+  switch (options.command) {
+#define KDL_COMMAND(kind, name, words, most_files, summary, more) \
+  case driver::Command::kind:                                     \
+    return Run##kind(options, families);
+#include "driver/commands.def"
+  }
+  KDL_UNREACHABLE("a command without a row");
+}
+
+int Print(const std::string& text) {
+  return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
+}
+
+/// What was wrong with the words, in the form that they ask for.
+int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
+  bool json = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    json = json || words[i] == "--diag-format=json" ||
+           (words[i] == "--diag-format" && i + 1 < words.size() && words[i + 1] == "json");
+  }
+  driver::PrintDiagnostics(diagnostics, SourceManager(), json ? "json" : "text");
+  return driver::ExitCodeOf(diagnostics);
+}
+
+int Main(const std::vector<std::string>& words, targets::Registry& families) {
+  DiagnosticEngine diagnostics;
+  if (words.empty()) {
+    diagnostics.Report(driver::diag::CommandMissing, {})
+        .Help("`kernelc --help` lists the commands");
+    return UsageError(diagnostics, words);
+  }
+  if (words[0] == "--help" || words[0] == "-h") return Print(driver::HelpText());
+  if (words[0] == "--version") return Print(fmt::format("kernelc {}\n", KDL_VERSION));
+  const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
+  if (!command) return UsageError(diagnostics, words);
+  auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
+  if (!options) return UsageError(diagnostics, words);
+  if (options->help) return Print(driver::HelpText(*command));
+  families.AskPlugins(PluginImageKind);
+  return Dispatch(*options, families);
+}
+
+/// For the report of an internal error: how to run this again.
+std::string CommandLine(const std::vector<std::string>& words) {
+  std::string text = "kernelc";
+  for (const std::string& word : words) text += " " + word;
+  return text;
+}
+
+}  // namespace
+
+int RunKernelc(int argc, char** argv, targets::Registry families) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
+  try {
+    return Main(words, families);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "kernelc: error: not enough memory\n");
+    return driver::kExitEnvironment;
+  } catch (const std::exception& exception) {
+    KDL_UNREACHABLE("an exception left its folder: {}", exception.what());
+  }
+}
+
+}  // namespace kdl::tools

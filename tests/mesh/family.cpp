@@ -1,0 +1,72 @@
+#include "family.h"
+
+#include <array>
+
+#include "passes/pipelines.h"
+#include "targets/simt/passes.h"
+#include "targets/text_code.h"
+#include "targets/units.h"
+
+namespace mesh {
+
+namespace {
+
+using namespace kdl;
+using namespace kdl::passes;
+
+constexpr ir::Unit kEights{.name = "mesh.eights",
+                           .factors = Scalar::F16,
+                           .acc = Scalar::F32,
+                           .depth = 8,
+                           .order = ir::StepOrder::Pairs,
+                           .flushes = false,
+                           .term = ir::OpKind::Mul};
+constexpr const ir::Unit* kUnits[] = {&kEights};
+
+constexpr int64_t kWorkers = 4;
+constexpr int64_t kBlock = 8;
+
+/// Every constant that is left open is as long as a step.
+class Blocks final : public ir::TileSelector {
+ public:
+  std::vector<int64_t> Select(const ir::Function& kernel) const override {
+    std::vector<int64_t> chosen;
+    for (const ir::Generic& generic : kernel.generics) {
+      if (!generic.is_auto || !generic.values.empty()) continue;
+      chosen.push_back(generic.choices.empty() ? kBlock : generic.choices.front());
+    }
+    return chosen;
+  }
+};
+
+Result<std::vector<targets::Target>> Make(const targets::Spec& spec) {
+  auto facts = std::make_shared<simt::SimtFacts>();
+  facts->level = "mesh";
+  facts->workers = kWorkers;
+  facts->units = {&kEights, &targets::kBf16Pairs};
+  std::vector<targets::Target> made;
+  made.push_back({&kFamily, facts, std::make_shared<Blocks>(), "mesh", spec.text});
+  return made;
+}
+
+constexpr targets::TargetKind kKinds[] = {
+    {"mesh", "", "", Make, "a machine that is not there, run by the interpreter", "", true}};
+
+constexpr std::array kTiles = {&kSelectUnits, &kSelectTiles};
+constexpr std::array kPipes = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
+                               &kCheckStatics, &kFuseStages,        &kFoldGroups};
+constexpr std::array kLoops = {&kOpenSlots,           &simt::kDealBlocks, &kFormNests,
+                               &simt::kPointFolds,    &simt::kExpandTeam, &simt::kTakeTurns,
+                               &simt::kPlaceBarriers, &kCanonicalizeLoops};
+
+}  // namespace
+
+const targets::Family kFamily = {.name = "mesh",
+                                 .kinds = kKinds,
+                                 .tiles = kTiles,
+                                 .pipes = kPipes,
+                                 .loops = kLoops,
+                                 .generate = targets::GenerateText,
+                                 .units = kUnits};
+
+}  // namespace mesh

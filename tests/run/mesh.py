@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""A family of targets from elsewhere (tests/mesh): samples and kernels of the families against their contracts and the bits of
+the reference, in an order drawn from a seed until the time is over; the numbers of a unit of its own; a race of workers where
+its barriers are left out."""
+
+import argparse
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRODUCT = """
+export kernel product(a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N]) {
+    spmd for i in M by 8, j in N by 8 {
+        var acc: f32[i, j] = 0;
+        for k in K by 16 { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc;
+    }
+}
+"""
+failures = []
+passed = 0
+
+
+def run(*words, tool="kernelc_mesh"):
+    return subprocess.run([tool, *map(str, words)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def expect(what, holds, output):
+    global passed
+    if holds:
+        passed += 1
+    else:
+        failures.append(f"{what}\n{output}")
+
+
+def contracts(seconds, seed):
+    files = [f"samples/{name}" for name in ("matmul", "moe", "softmax", "two_devices")]
+    files += [str(f.relative_to(ROOT)) for f in sorted((ROOT / "tests/run/families").glob("*.kdl"))]
+    random.Random(seed).shuffle(files)
+    begin = time.monotonic()
+    for number, file in enumerate(files):
+        if number >= 4 and time.monotonic() - begin > seconds:
+            break
+        done = run("test", file, "--target", "mesh")
+        expect(f"contracts of {file}", done.returncode == 0, done.stdout + done.stderr)
+
+
+def drawn(folder):
+    """f16 values with all of their digits."""
+    draw = np.random.default_rng(1)
+    for name, shape in (("a", (5, 203)), ("b", (203, 7))):
+        np.save(folder / f"{name}.npy", draw.standard_normal(shape).astype(np.float16))
+    return ["--arg", f"a=@{folder}/a.npy", "--arg", f"b=@{folder}/b.npy"]
+
+
+def steps(a, b):
+    """What the unit's steps give: products of f32, summed in pairs of neighbours, eight of them at once."""
+    depth, blocks = 8, -(-a.shape[1] // 8)
+    wide = np.zeros((a.shape[0], blocks * depth), np.float32), np.zeros((blocks * depth, b.shape[1]), np.float32)
+    wide[0][:, : a.shape[1]], wide[1][: b.shape[0]] = a, b
+    acc = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for block in range(blocks):
+        at = slice(block * depth, (block + 1) * depth)
+        terms = wide[0][:, at, None] * wide[1][None, at, :]
+        while terms.shape[1] > 1:
+            terms = terms[:, 0::2] + terms[:, 1::2]
+        acc = acc + terms[:, 0]
+    return acc
+
+
+def result(folder, name, target, arguments):
+    out = folder / f"{target}.npy"
+    done = run("run", folder / f"{name}.kdl", "--target", target, "--check", *arguments, "--out", f"c=@{out}")
+    expect(f"{name} on {target} equals the reference", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    return np.load(out)
+
+
+def numbers(folder):
+    for scalar in ("f16", "bf16", "f32"):
+        (folder / f"{scalar}.kdl").write_text(PRODUCT.replace("TYPE", scalar))
+    arguments = drawn(folder)
+    of_unit = steps(np.load(folder / "a.npy"), np.load(folder / "b.npy"))
+    here, there = (result(folder, "f16", target, arguments) for target in ("host", "mesh"))
+    expect("the unit's steps are as its row says", (there == of_unit).all(), f"{there}\n{of_unit}")
+    expect("the host has no such unit", (there != here).any(), f"{there}\n{here}")
+    sizes = ["--set", "M=5", "--set", "N=7", "--set", "K=61"]
+    for scalar in ("bf16", "f32"):
+        here, there = (result(folder, scalar, target, sizes) for target in ("host", "mesh"))
+        expect(f"{scalar} has one definition", (there == here).all(), f"{there}\n{here}")
+
+
+def without_barriers(folder):
+    for last, holds in (("place-barriers", True), ("take-turns", False)):
+        done = run("build", folder / "f32.kdl", "--target", "mesh", "--emit", "ir", f"--stop-after={last}", "-o", folder)
+        expect(f"lowered to {last}", done.returncode == 0, done.stderr)
+        text = folder / "f32.kir"
+        text.write_text("".join(line for line in text.open() if not line.startswith('after "')))
+        done = run("run", text, "--target", "reference", "--trust-ir", "--set", "M=9", "--set", "N=9", "--set", "K=33")
+        expect(f"after {last}", (done.returncode == 0) == holds and (holds or "no barrier between" in done.stderr), done.stderr)
+
+
+def beside_others(folder):
+    done = run("build", folder / "f32.kdl", "--target", "host", "--target", "mesh", "-o", folder)
+    object_file = folder / "f32.host.o"
+    expect("one object has both", done.returncode == 0 and b"team 4" in object_file.read_bytes(), done.stderr)
+    done = run("build", folder / "f32.kdl", "--target", "mesh", "-o", folder, tool="kernelc")
+    expect("kernelc itself knows nothing of it", "there is no kind 'mesh'" in done.stderr, done.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        numbers(folder)
+        without_barriers(folder)
+        beside_others(folder)
+    contracts(options.seconds, options.seed)
+    for failure in failures:
+        print(f"FAILED: {failure}\n")
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
