@@ -1,4 +1,4 @@
-// The suite on CUDA devices: here on a driver that drives nothing, and how this device deals with its failures.
+// The suite on CUDA devices: here on a driver that interprets PTX, and how this device deals with its failures.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 #include "conformance/cuda_kernels.h"
@@ -41,7 +41,6 @@ std::string Failure(const char* function, int status, kdl_code code) {
 
 const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   static const std::vector<DeviceUnderTest> kDevices = [] {
-    RunCudaKernelsHere();
     return std::vector<DeviceUnderTest>{{"cuda",
                                          "cuda[1]",
                                          Prepare,

@@ -8,7 +8,4 @@ namespace kdl::conformance {
 // Ended by null; kind "cuda".
 const kdl_image* const* CudaImages();
 
-// Lets the driver that is none run them.
-void RunCudaKernelsHere();
-
 }  // namespace kdl::conformance

@@ -9,9 +9,12 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "conformance/ptx_machine.h"
 
 namespace {
 
@@ -37,10 +40,10 @@ struct Context {
   int retained = 0;
   std::size_t used = 0;
 };
-struct Free {
+struct FreeHost {
   void operator()(char* memory) const { std::free(memory); }
 };
-using Memory = std::unique_ptr<char, Free>;
+using Memory = std::unique_ptr<char, FreeHost>;
 struct Block {
   Memory bytes;
   std::size_t size;
@@ -51,17 +54,13 @@ struct Stream {
   std::vector<std::function<void()>> waiting;
 };
 struct Function {
-  std::string name;
+  const ptx::Kernel* kernel;
 };
 struct Module {
   Context* context;
-  std::string text;
+  std::unique_ptr<ptx::Module> code;
+  std::vector<Address> constants;
   std::map<std::string, Function> functions;
-};
-struct Kernel {
-  std::size_t numbers;
-  std::size_t pointers;
-  fake_cuda_run run;
 };
 
 // What there is. Kernels run without the mutex.
@@ -71,7 +70,6 @@ std::map<Address, Block> blocks;
 std::set<Stream*> streams;
 std::set<Module*> modules;
 std::set<Function*> functions;
-std::map<std::string, Kernel> kernels;
 std::map<std::string, Status> failing;
 thread_local std::vector<Context*> current;
 
@@ -126,15 +124,75 @@ Status Set(Stream* stream, Address address, T value, std::size_t count) {
   });
 }
 
+Status Allocate(Context& context, Address* address, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  if (bytes == 0) return kInvalidValue;
+  if (bytes > kMemory - context.used) return kOutOfMemory;
+  const std::size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  Memory memory(static_cast<char*>(std::aligned_alloc(kAlignment, whole)));
+  if (memory == nullptr) return kOutOfMemory;
+  context.used += bytes;
+  *address = reinterpret_cast<Address>(memory.get()) | kTag;
+  blocks.emplace(*address, Block{std::move(memory), bytes, &context});
+  return kSuccess;
+}
+
+void Free(Context& context, Address address) {
+  const std::lock_guard lock(mutex);
+  const auto block = blocks.find(address);
+  if (block == blocks.end()) Misused("memory that is none is freed");
+  if (block->second.context != &context) Misused("memory of another context is freed");
+  context.used -= block->second.size;
+  blocks.erase(block);
+}
+
+// The kernels of a text; null where it is none.
+std::unique_ptr<Module> ModuleOf(Context& context, const std::string& text) {
+  if (text.find(".version") == std::string::npos) return nullptr;
+  auto module = std::make_unique<Module>();
+  module->context = &context;
+  try {
+    module->code = std::make_unique<ptx::Module>(text, [&](const std::string& bytes) {
+      Address address = 0;
+      Allocate(context, &address, bytes.size());
+      std::memcpy(LockedHost(address, bytes.size()), bytes.data(), bytes.size());
+      module->constants.push_back(address);
+      return address;
+    });
+  } catch (const std::runtime_error& error) {
+    Misused(error.what());
+  }
+  return module;
+}
+
+// All blocks of a launch, one after the other. Memory that is touched stays where it is as long as that takes.
+void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsigned blocks_x,
+               unsigned threads) {
+  Address start = 0;
+  std::size_t size = 0;
+  char* memory = nullptr;
+  const ptx::HostOf host_of = [&](Address address, std::size_t bytes) {
+    if (address < start || address + bytes > start + size) {
+      const std::lock_guard lock(mutex);
+      Host(address, bytes);
+      const auto& [first, block] = *std::prev(blocks.upper_bound(address));
+      start = first;
+      size = block.size;
+      memory = block.bytes.get();
+    }
+    return memory + (address - start);
+  };
+  try {
+    for (unsigned block = 0; block < blocks_x; ++block)
+      ptx::Run(kernel, params, block, threads, host_of);
+  } catch (const std::runtime_error& error) {
+    Misused(error.what());
+  }
+}
+
 }  // namespace
 
 extern "C" {
-
-void fake_cuda_kernel(const char* name, std::size_t numbers, std::size_t pointers,
-                      fake_cuda_run run) {
-  const std::lock_guard lock(mutex);
-  kernels[name] = {numbers, pointers, run};
-}
 
 void fake_cuda_fail(const char* function, int status) {
   const std::lock_guard lock(mutex);
@@ -196,26 +254,10 @@ Status cuCtxPopCurrent_v2(Context** context) {
 
 Status cuMemAlloc_v2(Address* address, std::size_t bytes) {
   FAIL_IF_TOLD();
-  Context& context = Current();
-  const std::lock_guard lock(mutex);
-  if (bytes == 0) return kInvalidValue;
-  if (bytes > kMemory - context.used) return kOutOfMemory;
-  Memory memory(static_cast<char*>(
-      std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
-  if (memory == nullptr) return kOutOfMemory;
-  context.used += bytes;
-  *address = reinterpret_cast<Address>(memory.get()) | kTag;
-  blocks.emplace(*address, Block{std::move(memory), bytes, &context});
-  return kSuccess;
+  return Allocate(Current(), address, bytes);
 }
 Status cuMemFree_v2(Address address) {
-  Context& context = Current();
-  const std::lock_guard lock(mutex);
-  const auto block = blocks.find(address);
-  if (block == blocks.end()) Misused("memory that is none is freed");
-  if (block->second.context != &context) Misused("memory of another context is freed");
-  context.used -= block->second.size;
-  blocks.erase(block);
+  Free(Current(), address);
   return kSuccess;
 }
 
@@ -273,66 +315,64 @@ Status cuStreamSynchronize(Stream* stream) {
 Status cuModuleLoadDataEx(Module** module, const void* data, unsigned count, const int* keys,
                           void** values) {
   FAIL_IF_TOLD();
-  Context* context = &Current();
-  const std::string text = static_cast<const char*>(data);
-  if (text.find(".version") == std::string::npos) {
+  std::unique_ptr<Module> made = ModuleOf(Current(), static_cast<const char*>(data));
+  if (made == nullptr) {
+    constexpr int kErrorLog = 5;
     for (unsigned i = 0; i < count; ++i) {
-      if (keys[i] == 5) std::strcpy(static_cast<char*>(values[i]), "ptxas fatal   : no .version");
+      if (keys[i] == kErrorLog)
+        std::strcpy(static_cast<char*>(values[i]), "ptxas fatal   : no .version");
     }
     return kInvalidPtx;
   }
   const std::lock_guard lock(mutex);
-  *module = new Module{context, text, {}};
+  *module = made.release();
   modules.insert(*module);
   return kSuccess;
 }
 Status cuModuleUnload(Module* module) {
-  Context* context = &Current();
-  const std::lock_guard lock(mutex);
-  if (modules.erase(module) == 0) Misused("a module that is none is unloaded");
-  if (module->context != context) Misused("a module of another context is unloaded");
-  for (auto& [name, function] : module->functions) functions.erase(&function);
+  Context& context = Current();
+  {
+    const std::lock_guard lock(mutex);
+    if (modules.erase(module) == 0) Misused("a module that is none is unloaded");
+    if (module->context != &context) Misused("a module of another context is unloaded");
+    for (auto& [name, function] : module->functions) functions.erase(&function);
+  }
+  for (const Address constant : module->constants) Free(context, constant);
   delete module;
   return kSuccess;
 }
 Status cuModuleGetFunction(Function** function, Module* module, const char* name) {
   const std::lock_guard lock(mutex);
   if (!modules.contains(module)) Misused("a module that is none");
-  if (module->text.find(std::string(".entry ") + name + "(") == std::string::npos) return kNotFound;
+  const ptx::Kernel* kernel = module->code->Find(name);
+  if (kernel == nullptr) return kNotFound;
   *function = &module->functions[name];
-  (*function)->name = name;
+  (*function)->kernel = kernel;
   functions.insert(*function);
   return kSuccess;
 }
 Status cuFuncGetAttribute(int* value, int, Function* function) {
   const std::lock_guard lock(mutex);
   if (!functions.contains(function)) Misused("a function that is none");
-  *value = 128;
+  *value = static_cast<int>(function->kernel->threads);
   return kSuccess;
 }
 
 Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned, unsigned threads,
-                      unsigned, unsigned, unsigned, Stream* stream, void** params, void**) {
+                      unsigned, unsigned, unsigned, Stream* stream, void** given, void**) {
   FAIL_IF_TOLD();
   Check(stream);
-  std::unique_lock lock(mutex);
+  const std::lock_guard lock(mutex);
   if (!functions.contains(function)) Misused("a function that is none is launched");
-  if (blocks_x == 0 || threads == 0 || threads > 1024) Misused("a launch of no size");
-  const auto found = kernels.find(function->name);
-  if (found == kernels.end()) return kSuccess;
-  const Kernel kernel = found->second;
+  const ptx::Kernel& kernel = *function->kernel;
+  if (blocks_x == 0 || threads == 0 || threads > kernel.threads)
+    Misused("a launch of a size that is none");
   // Arguments are taken now.
-  std::vector<long> numbers(kernel.numbers);
-  std::memcpy(numbers.data(), params[0], numbers.size() * sizeof(long));
-  std::vector<Address> addresses(kernel.pointers);
-  for (std::size_t i = 0; i < addresses.size(); ++i)
-    addresses[i] = *static_cast<Address*>(params[i + 1]);
-  stream->waiting.push_back([=] {
-    std::vector<char*> pointers;
-    for (const Address address : addresses) pointers.push_back(LockedHost(address, 1));
-    for (unsigned block = 0; block < blocks_x; ++block)
-      kernel.run(numbers.data(), pointers.data(), block);
-  });
+  std::vector<char> params(kernel.param_bytes);
+  for (std::size_t i = 0; i < kernel.params.size(); ++i)
+    std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);
+  stream->waiting.push_back(
+      [&kernel, params, blocks_x, threads] { RunBlocks(kernel, params, blocks_x, threads); });
   return kSuccess;
 }
 

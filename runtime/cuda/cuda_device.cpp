@@ -73,10 +73,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   KDL_RETURN_IF_ERROR(cu::Api::Load(&device->api));
   int count = 0;
   device->api.DeviceGetCount(&count);
-  if (ordinal >= count) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no cuda[", ordinal, "]; CUDA has ", count,
-                " devices here");
-  }
+  if (ordinal >= count) return NoSuchDevice("cuda", ordinal, count);
   cu::Status status = device->api.DeviceGet(&device->id, static_cast<int>(ordinal));
   if (status != cu::kSuccess) return FailWith(*device, "finding a device", status);
   char name[256] = {};

@@ -1,0 +1,112 @@
+// Runs PTX on the host, thread by thread, as far as LLVM writes it for kernels of teams. Threads of a block meet at barriers:
+// that some wait where others have left, or at another one, is a fault.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptx {
+
+struct Type {
+  char kind = 'b';  // u, s, b, f; p: a predicate
+  int bits = 64;
+};
+
+// A register, or what stands for itself.
+struct Operand {
+  int reg = -1;
+  std::uint64_t value = 0;
+};
+
+enum class Op : std::uint8_t {
+  Abs,
+  Add,
+  And,
+  Atom,
+  Bar,
+  BarRed,
+  Bfe,
+  Bra,
+  Cvt,
+  Div,
+  Fma,
+  Ld,
+  Mad,
+  Max,
+  MaxNan,
+  Min,
+  MinNan,
+  Mov,
+  Mul,
+  MulHi,
+  MulWide,
+  Neg,
+  Not,
+  Or,
+  Rcp,
+  Rem,
+  Ret,
+  Selp,
+  Setp,
+  Shl,
+  Shr,
+  Sqrt,
+  St,
+  Sub,
+  Upper,
+  Xor
+};
+
+struct Instruction {
+  Op op = Op::Ret;
+  Type type;             // of the operands
+  Type result;           // where it is another one
+  std::string_view how;  // a comparison, a rounding, an update, a space of memory
+  Operand to;            // of a store the value
+  Operand a, b, c;
+  std::int64_t offset = 0;  // of an address, in a
+  int guard = -1;           // a predicate; -1: none
+  bool unless = false;
+  std::size_t target = 0;
+};
+
+struct Param {
+  std::size_t at;
+  std::size_t bytes;
+};
+
+struct Kernel {
+  std::vector<Instruction> code;
+  std::vector<Param> params;
+  std::size_t param_bytes = 0;
+  std::size_t shared_bytes = 0;
+  std::size_t local_bytes = 0;
+  std::size_t registers = 0;
+  unsigned threads = 1024;  // the most of a block
+};
+
+// What it needs of the machine around: host memory for an address of the device's.
+using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;
+
+class Module {
+ public:
+  // `allocate` gives device memory for a constant. Throws std::runtime_error where the text is not understood.
+  Module(std::string text, const std::function<std::uint64_t(const std::string& bytes)>& allocate);
+  const Kernel* Find(const std::string& name) const;
+
+ private:
+  std::string text_;
+  std::map<std::string, std::uint64_t> constants_;
+  std::map<std::string, Kernel> kernels_;
+};
+
+// One block of `threads`. Throws std::runtime_error at a fault.
+void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block, unsigned threads,
+         const HostOf& host_of);
+
+}  // namespace ptx

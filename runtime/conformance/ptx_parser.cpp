@@ -1,0 +1,364 @@
+#include <cctype>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include "conformance/ptx_machine.h"
+
+namespace ptx {
+
+namespace {
+
+[[noreturn]] void Unknown(std::string_view what) {
+  throw std::runtime_error("PTX that is not understood: " + std::string(what));
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
+    text.remove_suffix(1);
+  return text;
+}
+
+// The parts between separators that stand in no braces.
+std::vector<std::string_view> Parts(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '{') ++depth;
+    if (i < text.size() && text[i] == '}') --depth;
+    if (i < text.size() && (text[i] != separator || depth > 0)) continue;
+    parts.push_back(Trimmed(text.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+  return parts;
+}
+
+std::string WithoutComments(std::string_view text) {
+  std::string clean;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find("//", at), text.size());
+    clean += text.substr(at, end - at);
+    at = std::min(text.find('\n', end), text.size());
+  }
+  return clean;
+}
+
+Type TypeOf(std::string_view word) {
+  if (word == "pred") return {'p', 1};
+  if (word.size() < 2 || std::string_view("usbf").find(word[0]) == std::string_view::npos)
+    Unknown(word);
+  return {word[0], std::atoi(std::string(word.substr(1)).c_str())};
+}
+
+std::int64_t NumberIn(std::string_view text) {
+  return std::strtoll(std::string(text).c_str(), nullptr, 0);
+}
+
+// `name[16]`: the name, and how many; without brackets one.
+std::pair<std::string, std::size_t> Array(std::string_view text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos) return {std::string(text), 1};
+  return {std::string(text.substr(0, open)),
+          static_cast<std::size_t>(NumberIn(text.substr(open + 1)))};
+}
+
+struct Row {
+  std::string_view word;
+  Op op;
+};
+constexpr Row kRows[] = {
+    {"abs", Op::Abs}, {"add", Op::Add},   {"and", Op::And},   {"atom", Op::Atom}, {"bfe", Op::Bfe},
+    {"bra", Op::Bra}, {"cvt", Op::Cvt},   {"cvta", Op::Mov},  {"div", Op::Div},   {"fma", Op::Fma},
+    {"ld", Op::Ld},   {"mad", Op::Mad},   {"max", Op::Max},   {"min", Op::Min},   {"mov", Op::Mov},
+    {"mul", Op::Mul}, {"neg", Op::Neg},   {"not", Op::Not},   {"or", Op::Or},     {"rcp", Op::Rcp},
+    {"rem", Op::Rem}, {"ret", Op::Ret},   {"selp", Op::Selp}, {"setp", Op::Setp}, {"shl", Op::Shl},
+    {"shr", Op::Shr}, {"sqrt", Op::Sqrt}, {"st", Op::St},     {"sub", Op::Sub},   {"xor", Op::Xor}};
+
+// Reads the body of a kernel.
+class Reader {
+ public:
+  Reader(Kernel& kernel, const std::map<std::string, std::uint64_t>& constants)
+      : kernel_(kernel), symbols_(constants) {}
+
+  void Param(std::string_view text) {
+    const std::vector<std::string_view> words = Words(text);
+    std::size_t align = 1;
+    Type type;
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      if (words[i] == ".align")
+        align = static_cast<std::size_t>(NumberIn(words[++i]));
+      else if (words[i] != ".ptr" && words[i] != ".global")
+        type = TypeOf(words[i].substr(1));
+    }
+    const auto [name, count] = Array(words.back());
+    const std::size_t bytes = static_cast<std::size_t>(type.bits) / 8;
+    align = std::max(align, bytes);
+    kernel_.param_bytes = (kernel_.param_bytes + align - 1) / align * align;
+    symbols_[name] = kernel_.param_bytes;
+    kernel_.params.push_back({kernel_.param_bytes, bytes * count});
+    kernel_.param_bytes += bytes * count;
+  }
+
+  void Body(std::string_view text) {
+    scopes_.emplace_back();
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find_first_of(";{}:", at);
+      if (end == std::string_view::npos) break;
+      std::size_t next = end + 1;
+      std::string_view statement = Trimmed(text.substr(at, end - at));
+      if (text[end] == ':') {
+        labels_[std::string(statement)] = kernel_.code.size();
+      } else if (text[end] == '{' && statement.empty()) {
+        scopes_.emplace_back();
+      } else if (text[end] == '}') {
+        scopes_.pop_back();
+      } else {
+        if (text[end] == '{') next = text.find(';', end) + 1;  // braces among the operands
+        statement = Trimmed(text.substr(at, next - 1 - at));
+        if (!statement.empty()) Statement(statement);
+      }
+      at = next;
+    }
+    for (const auto& [instruction, label] : jumps_) {
+      const auto found = labels_.find(label);
+      if (found == labels_.end()) Unknown(label);
+      kernel_.code[instruction].target = found->second;
+    }
+    kernel_.registers = registers_;
+  }
+
+ private:
+  static std::vector<std::string_view> Words(std::string_view text) {
+    std::vector<std::string_view> words;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t begin = text.find_first_not_of(" \t\n", at);
+      if (begin == std::string_view::npos) break;
+      const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+      words.push_back(text.substr(begin, end - begin));
+      at = end;
+    }
+    return words;
+  }
+
+  void Statement(std::string_view text) {
+    if (text.starts_with(".loc\t") || text.starts_with(".loc ") || text.starts_with(".pragma"))
+      return;
+    if (text.starts_with(".reg")) return Registers(text);
+    if (text.starts_with(".shared")) return Memory(text, kernel_.shared_bytes);
+    if (text.starts_with(".local")) return Memory(text, kernel_.local_bytes);
+    Instruction instruction;
+    if (text.front() == '@') {
+      const std::size_t end = text.find_first_of(" \t");
+      instruction.unless = text[1] == '!';
+      instruction.guard =
+          Read(text.substr(instruction.unless ? 2 : 1, end - (instruction.unless ? 2 : 1))).reg;
+      text = Trimmed(text.substr(end));
+    }
+    const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+    Decode(instruction, text.substr(0, end), Parts(text.substr(end), ','));
+  }
+
+  // `.reg .b32 %r<23>`, where numbers count, or single names.
+  void Registers(std::string_view text) {
+    const std::vector<std::string_view> words = Words(text);
+    std::string_view name = words[2];
+    const std::size_t open = name.find('<');
+    if (open == std::string_view::npos) {
+      scopes_.back()[std::string(name)] = static_cast<int>(registers_++);
+      return;
+    }
+    const auto count = static_cast<std::size_t>(NumberIn(name.substr(open + 1)));
+    for (std::size_t i = 0; i < count; ++i)
+      scopes_.back()[std::string(name.substr(0, open)) + std::to_string(i)] =
+          static_cast<int>(registers_++);
+  }
+
+  // `.shared .align 64 .b8 name[64]`
+  void Memory(std::string_view text, std::size_t& bytes) {
+    const std::vector<std::string_view> words = Words(text);
+    const auto [name, count] = Array(words.back());
+    constexpr std::size_t kAlignment = 64;
+    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    symbols_[name] = bytes;
+    bytes += count * static_cast<std::size_t>(TypeOf(words[words.size() - 2].substr(1)).bits) / 8;
+  }
+
+  Operand Read(std::string_view text) {
+    text = Trimmed(text);
+    constexpr std::pair<std::string_view, int> kSpecial[] = {
+        {"%tid.x", 0}, {"%ctaid.x", 1}, {"%ntid.x", 2}};
+    for (const auto& [name, number] : kSpecial) {
+      if (text == name) return {number, 0};
+    }
+    for (std::size_t i = scopes_.size(); i-- > 0;) {
+      const auto found = scopes_[i].find(std::string(text));
+      if (found != scopes_[i].end()) return {found->second, 0};
+    }
+    const auto symbol = symbols_.find(std::string(text));
+    if (symbol != symbols_.end()) return {-1, symbol->second};
+    if (text.starts_with("0f") || text.starts_with("0d"))
+      return {-1, std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16)};
+    if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0))
+      Unknown(text);
+    const std::string number(text);
+    return {-1, text[0] == '-'
+                    ? static_cast<std::uint64_t>(std::strtoll(number.c_str(), nullptr, 0))
+                    : std::strtoull(number.c_str(), nullptr, 0)};
+  }
+
+  // `[%rd1+8]`
+  void Address(Instruction& instruction, std::string_view text) {
+    text = text.substr(1, text.size() - 2);
+    const std::size_t plus = text.find('+');
+    instruction.a = Read(text.substr(0, plus));
+    if (plus != std::string_view::npos) instruction.offset = NumberIn(text.substr(plus + 1));
+  }
+
+  void Decode(Instruction instruction, std::string_view name,
+              const std::vector<std::string_view>& given) {
+    const std::vector<std::string_view> words = Parts(name, '.');
+    if (words[0] == "bar") {
+      instruction.op = words[1] == "red" ? Op::BarRed : Op::Bar;
+      if (words[1] == "red") {
+        instruction.to = Read(given[0]);
+        instruction.a = Read(given[2]);
+      }
+      kernel_.code.push_back(instruction);
+      return;
+    }
+    const Row* row = nullptr;
+    for (const Row& one : kRows) {
+      if (one.word == words[0]) row = &one;
+    }
+    if (row == nullptr) Unknown(name);
+    instruction.op = row->op;
+    if (instruction.op == Op::Bra) {
+      jumps_.emplace_back(kernel_.code.size(), std::string(given[0]));
+      kernel_.code.push_back(instruction);
+      return;
+    }
+    if (instruction.op == Op::Ret) {
+      kernel_.code.push_back(instruction);
+      return;
+    }
+    instruction.type = TypeOf(words.back());
+    Modify(instruction, words);
+    Operands(instruction, given);
+    kernel_.code.push_back(instruction);
+  }
+
+  static void Modify(Instruction& instruction, const std::vector<std::string_view>& words) {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      const std::string_view word = words[i];
+      const bool is_nan = word == "NaN";
+      if (word == "hi")
+        instruction.op = Op::MulHi;
+      else if (word == "wide")
+        instruction.op = Op::MulWide;
+      else if (is_nan && instruction.op == Op::Min)
+        instruction.op = Op::MinNan;
+      else if (is_nan && instruction.op == Op::Max)
+        instruction.op = Op::MaxNan;
+      else if (instruction.op == Op::Cvt && i + 2 == words.size())
+        instruction.result = TypeOf(word);
+      else if (word == "ftz" || word == "approx" || word == "sat")
+        Unknown(word);
+      else if (word != "nc" && word != "volatile" && word != "lo" && word != "to" &&
+               word != "global")
+        instruction.how = word;
+    }
+  }
+
+  void Operands(Instruction& instruction, const std::vector<std::string_view>& given) {
+    if (instruction.op == Op::St) {
+      Address(instruction, given[0]);
+      instruction.to = Read(given[1]);
+      return;
+    }
+    if (given[0].front() == '{') {  // mov.b32 {tmp, %rs1}, %r2
+      if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[0]);
+      instruction.op = Op::Upper;
+      instruction.to = Read(Parts(given[0].substr(1, given[0].size() - 2), ',')[1]);
+      instruction.a = Read(given[1]);
+      return;
+    }
+    instruction.to = Read(given[0]);
+    if (instruction.op == Op::Ld || instruction.op == Op::Atom) {
+      Address(instruction, given[1]);
+      if (given.size() > 2) instruction.b = Read(given[2]);
+      if (given.size() > 3) instruction.c = Read(given[3]);
+      return;
+    }
+    Operand* const places[] = {&instruction.a, &instruction.b, &instruction.c};
+    for (std::size_t i = 1; i < given.size(); ++i) *places[i - 1] = Read(given[i]);
+  }
+
+  Kernel& kernel_;
+  std::map<std::string, std::uint64_t> symbols_;
+  std::vector<std::map<std::string, int>> scopes_;
+  std::map<std::string, std::size_t> labels_;
+  std::vector<std::pair<std::size_t, std::string>> jumps_;
+  std::size_t registers_ = 3;  // behind the special ones
+};
+
+// `.global .align 64 .b8 W[16] = {0, 128}`: the bytes.
+std::string BytesOf(std::string_view values, Type type, std::size_t count) {
+  std::string bytes(count * static_cast<std::size_t>(type.bits) / 8, '\0');
+  std::size_t at = 0;
+  for (std::string_view value : Parts(values, ',')) {
+    if (value.empty()) continue;
+    const bool is_float = value.starts_with("0f") || value.starts_with("0d");
+    const std::uint64_t bits =
+        is_float ? std::strtoull(std::string(value.substr(2)).c_str(), nullptr, 16)
+                 : static_cast<std::uint64_t>(NumberIn(value));
+    for (int i = 0; i < type.bits / 8; ++i) bytes[at++] = static_cast<char>(bits >> (8 * i));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Module::Module(std::string text, const std::function<std::uint64_t(const std::string&)>& allocate)
+    : text_(WithoutComments(text)) {
+  const std::string_view all = text_;
+  for (std::size_t at = 0; (at = all.find("\n.global ", at)) != std::string_view::npos; ++at) {
+    const std::string_view line = all.substr(at + 1, all.find(';', at) - at - 1);
+    const std::size_t equals = line.find('=');
+    const std::string_view head = Trimmed(line.substr(0, equals));
+    const std::size_t blank = head.find_last_of(" \t");
+    const std::string_view before = Trimmed(head.substr(0, blank));
+    const auto [name, count] = Array(head.substr(blank + 1));
+    const Type type = TypeOf(before.substr(before.find_last_of('.') + 1));
+    std::string_view values =
+        equals == std::string_view::npos ? "{}" : Trimmed(line.substr(equals + 1));
+    if (values.starts_with('{')) values = values.substr(1, values.size() - 2);
+    constants_[name] = allocate(BytesOf(values, type, count));
+  }
+  for (std::size_t at = 0; (at = all.find(".entry ", at)) != std::string_view::npos;) {
+    at += 7;
+    const std::size_t open = all.find('(', at);
+    const std::size_t close = all.find(')', open);
+    const std::size_t begin = all.find("\n{", close);
+    const std::size_t end = all.find("\n}", begin);
+    Kernel& kernel = kernels_[std::string(Trimmed(all.substr(at, open - at)))];
+    Reader reader(kernel, constants_);
+    for (const std::string_view param : Parts(all.substr(open + 1, close - open - 1), ','))
+      reader.Param(param);
+    const std::string_view bounds = all.substr(close, begin - close);
+    const std::size_t most = bounds.find(".maxntid");
+    if (most != std::string_view::npos)
+      kernel.threads = static_cast<unsigned>(NumberIn(bounds.substr(most + 8)));
+    reader.Body(all.substr(begin + 2, end - begin - 2));
+    at = end;
+  }
+}
+
+const Kernel* Module::Find(const std::string& name) const {
+  const auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+
+}  // namespace ptx

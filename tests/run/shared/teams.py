@@ -1,0 +1,134 @@
+"""What a device must do whose kernels' cores are teams: samples and families against their contracts and the interpreter; traps
+with their places; a barrier of the launch in a loop; programs over several devices; prints."""
+
+import argparse
+import pathlib
+import random
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TRAPS = """
+export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
+    spmd for i in N by 8 { y[i] = x[at[i]]; }
+}
+"""
+STEPS = """
+export kernel steps(x: inout f32[N], turns: i64) {
+    for t in 0..turns {
+        spmd for i in N by 16 { x[i] = x[i] * 0.5 + 1.0; }
+        sync;
+    }
+}
+"""
+DEVICES = """
+device a = target("host");
+device b = target("host");
+kernel twice(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 16 { y[i] = x[i] + x[i]; }
+}
+kernel next(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 16 { y[i] = x[i] + 1.0; }
+}
+export program both(x: in f32[N], y: out f32[N]) {
+    let t: f32[N];
+    spmd on a twice(x, t);
+    spmd on b next(t, y);
+}
+"""
+PRINTS = """
+export kernel says(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
+}
+"""
+failures = []
+passed = 0
+
+
+def kernelc(*arguments, seconds=300):
+    return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=seconds)
+
+
+def expect(what, holds, output):
+    global passed
+    if holds:
+        passed += 1
+    else:
+        failures.append(f"{what}\n{output}")
+
+
+def contracts(kind, files, seconds, seed):
+    """The contracts of files in a drawn order; at least two files."""
+    files = list(files)
+    random.Random(seed).shuffle(files)
+    begin = time.monotonic()
+    for number, file in enumerate(files):
+        if number >= 2 and time.monotonic() - begin > seconds:
+            break
+        done = kernelc("test", file, "--target", kind, seconds=600)
+        expect(f"contracts of {file} on {kind}", done.returncode == 0, done.stdout + done.stderr)
+
+
+def against_interpreter(kind, folder):
+    for name, text, arguments in [
+            ("steps", STEPS, ["--set", "N=100", "--arg", "turns=3"]),
+            ("pick", TRAPS, ["--set", "N=33", "--arg", "at=zeros"])]:
+        file = folder / f"{name}.kdl"
+        file.write_text(text)
+        done = kernelc("run", file, "--target", kind, "--check", *arguments)
+        expect(f"{name} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    done = kernelc("run", folder / "pick.kdl", "--target", kind, "--set", "N=33", "--arg", "at=40")
+    told = "index 40 is outside dimension 0 of size 33 in 'x[at[i]]'"
+    expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
+
+
+def listed(kind):
+    """What `kernelc devices` says."""
+    done = kernelc("devices")
+    there = [line.split(":")[0] for line in done.stdout.splitlines()]
+    expect("both devices are listed", done.returncode == 0 and {kind, f"{kind}[1]"} <= set(there), done.stdout + done.stderr)
+    done = kernelc("devices", f"{kind}[2]", f"{kind}?foo=1")
+    expected = (f"{kind}[2]: not here: there is no {kind}[2]: wanted the 3rd, 2 match\n"
+                f"{kind}?foo=1: not here: {kind} takes no options, and 'foo' is given\n")
+    expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
+
+
+def programs(kind, folder):
+    """The device and the host, and two devices; and what kernels print."""
+    (folder / "both.kdl").write_text(DEVICES)
+    run = ["run", folder / "both.kdl", "--set", "N=37"]
+    alone = kernelc(*run)
+    for second in ["host", f"{kind}[1]"]:
+        done = kernelc(*run, "--device", f"a={kind}", "--device", f"b={second}")
+        same = done.returncode == 0 and done.stdout == alone.stdout
+        expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
+    (folder / "says.kdl").write_text(PRINTS)
+    done = kernelc("run", folder / "says.kdl", "--target", kind, "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
+    here = kernelc("run", folder / "says.kdl", "--target", "reference", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
+    expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
+
+
+def run(summary, kind, is_missing):
+    """All of it, the contracts in an order drawn from a seed until the time is over; gives the exit code. `is_missing` says of
+    what kernelc says whether there is no such device."""
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--seconds", type=float, default=25)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", kind, "--set", "N=5", "--arg", "a=2.0", "--check")
+        if is_missing(probe.stderr):
+            print(f"no {kind} device")
+            return 77
+        expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
+        listed(kind)
+        against_interpreter(kind, folder)
+        programs(kind, folder)
+        families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]
+        contracts(kind, ["samples/matmul", "samples/softmax", *sorted(families)], options.seconds, options.seed)
+    for failure in failures:
+        print(f"FAILED: {failure}\n")
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
