@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +75,9 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
   return all;
 }
 
+/// The process that runs this one; its value is the number of that process.
+constexpr std::string_view kParent = "KERNELC_PARENT=";
+
 /// Starts the process as the leader of a group of its own, so that a deadline ends its children
 /// too.
 int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t& child) {
@@ -87,7 +91,9 @@ int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t
   ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&settings.attributes, 0);
   std::vector<std::string> words = request.words;
-  std::vector<std::string> environment = Environment(request.environment);
+  std::vector<std::string> added = request.environment;
+  added.push_back(fmt::format("{}{}", kParent, ::getpid()));
+  std::vector<std::string> environment = Environment(added);
   return ::posix_spawnp(&child, words[0].c_str(), &settings.actions, &settings.attributes,
                         Pointers(words).data(), Pointers(environment).data());
 }
@@ -152,6 +158,13 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status) && !result.timed_out) result.signal = WTERMSIG(status);
   return result;
+}
+
+void EndWithParent() {
+  const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
+  if (!parent || std::to_string(::getppid()) != parent) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);  // it ended meanwhile
 }
 
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request) {

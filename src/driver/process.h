@@ -27,8 +27,12 @@ struct ProcessResult {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-/// Runs it to its end, or to the deadline. A Failure where it cannot be started.
+/// Runs it to its end, or to the deadline. A Failure where it cannot be started. Where the program is kernelc, it ends when
+/// this process does, however that ends.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
+
+/// To be called where kernelc starts: it ends with the process of it that has started it, if one has.
+void EndWithParent();
 
 /// `exited with code 2`, `was ended by signal 11 (Segmentation fault)`, `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);

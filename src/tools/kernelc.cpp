@@ -10,6 +10,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/options.h"
+#include "driver/process.h"
 #include "driver/report.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
@@ -74,6 +75,7 @@ std::string CommandLine(const std::vector<std::string>& words) {
 }  // namespace
 
 int RunKernelc(int argc, char** argv, targets::Registry families) {
+  driver::EndWithParent();
   std::vector<std::string> words(argv + 1, argv + argc);
   DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
   try {

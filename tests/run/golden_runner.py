@@ -5,9 +5,20 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 KERNEL = "export kernel scale(x: in f32[N], y: out f32[N]) { spmd for i in N by 4 { y[i] = x[i]; } }\n"
 PASSING = "//! args: build --emit ir --stop-after=irgen\nconst N = 4;\n//=== stdout\n//| module \"t\"\n//| after \"irgen\"\n"
+SLOW = """
+export kernel slow(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 4 {
+        var t = x[i];
+        for k in 0..1000000000 { t = t + 1.0; }
+        y[i] = t;
+    }
+}
+ensures { y[n] ~ x[n]; }
+"""
 problems = []
 
 
@@ -31,6 +42,29 @@ def expect(what, folder, text, code, *parts, options=()):
     return file.read_text()
 
 
+def runs(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def ended_with_it(folder):
+    """Whether nothing goes on where `kernelc test` is killed."""
+    (folder / "slow.kdl").write_text(SLOW)
+    begun = subprocess.Popen(["kernelc", "test", folder / "slow.kdl", "--target", "reference"], stdout=subprocess.DEVNULL)
+    children = []
+    while begun.poll() is None and not children:
+        for task in pathlib.Path(f"/proc/{begun.pid}/task").glob("*/children"):
+            children += task.read_text().split()
+        time.sleep(0.02)
+    time.sleep(0.5)
+    begun.kill()
+    begun.wait()
+    time.sleep(0.5)
+    left = [pid for pid in children if runs(pid)]
+    if not children or left:
+        problems.append(f"killed with children {children}: {left} went on")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
         folder = pathlib.Path(scratch)
@@ -52,6 +86,7 @@ def main():
                options=["--kernel", "scal"])
         expect("a kernel without a contract", folder, KERNEL, 1, "[E0962]", options=["--kernel", "scale"])
 
+        ended_with_it(folder)
         wrong = PASSING.replace("//| module", "//| modul")
         mended = expect("an update", folder, wrong, 0, "updated: ", options=["--update"])
         if mended != PASSING:
