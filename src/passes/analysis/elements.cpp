@@ -210,7 +210,8 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
 
 /// How many numbers that may be any a sum has; many where it has other arithmetic of such.
 int Elements::UnboundedIn(const Value* value) {
-  if (value->type()->kind == ir::TypeKind::Blk) return 0;
+  bool is_blk = value->type()->kind == ir::TypeKind::Blk;
+  if (is_blk) return wraps_.OfElements(value).both() ? 0 : 1;
   if (wraps_.IsBounded(value) && !wraps_.MayWrap(value)) return 0;
   const Op* def = value->def();
   switch (def ? def->kind() : OpKind::Load) {
@@ -222,6 +223,7 @@ int Elements::UnboundedIn(const Value* value) {
       return UnboundedIn(def->operand(0));
     case OpKind::Mul:
     case OpKind::Neg:
+    case OpKind::SizeOf:
       return 2;
     default:
       return 1;
@@ -231,15 +233,20 @@ int Elements::UnboundedIn(const Value* value) {
 /// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
 /// into a tensor that way.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
+  Magnitude bounded = wraps_.Of(dim.offset);
   int unbounded = 0;
   for (const ir::AccessTerm& term : dim.terms) {
     const Value* value = view.index[term.operand];
-    bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
-    unbounded += UnboundedIn(value) * (is_once ? 1 : 2);
-    bool is_counted = value->type()->kind == ir::TypeKind::Blk || wraps_.IsBounded(value);
-    if (is_counted && !is_once && !wraps_.IsBoundedTimes(value, term.coefficient)) unbounded += 2;
+    if (int of_term = UnboundedIn(value)) {
+      bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
+      unbounded += is_once ? of_term : 2;
+    } else {
+      bool is_blk = value->type()->kind == ir::TypeKind::Blk;
+      Magnitude of_value = is_blk ? wraps_.OfElements(value) : wraps_.Of(value);
+      bounded = bounded + of_value * wraps_.Of(term.coefficient);
+    }
   }
-  return unbounded > 1;
+  return unbounded > 1 || !bounded.both();
 }
 
 Elements::Touched Elements::TouchedBy(const AccessView& view) {

@@ -146,34 +146,44 @@ bool Terms::IsNonNegative(const Poly& poly) const {
   return poly.exact();
 }
 
-Poly Terms::OfSize(Size size) {
+Poly Terms::OfSize(Size size, By by) {
+  auto of = [&](Size part) { return OfSize(part, by); };
+  // what is known modulo 2^64 alone is neither divided nor compared
+  auto number = [&](Size part) {
+    Poly poly = of(part);
+    return by == By::Launch || wraps_.IsBounded(part) ? poly : Wrapped(std::move(poly));
+  };
   switch (size->kind) {
     case SizeKind::Constant:
       return size->value;
     case SizeKind::Add:
-      return OfSize(size->lhs) + OfSize(size->rhs);
+      return of(size->lhs) + of(size->rhs);
     case SizeKind::Sub:
-      return OfSize(size->lhs) - OfSize(size->rhs);
+      return of(size->lhs) - of(size->rhs);
     case SizeKind::Mul:
-      return OfSize(size->lhs) * OfSize(size->rhs);
+      return of(size->lhs) * of(size->rhs);
     case SizeKind::FloorDiv:
-      return OfQuotient(OfSize(size->lhs), OfSize(size->rhs));
+      return OfQuotient(number(size->lhs), number(size->rhs));
     case SizeKind::Mod: {
-      Poly a = OfSize(size->lhs);
-      Poly b = OfSize(size->rhs);
+      Poly a = number(size->lhs);
+      Poly b = number(size->rhs);
       return a - b * OfQuotient(a, b);
     }
     case SizeKind::Min:
-      return OfExtreme(AtomKind::Min, OfSize(size->lhs), OfSize(size->rhs));
+      return OfExtreme(AtomKind::Min, number(size->lhs), number(size->rhs));
     case SizeKind::Symbol:
-      break;
+      return OfSymbol(size->symbol);
   }
-  if (auto known = known_.find(size->symbol); known != known_.end()) return known->second;
-  if (size->symbol.text() == ir::kCoreNum) return Poly::Atom(CoreNumAtom());
-  AtomFacts facts{AtomKind::Size, size->symbol};
+  return {};
+}
+
+Poly Terms::OfSymbol(Name symbol) {
+  if (auto known = known_.find(symbol); known != known_.end()) return known->second;
+  if (symbol.text() == ir::kCoreNum) return Poly::Atom(CoreNumAtom());
+  AtomFacts facts{AtomKind::Size, symbol};
   int64_t least = 0;
   for (const ir::Generic& generic : function_.generics) {
-    if (generic.name != size->symbol) continue;
+    if (generic.name != symbol) continue;
     const auto& from = generic.values.empty() ? generic.choices : generic.values;
     if (!from.empty()) {
       least = *std::min_element(from.begin(), from.end());
@@ -309,7 +319,11 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
 Poly Terms::OfValue(const Value* value) {
   Poly poly = Modulo(value);
   if (!poly.exact()) return Poly::Atom(ScalarOf(value));
-  if (!wraps_.MayWrap(value)) return poly;
+  return wraps_.MayWrap(value) ? Wrapped(std::move(poly)) : poly;
+}
+
+Poly Terms::Wrapped(Poly poly) {
+  if (!poly.exact()) return poly;
   AtomFacts facts{AtomKind::Wrapped, {}, nullptr, std::move(poly)};
   return Poly::Atom(Intern(std::move(facts)));
 }
@@ -330,7 +344,7 @@ Poly Terms::OfResult(const Value* value) {
   if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value));
   switch (def->kind()) {
     case OpKind::SizeOf:
-      return OfSize(def->attr<AttrKey::Size>());
+      return OfSize(def->attr<AttrKey::Size>(), By::Cores);
     case OpKind::CoreId:
       return Poly::Atom(CoreIdAtom());
     case OpKind::CoreNum:
@@ -392,12 +406,12 @@ std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
 
 Poly Terms::OfIndex(const AccessView& view, size_t dim) {
   ir::Access access = view.access();
-  Poly sum = OfSize(access.dims[dim].offset);
+  Poly sum = OfSize(access.dims[dim].offset, By::Cores);
   for (const ir::AccessTerm& term : access.dims[dim].terms) {
     const Value* operand = view.index[term.operand];
     bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
     Poly value = is_blk ? Poly::Atom(ElementOf(operand)) : Modulo(operand);
-    sum += OfSize(term.coefficient) * value;
+    sum += OfSize(term.coefficient, By::Cores) * value;
   }
   return sum;
 }

@@ -78,7 +78,7 @@ class Terms {
   ValueNumbers& numbers() { return numbers_; }
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
 
-  Poly OfSize(Size size);
+  Poly OfSize(Size size) { return OfSize(size, By::Launch); }
   /// An integer scalar, or a tile of integers at the point that is looked at.
   Poly OfValue(const ir::Value* value);
   /// Right modulo 2^64, where sums and products of the index wrap: so an index that is inside, as a number, is so as 64 bits.
@@ -107,6 +107,12 @@ class Terms {
   using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
   Poly Modulo(const ir::Value* value);
+  /// Who computes a size: a launch, which is refused where it leaves 64 bits, or the cores, whose sums and products wrap.
+  enum class By : uint8_t { Launch, Cores };
+  Poly OfSize(Size size, By by);
+  Poly OfSymbol(Name symbol);
+  /// What 64 bits hold of it.
+  Poly Wrapped(Poly poly);
   Poly OfResult(const ir::Value* value);
   std::optional<Poly> TurnsOfSteps(const ir::Op* select);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);

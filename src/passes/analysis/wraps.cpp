@@ -31,6 +31,12 @@ Magnitude From(double least, double most) {
   return {least >= -kSmall, most <= kSmall, std::max(-least, most)};
 }
 
+/// Of one number that is known.
+Magnitude OfNumber(int64_t number) {
+  Magnitude magnitude = {true, true, std::abs(static_cast<double>(number))};
+  return magnitude.stays() ? magnitude : Magnitude{};
+}
+
 const Op* WithoutBroadcasts(const Value* value) {
   const Op* def = value->def();
   while (def && (def->kind() == OpKind::Broadcast || def->kind() == OpKind::Snapshot))
@@ -40,7 +46,7 @@ const Op* WithoutBroadcasts(const Value* value) {
 
 }  // namespace
 
-Wraps::Wraps(const ir::Function& function) {
+Wraps::Wraps(const ir::Function& function) : function_(function) {
   for (const Op* op : *function.body) {
     if (op->kind() == OpKind::Require || op->info().has(ir::kPure)) continue;
     if (op->kind() != OpKind::Assert) return;
@@ -82,6 +88,7 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
 /// What is stated of a sum or product is said of what 64 bits hold of it: it counts for what is made of that, not here.
 bool Wraps::MayWrap(const Value* value) {
   const Op* def = WithoutBroadcasts(value);
+  if (def && def->kind() == OpKind::SizeOf) return !IsBounded(def->attr<AttrKey::Size>());
   bool computes = def && (def->kind() == OpKind::Add || def->kind() == OpKind::Sub ||
                           def->kind() == OpKind::Mul || def->kind() == OpKind::Neg);
   if (!computes || value->type()->scalar != Scalar::I64) return false;
@@ -117,11 +124,35 @@ Magnitude Wraps::Of(const Value* value) {
   return magnitude;
 }
 
-bool Wraps::IsBoundedTimes(const Value* value, Size factor) {
-  Magnitude of = value->type()->kind == ir::TypeKind::Blk ? OfElements(value) : Of(value);
-  Magnitude times = kSizeMagnitude;
-  if (IsConstant(factor)) times = {true, true, std::abs(static_cast<double>(factor->value))};
-  return (of * times).both();
+Magnitude Wraps::Of(Size size) {
+  switch (size->kind) {
+    case SizeKind::Constant:
+      return OfNumber(size->value);
+    case SizeKind::Symbol:
+      return OfSymbol(size->symbol);
+    case SizeKind::Add:
+    case SizeKind::Sub:
+      return Of(size->lhs) + Of(size->rhs);
+    case SizeKind::Mul:
+      return Of(size->lhs) * Of(size->rhs);
+    case SizeKind::FloorDiv:
+      return Of(size->rhs).both() ? Of(size->lhs) : Magnitude{};
+    case SizeKind::Mod:
+    case SizeKind::Min:
+      return OneOf(Of(size->lhs), Of(size->rhs));
+  }
+  return {};
+}
+
+/// Integer parameters that are chosen later are one of their choices.
+Magnitude Wraps::OfSymbol(Name symbol) const {
+  Magnitude magnitude = kSizeMagnitude;
+  for (const ir::Generic& generic : function_.generics) {
+    if (generic.name != symbol) continue;
+    for (int64_t choice : generic.values.empty() ? generic.choices : generic.values)
+      magnitude = OneOf(magnitude, OfNumber(choice));
+  }
+  return magnitude;
 }
 
 Magnitude Wraps::OfParam(const Value* param) {
@@ -178,7 +209,6 @@ bool Wraps::NoFurther(const Value* value, const Value* carried, Magnitude& wides
   }
 }
 
-/// The indices of its elements.
 Magnitude Wraps::OfElements(const Value* blk) {
   if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
     Magnitude size = Of(made->size());
@@ -233,6 +263,7 @@ Magnitude Wraps::OfResult(const Value* value) {
       return From(std::ranges::min(numbers), std::ranges::max(numbers));
     }
     case OpKind::SizeOf:
+      return Of(def->attr<AttrKey::Size>());
     case OpKind::CoreId:
     case OpKind::CoreNum:
       return kSizeMagnitude;

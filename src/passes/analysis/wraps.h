@@ -17,13 +17,17 @@ class Wraps {
   bool MayWrap(const ir::Value* value);
   /// By numbers like sizes of tensors, on both sides.
   bool IsBounded(const ir::Value* value) { return Of(value).both(); }
-  /// Also so many times the value, or the elements of a blk.
-  bool IsBoundedTimes(const ir::Value* value, Size factor);
+  /// As the cores compute it, step by step.
+  bool IsBounded(Size size) { return Of(size).both(); }
+  Magnitude Of(const ir::Value* value);
+  Magnitude Of(Size size);
+  /// The indices of its elements.
+  Magnitude OfElements(const ir::Value* blk);
 
  private:
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
-  Magnitude Of(const ir::Value* value);
+  Magnitude OfSymbol(Name symbol) const;
   Magnitude OfParam(const ir::Value* param);
   static bool IsNextTurn(const ir::Op* def);
   Magnitude OfCarried(const ir::Value* param);
@@ -32,8 +36,8 @@ class Wraps {
   Magnitude OfDifference(const ir::Op* def);
   Magnitude OfCast(const ir::Op* def);
   Magnitude OfComputed(const ir::Op* def);
-  Magnitude OfElements(const ir::Value* blk);
 
+  const ir::Function& function_;
   std::map<const ir::Value*, Magnitude> known_;
   std::map<const ir::Value*, Magnitude> stated_;  ///< by asserts
 };
