@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -122,11 +123,21 @@ bool HasRange(const Affine& affine) {
   return false;
 }
 
+/// Whether the product is 0, whatever the run-time numbers are that the other side has; these are computed all the same: they
+/// may divide by 0.
+bool IsNothing(const Affine& values, const Affine& factor) {
+  bool has_value = std::ranges::any_of(
+      values.terms, [](const IndexTerm& term) { return term.range == nullptr; });
+  return has_value && IsConstant(factor.offset, 0);
+}
+
 /// A product is affine where one side is a size; a run-time number times a range gathers.
 Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   Affine lhs = CheckAffine(state, binary.lhs);
   Affine rhs = CheckAffine(state, binary.rhs);
   if (!lhs.ok || !rhs.ok) return {};
+  if (rhs.terms.empty() && IsNothing(lhs, rhs)) return ValueTerm(state, &binary, HasRange(lhs));
+  if (lhs.terms.empty() && IsNothing(rhs, lhs)) return ValueTerm(state, &binary, HasRange(rhs));
   if (rhs.terms.empty()) return Scale(state, std::move(lhs), rhs.offset);
   if (lhs.terms.empty()) return Scale(state, std::move(rhs), lhs.offset);
   if (HasRange(lhs) && HasRange(rhs)) {

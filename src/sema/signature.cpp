@@ -256,7 +256,7 @@ void CheckWhere(FunctionState& state, const Expr* clause) {
   info.expr = clause;
   if (info.lhs == nullptr || info.rhs == nullptr) return;
   bool names_a_size = info.op == BinaryOp::Eq && info.lhs == info.rhs;
-  if (!names_a_size) state.fn.where.push_back(info);
+  if (!names_a_size || MayDivideByZero(info.lhs)) state.fn.where.push_back(info);
 }
 
 void CheckResult(FunctionState& state) {

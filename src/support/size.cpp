@@ -91,6 +91,13 @@ std::string ToString(Size size) {
                      ToString(size->rhs));
 }
 
+bool MayDivideByZero(Size size) {
+  if (IsConstant(size) || size->kind == SizeKind::Symbol) return false;
+  bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
+  if (divides && (!IsConstant(size->rhs) || size->rhs->value == 0)) return true;
+  return MayDivideByZero(size->lhs) || MayDivideByZero(size->rhs);
+}
+
 Size SizeTable::Intern(SizeNode node) {
   std::string key =
       fmt::format("{} {} {} {} {}", static_cast<int>(node.kind), node.value, node.symbol.text(),
@@ -127,7 +134,8 @@ Size SizeTable::Binary(SizeKind kind, Size lhs, Size rhs) {
   if (rhs_neutral) return lhs;
   if (kind == SizeKind::Add && IsConstant(lhs, 0)) return rhs;
   if (kind == SizeKind::Mul && IsConstant(lhs, 1)) return rhs;
-  if (kind == SizeKind::Mul && (IsConstant(lhs, 0) || IsConstant(rhs, 0))) return Constant(0);
+  bool is_nothing = kind == SizeKind::Mul && (IsConstant(lhs, 0) || IsConstant(rhs, 0));
+  if (is_nothing && !MayDivideByZero(lhs) && !MayDivideByZero(rhs)) return Constant(0);
   return Intern({kind, 0, {}, lhs, rhs});
 }
 

@@ -32,6 +32,9 @@ inline bool IsConstant(Size size, int64_t value) {
 /// `M`, `64`, `(H + 2*P)`: reads back as the same size.
 std::string ToString(Size size);
 
+/// Whether a division in it is by what may be 0: then it has a value in some launches only.
+bool MayDivideByZero(Size size);
+
 /// Owns and interns sizes. One table a compile; every Size made from it lives as long.
 class SizeTable {
  public:
@@ -43,7 +46,7 @@ class SizeTable {
   Size Symbol(Name name);
   /// A symbol that is no other one, whatever its text.
   Size Fresh(std::string_view text);
-  /// Folds constants and the neutral elements 0 and 1; what has no value in 64 bits stays as it is written.
+  /// Folds constants and the neutral elements 0 and 1; what has no value in 64 bits, or may divide by 0, stays as it is written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
   /// `size` with every symbol replaced for which `replace` gives a size.
   Size Substitute(Size size, const std::function<Size(Name)>& replace);
