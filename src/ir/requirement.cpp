@@ -95,6 +95,14 @@ std::vector<const Op*> RequirementsOf(const Function& function) {
   return found;
 }
 
+bool MayBeNegative(const Function& function, Size size) {
+  if (IsConstant(size)) return size->value < 0;
+  if (size->kind == SizeKind::Symbol)
+    return std::ranges::find(function.dims, size->symbol) == function.dims.end();
+  return size->kind == SizeKind::Sub || MayBeNegative(function, size->lhs) ||
+         MayBeNegative(function, size->rhs);
+}
+
 bool Holds(CompareKind compare, int64_t left, int64_t right) {
   switch (compare) {
     case CompareKind::Eq:

@@ -13,6 +13,9 @@ namespace kdl::ir {
 /// to them.
 std::vector<const Op*> RequirementsOf(const Function& function);
 
+/// Sizes of tensors are not; integer parameters, numbers of a program, and what is subtracted, may be.
+bool MayBeNegative(const Function& function, Size size);
+
 bool Holds(CompareKind compare, int64_t left, int64_t right);
 
 /// What to say of a `require` that sizes break: its text, then its sides, their values and the dimensions that the sizes in them

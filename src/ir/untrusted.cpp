@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "ir/builder.h"
 #include "ir/requirement.h"
+#include "ir/tensor_view.h"
 #include "ir/views.h"
 
 namespace kdl::ir {
@@ -47,10 +50,19 @@ Size SizeOfValue(const Function& function, const Value* value, SizeTable& sizes)
   return nullptr;
 }
 
-/// Checks the lengths of the blocks of one function.
-class BlockLimits {
+/// By CompareKind.
+constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
+
+Size ProductOf(std::span<const Size> dims, SizeTable& sizes) {
+  Size product = sizes.Constant(1);
+  for (Size dim : dims) product = sizes.Binary(SizeKind::Mul, product, dim);
+  return product;
+}
+
+/// Checks the lengths of the blocks of one function, and that its views have the elements of what they show.
+class SizeChecks {
  public:
-  BlockLimits(Module& module, Function& function) : module_(module), function_(function) {}
+  SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
 
   void Limit(Op* blk) {
     Size most = function_.axis(blk->result()->type()->axes[0]).extent;
@@ -59,12 +71,27 @@ class BlockLimits {
     if (size == most ||
         (size && IsConstant(size) && IsConstant(most) && size->value <= most->value))
       return;
-    if (size && function_.kind == FunctionKind::Kernel) return RequireOnce(blk, size, most);
+    if (size && function_.kind == FunctionKind::Kernel)
+      return RequireOnce(blk, size, CompareKind::Le, most);
     Builder builder(module_);
     builder.SetInsertionPoint(blk);
     builder.set_loc(blk->loc());
     Value* fits = builder.Binary(OpKind::Le, length, builder.SizeValue(most));
     builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(blk))});
+  }
+
+  void CheckView(const Op* view) {
+    SizeTable& sizes = module_.types().sizes();
+    auto [first, from, to] = ViewedDimsOf(view);
+    auto part = [&](const Value* tensor, size_t count) {
+      return std::span<const Size>(tensor->type()->dims).subspan(first, count);
+    };
+    for (Size dim : part(view->result(), to)) {
+      if (MayBeNegative(function_, dim)) RequireOnce(view, dim, CompareKind::Ge, sizes.Constant(0));
+    }
+    Size shown = ProductOf(part(view->operand(0), from), sizes);
+    Size count = ProductOf(part(view->result(), to), sizes);
+    if (shown != count || MayDivideByZero(count)) RequireOnce(view, shown, CompareKind::Eq, count);
   }
 
  private:
@@ -74,19 +101,23 @@ class BlockLimits {
         fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
   }
 
-  void RequireOnce(const Op* blk, Size size, Size most) {
-    for (const Op* op : RequirementsOf(function_)) {
-      bool is_this = op->attr<AttrKey::Compare>() == CompareKind::Le &&
-                     op->attr<AttrKey::Left>() == size && op->attr<AttrKey::Right>() == most;
+  /// Of a kernel at its head, of a program in front of the op.
+  void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
+    bool is_kernel = function_.kind == FunctionKind::Kernel;
+    const Op* first = is_kernel ? function_.body->first() : at->block()->first();
+    for (const Op* op = first; op && op != at; op = op->next()) {
+      bool is_this = op->kind() == OpKind::Require && op->attr<AttrKey::Compare>() == compare &&
+                     op->attr<AttrKey::Left>() == left && op->attr<AttrKey::Right>() == right;
       if (is_this) return;
     }
     Builder builder(module_);
-    builder.SetInsertionPoint(function_.body, function_.body->first());
-    builder.set_loc(blk->loc());
-    std::string text = fmt::format("{} <= {}", ToString(size), ToString(most));
+    builder.SetInsertionPoint(is_kernel ? function_.body->first() : const_cast<Op*>(at));
+    builder.set_loc(at->loc());
+    std::string text = fmt::format("{} {} {}", ToString(left), kSigns[static_cast<size_t>(compare)],
+                                   ToString(right));
     builder.Create(OpKind::Require, {}, {},
-                   {MakeAttr<AttrKey::Left>(size), MakeAttr<AttrKey::Compare>(CompareKind::Le),
-                    MakeAttr<AttrKey::Right>(most),
+                   {MakeAttr<AttrKey::Left>(left), MakeAttr<AttrKey::Compare>(compare),
+                    MakeAttr<AttrKey::Right>(right),
                     MakeAttr<AttrKey::Text>(module_.context().names.Intern(text))});
   }
 
@@ -134,12 +165,15 @@ void NameGuards(Module& module) {
 void ForgetClaims(Module& module) {
   for (Function* function : module.functions()) {
     std::vector<Op*> blocks;
+    std::vector<Op*> views;
     Walk(function->body, [&](Op* op) {
       Guard(op);
       if (op->kind() == OpKind::MakeBlk) blocks.push_back(op);
+      if (op->kind() == OpKind::View) views.push_back(op);
     });
-    BlockLimits limits(module, *function);
-    for (Op* blk : blocks) limits.Limit(blk);
+    SizeChecks checks(module, *function);
+    for (Op* blk : blocks) checks.Limit(blk);
+    for (const Op* view : views) checks.CheckView(view);
   }
 }
 

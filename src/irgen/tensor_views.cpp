@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/requirement.h"
 #include "irgen/function_gen.h"
 
 // A view becomes a chain of `view` ops, of a kernel at its head, each of which splits one dimension or merges neighbours:
@@ -185,20 +186,11 @@ void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
                fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
 }
 
-/// Sizes of tensors are not; integer parameters, numbers of a program, and what is subtracted, may be.
-bool MayBeNegative(const FunctionGen& gen, Size size) {
-  if (IsConstant(size)) return size->value < 0;
-  if (size->kind == SizeKind::Symbol)
-    return std::ranges::find(gen.function.dims, size->symbol) == gen.function.dims.end();
-  return size->kind == SizeKind::Sub || MayBeNegative(gen, size->lhs) ||
-         MayBeNegative(gen, size->rhs);
-}
-
 /// Two negative dimensions would have as many elements as two others.
 void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   Size zero = gen.builder.types().sizes().Constant(0);
   for (Size dim : dims) {
-    if (!MayBeNegative(gen, gen.Bound(dim))) continue;
+    if (!ir::MayBeNegative(gen.function, gen.Bound(dim))) continue;
     RequireSizes(gen, dim, ir::CompareKind::Ge, zero,
                  fmt::format("view {}: {} >= 0", view.text(), ToString(dim)));
   }

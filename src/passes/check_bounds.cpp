@@ -5,6 +5,7 @@
 #include "ir/views.h"
 #include "passes/analysis/access_runs.h"
 #include "passes/analysis/examples.h"
+#include "passes/analysis/plain_accesses.h"
 #include "passes/analysis/reach.h"
 #include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
@@ -68,9 +69,11 @@ class BoundsChecker {
     if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0) ||
         !IsConstant(dim.terms[0].coefficient, 1))
       return false;
-    ir::Type type = view.index[dim.terms[0].operand]->type();
-    return type->kind == ir::TypeKind::Blk &&
-           function_.axis(type->axes[0]).domain == view.tensor->type()->dims[d];
+    const Value* range = view.index[dim.terms[0].operand];
+    Size size = view.tensor->type()->dims[d];
+    bool is_range = range->type()->kind == ir::TypeKind::Blk;
+    return is_range && function_.axis(range->type()->axes[0]).domain == size &&
+           IsWhole(range, size, terms_);
   }
 
   OpenIndex Ask(const AccessView& view, size_t d, AccessRuns& runs) {

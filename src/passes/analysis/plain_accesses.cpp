@@ -40,7 +40,8 @@ const Op* WalkAround(const Op* op) {
   return op;
 }
 
-/// Whether a range is all of a dimension.
+}  // namespace
+
 bool IsWhole(const Value* range, Size dim, Terms& terms) {
   auto made = ir::DynAs<ir::MakeBlkOp>(range->def());
   bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Blk && LoopBoundsOf(range);
@@ -50,6 +51,8 @@ bool IsWhole(const Value* range, Size dim, Terms& terms) {
   Poly length = terms.OfValue(made ? made->size() : LoopBoundsOf(range)->hi);
   return size.exact() && from == Poly(0) && length == size;
 }
+
+namespace {
 
 bool WritesAll(const AccessView& view, Terms& terms) {
   if (view.effect != ir::Effect::Write || view.is_partial() || view.mask) return false;

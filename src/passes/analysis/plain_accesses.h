@@ -7,6 +7,9 @@ namespace kdl::passes {
 // What needs no sets: accesses whose indices are the very ranges that are walked, as those of most kernels are. Everything
 // here compares values and sizes for being the same; what is not plain may hold all the same.
 
+/// Whether a range is all of a dimension, whatever its axis says that it walks.
+bool IsWhole(const ir::Value* range, Size dim, Terms& terms);
+
 /// Whether one walk at the top of the kernel makes all accesses, each indexed alike by every range that it deals: then no two
 /// blocks touch one element.
 bool IsDealtPlainly(const ir::Value* memory);
