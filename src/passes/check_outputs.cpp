@@ -44,7 +44,7 @@ class OutputChecker {
     if (undefined_.empty()) return;
     ir::Walk(kernel_.body, [&](Op* op) {
       std::optional<AccessView> view = AccessOf(op);
-      bool reads = view && view->effect != Effect::Write && !view->is_partial() &&
+      bool reads = view && !view->is_write() && !view->is_partial() &&
                    undefined_.contains(ir::MemoryOf(view->tensor));
       if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
     });

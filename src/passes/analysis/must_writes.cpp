@@ -49,8 +49,7 @@ PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
 PointSet MustWrites::Summarize(Op* op, const Value* memory) {
   instances_.context().Allow(kOperations);
   if (auto view = AccessOf(op)) {
-    bool writes = ir::MemoryOf(view->tensor) == memory &&
-                  (view->effect == ir::Effect::Write || view->is_partial());
+    bool writes = ir::MemoryOf(view->tensor) == memory && (view->is_write() || view->is_partial());
     return writes ? OfStore(*view) : instances_.None();
   }
   switch (op->kind()) {
@@ -69,7 +68,11 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
 
 PointSet MustWrites::OfStore(const AccessView& view) {
   Elements::Touched touched = elements_.TouchedBy(view);
-  return touched.is_exact ? touched.elements : instances_.None();
+  if (!touched.is_exact) return instances_.None();
+  // what is stored by `atomic` may have ranges that the index lacks: where one is empty there is nothing to store
+  auto update = ir::DynAs<ir::UpdateOp>(view.op);
+  return update ? touched.elements & instances_.Points(view.op, update->value()->type()->axes)
+                : touched.elements;
 }
 
 PointSet MustWrites::OfBranches(Op* op, const Value* memory) {

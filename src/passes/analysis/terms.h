@@ -29,6 +29,11 @@ struct AccessView {
     return op->HasAttr(ir::AttrKey::Scope) &&
            op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
   }
+  /// Whether the element is what is stored, whatever it was: of a store, and of `atomic … =`.
+  bool is_write() const {
+    return effect == ir::Effect::Write ||
+           (op->HasAttr(ir::AttrKey::How) && op->attr<ir::AttrKey::How>() == ir::UpdateKind::Set);
+  }
   bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
 };
 /// Nothing where the op touches no tensor element by an access.
