@@ -126,8 +126,8 @@ bool HasRange(const Affine& affine) {
 /// Whether the product is 0, whatever the run-time numbers are that the other side has; these are computed all the same: they
 /// may divide by 0.
 bool IsNothing(const Affine& values, const Affine& factor) {
-  bool has_value = std::ranges::any_of(
-      values.terms, [](const IndexTerm& term) { return term.range == nullptr; });
+  bool has_value = std::ranges::any_of(values.terms,
+                                       [](const IndexTerm& term) { return term.range == nullptr; });
   return has_value && IsConstant(factor.offset, 0);
 }
 

@@ -165,14 +165,16 @@ std::string Examples::SizesText(Launch& launch, const Point& point) const {
   };
   for (Name dim : kernel_.dims) add(dim);
   for (const ir::Generic& generic : kernel_.generics) add(generic.name);
-  for (const ir::Param& param : kernel_.params) {
-    if (!IsNumber(param)) continue;
-    auto found =
-        point.find(launch.instances.NameOf(launch.instances.terms().ScalarOf(param.value)));
+  auto add_atom = [&](std::string_view name, AtomId atom) {
+    auto found = point.find(launch.instances.NameOf(atom));
     if (found != point.end())
-      text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", param.value->name().text(),
-                          found->second);
+      text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", name, found->second);
+  };
+  for (const ir::Param& param : kernel_.params) {
+    if (IsNumber(param))
+      add_atom(param.value->name().text(), launch.instances.terms().ScalarOf(param.value));
   }
+  add_atom(ir::kCoreNum, launch.instances.terms().CoreNumAtom());
   return text;
 }
 

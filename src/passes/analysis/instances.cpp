@@ -233,6 +233,11 @@ const PointSet& Instances::Launch() {
   for (const Op* op : *kernel().body) {
     if (op->kind() == OpKind::Require) Require(op);
   }
+  ir::Walk(kernel().body, [&](const Op* op) {
+    if (op->kind() != OpKind::StaticAssert) return;
+    PointSet stated = Where(op->operand(0), true);
+    if (!IsOpaque(stated)) *launch_ &= stated;
+  });
   for (const ir::Param& param : kernel().params) {
     if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
     for (Size dim : param.value->type()->dims) {

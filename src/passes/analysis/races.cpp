@@ -432,8 +432,9 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
                     a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&
                     deal == b->attr<AttrKey::Deal>() && deal != ir::DealKind::Dynamic;
-  if (!one_domain || a->region()->params().size() != b->region()->params().size())
-    return instances_.All();
+  auto kind = [](const Value* binder) { return binder->type()->kind; };
+  bool alike = std::ranges::equal(a->region()->params(), b->region()->params(), {}, kind, kind);
+  if (!one_domain || !alike) return instances_.All();
   return OtherBounds(a, b, equal) | OtherNumbers(a, b);
 }
 
@@ -457,9 +458,8 @@ PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   for (size_t i = 0; i < a->region()->params().size(); ++i) {
     ir::Type of_a = a->region()->param(i)->type();
     ir::Type of_b = b->region()->param(i)->type();
-    bool alike = of_a->kind == of_b->kind &&
-                 (of_a->kind != ir::TypeKind::Blk ||
-                  kernel.axis(of_a->axes[0]).extent == kernel.axis(of_b->axes[0]).extent);
+    bool alike = of_a->kind != ir::TypeKind::Blk ||
+                 kernel.axis(of_a->axes[0]).extent == kernel.axis(of_b->axes[0]).extent;
     if (!alike) return instances_.All();
   }
   Affine first = instances_.Variable("#a");

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "ir/requirement.h"
+#include "passes/analysis/constant_bits.h"
 #include "passes/analysis/examples.h"
 
 namespace kdl::passes {
@@ -16,6 +17,8 @@ constexpr size_t kMostTried = 16;
 constexpr int kMostDrawn = 400;
 constexpr int64_t kSpacious = 15;
 constexpr int64_t kRoomy = 500;
+/// Of open int generics: first what makes several blocks, then what static asserts may ask for.
+constexpr int64_t kConstants[] = {2, 1, 3, 4, 8, 16, 32, 64, 128, 256};
 
 std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
   return EvaluateChecked(size, [&](Name name) -> std::optional<int64_t> {
@@ -54,26 +57,36 @@ bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
   });
 }
 
+/// Whether no `static_assert` says that there is no such launch.
+bool MeetsStatics(const ir::Function& function, const Sizes& sizes) {
+  bool meets = true;
+  ir::Walk(function.body, [&](const Op* op) {
+    if (op->kind() == ir::OpKind::StaticAssert)
+      meets = meets && ConstantBits(op->operand(0), sizes) != 0;
+  });
+  return meets;
+}
+
 class Drawer {
  public:
-  explicit Drawer(const ir::Function& function) : function_(function) {}
+  explicit Drawer(const ir::Function& function) : function_(function), constants_(Constants()) {}
 
   std::vector<Sizes> Run() {
-    found_.push_back(Constants());
+    found_.push_back(constants_);
     for (int64_t all : {1, 2, 3, 5}) {
-      Sizes sizes = Constants();
+      Sizes sizes = constants_;
       for (Name dim : function_.dims) sizes[dim] = all;
       Take(sizes);
     }
     Take(PastOneBlock(1));
     for (int64_t other : {kSpacious, kRoomy}) Take(PastOneBlock(other));
     for (int64_t all : {0, 7}) {
-      Sizes sizes = Constants();
+      Sizes sizes = constants_;
       for (Name dim : function_.dims) sizes[dim] = all;
       Take(sizes);
     }
     for (int drawn = 0; drawn < kMostDrawn && found_.size() < kMostTried; ++drawn) {
-      Sizes sizes = Constants();
+      Sizes sizes = constants_;
       for (Name dim : function_.dims) {
         int64_t more = BlockOf(dim);
         sizes[dim] = Draw(4) == 0 && more > 1 ? more + 1 : Draw(10);
@@ -84,14 +97,18 @@ class Drawer {
   }
 
  private:
-  /// Open int generics: the least that may be chosen, and of what is free one that makes several blocks.
+  /// Open int generics: the first that static asserts allow; of those that may be chosen the least comes first.
   Sizes Constants() const {
-    Sizes sizes;
-    for (const ir::Generic& generic : function_.generics) {
-      const auto& from = generic.values.empty() ? generic.choices : generic.values;
-      sizes[generic.name] = from.empty() ? 2 : *std::min_element(from.begin(), from.end());
+    for (size_t n = 0; n < std::size(kConstants); ++n) {
+      Sizes sizes;
+      for (const ir::Generic& generic : function_.generics) {
+        std::vector<int64_t> from = generic.values.empty() ? generic.choices : generic.values;
+        std::ranges::sort(from);
+        sizes[generic.name] = from.empty() ? kConstants[n] : from[std::min(n, from.size() - 1)];
+      }
+      if (MeetsStatics(function_, sizes)) return sizes;
     }
-    return sizes;
+    return {};
   }
 
   /// The extent of the blocks in which a size is walked.
@@ -100,14 +117,14 @@ class Drawer {
     for (const ir::Axis& axis : function_.axes) {
       bool walks = axis.domain && axis.domain->kind == SizeKind::Symbol &&
                    axis.domain->symbol == dim && axis.domain != axis.extent;
-      if (walks) most = std::max(most, ValueOf(axis.extent, Constants()).value_or(0));
+      if (walks) most = std::max(most, ValueOf(axis.extent, constants_).value_or(0));
     }
     return most;
   }
 
   /// `other` for sizes that no loop walks in blocks.
   Sizes PastOneBlock(int64_t other) const {
-    Sizes sizes = Constants();
+    Sizes sizes = constants_;
     for (Name dim : function_.dims) sizes[dim] = (BlockOf(dim) > 1 ? BlockOf(dim) : other) + 1;
     return sizes;
   }
@@ -124,6 +141,7 @@ class Drawer {
   }
 
   const ir::Function& function_;
+  Sizes constants_;
   std::vector<Sizes> found_;
   std::set<Sizes> seen_;
   uint64_t state_ = 1;

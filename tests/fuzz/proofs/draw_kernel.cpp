@@ -40,6 +40,9 @@ DrawnKernel Drawer::Draw() {
       {"extremes", &Drawer::Extremes},
       {"divided", &Drawer::Divided},
       {"partial", &Drawer::Partial},
+      {"great sizes", &Drawer::GreatSizes},
+      {"statics", &Drawer::Statics},
+      {"core counts", &Drawer::CoreCounts},
   };
   std::string body;
   // Stages stand at the top of a kernel, and beside nothing else.

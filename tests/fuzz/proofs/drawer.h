@@ -112,6 +112,12 @@ class Drawer {
   std::string Divided();
   /// Conditions of numbers that not every launch has.
   std::string Partial();
+  /// Sizes times great constants in indices, of which 64 bits hold a part.
+  std::string GreatSizes();
+  /// Constants that `static_assert` limits.
+  std::string Statics();
+  /// What only some numbers of cores do.
+  std::string CoreCounts();
   /// Several kernels in one: what runs at once.
   std::string Stages();
 

@@ -13,6 +13,7 @@
 
 #include "driver/compile.h"
 #include "interp/run.h"
+#include "passes/analysis/constant_bits.h"
 #include "passes/pipelines.h"
 #include "targets/builtin.h"
 
@@ -81,6 +82,7 @@ class Launch {
  public:
   Launch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed) : random_(seed) {
     for (const ir::Generic& generic : kernel.generics) AddConstant(generic, sizes);
+    if (!MeetsStatics(kernel)) return;
     for (const ir::Param& param : kernel.params) {
       ir::Type type = param.value->type();
       if (type->kind == ir::TypeKind::Tensor) {
@@ -124,6 +126,19 @@ class Launch {
     int64_t value = given == sizes.end() ? drawn : given->second;
     arguments_.constants[generic.name.str()] = value;
     said_ += fmt::format("{} = {}, ", generic.name.text(), value);
+  }
+
+  /// Whether no `static_assert` refuses the constants.
+  bool MeetsStatics(const ir::Function& kernel) const {
+    passes::Sizes constants;
+    for (const ir::Generic& generic : kernel.generics)
+      constants[generic.name] = arguments_.constants.at(generic.name.str());
+    bool meets = true;
+    ir::Walk(kernel.body, [&](const ir::Op* op) {
+      if (op->kind() == ir::OpKind::StaticAssert)
+        meets = meets && passes::ConstantBits(op->operand(0), constants) != 0;
+    });
+    return meets;
   }
 
   /// Lets the last tensor bound parts of a dimension: most of the time it ascends, from 0 to the end.
@@ -266,7 +281,9 @@ void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t se
   Compiled compiled(text, Proofs::Skipped);
   if (!compiled.done) return;
   int64_t least = std::max<int64_t>(2, GreatestCore(error.text) + 1);
-  for (int64_t cores : {least, least + 1}) {
+  std::vector<int64_t> numbers = {least, least + 1};
+  if (auto named = sizes->find("core_num"); named != sizes->end()) numbers = {named->second};
+  for (int64_t cores : numbers) {
     int64_t stops = judgement.stops;
     int64_t runs = judgement.runs;
     if (Find(compiled, *sizes, cores, seed, judgement)) continue;
