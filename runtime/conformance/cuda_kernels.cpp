@@ -1,24 +1,24 @@
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/cuda_kernels.h"
 
-#include <fstream>
-#include <iterator>
-#include <string>
+#include <doctest/doctest.h>
 
 #include "conformance/team_image.h"
 
+// The text that clang has made.
+extern "C" const char kdl_suite_ptx[];
+__asm__(
+    ".section .rodata\n"
+    ".global kdl_suite_ptx\n"
+    "kdl_suite_ptx: .incbin \"" KDL_CUDA_KERNELS
+    "\"\n"
+    ".byte 0\n"
+    ".previous\n");
+
 namespace kdl::conformance {
 
-namespace {
-
-std::string TextOf(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
-
 const kdl_image* const* CudaImages() {
-  static const TeamImage kImage("cuda", TextOf(KDL_CUDA_KERNELS));
+  static const TeamImage kImage("cuda", kdl_suite_ptx);
   static const kdl_image* const kAll[] = {&kImage.image, nullptr};
   return kAll;
 }

@@ -1,5 +1,4 @@
-// The suite on CUDA devices: here on a driver that interprets PTX, and how this device deals with its failures.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+// How a CUDA device deals with failures of its driver, and what is left behind.
 #include "conformance/conformance.h"
 #include "conformance/cuda_kernels.h"
 #include "conformance/fake_cuda.h"
@@ -8,9 +7,6 @@
 namespace kdl::conformance {
 
 namespace {
-
-constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
-constexpr const char* kNoStop = "nothing stops what runs";
 
 void Prepare(Context& context) {
   context.Register(kImages);
@@ -38,19 +34,6 @@ std::string Failure(const char* function, int status, kdl_code code) {
 }
 
 }  // namespace
-
-const std::vector<DeviceUnderTest>& DevicesUnderTest() {
-  static const std::vector<DeviceUnderTest> kDevices = [] {
-    return std::vector<DeviceUnderTest>{{"cuda",
-                                         "cuda[1]",
-                                         Prepare,
-                                         {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
-                                          {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
-                                          {"SlicesOnlyForBusyCores", kNoWorkspace},
-                                          {"CancelEndsWhatRuns", kNoStop}}}};
-  }();
-  return kDevices;
-}
 
 TEST_CASE("CUDA: nothing is left when contexts are gone") {
   for (const char* spec : {"cuda", "cuda[1]"}) {
