@@ -1,4 +1,4 @@
-// The suite's kernels for CUDA devices; not those of workspace and its slices, and not `spin`.
+// The suite's kernels for CUDA devices; not those of workspace and its slices.
 #pragma once
 
 #include "kdl/kernel_abi.h"

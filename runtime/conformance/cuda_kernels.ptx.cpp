@@ -135,6 +135,14 @@ KERNEL(endless, 14, TENSOR(x)) {
   if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0);
 }
 
+// Nobody stops it.
+KERNEL(spin, 14, TENSOR(y)) {
+  BEGIN;
+  ELEMENTS(volatile long, y, 5);
+  while (y[0] != -1) {
+  }
+}
+
 // Which core takes a number is open: here the same one each time.
 KERNEL(claim, 14, TENSOR(y)) {
   BEGIN;

@@ -119,6 +119,12 @@ KERNEL(endless, TENSOR(x_memory)) {
   if (CORE == 0 && PART == 2) trap(record, 4, 0, 0);
 }
 
+// Nobody stops it.
+KERNEL(spin, TENSOR(y_memory)) {
+  ELEMENTS(volatile long, y, 5);
+  while (y[0] != -1) {}
+}
+
 // Which core takes a number is open: here the same one each time.
 KERNEL(claim, TENSOR(y_memory)) {
   ELEMENTS(long, y, 5);

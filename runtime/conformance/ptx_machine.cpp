@@ -32,7 +32,7 @@ std::uint64_t Bits(T value) {
 
 // Calls f(T{}) with the type's own; bits are unsigned.
 template <class F>
-std::uint64_t With(const Instruction& i, Type type, const F& f) {
+auto With(const Instruction& i, Type type, const F& f) -> decltype(f(std::uint64_t{})) {
   const bool is_signed = type.kind == 's';
   if (type.kind == 'f') {
     if (type.bits == 32) return f(float{});
@@ -177,25 +177,28 @@ std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y,
 
 template <class T>
 bool Compared(const Instruction& i, T a, T b) {
-  std::string_view how = i.how;
   if constexpr (std::is_floating_point_v<T>) {
     const bool unordered = std::isnan(a) || std::isnan(b);
-    if (how == "nan") return unordered;
-    if (how == "num") return !unordered;
-    if (how.size() == 3) {
-      if (unordered) return true;
-      how.remove_suffix(1);
-    } else if (unordered) {
-      return false;
-    }
+    if (i.compare == Compare::Nan) return unordered;
+    if (i.compare == Compare::Num) return !unordered;
+    if (unordered) return i.unordered;
   }
-  if (how == "eq") return a == b;
-  if (how == "ne") return a != b;
-  if (how == "lt") return a < b;
-  if (how == "le") return a <= b;
-  if (how == "gt") return a > b;
-  if (how == "ge") return a >= b;
-  Unknown(i);
+  switch (i.compare) {
+    case Compare::Eq:
+      return a == b;
+    case Compare::Ne:
+      return a != b;
+    case Compare::Lt:
+      return a < b;
+    case Compare::Le:
+      return a <= b;
+    case Compare::Gt:
+      return a > b;
+    case Compare::Ge:
+      return a >= b;
+    default:
+      Unknown(i);
+  }
 }
 
 // Of the `how` of a conversion to an integer, or to a float of the same width.
@@ -277,6 +280,40 @@ std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::
   }
 }
 
+std::uint64_t Logic(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  switch (i.op) {
+    case Op::Mov:
+      return a & 1;
+    case Op::And:
+      return a & b & 1;
+    case Op::Or:
+      return (a | b) & 1;
+    case Op::Xor:
+      return (a ^ b) & 1;
+    case Op::Not:
+      return ~a & 1;
+    case Op::Selp:
+      return (c & 1) != 0 ? a : b;
+    default:
+      Unknown(i);
+  }
+}
+
+std::uint64_t Moved(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) { return a; }
+std::uint64_t UpperHalf(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) {
+  return a >> 16 & 0xffff;
+}
+std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  return (c & 1) != 0 ? a : b;
+}
+std::uint64_t Cast(const Instruction& i, std::uint64_t a, std::uint64_t, std::uint64_t) {
+  return Converted(i, a);
+}
+template <class T>
+std::uint64_t Predicate(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {
+  return Compared(i, As<T>(a), As<T>(b)) ? 1 : 0;
+}
+
 enum class State : std::uint8_t { Runs, Waits, Left };
 
 struct Thread {
@@ -338,13 +375,11 @@ class BlockRun {
     const std::uint64_t address = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     const std::size_t bytes = static_cast<std::size_t>(i.type.bits) / 8;
     if (address % bytes != 0) throw std::runtime_error("an access that is not aligned");
-    const bool is_shared = i.how == "shared";
-    if (!is_shared && i.how != "local" && i.how != "param") return host_of_(address, bytes);
-    std::vector<char>& space = is_shared          ? shared_
-                               : i.how == "local" ? thread.local
-                                                  : const_cast<std::vector<char>&>(params_);
-    if (address + bytes > space.size())
-      throw std::runtime_error("an access outside of ." + std::string(i.how));
+    if (i.space == Space::Global) return host_of_(address, bytes);
+    std::vector<char>& space = i.space == Space::Shared  ? shared_
+                               : i.space == Space::Local ? thread.local
+                                                         : const_cast<std::vector<char>&>(params_);
+    if (address + bytes > space.size()) throw std::runtime_error("an access outside of its memory");
     return space.data() + address;
   }
 
@@ -391,36 +426,9 @@ class BlockRun {
             }));
         break;
       default:
-        Set(thread, i.to, Computed(i, Value(thread, i.a), Value(thread, i.b), Value(thread, i.c)));
+        Set(thread, i.to, i.compute(i, Value(thread, i.a), Value(thread, i.b), Value(thread, i.c)));
     }
     ++thread.at;
-  }
-
-  static std::uint64_t Computed(const Instruction& i, std::uint64_t a, std::uint64_t b,
-                                std::uint64_t c) {
-    switch (i.op) {
-      case Op::Mov:
-        return i.type.kind == 'p' ? a & 1 : a;
-      case Op::Upper:
-        return a >> 16 & 0xffff;
-      case Op::Selp:
-        return (c & 1) != 0 ? a : b;
-      case Op::Setp:
-        return With(i, i.type, [&](auto of) {
-          return static_cast<std::uint64_t>(Compared(i, As<decltype(of)>(a), As<decltype(of)>(b)));
-        });
-      case Op::Cvt:
-        return Converted(i, a);
-      default:
-        break;
-    }
-    if (i.type.kind == 'p') {
-      if (i.op == Op::And) return a & b & 1;
-      if (i.op == Op::Or) return (a | b) & 1;
-      if (i.op == Op::Xor) return (a ^ b) & 1;
-      if (i.op == Op::Not) return ~a & 1;
-    }
-    return With(i, i.type, [&](auto of) { return Arithmetic<decltype(of)>(i, a, b, c); });
   }
 
   const Kernel& kernel_;
@@ -431,6 +439,34 @@ class BlockRun {
 };
 
 }  // namespace
+
+void Resolve(Instruction& i) {
+  switch (i.op) {
+    case Op::Ld:
+    case Op::St:
+    case Op::Atom:
+      return;
+    case Op::Upper:
+      i.compute = UpperHalf;
+      return;
+    case Op::Cvt:
+      i.compute = Cast;
+      return;
+    case Op::Setp:
+      i.compute = With(i, i.type, [](auto of) -> Compute { return Predicate<decltype(of)>; });
+      return;
+    default:
+      break;
+  }
+  if (i.type.kind == 'p')
+    i.compute = Logic;
+  else if (i.op == Op::Mov)
+    i.compute = Moved;
+  else if (i.op == Op::Selp)
+    i.compute = Selected;
+  else
+    i.compute = With(i, i.type, [](auto of) -> Compute { return Arithmetic<decltype(of)>; });
+}
 
 void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block, unsigned threads,
          const HostOf& host_of) {

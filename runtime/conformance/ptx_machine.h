@@ -62,12 +62,23 @@ enum class Op : std::uint8_t {
   Xor
 };
 
+enum class Space : std::uint8_t { Global, Shared, Local, Param };
+enum class Compare : std::uint8_t { None, Eq, Ne, Lt, Le, Gt, Ge, Nan, Num };
+
+struct Instruction;
+// What an op gives of its operands.
+using Compute = std::uint64_t (*)(const Instruction&, std::uint64_t, std::uint64_t, std::uint64_t);
+
 struct Instruction {
   Op op = Op::Ret;
   Type type;             // of the operands
   Type result;           // where it is another one
-  std::string_view how;  // a comparison, a rounding, an update, a space of memory
-  Operand to;            // of a store the value
+  std::string_view how;  // a rounding, or an update
+  Space space = Space::Global;
+  Compare compare = Compare::None;
+  bool unordered = false;     // a comparison holds where an operand is no number
+  Compute compute = nullptr;  // of ops that only compute
+  Operand to;                 // of a store the value
   Operand a, b, c;
   std::int64_t offset = 0;  // of an address, in a
   int guard = -1;           // a predicate; -1: none
@@ -89,6 +100,9 @@ struct Kernel {
   std::size_t registers = 0;
   unsigned threads = 1024;  // the most of a block
 };
+
+// Finds what computes the instruction, where it only computes.
+void Resolve(Instruction& instruction);
 
 // What it needs of the machine around: host memory for an address of the device's.
 using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;

@@ -247,6 +247,7 @@ class Reader {
     instruction.type = TypeOf(words.back());
     Modify(instruction, words);
     Operands(instruction, given);
+    Resolve(instruction);
     kernel_.code.push_back(instruction);
   }
 
@@ -266,10 +267,30 @@ class Reader {
         instruction.result = TypeOf(word);
       else if (word == "ftz" || word == "approx" || word == "sat")
         Unknown(word);
+      else if (instruction.op == Op::Setp)
+        SetCompare(instruction, word);
+      else if (word == "shared" || word == "local" || word == "param")
+        instruction.space = word == "shared"  ? Space::Shared
+                            : word == "local" ? Space::Local
+                                              : Space::Param;
       else if (word != "nc" && word != "volatile" && word != "lo" && word != "to" &&
                word != "global")
         instruction.how = word;
     }
+  }
+
+  // `lt`, or `ltu`, which holds where an operand is no number, too.
+  static void SetCompare(Instruction& instruction, std::string_view word) {
+    constexpr std::pair<std::string_view, Compare> kCompares[] = {
+        {"eq", Compare::Eq}, {"ne", Compare::Ne}, {"lt", Compare::Lt},   {"le", Compare::Le},
+        {"gt", Compare::Gt}, {"ge", Compare::Ge}, {"nan", Compare::Nan}, {"num", Compare::Num}};
+    for (const auto& [name, compare] : kCompares) {
+      instruction.unordered = word.size() == 3 && word.substr(0, 2) == name;
+      if (word != name && !instruction.unordered) continue;
+      instruction.compare = compare;
+      return;
+    }
+    Unknown(word);
   }
 
   void Operands(Instruction& instruction, const std::vector<std::string_view>& given) {
