@@ -91,8 +91,41 @@ bool IsFaulty(const Entity& entity) {
   }
 }
 
+namespace {
+
+/// What stands here for a name of other languages; empty: it is none.
+std::string HelpForForeign(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+#define KDL_FOREIGN(name, help) {name, help},
+#include "sema/foreign_names.def"
+  };
+  for (const auto& [foreign, help] : kForeign) {
+    if (foreign == name) return fmt::format("write {}", help);
+  }
+  return "";
+}
+
+/// For `k` where K is a size: the range that is meant.
+std::string HelpForRange(const FunctionState& state, std::string_view name) {
+  std::string upper(name);
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  auto is_size = [&](const Entity* one) {
+    return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
+  };
+  if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
+  return fmt::format("did you mean '{0}'? What walks all of it is declared: `range {1} in {0};`", upper,
+                     name);
+}
+
+}  // namespace
+
 void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
+  for (std::string help : {HelpForForeign(name), HelpForRange(state, name)}) {
+    if (help.empty()) continue;
+    report.Help(help);
+    return;
+  }
   std::vector<std::string_view> candidates = state.scopes.AllNames();
   for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
   if (candidates.size() > kMostCandidates) return;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -59,6 +61,16 @@ class Advisor {
     }
     if (Is(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
       return "a power is a call: pow(x, 2.0)";
+    if (Is(KdlLexer::STAR) && Wants(KdlLexer::COMMA) && IsBehindType())
+      return "a tensor has its sizes behind the type of its elements: x: in f32[N]";
+    if (Is(KdlLexer::SHL) && !expression)
+      return "a launch is `spmd kernel(x, y);`: blocks and cores are the kernel's own";
+    if (Is(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
+      return "a loop walks a range: `for i in 0..N { … }`, or its blocks: `for i in N by 16 { … }`";
+    if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 && error_.previous != nullptr &&
+        IsTypeOfC(Text(*error_.previous)))
+      return fmt::format("a value is named by `let {0} = …;`, one that changes by `var {0} = …;`",
+                         Text(error_.token));
     if (Is(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
       return "count with `+= 1`";
@@ -106,6 +118,20 @@ class Advisor {
     return sources_.text(SpanOf(file_, token));
   }
   std::string_view TextAt(size_t index) const { return Text(TokenAt(index)); }
+
+  /// `x: f32` and `x: in f32`, but no product.
+  bool IsBehindType() const {
+    size_t index = error_.token.getTokenIndex();
+    return index > 1 && TypeAt(index - 1) == KdlLexer::IDENT &&
+           (TypeAt(index - 2) == KdlLexer::COLON || TypeAt(index - 3) == KdlLexer::COLON);
+  }
+
+  static bool IsTypeOfC(std::string_view word) {
+    static constexpr std::string_view kTypes[] = {"int",  "long",   "unsigned", "float", "double",
+                                                  "bool", "size_t", "i32",      "i64",   "f32",
+                                                  "f64",  "const"};
+    return std::ranges::find(kTypes, word) != std::end(kTypes);
+  }
 
   static size_t CloserOf(size_t opener) {
     if (opener == KdlLexer::LBRACE) return KdlLexer::RBRACE;

@@ -41,7 +41,8 @@ size_t CodePointBytes(std::string_view text) {
 std::string HelpForUnknown(std::string_view text) {
   if (text == "'") return "texts stand in double quotes";
   if (text == "#") return "comments begin with //";
-  if (text == "?" || text == "$" || text == "\\" || text == "`") return {};
+  if (text == "?") return "a choice is written `if c then a else b`";
+  if (text == "$" || text == "\\" || text == "`") return {};
   if (text == "×") return "multiplication is written *";
   if (text == "“" || text == "”") return "texts stand in plain double quotes: \"";
   if (text == "−" || text == "–") return "minus is written -";
