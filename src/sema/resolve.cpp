@@ -113,8 +113,8 @@ std::string HelpForRange(const FunctionState& state, std::string_view name) {
     return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
   };
   if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
-  return fmt::format("did you mean '{0}'? What walks all of it is declared: `range {1} in {0};`", upper,
-                     name);
+  return fmt::format("did you mean '{0}'? What walks all of it is declared: `range {1} in {0};`",
+                     upper, name);
 }
 
 }  // namespace

@@ -127,9 +127,9 @@ class Advisor {
   }
 
   static bool IsTypeOfC(std::string_view word) {
-    static constexpr std::string_view kTypes[] = {"int",  "long",   "unsigned", "float", "double",
-                                                  "bool", "size_t", "i32",      "i64",   "f32",
-                                                  "f64",  "const"};
+    static constexpr std::string_view kTypes[] = {"int",    "long", "unsigned", "float",
+                                                  "double", "bool", "size_t",   "i32",
+                                                  "i64",    "f32",  "f64",      "const"};
     return std::ranges::find(kTypes, word) != std::end(kTypes);
   }
 
