@@ -53,7 +53,11 @@ void kdl_timeline_free(kdl_timeline* timeline);
 
 /* ---- operations ---- */
 
-/* core_num for "as many as the device holds"; every other value below 1 is an error. */
+/* The largest size of a launch, and the most cores: what kernels compute of them stays in 64 bits. */
+#define KDL_LARGEST_SIZE INT64_C(0x7ffffffffff)
+
+/* core_num for "as many as the device holds"; every other value below 1, or above KDL_LARGEST_SIZE, is an
+ * error. */
 #define KDL_CORES_AUTO INT64_MIN
 
 /* One argument: `array` for a tensor parameter, else a scalar of kind `element` in the low bytes of

@@ -307,6 +307,16 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
   return nullptr;
 }
 
+// Those that are known by now.
+Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
+  for (std::size_t symbol = 0; symbol < binding.dims.size(); ++symbol) {
+    if (binding.dims[symbol] <= KDL_LARGEST_SIZE) continue;
+    return Invalid("size ", variant.dims[symbol], " is ", binding.dims[symbol], "; the largest is ",
+                   KDL_LARGEST_SIZE);
+  }
+  return nullptr;
+}
+
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
                      Binding* binding) {
   if (&function.registry() != &device.registry()) {
@@ -315,12 +325,17 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   if (core_num < 1) {
     return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
   }
+  if (core_num > KDL_LARGEST_SIZE) {
+    return Invalid("core_num is ", core_num, "; a launch runs on at most ", KDL_LARGEST_SIZE,
+                   " cores");
+  }
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
   KDL_RETURN_IF_ERROR(BindSizes(variant, args, binding));
+  KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
   KDL_RETURN_IF_ERROR(CheckOverlaps(variant, args));
   binding->core_num = core_num;
   TakeArguments(variant, args, binding);
@@ -334,6 +349,7 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
     if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
       return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
     }
+    KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));  // what `where` gives
   }
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) {

@@ -17,7 +17,8 @@ struct Magnitude {
   bool stays() const { return both() && most <= kMost && times <= kTimes; }
 
   static constexpr double kMost = 0x1p56;
-  static constexpr double kTimes = 0x1p20;  ///< a launch has less than 2^43 of anything
+  static constexpr double kTimes =
+      0x1p20;  ///< a launch has less than 2^43 of anything (KDL_LARGEST_SIZE)
 };
 
 /// Of a number of a launch.
