@@ -136,7 +136,10 @@ def texts_fuzzed():
 
 
 def kernels_fuzzed(folder):
-    return [["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"],
+    # A driver of CUDA's that interprets PTX.
+    no_gpu = ["env", f"LD_LIBRARY_PATH={ROOT / folder / 'lib/fake'}"]
+    programs = ["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"]
+    return [programs, [*no_gpu, *programs, "--target", "cuda"],
             ["python3", "tests/fuzz/lowered.py", "--kernels", "60"],
             ["python3", "tests/fuzz/devices.py", "--kernels", "300"]]
 

@@ -94,7 +94,9 @@ char* Host(Address address, std::size_t bytes) {
   auto behind = blocks.upper_bound(address);
   if (behind == blocks.begin()) Misused("an address that is none");
   auto& [start, block] = *std::prev(behind);
-  if (address + bytes > start + block.size) Misused("a range that leaves its memory");
+  // Updates of narrow elements take the word around them.
+  const std::size_t words = (block.size + 3) / 4 * 4;
+  if (address + bytes > start + words) Misused("a range that leaves its memory");
   return block.bytes.get() + (address - start);
 }
 

@@ -229,8 +229,13 @@ std::uint64_t Converted(const Instruction& i, std::uint64_t x) {
     if (of_float && i.type.bits == 16)
       return i.result.bits == 32 ? Bits(static_cast<float>(As<_Float16>(x)))
                                  : Bits(static_cast<double>(As<_Float16>(x)));
-    if (i.result.bits == 16)
-      return i.type.bits == 32 ? Bits(static_cast<_Float16>(As<float>(x))) : (Unknown(i), 0);
+    if (i.result.bits == 16) {
+      if (of_float || i.type.bits > 32)
+        return i.type.bits == 32 ? Bits(static_cast<_Float16>(As<float>(x))) : (Unknown(i), 0);
+      return With(i, i.type, [&](auto of) {  // a double holds it
+        return Bits(static_cast<_Float16>(static_cast<double>(As<decltype(of)>(x))));
+      });
+    }
     return With(i, i.type, [&](auto of) {
       const auto value = As<decltype(of)>(x);
       return i.result.bits == 32 ? Bits(static_cast<float>(value))
