@@ -31,7 +31,7 @@ NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0
 # compiled kernels have no sanitizer's checks in them.
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
-THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_reference"]
+THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda", "unit_reference"]
 SKIPPED = 77
 
 SUMMARIES = [

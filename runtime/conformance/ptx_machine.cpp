@@ -331,7 +331,11 @@ struct Thread {
 class BlockRun {
  public:
   BlockRun(const Kernel& kernel, const std::vector<char>& params, const HostOf& host_of)
-      : kernel_(kernel), params_(params), host_of_(host_of), shared_(kernel.shared_bytes, '\x5a') {}
+      : kernel_(kernel),
+        params_(params),
+        host_of_(host_of),
+        shared_(kernel.shared_bytes, '\x5a'),
+        touched_(kernel.shared_bytes) {}
 
   void Run(unsigned block, unsigned threads) {
     threads_.resize(threads);
@@ -360,6 +364,7 @@ class BlockRun {
       if (thread.state == State::Waits && i.op == Op::BarRed) any |= Value(thread, i.a);
     }
     if (threads_[0].state == State::Left) return false;
+    ++barriers_;
     for (Thread& thread : threads_) {
       const Instruction& i = kernel_.code[thread.at++];
       if (i.op == Op::BarRed) Set(thread, i.to, any);
@@ -376,6 +381,24 @@ class BlockRun {
     thread.registers[static_cast<std::size_t>(to.reg)] = value;
   }
 
+  // Who has touched a byte of shared memory since the last barrier.
+  struct Touched {
+    std::uint64_t barrier = 0;
+    std::uint64_t thread = 0;
+    bool written = false;
+    bool by_several = false;
+  };
+
+  void Touch(Touched& byte, const Thread& thread, bool writes) const {
+    const std::uint64_t self = thread.registers[0];
+    if (byte.barrier != barriers_) byte = {barriers_, self, false, false};
+    const bool others = byte.by_several || byte.thread != self;
+    if (others && (writes || byte.written))
+      throw std::runtime_error("threads of a block meet in shared memory with no barrier between");
+    byte.by_several = others;
+    byte.written |= writes;
+  }
+
   char* Memory(Thread& thread, const Instruction& i) {
     const std::uint64_t address = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     const std::size_t bytes = static_cast<std::size_t>(i.type.bits) / 8;
@@ -385,6 +408,9 @@ class BlockRun {
                                : i.space == Space::Local ? thread.local
                                                          : const_cast<std::vector<char>&>(params_);
     if (address + bytes > space.size()) throw std::runtime_error("an access outside of its memory");
+    if (i.space == Space::Shared) {
+      for (std::size_t b = 0; b < bytes; ++b) Touch(touched_[address + b], thread, i.op == Op::St);
+    }
     return space.data() + address;
   }
 
@@ -440,6 +466,8 @@ class BlockRun {
   const std::vector<char>& params_;
   const HostOf& host_of_;
   std::vector<char> shared_;
+  std::vector<Touched> touched_;
+  std::uint64_t barriers_ = 1;
   std::vector<Thread> threads_;
 };
 

@@ -1,5 +1,6 @@
-// Runs PTX on the host, thread by thread, as far as LLVM writes it for kernels of teams. Threads of a block meet at barriers:
-// that some wait where others have left, or at another one, is a fault.
+// Runs PTX on the host, thread by thread, as far as LLVM writes it for kernels of teams. Faults are what a GPU would take without
+// a word: that threads of a block wait at different barriers, or where others have left, and that they meet in shared memory
+// between two barriers.
 #pragma once
 
 #include <cstdint>

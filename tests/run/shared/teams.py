@@ -109,9 +109,9 @@ def programs(kind, folder):
     expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
 
 
-def run(summary, kind, is_missing):
+def run(summary, kind, is_missing, more=lambda: None):
     """All of it, the contracts in an order drawn from a seed until the time is over; gives the exit code. `is_missing` says of
-    what kernelc says whether there is no such device."""
+    what kernelc says whether there is no such device; `more` has checks of its own."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--seconds", type=float, default=25)
     parser.add_argument("--seed", type=int, default=1)
@@ -126,6 +126,7 @@ def run(summary, kind, is_missing):
         listed(kind)
         against_interpreter(kind, folder)
         programs(kind, folder)
+        more()
         families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]
         contracts(kind, ["samples/matmul", "samples/softmax", *sorted(families)], options.seconds, options.seed)
     for failure in failures:
