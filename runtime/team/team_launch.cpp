@@ -48,6 +48,7 @@ class TeamLaunch {
 
  private:
   bool syncs() const { return (request_.variant->flags & KDL_VARIANT_SYNC) != 0; }
+  std::int64_t CoresWithScratch() const;
   std::int64_t CoresAtOnce() const;
   void CollectNumbers();
   Error Prepare();
@@ -64,11 +65,18 @@ class TeamLaunch {
   std::int64_t told_[kRecordNumbers] = {};
 };
 
-// Of a call: their scratch is no more than the driver likes. Where it outlives a call all cores have theirs.
-std::int64_t TeamLaunch::CoresAtOnce() const {
+// Whose scratch lies side by side: those of a call, of which it is no more than the driver likes, or, where it outlives a call,
+// all cores.
+std::int64_t TeamLaunch::CoresWithScratch() const {
   if (syncs()) return request_.busy_cores;
   const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
   return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
+}
+
+// Of a call: drivers count them in 32 bits.
+std::int64_t TeamLaunch::CoresAtOnce() const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  return std::min(CoresWithScratch(), kMost);
 }
 
 // As team_abi.h has them; and the tensors' memories, behind those that every kernel has.
@@ -96,7 +104,7 @@ void TeamLaunch::CollectNumbers() {
 }
 
 Error TeamLaunch::Prepare() {
-  KDL_RETURN_IF_ERROR(scratch_.Make(request_.variant->scratch_bytes * CoresAtOnce()));
+  KDL_RETURN_IF_ERROR(scratch_.Make(request_.variant->scratch_bytes * CoresWithScratch()));
   KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
   if (Prints(*request_.variant)) {
     std::vector<std::int64_t> empty(kPrintNumbers, 0);
