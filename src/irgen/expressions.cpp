@@ -149,7 +149,10 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
   if (info.callee) return GenFnCall(gen, call, info).at(0);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
-  return GenBuiltin(gen, *info.builtin, args);
+  Value* result = GenBuiltin(gen, *info.builtin, args);
+  if (info.builtin->lowering == sema::Lowering::CeilDiv)
+    result->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(call.span)));
+  return result;
 }
 
 /// A scalar fn of the library that never traps.
