@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "codegen/llvm/host_module.h"
 #include "driver/diagnostics.h"
@@ -68,6 +69,23 @@ void AddKernels(Part& part, ir::Module& into, bool lowest) {
   }
 }
 
+/// Kernels that no device of the interpreted part runs: as the part has them that does.
+void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
+  for (Part* part : parts) {
+    if (part == &interpreted) continue;
+    auto code = part->compiled.kernels.begin();
+    for (const TargetCode* level : part->targets) {
+      for (size_t k = 0; k < level->kernels.size(); ++k, ++code) {
+        Name name = code->kernel->name;
+        code->reference.clear();
+        if (into.FindFunction(name)) continue;
+        code->reference = name.str();
+        ir::CloneFunction(*level->tiled->FindFunction(name), into, name);
+      }
+    }
+  }
+}
+
 /// The programs as `from` has them: with the memory for their pipes.
 void TakePrograms(const ir::Module& from, ir::Module& into) {
   for (const ir::Function* function : from.functions()) {
@@ -76,8 +94,9 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
-/// What the interpreter runs in place of a part's kernels, to which it gives their names in the text.
-std::string InterpretedText(const Compilation& c, Part& part) {
+/// What the interpreter runs in place of the kernels, to which it gives their names in the text: those of `part` where it has
+/// them.
+std::string InterpretedText(const Compilation& c, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());
   all.name = tiled.name;
@@ -86,6 +105,7 @@ std::string InterpretedText(const Compilation& c, Part& part) {
     if (function->kind == ir::FunctionKind::Fn) ir::CloneFunction(*function, all, function->name);
   }
   AddKernels(part, all, true);
+  AddMissingKernels(parts, part, all);
   TakePrograms(*c.module, all);
   AddPrograms(all, c.runtime_specs);
   AddKernels(part, all, false);
@@ -146,7 +166,7 @@ const std::string* CompileHostObject(Compilation& c, Code& code, std::string_vie
   // What the interpreter runs are the tiles of the host's own code, where there is some.
   auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
   Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
-  std::string kir = embeds_ir && interpreted ? InterpretedText(c, *interpreted) : "";
+  std::string kir = embeds_ir && interpreted ? InterpretedText(c, parts, *interpreted) : "";
   made->second = codegen::CompileHostModule(*backend, RuntimeName(c), c.names, devices,
                                             {targets::kReferenceKind, kir});
   return &made->second;

@@ -103,6 +103,8 @@ def programs(kind, folder):
         done = kernelc(*run, "--device", f"a={kind}", "--device", f"b={second}")
         same = done.returncode == 0 and done.stdout == alone.stdout
         expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
+        done = kernelc(*run, "--check", "--device", f"a={kind}", "--device", f"b={second}")
+        expect(f"a program on {kind} and {second} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
     (folder / "says.kdl").write_text(PRINTS)
     done = kernelc("run", folder / "says.kdl", "--target", kind, "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
     here = kernelc("run", folder / "says.kdl", "--target", "reference", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
