@@ -86,6 +86,16 @@ CONFORMANCE_TEST(WaitsTimeOut) {
   CHECK(kdl_event_wait(event.get(), kLongNs) == nullptr);
 }
 
+CONFORMANCE_TEST(WaitsWithTheLongestTimeoutEnd) {
+  const Timeline timeline = bench.context.MakeTimeline();
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    timeline.Signal(1);
+  });
+  CHECK(kdl_event_wait(timeline.At(1).get(), INT64_MAX) == nullptr);
+  other.join();
+}
+
 // Every order in which three operations can become free, with b after a and c after both.
 CONFORMANCE_TEST(EventsInAllOrders) {
   std::vector<int> order = {0, 1, 2};

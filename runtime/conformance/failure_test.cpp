@@ -217,6 +217,7 @@ int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   if (!IsRefused(kdl_run_kernel(queue, mark, 3, &arg, 1, nullptr, nullptr, 0))) wrong |= 2;
   if (!IsRefused(kdl_queue_wait(queue))) wrong |= 4;
   if (!IsRefused(kdl_select_device(bench.context.get(), bench.spec.c_str(), &device))) wrong |= 8;
+  if (!IsRefused(kdl_buffer_unmap(x.array().buffer))) wrong |= 64;
   kdl_buffer_retain(x.array().buffer);
   kdl_buffer_free(x.array().buffer);
   kdl_context_destroy(bench.context.get());
@@ -236,6 +237,8 @@ CONFORMANCE_TEST(ForkedChildrenGetClearErrors) {
   bench.queue.Launch("mark", 3, {x}).Wait();
   const kdl_function* mark = nullptr;
   Check(kdl_context_find_kernel(bench.context.get(), "mark", &mark));
+  void* mapped = nullptr;
+  Check(kdl_buffer_map(x.array().buffer, KDL_MAP_READ, &mapped));
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
@@ -249,6 +252,7 @@ CONFORMANCE_TEST(ForkedChildrenGetClearErrors) {
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+  Check(kdl_buffer_unmap(x.array().buffer));
   bench.queue.Launch("mark", 3, {x}).Wait();  // the parent goes on
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 7));
 }

@@ -1,4 +1,5 @@
 // Allocation, copies, fills, maps.
+#include <array>
 #include <numeric>
 
 #include "conformance/conformance.h"
@@ -196,6 +197,29 @@ CONFORMANCE_TEST(ImpossibleCopiesAreErrors) {
   CHECK(copy(Part(a, -1, {2}, {1}), Part(b, 0, {2}, {1})) == KDL_ERROR_INVALID_ARGUMENT);
   // Halves that interleave share no element.
   CHECK(copy(Part(a, 0, {4, 2}, {4, 1}), Part(a, 2, {4, 2}, {4, 1})) == KDL_OK);
+}
+
+TEST_CASE("Copies: host devices work in one memory, where source and target do not overlap") {
+  const Context context;
+  const Device one = context.Select("host?threads=1");
+  const Device two = context.Select("host?threads=2");
+  std::array<float, 10> memory = {};
+  const std::int64_t size = 8;
+  kdl_array from = {};
+  kdl_array to = {};
+  Check(kdl_array_wrap(one.get(), memory.data(), f32, 1, &size, nullptr, "from", &from));
+  Check(kdl_array_wrap(two.get(), &memory[2], f32, 1, &size, nullptr, "to", &to));
+  std::string message;
+  const auto copy = [&] {
+    Check(kdl_copy(one.queue().get(), &to, &from, nullptr, nullptr, 0, nullptr));
+  };
+  CHECK(CodeOf(copy, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message ==
+        "copy from 'from' on host?threads=1 to 'to' on host?threads=2: source and target share "
+        "memory");
+  one.queue().Wait();
+  kdl_array_free(&from);
+  kdl_array_free(&to);
 }
 
 template <class T>

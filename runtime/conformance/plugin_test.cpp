@@ -164,6 +164,18 @@ TEST_CASE("Plugin: tables of an older and of a newer version") {
                &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message ==
         "device kind 'newer' was made for plugin version 3; this runtime takes versions 2 to 2");
+
+  ops.version = KDL_PLUGIN_VERSION;
+  ops.kind = "partial";
+  ops.facts = nullptr;
+  Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
+  CHECK(CodeOf([&] { context.Select("partial"); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message == "device kind 'partial' lacks open, close, facts, or both launch and submit");
+  ops.kind = nullptr;
+  CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
+               &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message == "a device kind has no name: `kind` of its table is NULL");
+  ops.kind = "small";
   ops.version = 2;
   ops.size = 8;
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },

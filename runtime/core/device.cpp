@@ -30,6 +30,7 @@ Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* 
 }  // namespace
 
 Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind) {
+  if (ops.kind == nullptr) return Invalid("a device kind has no name: `kind` of its table is NULL");
   KDL_RETURN_IF_ERROR(TakeTable(ops.kind, ops, offsetof(kdl_device_ops, submit), &kind->ops));
   kind->memory = HostMemoryOps();
   if (ops.memory != nullptr) {
@@ -48,6 +49,11 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   for (const auto& [key, value] : spec.options) options.push_back({key.c_str(), value.c_str()});
   std::shared_ptr<Device> opened(new Device(kind, spec, services));
   const kdl_device_ops& ops = opened->ops();
+  if (ops.open == nullptr || ops.close == nullptr || ops.facts == nullptr ||
+      (ops.launch == nullptr && ops.submit == nullptr)) {
+    return Invalid("device kind '", ops.kind,
+                   "' lacks open, close, facts, or both launch and submit");
+  }
   KDL_RETURN_IF_ERROR(Error(ops.open(kind.context, spec.ordinal, options.data(),
                                      static_cast<std::int32_t>(options.size()), &opened->state_)));
   kdl_device_facts& facts = opened->facts_;
@@ -258,6 +264,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
 }
 
 Error Buffer::Unmap() {
+  KDL_RETURN_IF_ERROR(device_->scheduler().CheckProcess());
   const std::lock_guard lock(map_mutex_);
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;

@@ -335,7 +335,7 @@ Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, c
   }
   Buffer* target = Unwrap(to.buffer);
   Buffer* source = Unwrap(from.buffer);
-  if (&target->device() == &source->device() && Overlap(to.view, from.view)) {
+  if (target->device().SharesMemoryWith(source->device()) && Overlap(to.view, from.view)) {
     return Invalid("copy from ", Describe(*source), " to ", Describe(*target),
                    ": source and target share memory");
   }

@@ -59,9 +59,11 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
                             const ClockCell* cell, std::int64_t timeout_ns) {
   using SteadyClock = std::chrono::steady_clock;
   const SteadyClock::time_point start = SteadyClock::now();
-  const auto is_late = [&] {
-    return timeout_ns >= 0 && SteadyClock::now() - start >= std::chrono::nanoseconds(timeout_ns);
-  };
+  // A time past the clock's last is none: the system refuses it, with the lock held.
+  const SteadyClock::time_point end =
+      start + std::min<SteadyClock::duration>(std::chrono::nanoseconds(timeout_ns),
+                                              SteadyClock::time_point::max() - start);
+  const auto is_late = [&] { return timeout_ns >= 0 && SteadyClock::now() >= end; };
   for (;;) {
     FailurePtr cause;
     const State state = Poll(timeline, value, &cause);
@@ -85,7 +87,7 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
     if (timeout_ns < 0) {
       changed_.wait(lock);
     } else {
-      changed_.wait_until(lock, start + std::chrono::nanoseconds(timeout_ns));
+      changed_.wait_until(lock, end);
     }
     --waiting_;
   }
