@@ -1,6 +1,8 @@
 // Allocation, copies, fills, maps.
 #include <array>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "conformance/conformance.h"
 
@@ -220,6 +222,23 @@ TEST_CASE("Copies: host devices work in one memory, where source and target do n
   one.queue().Wait();
   kdl_array_free(&from);
   kdl_array_free(&to);
+}
+
+TEST_CASE("Copies: one of nothing tells the host nothing of what ran before it") {
+  const Context context;
+  const Device debug = context.Select("debug");
+  const Tensor x = context.Allocate(debug, f32, {100}, "x");
+  const Tensor empty = context.Allocate(debug, f32, {0}, "empty");
+  const Tensor other = context.Allocate(debug, f32, {0}, "other");
+  const Queue queue = debug.queue();
+  queue.Fill(x, 1.0f);
+  queue.Copy(empty, other, "of nothing");
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(100));  // asking whether it is over would tell
+  std::string message;
+  CHECK(CodeOf([&] { x.Map<float>(KDL_MAP_READ); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message.find("the host must wait") != std::string::npos);
+  queue.Wait();
 }
 
 template <class T>

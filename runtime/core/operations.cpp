@@ -184,7 +184,7 @@ class HostCallOperation final : public Operation {
   bool is_little() const override { return call_ == nullptr; }
   std::string Describe() const override { return "a host call"; }
   std::vector<Access> Accesses() const override { return {}; }
-  bool is_host_call() const override { return true; }
+  bool is_host_call() const override { return call_ != nullptr; }
 
  private:
   kdl_host_fn call_;
