@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 
-from shared import teams
+from shared import checks, teams
 
 
 def is_missing(said):
@@ -27,11 +27,11 @@ def barriers():
         teams.kernelc("build", "samples/softmax/softmax.kdl", "--target", "cuda", "--emit", "ptx", "-o", folder)
         (text,) = pathlib.Path(folder).glob("*.ptx")
         count = text.read_text().count("bar.sync")
-    teams.expect("softmax has barriers", count > 0, "")
+    checks.expect("softmax has barriers", count > 0, "")
     for number in range(count):
         os.environ["FAKE_CUDA_DROP"] = str(number)
         done = teams.kernelc(*softmax)
-        teams.expect(f"softmax without barrier {number} is wrong", done.returncode != 0, done.stdout + done.stderr)
+        checks.expect(f"softmax without barrier {number} is wrong", done.returncode != 0, done.stdout + done.stderr)
     del os.environ["FAKE_CUDA_DROP"]
 
 

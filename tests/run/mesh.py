@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 
+from shared import checks
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRODUCT = """
 export kernel product(a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N]) {
@@ -23,20 +25,10 @@ export kernel product(a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N]) {
     }
 }
 """
-failures = []
-passed = 0
 
 
 def run(*words, tool="kernelc_mesh"):
     return subprocess.run([tool, *map(str, words)], cwd=ROOT, capture_output=True, text=True, timeout=300)
-
-
-def expect(what, holds, output):
-    global passed
-    if holds:
-        passed += 1
-    else:
-        failures.append(f"{what}\n{output}")
 
 
 def contracts(seconds, seed):
@@ -48,7 +40,7 @@ def contracts(seconds, seed):
         if number >= 4 and time.monotonic() - begin > seconds:
             break
         done = run("test", file, "--target", "mesh")
-        expect(f"contracts of {file}", done.returncode == 0, done.stdout + done.stderr)
+        checks.expect(f"contracts of {file}", done.returncode == 0, done.stdout + done.stderr)
 
 
 def drawn(folder):
@@ -77,7 +69,7 @@ def steps(a, b):
 def result(folder, name, target, arguments):
     out = folder / f"{target}.npy"
     done = run("run", folder / f"{name}.kdl", "--target", target, "--check", *arguments, "--out", f"c=@{out}")
-    expect(f"{name} on {target} equals the reference", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    checks.expect(f"{name} on {target} equals the reference", "bit for bit" in done.stdout, done.stdout + done.stderr)
     return np.load(out)
 
 
@@ -87,35 +79,35 @@ def numbers(folder):
     arguments = drawn(folder)
     of_unit = steps(np.load(folder / "a.npy"), np.load(folder / "b.npy"))
     here, there = (result(folder, "f16", target, arguments) for target in ("host", "mesh"))
-    expect("the unit's steps are as its row says", (there == of_unit).all(), f"{there}\n{of_unit}")
-    expect("the host has no such unit", (there != here).any(), f"{there}\n{here}")
+    checks.expect("the unit's steps are as its row says", (there == of_unit).all(), f"{there}\n{of_unit}")
+    checks.expect("the host has no such unit", (there != here).any(), f"{there}\n{here}")
     sizes = ["--set", "M=5", "--set", "N=7", "--set", "K=61"]
     for scalar in ("bf16", "f32"):
         here, there = (result(folder, scalar, target, sizes) for target in ("host", "mesh"))
-        expect(f"{scalar} has one definition", (there == here).all(), f"{there}\n{here}")
+        checks.expect(f"{scalar} has one definition", (there == here).all(), f"{there}\n{here}")
 
 
 def without_barriers(folder):
     for last, holds in (("place-barriers", True), ("take-turns", False)):
         done = run("build", folder / "f32.kdl", "--target", "mesh", "--emit", "ir", f"--stop-after={last}", "-o", folder)
-        expect(f"lowered to {last}", done.returncode == 0, done.stderr)
+        checks.expect(f"lowered to {last}", done.returncode == 0, done.stderr)
         text = folder / "f32.kir"
         text.write_text("".join(line for line in text.open() if not line.startswith('after "')))
         done = run("run", text, "--target", "reference", "--trust-ir", "--set", "M=9", "--set", "N=9", "--set", "K=33")
-        expect(f"after {last}", (done.returncode == 0) == holds and (holds or "no barrier between" in done.stderr), done.stderr)
+        checks.expect(f"after {last}", (done.returncode == 0) == holds and (holds or "no barrier between" in done.stderr), done.stderr)
 
 
 def beside_others(folder):
     done = run("build", folder / "f32.kdl", "--target", "host", "--target", "mesh", "-o", folder)
     object_file = folder / "f32.host.o"
-    expect("one object has both", done.returncode == 0 and b"team 4" in object_file.read_bytes(), done.stderr)
+    checks.expect("one object has both", done.returncode == 0 and b"team 4" in object_file.read_bytes(), done.stderr)
     done = run("build", folder / "f32.kdl", "--target", "mesh", "-o", folder, tool="kernelc")
-    expect("kernelc itself knows nothing of it", "there is no kind 'mesh'" in done.stderr, done.stderr)
+    checks.expect("kernelc itself knows nothing of it", "there is no kind 'mesh'" in done.stderr, done.stderr)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -124,10 +116,7 @@ def main():
         without_barriers(folder)
         beside_others(folder)
     contracts(options.seconds, options.seed)
-    for failure in failures:
-        print(f"FAILED: {failure}\n")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import ptxas  # noqa: E402
+from shared import checks  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
 FAMILIES = "tests/run/families"
@@ -38,8 +39,6 @@ USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 # What would round otherwise than the source: a product and a sum that the assembler may fuse, what flushes or is approximate.
 LOOSE = re.compile(r"^\s*(?:@\S+ )?((?:add|sub|mul|mad|div|sqrt|fma)\.(?!rn)(?:\w+\.)*f(?:32|64)\b|\w+\.(?:\w+\.)*(?:ftz|approx)\b\S*)", re.MULTILINE)
-failures = []
-passed = 0
 
 
 @dataclasses.dataclass
@@ -64,14 +63,6 @@ def kernelc(*arguments):
     return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
-def expect(what, holds, output=""):
-    global passed
-    if holds:
-        passed += 1
-    else:
-        failures.append(f"{what}\n{output}")
-
-
 def built(file, level, folder):
     """The PTX, that without LLVM's passes, and the KIR that both are made of; None: the file is no source of kernels, as some
     goldens are wrong on purpose."""
@@ -85,7 +76,7 @@ def built(file, level, folder):
     literal = next(folder.glob("bare/*.ptx"), None)
     lowered = kernelc("build", file, "--emit", "ir", "--stop-after=canonicalize-loops", *target, *defines)
     good = text is not None and literal is not None and lowered.returncode == 0
-    expect(f"{file} is made for {level}", good, done.stderr + bare.stderr + lowered.stderr)
+    checks.expect(f"{file} is made for {level}", good, done.stderr + bare.stderr + lowered.stderr)
     return (text, literal, lowered.stdout) if good else None
 
 
@@ -105,28 +96,28 @@ def count_barriers(body):
 def check_text(file, level, text, literal, lowered):
     """Each kernel of the text against the KIR of its name. LLVM finds out about loops that nobody enters, with what is in them."""
     literal = {entry: count_barriers(body) for entry, body in ENTRY.findall(literal)}
-    expect(f"{file} calls nothing ({level})", not re.search(r"\bcall|\.extern|\.func", text), text[:200])
+    checks.expect(f"{file} calls nothing ({level})", not re.search(r"\bcall|\.extern|\.func", text), text[:200])
     sources = {plain(name): ops(body) for name, body in KERNEL.findall(lowered)}
     for entry, body in ENTRY.findall(text):
         what = f"{entry} of {file} ({level})"
         source = sources[re.fullmatch(r"kdl_(.*)_\d+", entry)[1]]
         barriers = [source["barrier"], literal[entry], count_barriers(body)]
-        expect(f"{what} has its barriers: {barriers}", barriers[0] == barriers[1] >= barriers[2])
+        checks.expect(f"{what} has its barriers: {barriers}", barriers[0] == barriers[1] >= barriers[2])
         # An fma_flush is two.
         most = source["fma"] + 2 * source["fma_flush"]
         fused = len(re.findall(r"\bfma\.rn\.f(?:32|64)", body))
-        expect(f"{what} fuses no more than the source: {fused}, not {most}", fused <= most)
+        checks.expect(f"{what} fuses no more than the source: {fused}, not {most}", fused <= most)
         loose = LOOSE.findall(body)
-        expect(f"{what} rounds each operation", not loose, "\n".join(loose[:5]))
+        checks.expect(f"{what} rounds each operation", not loose, "\n".join(loose[:5]))
 
 
 def assembled(file, level, text):
     done = subprocess.run([ptxas.path(), f"-arch={level}", "-v", "-o", "/dev/null", text], capture_output=True, text=True, timeout=600)
     said = done.stdout + done.stderr
-    expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
+    checks.expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
     used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0))
             for name, stack, stores, loads, registers, shared in USED.findall(said)]
-    expect(f"ptxas says what {file} takes ({level})", len(used) == len(ENTRY.findall(text.read_text())), said)
+    checks.expect(f"ptxas says what {file} takes ({level})", len(used) == len(ENTRY.findall(text.read_text())), said)
     return used
 
 
@@ -165,10 +156,7 @@ def main():
         used += check(file, level)
     if options.report:
         report(used)
-    for failure in failures:
-        print(f"FAILED: {failure}\n")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import time
 
+from shared import checks
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TRAPS = """
 export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
@@ -42,20 +44,10 @@ export kernel says(x: in f32[N], y: out f32[N]) {
     spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
 }
 """
-failures = []
-passed = 0
 
 
 def kernelc(*arguments, seconds=300):
     return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=seconds)
-
-
-def expect(what, holds, output):
-    global passed
-    if holds:
-        passed += 1
-    else:
-        failures.append(f"{what}\n{output}")
 
 
 def contracts(kind, files, seconds, seed):
@@ -67,7 +59,7 @@ def contracts(kind, files, seconds, seed):
         if number >= 2 and time.monotonic() - begin > seconds:
             break
         done = kernelc("test", file, "--target", kind, seconds=600)
-        expect(f"contracts of {file} on {kind}", done.returncode == 0, done.stdout + done.stderr)
+        checks.expect(f"contracts of {file} on {kind}", done.returncode == 0, done.stdout + done.stderr)
 
 
 def against_interpreter(kind, folder):
@@ -77,21 +69,21 @@ def against_interpreter(kind, folder):
         file = folder / f"{name}.kdl"
         file.write_text(text)
         done = kernelc("run", file, "--target", kind, "--check", *arguments)
-        expect(f"{name} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
+        checks.expect(f"{name} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
     done = kernelc("run", folder / "pick.kdl", "--target", kind, "--set", "N=33", "--arg", "at=40")
     told = "index 40 is outside dimension 0 of size 33 in 'x[at[i]]'"
-    expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
+    checks.expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
 
 
 def listed(kind):
     """What `kernelc devices` says."""
     done = kernelc("devices")
     there = [line.split(":")[0] for line in done.stdout.splitlines()]
-    expect("both devices are listed", done.returncode == 0 and {kind, f"{kind}[1]"} <= set(there), done.stdout + done.stderr)
+    checks.expect("both devices are listed", done.returncode == 0 and {kind, f"{kind}[1]"} <= set(there), done.stdout + done.stderr)
     done = kernelc("devices", f"{kind}[2]", f"{kind}?foo=1")
     expected = (f"{kind}[2]: not here: there is no {kind}[2]: wanted the 3rd, 2 match\n"
                 f"{kind}?foo=1: not here: {kind} takes no options, and 'foo' is given\n")
-    expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
+    checks.expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
 
 
 def programs(kind, folder):
@@ -102,13 +94,13 @@ def programs(kind, folder):
     for second in ["host", f"{kind}[1]"]:
         done = kernelc(*run, "--device", f"a={kind}", "--device", f"b={second}")
         same = done.returncode == 0 and done.stdout == alone.stdout
-        expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
+        checks.expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
         done = kernelc(*run, "--check", "--device", f"a={kind}", "--device", f"b={second}")
-        expect(f"a program on {kind} and {second} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
+        checks.expect(f"a program on {kind} and {second} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
     (folder / "says.kdl").write_text(PRINTS)
     done = kernelc("run", folder / "says.kdl", "--target", kind, "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
     here = kernelc("run", folder / "says.kdl", "--target", "reference", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
-    expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
+    checks.expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
 
 
 def run(summary, kind, is_missing, more=lambda: None):
@@ -124,14 +116,11 @@ def run(summary, kind, is_missing, more=lambda: None):
         if is_missing(probe.stderr):
             print(f"no {kind} device")
             return 77
-        expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
+        checks.expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
         listed(kind)
         against_interpreter(kind, folder)
         programs(kind, folder)
         more()
         families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]
         contracts(kind, ["samples/matmul", "samples/softmax", *sorted(families)], options.seconds, options.seed)
-    for failure in failures:
-        print(f"FAILED: {failure}\n")
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+    return checks.end()
