@@ -4,19 +4,19 @@
 # nothing when all are there.
 set -eu
 
-# g++ and cmake with ninja build; LLVM generates code and lld links it; ANTLR 4 is the parser (its tool
+# g++ and cmake with ninja build, clang what runs on devices; LLVM generates code and lld links it; ANTLR 4 is the parser (its tool
 # needs Java, only while building), and its runtime links uuid; isl proves, jemalloc allocates; the rest are small libraries.
-build="g++ cmake ninja-build llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
+build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev"
 # Reads the results of the runs.
 samples="$build python3 python3-numpy"
 # Unit tests, exact values of functions, the second compiler, which the written C++ must please and whose sanitizers and
 # fuzzer run, the format check, code for aarch64 and what runs it here, OpenCL on the processor, pip for what Debian lacks
 # (tests/ptxas.py).
-tests="$samples doctest-dev libmpfr-dev clang-19 libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
+tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 python3-venv"
 # The libraries that the benchmark compares with, and the compiler whose time it compares with.
-bench="$samples libdnnl-dev libopenblas-dev clang-19"
+bench="$samples libdnnl-dev libopenblas-dev"
 
 case "${1:-}" in
   build) wanted=$build ;;

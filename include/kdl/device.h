@@ -23,9 +23,9 @@ typedef struct kdl_function kdl_function;
 /* ---- context and kernels ---- */
 
 /* A context with the built-in kinds of device and no kernels; and its end, which waits for
- * operations that run, fails those that still wait, and releases all devices. Buffers, events and
- * timelines of the context may be freed after it, but no longer used. NULL is allowed.
- */
+ * operations that run, fails those that still wait, and releases all devices. Buffers, events, timelines
+ * and queues' own handles of the context may be freed after it, and buffers unmapped, but no longer used.
+ * NULL is allowed. */
 kdl_error* kdl_context_create(kdl_context** context);
 void kdl_context_destroy(kdl_context* context);
 

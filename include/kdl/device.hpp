@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,12 +54,25 @@ class Device {
     return statistics;
   }
   inline Queue queue(std::int32_t index = 0) const;
+  // The same device for one thread alone: through the queues of what this gives, and as long as copies of it live,
+  // others neither tell of their failures nor fail what is given.
+  Device Own() const {
+    Device own = *this;
+    own.handles_ = std::make_shared<Handles>();
+    return own;
+  }
 
   friend bool operator==(const Device& a, const Device& b) { return a.device_ == b.device_; }
 
  private:
+  struct Free {
+    void operator()(kdl_queue* queue) const { kdl_queue_free(queue); }
+  };
+  using Handles = std::map<std::int32_t, std::unique_ptr<kdl_queue, Free>>;
+
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
+  std::shared_ptr<Handles> handles_;  // of its own, by queue; null: those that all share
 };
 
 // Memory for the pipes of kernels that run one after the other, a slice for each core that runs.

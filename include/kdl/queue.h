@@ -43,7 +43,8 @@ kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event*
  * sets free run on other threads. */
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value);
 
-/* Fails every event above the counter's present value, now and later, with this message. */
+/* Fails every event above the counter's present value, now and later, with this message. Any code but KDL_OK
+ * and KDL_ERROR_TIMEOUT, which only waits give. */
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message);
 
 uint64_t kdl_timeline_value(const kdl_timeline* timeline);
@@ -102,7 +103,7 @@ int64_t kdl_device_instances(const kdl_device* device, int64_t core_num);
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device, int64_t* bytes);
 
 /* Makes `*workspace`, which may be NULL, hold `instances` slices of `footprint` bytes: leaves it
- * where it is large enough, else puts a larger buffer in its place, whose reference takes that of the
+ * where it is of this device and large enough, else puts a larger buffer in its place, whose reference takes that of the
  * old one. Needs nothing to have ended: the old memory lives until the operations that use it have. */
 kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
                                  const char* name, kdl_buffer** workspace);
@@ -117,7 +118,7 @@ kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from
 kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
                     int32_t after_count, kdl_event** done);
 
-/* Calls `call(user)` in the queue's order, on another thread or on one that waits for it. It returns NULL or an error,
+/* Calls `call(user)`, where `call` is not NULL, in the queue's order, on another thread or on one that waits for it. It returns NULL or an error,
  * which it gives away, and may call the runtime but must not wait for later operations of the same
  * queue. `release(user)`, where not NULL, is called once: after `call`, or instead of it when
  * something before has failed. */
@@ -126,10 +127,20 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
                          void* user, kdl_event* const* after, int32_t after_count,
                          kdl_event** done);
 
-/* Waits for all operations given to the queue so far. Gives the first failure among those that no
- * wait has reported yet. Until its failure has been reported, by this or by waiting for an event, a
- * failed operation also fails what is queued behind it; from then on the queue works as if new. */
+/* Waits for all operations given through this handle so far. Gives the first failure among those here that the
+ * caller has not been told of: by this, by waiting for an event of one of them, or by kdl_run_kernel with it. An
+ * operation also fails what was given through its handle behind it before the caller was told; what is given
+ * afterwards runs, whenever the failure came. */
 kdl_error* kdl_queue_wait(kdl_queue* queue);
+
+/* Another handle of the queue, for a caller of its own, such as one of several threads: the order is one, but
+ * what fails of what is given through a handle is told to those alone who wait with it, and fails nothing of
+ * others. */
+kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own);
+
+/* Frees a handle of kdl_queue_own; what was given through it goes on. NULL is allowed. What kdl_device_queue
+ * gave stays. */
+void kdl_queue_free(kdl_queue* queue);
 
 #ifdef __cplusplus
 }

@@ -281,6 +281,15 @@ class Context {
 inline Queue Device::queue(std::int32_t index) const {
   kdl_queue* queue = nullptr;
   Check(kdl_device_queue(device_, index, &queue));
+  if (handles_ != nullptr) {
+    auto& handle = (*handles_)[index];
+    if (handle == nullptr) {
+      kdl_queue* own = nullptr;
+      Check(kdl_queue_own(queue, &own));
+      handle.reset(own);
+    }
+    queue = handle.get();
+  }
   return {context_, device_, queue};
 }
 

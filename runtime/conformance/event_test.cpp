@@ -148,6 +148,104 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   CHECK(journal.notes() == std::vector<int>{2, 4});
 }
 
+// Told by another queue's event is not told of this queue, whenever its part of the failure comes.
+CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
+  for (const bool is_late : {true, false}) {
+    CAPTURE(is_late);
+    Journal journal;
+    const Timeline gate = bench.context.MakeTimeline();
+    const Queue other = bench.device.queue(1);
+    const Event failed = bench.queue.Call(Explode);
+    other.Call([] {}, {gate.At(1)});
+    const Event after = other.Call(journal.Note(1), {failed});
+    other.Call(journal.Note(2));
+    if (!is_late) gate.Signal(1);
+    CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
+    if (is_late) gate.Signal(1);
+    other.Call(journal.Note(3));
+    CHECK(CodeOf([&] { other.Wait(); }) == KDL_ERROR_DEVICE);
+    other.Wait();
+    bench.queue.Wait();
+    // Told a second time, what was given since is not touched.
+    const Timeline second = bench.context.MakeTimeline();
+    other.Call(Explode, {second.At(1)});
+    CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
+    other.Call(journal.Note(4));
+    second.Signal(1);
+    CHECK(CodeOf([&] { other.Wait(); }) == KDL_ERROR_DEVICE);
+    other.Call(journal.Note(5)).Wait();
+    CHECK(journal.notes() == std::vector<int>{5});
+  }
+}
+
+CONFORMANCE_TEST(WhatIsGivenAfterTheReportRuns) {
+  for (const bool is_late : {true, false}) {
+    CAPTURE(is_late);
+    Journal journal;
+    const Timeline gate = bench.context.MakeTimeline();
+    const Event failed = bench.queue.Call(Explode);
+    bench.queue.Call(journal.Note(1), {gate.At(1)});
+    bench.queue.Call(journal.Note(2));
+    if (!is_late) gate.Signal(1);
+    CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
+    const Event fresh = bench.queue.Call(journal.Note(3));
+    if (is_late) gate.Signal(1);
+    fresh.Wait();
+    bench.queue.Wait();
+    CHECK(journal.notes() == std::vector<int>{3});
+  }
+}
+
+// One order, and neither fails with the other, nor takes the report that is the other's.
+CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
+  Journal journal;
+  const Timeline gate = bench.context.MakeTimeline();
+  const Device own_device = bench.device.Own();
+  const Queue own = own_device.queue();
+  CHECK(own.get() != bench.queue.get());
+  CHECK(own.get() == own_device.queue().get());
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
+  const Event failed = bench.queue.Call(Explode, {gate.At(1)});
+  const Event beside = own.Launch("mark", 3, {y});
+  bench.queue.Call(journal.Note(1));
+  own.Call(Explode);
+  bench.queue.Call(journal.Note(2));
+  own.Call(journal.Note(3));
+  gate.Signal(1);
+  CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
+  bench.queue.Wait();
+  beside.Wait();
+  CHECK(CodeOf([&] { own.Wait(); }) == KDL_ERROR_DEVICE);
+  own.Wait();
+  bench.queue.Call(journal.Note(4));
+  own.Call(journal.Note(5)).Wait();
+  CHECK(journal.notes() == std::vector<int>{4, 5});
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));
+}
+
+// Neither what is given nor what is run waits for more once one of its events has failed.
+CONFORMANCE_TEST(AFailedEventEndsAllWaiting) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
+  const Timeline never = bench.context.MakeTimeline();
+  const Timeline late = bench.context.MakeTimeline();
+  const Event failed = bench.device.queue(1).Call(Explode);
+  CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
+  const Event given = bench.queue.Launch("mark", 3, {y}, {never.At(1), failed});
+  CHECK(CodeOf([&] { given.Wait(); }) == KDL_ERROR_DEVICE);
+  std::atomic<bool> is_over = false;
+  std::thread rescue([&] {
+    for (int i = 0; i < 5000 && !is_over; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(is_over);
+    late.Signal(1);
+  });
+  CHECK(CodeOf([&] { bench.queue.Run("mark", 3, {y}, {late.At(1), failed}); }) == KDL_ERROR_DEVICE);
+  is_over = true;
+  rescue.join();
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 1));
+}
+
 CONFORMANCE_TEST(TimelinesFail) {
   const Timeline timeline = bench.context.MakeTimeline(5);
   const Event waiting = bench.queue.Call([] {}, {timeline.At(6)});
@@ -159,6 +257,10 @@ CONFORMANCE_TEST(TimelinesFail) {
   timeline.At(5).Wait();
   CHECK(CodeOf([&] { timeline.At(9).Wait(); }) == KDL_ERROR_DEVICE);
   CHECK(CodeOf([&] { timeline.Signal(6); }) == KDL_ERROR_INVALID_ARGUMENT);
+  for (const int code : {0, 7, 10}) {
+    const auto fail = [&] { timeline.Fail(static_cast<kdl_code>(code), "no reason"); };
+    CHECK(CodeOf(fail) == KDL_ERROR_INVALID_ARGUMENT);
+  }
 }
 
 CONFORMANCE_TEST(FreedTimelinesFailWhatWaits) {

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -206,6 +207,45 @@ bool IsRefused(kdl_error* error) {
   return is_right;
 }
 
+// Everything that works on the parent's context and is not in UseInChild.
+bool RefusesAllElse(const Bench& bench, const Tensor& x, const kdl_function* mark) {
+  kdl_context* context = bench.context.get();
+  kdl_device* device = bench.device.get();
+  const std::int64_t size = 3;
+  std::int64_t bytes = 0;
+  void* data = nullptr;
+  kdl_timeline* timeline = nullptr;
+  kdl_buffer* buffer = nullptr;
+  kdl_queue* queue = nullptr;
+  kdl_array array = {};
+  kdl_device_facts facts = {};
+  facts.size = sizeof facts;
+  const kdl_function* function = nullptr;
+  const kdl_arg arg = {&x.array(), 0, 0, {}};
+  kdl_error* const errors[] = {
+      kdl_context_register_all(context, kImages),
+      kdl_context_load(context, "./nothing.so"),
+      kdl_context_find_kernel(context, "mark", &function),
+      kdl_timeline_create(context, 0, &timeline),
+      kdl_device_queue(device, 3, &queue),
+      kdl_queue_own(bench.queue.get(), &queue),
+      kdl_device_get_facts(device, &facts),
+      kdl_function_footprint(mark, device, &bytes),
+      kdl_workspace_reserve(device, 1, 1, "more", &buffer),
+      kdl_launch_workspace_bytes(bench.queue.get(), mark, 3, &arg, 1, &bytes),
+      kdl_buffer_allocate(device, 8, "more", &buffer),
+      kdl_buffer_wrap(device, &bytes, 8, "more", &buffer),
+      kdl_buffer_map(x.array().buffer, KDL_MAP_READ, &data),
+      kdl_array_allocate(device, KDL_I64, 1, &size, "more", &array),
+      kdl_array_wrap(device, &bytes, KDL_I64, 0, nullptr, nullptr, "more", &array),
+      kdl_array_wrap_constant(device, &bytes, KDL_I64, 0, nullptr, nullptr, "more", &array),
+      kdl_copy(bench.queue.get(), &x.array(), &x.array(), nullptr, nullptr, 0, nullptr),
+      kdl_fill(bench.queue.get(), &x.array(), 0, nullptr, 0, nullptr),
+      kdl_host_call(bench.queue.get(), nullptr, nullptr, nullptr, nullptr, 0, nullptr),
+  };
+  return std::ranges::all_of(errors, IsRefused);
+}
+
 // What a child of a process that has used a device finds; the bits of its exit code say what is wrong.
 int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   const kdl_arg arg = {&x.array(), 0, 0, {}};
@@ -218,6 +258,7 @@ int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   if (!IsRefused(kdl_queue_wait(queue))) wrong |= 4;
   if (!IsRefused(kdl_select_device(bench.context.get(), bench.spec.c_str(), &device))) wrong |= 8;
   if (!IsRefused(kdl_buffer_unmap(x.array().buffer))) wrong |= 64;
+  if (!RefusesAllElse(bench, x, mark)) wrong |= 128;
   kdl_buffer_retain(x.array().buffer);
   kdl_buffer_free(x.array().buffer);
   kdl_context_destroy(bench.context.get());

@@ -114,6 +114,10 @@ TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
   hooks.size = 0;
   CHECK(refusal(hooks) == "kdl_context_create_with: hooks->size is 0; set it to sizeof(kdl_hooks)");
   hooks = lender.Hooks();
+  hooks.version = 7;
+  CHECK(refusal(hooks) ==
+        "kdl_context_create_with: hooks->version is 7; set it to KDL_HOOKS_VERSION, 1");
+  hooks = lender.Hooks();
   hooks.release = nullptr;
   CHECK(refusal(hooks) ==
         "kdl_context_create_with: of allocate and release one is NULL; give both or none");

@@ -1,6 +1,7 @@
 // Allocation, copies, fills, maps.
 #include <array>
 #include <chrono>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -324,6 +325,25 @@ CONFORMANCE_TEST(ConstantMemoryIsOnlyRead) {
         "launch of 'saxpy': the tensor for y[N]");
   bench.queue.Launch("saxpy", 2, {1.0f, wrapped, there}).Wait();
   CHECK(Bench::Download<float>(there) == std::vector<float>{2, 4, 6});
+}
+
+CONFORMANCE_TEST(MapsMayOutliveTheirContext) {
+  auto context = std::make_unique<Context>();
+  bench.prepare(*context);
+  const Device device = context->Select(bench.spec.c_str());
+  const Tensor tensor = context->Allocate(device, f32, {3}, "t");
+  Mapping<float> mapped = tensor.Map<float>(KDL_MAP_READ_WRITE);
+  context.reset();
+  mapped[0] = 4;
+  mapped.Close();
+}
+
+CONFORMANCE_TEST(AWorkspaceOfAnotherDeviceIsReplaced) {
+  kdl_buffer* workspace = nullptr;
+  Check(kdl_workspace_reserve(bench.sibling().get(), 2, 64, "w", &workspace));
+  Check(kdl_workspace_reserve(bench.device.get(), 1, 64, "w", &workspace));
+  CHECK(kdl_buffer_device(workspace) == bench.device.get());
+  kdl_buffer_free(workspace);
 }
 
 CONFORMANCE_TEST(BuffersLiveUntilTheirLastOperation) {

@@ -163,7 +163,7 @@ TEST_CASE("Plugin: tables of an older and of a newer version") {
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
                &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message ==
-        "device kind 'newer' was made for plugin version 3; this runtime takes versions 2 to 2");
+        "device kind 'newer' was made for plugin version 3, and this runtime takes none above 2");
 
   ops.version = KDL_PLUGIN_VERSION;
   ops.kind = "partial";
@@ -171,6 +171,24 @@ TEST_CASE("Plugin: tables of an older and of a newer version") {
   Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
   CHECK(CodeOf([&] { context.Select("partial"); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message == "device kind 'partial' lacks open, close, facts, or both launch and submit");
+  kdl_memory_ops memory = {};
+  memory.size = sizeof memory;
+  memory.version = KDL_PLUGIN_VERSION;
+  ops.memory = &memory;
+  ops.kind = "forgetful";
+  CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
+               &message) == KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(message ==
+        "the memory table of device kind 'forgetful' lacks allocate, release, write, read, copy or "
+        "fill");
+  ops.memory = nullptr;
+  ops.kind = "coreless";
+  ops.facts = [](void*, kdl_device_facts* few) { few->resident = -1; };
+  Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
+  CHECK(CodeOf([&] { context.Select("coreless"); }, &message) == KDL_ERROR_DEVICE);
+  CHECK(message ==
+        "coreless says that it has 0 cores, -1 of a launch at once; it needs 1 or more, and 0 or "
+        "more");
   ops.kind = nullptr;
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
                &message) == KDL_ERROR_INVALID_ARGUMENT);

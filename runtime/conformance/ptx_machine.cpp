@@ -308,6 +308,9 @@ std::uint64_t Moved(const Instruction&, std::uint64_t a, std::uint64_t, std::uin
 std::uint64_t UpperHalf(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) {
   return a >> 16 & 0xffff;
 }
+std::uint64_t Packed(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t) {
+  return (b & 0xffff) << 16 | (a & 0xffff);
+}
 std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return (c & 1) != 0 ? a : b;
 }
@@ -402,7 +405,8 @@ class BlockRun {
   char* Memory(Thread& thread, const Instruction& i) {
     const std::uint64_t address = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     const std::size_t bytes = static_cast<std::size_t>(i.type.bits) / 8;
-    if (address % bytes != 0) throw std::runtime_error("an access that is not aligned");
+    if (address % std::max(bytes, i.aligned) != 0)
+      throw std::runtime_error("an access that is not aligned");
     if (i.space == Space::Global) return host_of_(address, bytes);
     std::vector<char>& space = i.space == Space::Shared  ? shared_
                                : i.space == Space::Local ? thread.local
@@ -481,6 +485,9 @@ void Resolve(Instruction& i) {
       return;
     case Op::Upper:
       i.compute = UpperHalf;
+      return;
+    case Op::Pack:
+      i.compute = Packed;
       return;
     case Op::Cvt:
       i.compute = Cast;

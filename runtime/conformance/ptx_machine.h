@@ -49,6 +49,7 @@ enum class Op : std::uint8_t {
   Neg,
   Not,
   Or,
+  Pack,
   Rcp,
   Rem,
   Ret,
@@ -82,7 +83,9 @@ struct Instruction {
   Operand to;                 // of a store the value
   Operand a, b, c;
   std::int64_t offset = 0;  // of an address, in a
-  int guard = -1;           // a predicate; -1: none
+  std::size_t aligned =
+      1;  // of what it must be a multiple; the first element of a vector: of the vector's bytes
+  int guard = -1;  // a predicate; -1: none
   bool unless = false;
   std::size_t target = 0;
 };

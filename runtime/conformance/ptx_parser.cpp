@@ -246,9 +246,28 @@ class Reader {
     }
     instruction.type = TypeOf(words.back());
     Modify(instruction, words);
+    if (words.size() > 2 && (words[words.size() - 2] == "v2" || words[words.size() - 2] == "v4"))
+      return Elements(instruction, given);
     Operands(instruction, given);
     Resolve(instruction);
     kernel_.code.push_back(instruction);
+  }
+
+  // `ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]`: an access for each, of which the first one checks where they lie.
+  void Elements(Instruction instruction, const std::vector<std::string_view>& given) {
+    const bool stores = instruction.op == Op::St;
+    const std::string_view list = given[stores ? 1 : 0];
+    const std::vector<std::string_view> registers = Parts(list.substr(1, list.size() - 2), ',');
+    Address(instruction, given[stores ? 0 : 1]);
+    const std::size_t bytes = static_cast<std::size_t>(instruction.type.bits) / 8;
+    instruction.aligned = bytes * registers.size();
+    for (const std::string_view name : registers) {
+      instruction.to = Read(name);
+      if (!stores && instruction.to.reg == instruction.a.reg) Unknown(list);
+      kernel_.code.push_back(instruction);
+      instruction.offset += static_cast<std::int64_t>(bytes);
+      instruction.aligned = 1;
+    }
   }
 
   static void Modify(Instruction& instruction, const std::vector<std::string_view>& words) {
@@ -299,14 +318,31 @@ class Reader {
       instruction.to = Read(given[1]);
       return;
     }
-    if (given[0].front() == '{') {  // mov.b32 {tmp, %rs1}, %r2
+    if (given[0].front() == '{') {  // mov.b32 {%rs1, %rs2}, %r2
       if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[0]);
-      instruction.op = Op::Upper;
-      instruction.to = Read(Parts(given[0].substr(1, given[0].size() - 2), ',')[1]);
+      const std::vector<std::string_view> halves =
+          Parts(given[0].substr(1, given[0].size() - 2), ',');
       instruction.a = Read(given[1]);
+      Instruction lower = instruction;
+      lower.op = Op::And;
+      lower.to = Read(halves[0]);
+      lower.b = {-1, 0xffff};
+      Resolve(lower);
+      kernel_.code.push_back(lower);
+      instruction.op = Op::Upper;
+      instruction.to = Read(halves[1]);
       return;
     }
     instruction.to = Read(given[0]);
+    if (given.size() > 1 && given[1].front() == '{') {  // mov.b32 %r2, {%rs1, %rs2}
+      if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[1]);
+      const std::vector<std::string_view> halves =
+          Parts(given[1].substr(1, given[1].size() - 2), ',');
+      instruction.op = Op::Pack;
+      instruction.a = Read(halves[0]);
+      instruction.b = Read(halves[1]);
+      return;
+    }
     if (instruction.op == Op::Ld || instruction.op == Op::Atom) {
       Address(instruction, given[1]);
       if (given.size() > 2) instruction.b = Read(given[2]);

@@ -21,6 +21,16 @@ kdl_error* Guard(Call call) noexcept {
   }
 }
 
+// The same for what belongs to a context: in a child of its process, whose locks may be held for ever, it only
+// gives an error.
+template <class Call>
+kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
+  return Guard([&]() -> Error {
+    KDL_RETURN_IF_ERROR(scheduler.CheckProcess());
+    return call();
+  });
+}
+
 // An error for the first pointer that is NULL; `names` are theirs, in a list with commas.
 inline bool HasNull(std::initializer_list<const void*> pointers) {
   return std::find(pointers.begin(), pointers.end(), nullptr) != pointers.end();
@@ -33,7 +43,7 @@ Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t coun
                   std::span<kdl_event* const>* events);
 
 // Puts an operation into the queue and stores its event where the caller wants one.
-Error Submit(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
              kdl_event** done);
 
 }  // namespace kdl::runtime

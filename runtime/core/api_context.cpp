@@ -23,6 +23,10 @@ Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
     return Invalid("kdl_context_create_with: hooks->size is ", given.size,
                    "; set it to sizeof(kdl_hooks)");
   }
+  if (given.version != KDL_HOOKS_VERSION) {
+    return Invalid("kdl_context_create_with: hooks->version is ", given.version,
+                   "; set it to KDL_HOOKS_VERSION, ", std::uint32_t{KDL_HOOKS_VERSION});
+  }
   std::memcpy(own, &given, given.size);
   if ((own->allocate == nullptr) != (own->release == nullptr)) {
     return Invalid(
@@ -59,7 +63,8 @@ void kdl_context_destroy(kdl_context* context) {
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
   KDL_RETURN_IF_NULL(context);
-  return Guard([&] { return Unwrap(context)->registry().Register(image); });
+  return Guard(*Unwrap(context)->scheduler(),
+               [&] { return Unwrap(context)->registry().Register(image); });
 }
 
 kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images) {
@@ -72,13 +77,13 @@ kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const
 
 kdl_error* kdl_context_load(kdl_context* context, const char* path) {
   KDL_RETURN_IF_NULL(context, path);
-  return Guard([&] { return Unwrap(context)->Load(path); });
+  return Guard(*Unwrap(context)->scheduler(), [&] { return Unwrap(context)->Load(path); });
 }
 
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function) {
   KDL_RETURN_IF_NULL(context, name, function);
-  return Guard([&]() -> Error {
+  return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     const Function* found = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(context)->registry().Find(name, &found));
     *function = Wrap(found);
@@ -87,24 +92,27 @@ kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
 }
 
 void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) {
-  if (context != nullptr) Unwrap(context)->prints().Redirect(write, user);
+  if (context != nullptr && !Unwrap(context)->scheduler()->in_child())
+    Unwrap(context)->prints().Redirect(write, user);
 }
 
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context) {
   KDL_RETURN_IF_NULL(context, ops);
-  return Guard([&] { return Unwrap(context)->AddDeviceKind(ops, kind_context); });
+  return Guard(*Unwrap(context)->scheduler(),
+               [&] { return Unwrap(context)->AddDeviceKind(ops, kind_context); });
 }
 
 kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
                                          const char** image_kind) {
   KDL_RETURN_IF_NULL(context, path, image_kind);
-  return Guard([&] { return Unwrap(context)->PluginImageKind(path, image_kind); });
+  return Guard(*Unwrap(context)->scheduler(),
+               [&] { return Unwrap(context)->PluginImageKind(path, image_kind); });
 }
 
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
   KDL_RETURN_IF_NULL(context, spec, device);
-  return Guard([&]() -> Error {
+  return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     Device* selected = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(context)->SelectDevice(spec, &selected));
     *device = Wrap(selected);
@@ -130,7 +138,7 @@ int64_t kdl_device_ordinal(const kdl_device* device) {
 
 kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
   KDL_RETURN_IF_NULL(device, facts);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     const std::uint32_t size = facts->size;
     if (size < offsetof(kdl_device_facts, cores)) {
       return Invalid("kdl_device_get_facts: facts->size is ", size,
@@ -145,10 +153,10 @@ kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* fact
 
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
   KDL_RETURN_IF_NULL(device, queue);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Queue* found = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(device)->FindQueue(index, &found));
-    *queue = Wrap(found);
+    *queue = Wrap(&found->caller());
     return nullptr;
   });
 }
@@ -160,5 +168,6 @@ void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statist
 
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
-  return context == nullptr ? 0 : Unwrap(context)->transfers().Read(transfers, capacity);
+  if (context == nullptr || Unwrap(context)->scheduler()->in_child()) return 0;
+  return Unwrap(context)->transfers().Read(transfers, capacity);
 }

@@ -15,7 +15,7 @@ std::string NameOfArray(const char* name) {
 kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
                                kdl_buffer** buffer) {
   KDL_RETURN_IF_NULL(device, buffer);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Ref<Buffer> made;
     KDL_RETURN_IF_ERROR(Buffer::Allocate(*Unwrap(device), bytes, name, &made));
     *buffer = Wrap(made.Leave());
@@ -26,7 +26,7 @@ kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* na
 kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
                            kdl_buffer** buffer) {
   KDL_RETURN_IF_NULL(device, buffer);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Ref<Buffer> made;
     KDL_RETURN_IF_ERROR(Buffer::Wrap(*Unwrap(device), data, bytes, name, false, &made));
     *buffer = Wrap(made.Leave());
@@ -60,18 +60,19 @@ void* kdl_buffer_address(const kdl_buffer* buffer) {
 
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data) {
   KDL_RETURN_IF_NULL(buffer, data);
-  return Guard([&] { return Unwrap(buffer)->Map(access, data); });
+  return Guard(Unwrap(buffer)->device().scheduler(),
+               [&] { return Unwrap(buffer)->Map(access, data); });
 }
 
 kdl_error* kdl_buffer_unmap(kdl_buffer* buffer) {
   KDL_RETURN_IF_NULL(buffer);
-  return Guard([&] { return Unwrap(buffer)->Unmap(); });
+  return Guard(Unwrap(buffer)->device().scheduler(), [&] { return Unwrap(buffer)->Unmap(); });
 }
 
 kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
                               const int64_t* sizes, const char* name, kdl_array* array) {
   KDL_RETURN_IF_NULL(device, array);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     kdl_tensor view = {};
     KDL_RETURN_IF_ERROR(MakeView(element, rank, sizes, NameOfArray(name), &view));
     Ref<Buffer> buffer;
@@ -87,7 +88,7 @@ namespace {
 kdl_error* WrapArray(kdl_device* device, void* data, bool is_constant, uint8_t element,
                      int32_t rank, const int64_t* sizes, const int64_t* strides, const char* name,
                      kdl_array* array) {
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     const std::string what = NameOfArray(name);
     kdl_tensor view = {};
     KDL_RETURN_IF_ERROR(MakeView(element, rank, sizes, what, &view));

@@ -23,11 +23,11 @@ Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t coun
   return nullptr;
 }
 
-Error Submit(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
              kdl_event** done) {
   Ref<Event> event;
-  KDL_RETURN_IF_ERROR(queue.scheduler().Enqueue(queue, std::move(operation), after,
-                                                done == nullptr ? nullptr : &event));
+  KDL_RETURN_IF_ERROR(caller.queue().scheduler().Enqueue(caller, std::move(operation), after,
+                                                         done == nullptr ? nullptr : &event));
   if (done != nullptr) *done = Wrap(event.Leave());
   return nullptr;
 }
@@ -80,7 +80,10 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
     return Invalid("workspace '", name, "': ", instances, " instances of ", footprint,
                    " bytes each are 2^63 bytes or more");
   }
-  if (bytes == 0 || (*workspace != nullptr && Unwrap(*workspace)->bytes() >= bytes)) return nullptr;
+  const Buffer* kept = Unwrap(*workspace);
+  if (bytes == 0 || (kept != nullptr && kept->bytes() >= bytes && &kept->device() == &device)) {
+    return nullptr;
+  }
   Ref<Buffer> grown;
   KDL_RETURN_IF_ERROR(Buffer::Allocate(device, bytes, name, &grown));
   kdl_buffer_free(*workspace);
@@ -90,7 +93,7 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
 
 // What a caller says of a launch.
 struct LaunchCall {
-  Queue& queue;
+  Caller& caller;
   const kdl_function* function;
   std::int64_t core_num;
   const kdl_arg* args;
@@ -103,35 +106,35 @@ struct LaunchCall {
 Error Prepare(const LaunchCall& call, std::span<kdl_event* const>* after,
               LaunchOperation* operation) {
   if (call.after_count != 0) {
-    KDL_RETURN_IF_ERROR(CheckEvents(call.queue, call.after, call.after_count, after));
+    KDL_RETURN_IF_ERROR(CheckEvents(call.caller.queue(), call.after, call.after_count, after));
   }
   Binding& binding = operation->binding();
-  KDL_RETURN_IF_ERROR(
-      BindCall(call.queue, call.function, call.core_num, call.args, call.arg_count, &binding));
-  KDL_RETURN_IF_ERROR(
-      FindMemory(call.queue, call.function, binding, call.workspace, &operation->memory()));
+  KDL_RETURN_IF_ERROR(BindCall(call.caller.queue(), call.function, call.core_num, call.args,
+                               call.arg_count, &binding));
+  KDL_RETURN_IF_ERROR(FindMemory(call.caller.queue(), call.function, binding, call.workspace,
+                                 &operation->memory()));
   return operation->Prepare();
 }
 
 Error Launch(const LaunchCall& call, kdl_event** done) {
   std::span<kdl_event* const> after;
-  auto operation = MakeRef<LaunchOperation>(call.queue);
+  auto operation = MakeRef<LaunchOperation>(call.caller.queue());
   KDL_RETURN_IF_ERROR(Prepare(call, &after, operation.get()));
   operation->binding().KeepBuffers();
-  return Submit(call.queue, Ref<Operation>::Take(operation.Leave()), after, done);
+  return Submit(call.caller, Ref<Operation>::Take(operation.Leave()), after, done);
 }
 
 Error RunLaunch(const LaunchCall& call) {
   std::span<kdl_event* const> after;
-  LaunchOperation operation(call.queue);
+  LaunchOperation operation(call.caller.queue());
   KDL_RETURN_IF_ERROR(Prepare(call, &after, &operation));
-  return call.queue.scheduler().Run(call.queue, operation, after);
+  return call.caller.queue().scheduler().Run(call.caller, operation, after);
 }
 
 Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {
   Binding binding;
-  KDL_RETURN_IF_ERROR(
-      BindCall(call.queue, call.function, call.core_num, call.args, call.arg_count, &binding));
+  KDL_RETURN_IF_ERROR(BindCall(call.caller.queue(), call.function, call.core_num, call.args,
+                               call.arg_count, &binding));
   *bytes = binding.workspace_bytes;
   return nullptr;
 }
@@ -144,26 +147,30 @@ Error CheckContext(const Queue& queue, const kdl_array& array) {
   return Invalid(Describe(*Unwrap(array.buffer)), " is of another context than the queue");
 }
 
-Error Copy(Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
+Error Copy(Caller& caller, const kdl_array& to, const kdl_array& from, const char* cause,
            kdl_event* const* after, std::int32_t after_count, kdl_event** done) {
+  const Queue& queue = caller.queue();
   std::span<kdl_event* const> events;
   KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
   KDL_RETURN_IF_ERROR(CheckContext(queue, to));
   KDL_RETURN_IF_ERROR(CheckContext(queue, from));
   Ref<Operation> operation;
   KDL_RETURN_IF_ERROR(MakeCopy(queue, to, from, cause, &operation));
-  return Submit(queue, std::move(operation), events, done);
+  return Submit(caller, std::move(operation), events, done);
 }
 
-Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* const* after,
+Error Fill(Caller& caller, const kdl_array& to, std::uint64_t bits, kdl_event* const* after,
            std::int32_t after_count, kdl_event** done) {
+  const Queue& queue = caller.queue();
   std::span<kdl_event* const> events;
   KDL_RETURN_IF_ERROR(CheckEvents(queue, after, after_count, &events));
   KDL_RETURN_IF_ERROR(CheckContext(queue, to));
   Ref<Operation> operation;
   KDL_RETURN_IF_ERROR(MakeFill(queue, to, bits, &operation));
-  return Submit(queue, std::move(operation), events, done);
+  return Submit(caller, std::move(operation), events, done);
 }
+
+Scheduler& SchedulerOf(const kdl_queue* queue) { return Unwrap(queue)->queue().scheduler(); }
 
 }  // namespace
 }  // namespace kdl::runtime
@@ -171,7 +178,8 @@ Error Fill(Queue& queue, const kdl_array& to, std::uint64_t bits, kdl_event* con
 kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
   if (event == nullptr) return nullptr;
   const Event& object = *Unwrap(event);
-  return Guard([&] { return object.timeline().scheduler().Wait(object, timeout_ns); });
+  return Guard(object.timeline().scheduler(),
+               [&] { return object.timeline().scheduler().Wait(object, timeout_ns); });
 }
 
 int32_t kdl_event_is_done(const kdl_event* event) {
@@ -186,7 +194,8 @@ int32_t kdl_event_is_done(const kdl_event* event) {
 kdl_error* kdl_event_cancel(kdl_event* event) {
   KDL_RETURN_IF_NULL(event);
   const Event& object = *Unwrap(event);
-  return Guard([&] { return object.timeline().scheduler().Cancel(object); });
+  return Guard(object.timeline().scheduler(),
+               [&] { return object.timeline().scheduler().Cancel(object); });
 }
 
 void kdl_event_retain(kdl_event* event) {
@@ -199,7 +208,7 @@ void kdl_event_free(kdl_event* event) {
 
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
   KDL_RETURN_IF_NULL(context, timeline);
-  return Guard([&]() -> Error {
+  return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
     return nullptr;
   });
@@ -207,7 +216,7 @@ kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timelin
 
 kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event) {
   KDL_RETURN_IF_NULL(timeline, event);
-  return Guard([&]() -> Error {
+  return Guard(Unwrap(timeline)->scheduler(), [&]() -> Error {
     *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
     return nullptr;
   });
@@ -216,13 +225,17 @@ kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event*
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
   KDL_RETURN_IF_NULL(timeline);
   Timeline& object = *Unwrap(timeline);
-  return Guard([&] { return object.scheduler().Signal(object, value); });
+  return Guard(object.scheduler(), [&] { return object.scheduler().Signal(object, value); });
 }
 
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
   KDL_RETURN_IF_NULL(timeline, message);
-  return Guard([&]() -> Error {
-    if (code == KDL_OK) return Invalid("a timeline cannot fail with the code for success");
+  return Guard(Unwrap(timeline)->scheduler(), [&]() -> Error {
+    if (code < KDL_ERROR_INVALID_ARGUMENT || code > KDL_ERROR_CANCELLED ||
+        code == KDL_ERROR_TIMEOUT) {
+      return Invalid("a timeline cannot fail with code ", static_cast<int>(code),
+                     "; KDL_ERROR_DEVICE is one that says who failed");
+    }
     Timeline& object = *Unwrap(timeline);
     object.scheduler().Break(object, MakeFailure(Fail(code, message)));
     return nullptr;
@@ -246,7 +259,7 @@ kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int
   KDL_RETURN_IF_NULL(queue, function);
   const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
                            arg_count,      workspace, after,    after_count};
-  return Guard([&] { return Launch(call, done); });
+  return Guard(SchedulerOf(queue), [&] { return Launch(call, done); });
 }
 
 kdl_error* kdl_run_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
@@ -255,7 +268,7 @@ kdl_error* kdl_run_kernel(kdl_queue* queue, const kdl_function* function, int64_
   KDL_RETURN_IF_NULL(queue, function);
   const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
                            arg_count,      workspace, after,    after_count};
-  return Guard([&] { return RunLaunch(call); });
+  return Guard(SchedulerOf(queue), [&] { return RunLaunch(call); });
 }
 
 kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
@@ -264,7 +277,7 @@ kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* func
   KDL_RETURN_IF_NULL(queue, function, bytes);
   const LaunchCall call = {*Unwrap(queue), function, core_num, args,
                            arg_count,      nullptr,  nullptr,  0};
-  return Guard([&] { return LaunchBytes(call, bytes); });
+  return Guard(SchedulerOf(queue), [&] { return LaunchBytes(call, bytes); });
 }
 
 int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
@@ -274,13 +287,14 @@ int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
                                   int64_t* bytes) {
   KDL_RETURN_IF_NULL(function, device, bytes);
-  return Guard([&] { return Footprint(*Unwrap(function), *Unwrap(device), bytes); });
+  return Guard(Unwrap(device)->scheduler(),
+               [&] { return Footprint(*Unwrap(function), *Unwrap(device), bytes); });
 }
 
 kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
                                  const char* name, kdl_buffer** workspace) {
   KDL_RETURN_IF_NULL(device, workspace);
-  return Guard([&] {
+  return Guard(Unwrap(device)->scheduler(), [&] {
     return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace);
   });
 }
@@ -288,26 +302,41 @@ kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t 
 kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,
                     kdl_event* const* after, int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue, to, from);
-  return Guard([&] { return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done); });
+  return Guard(SchedulerOf(queue),
+               [&] { return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done); });
 }
 
 kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
                     int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue, to);
-  return Guard([&] { return Fill(*Unwrap(queue), *to, bits, after, after_count, done); });
+  return Guard(SchedulerOf(queue),
+               [&] { return Fill(*Unwrap(queue), *to, bits, after, after_count, done); });
 }
 
 kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void*), void* user,
                          kdl_event* const* after, int32_t after_count, kdl_event** done) {
   KDL_RETURN_IF_NULL(queue);
-  return Guard([&]() -> Error {
+  return Guard(SchedulerOf(queue), [&]() -> Error {
     std::span<kdl_event* const> events;
-    KDL_RETURN_IF_ERROR(CheckEvents(*Unwrap(queue), after, after_count, &events));
+    KDL_RETURN_IF_ERROR(CheckEvents(Unwrap(queue)->queue(), after, after_count, &events));
     return Submit(*Unwrap(queue), MakeHostCall(call, release, user), events, done);
   });
 }
 
+kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own) {
+  KDL_RETURN_IF_NULL(queue, own);
+  return Guard(SchedulerOf(queue), [&]() -> Error {
+    *own = Wrap(MakeRef<Caller>(Unwrap(queue)->queue(), true).Leave());
+    return nullptr;
+  });
+}
+
+void kdl_queue_free(kdl_queue* queue) {
+  if (queue != nullptr && Unwrap(queue)->is_own()) Unwrap(queue)->Release();
+}
+
 kdl_error* kdl_queue_wait(kdl_queue* queue) {
   KDL_RETURN_IF_NULL(queue);
-  return Guard([&] { return Unwrap(queue)->scheduler().WaitForQueue(*Unwrap(queue)); });
+  return Guard(SchedulerOf(queue),
+               [&] { return SchedulerOf(queue).WaitForCaller(*Unwrap(queue)); });
 }

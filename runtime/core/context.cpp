@@ -147,7 +147,6 @@ Error Context::SelectOne(std::string_view text, Device** device) {
 }
 
 Error Context::SelectDevice(std::string_view specs, Device** device) {
-  KDL_RETURN_IF_ERROR(scheduler_->CheckProcess());
   const std::vector<std::string_view> candidates = Split(specs, ',');
   if (candidates.empty()) {
     return Invalid("the device spec is empty; it reads kind[ordinal]?key=value, such as host");

@@ -32,8 +32,7 @@ class Context {
 
   const std::shared_ptr<Scheduler>& scheduler() const { return scheduler_; }
   Registry& registry() { return registry_; }
-  TransferLog& transfers() { return transfers_; }
-  const TransferLog& transfers() const { return transfers_; }
+  const TransferLog& transfers() const { return *transfers_; }
   PrintSink& prints() { return prints_; }
   kdl_hooks* hooks() { return &hooks_; }
 
@@ -46,7 +45,7 @@ class Context {
   kdl_hooks hooks_;
   std::shared_ptr<Scheduler> scheduler_ = std::make_shared<Scheduler>();
   Registry registry_;
-  TransferLog transfers_;
+  std::shared_ptr<TransferLog> transfers_ = std::make_shared<TransferLog>();
   PrintSink prints_;
   std::mutex mutex_;  // guards the rest
   std::map<std::string, DeviceKind, std::less<>> kinds_;

@@ -13,10 +13,12 @@ namespace {
 template <class Table>
 Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* own) {
   constexpr std::uint32_t kOldest = 2;
-  if (given.version < kOldest || given.version > KDL_PLUGIN_VERSION) {
+  constexpr std::uint32_t kNewest = KDL_PLUGIN_VERSION;
+  if (given.version < kOldest || given.version > kNewest) {
+    const bool is_old = given.version < kOldest;
     return Invalid("device kind '", kind, "' was made for plugin version ", given.version,
-                   "; this runtime takes versions ", kOldest, " to ",
-                   std::uint32_t{KDL_PLUGIN_VERSION});
+                   ", and this runtime takes none ", is_old ? "below " : "above ",
+                   is_old ? kOldest : kNewest);
   }
   if (given.size < least || given.size > sizeof(Table)) {
     return Invalid("device kind '", kind, "' has a table of ", given.size,
@@ -35,6 +37,12 @@ Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind
   kind->memory = HostMemoryOps();
   if (ops.memory != nullptr) {
     KDL_RETURN_IF_ERROR(TakeTable(ops.kind, *ops.memory, sizeof(kdl_memory_ops), &kind->memory));
+    const kdl_memory_ops& own = kind->memory;
+    if (own.allocate == nullptr || own.release == nullptr || own.write == nullptr ||
+        own.read == nullptr || own.copy == nullptr || own.fill == nullptr) {
+      return Invalid("the memory table of device kind '", ops.kind,
+                     "' lacks allocate, release, write, read, copy or fill");
+    }
   }
   kind->context = kind_context;
   return nullptr;
@@ -66,6 +74,10 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   opened->arch_ = facts.arch != nullptr ? facts.arch : "";
   facts.image_kind = opened->image_kind_.c_str();
   facts.arch = opened->arch_.c_str();
+  if (facts.cores < 1 || facts.resident < 0) {
+    return Fail(KDL_ERROR_DEVICE, opened->uri(), " says that it has ", facts.cores, " cores, ",
+                facts.resident, " of a launch at once; it needs 1 or more, and 0 or more");
+  }
   facts.capabilities = opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0;
   if (facts.checks_order != 0) services.scheduler->CheckOrders();
   *device = std::move(opened);
@@ -87,7 +99,6 @@ void Device::Retire() {
 }
 
 Error Device::FindQueue(std::int32_t index, Queue** queue) {
-  KDL_RETURN_IF_ERROR(scheduler().CheckProcess());
   if (index < 0 || index >= kMaxQueues) {
     return Invalid("queue ", index, " of ", uri_, " does not exist; queues go from 0 to ",
                    kMaxQueues - 1);
@@ -151,7 +162,6 @@ Buffer::Buffer(Device& device, std::int64_t bytes, const char* name)
     : device_(device.shared_from_this()), bytes_(bytes), name_(name == nullptr ? "" : name) {}
 
 Error Buffer::Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer) {
-  KDL_RETURN_IF_ERROR(device.scheduler().CheckProcess());
   if (bytes < 0) return Invalid("buffer of ", bytes, " bytes; sizes are 0 or more");
   auto made = Ref<Buffer>::Take(new Buffer(device, bytes, name));
   if (bytes > 0) {
@@ -235,7 +245,6 @@ Error Buffer::Transfer(bool to_host) {
 }
 
 Error Buffer::Map(kdl_map_access access, void** data) {
-  KDL_RETURN_IF_ERROR(device_->scheduler().CheckProcess());
   if (access != KDL_MAP_READ && access != KDL_MAP_WRITE && access != KDL_MAP_READ_WRITE) {
     return Invalid("map of ", Describe(*this), ": unknown access ", static_cast<int>(access));
   }
@@ -264,7 +273,6 @@ Error Buffer::Map(kdl_map_access access, void** data) {
 }
 
 Error Buffer::Unmap() {
-  KDL_RETURN_IF_ERROR(device_->scheduler().CheckProcess());
   const std::lock_guard lock(map_mutex_);
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;

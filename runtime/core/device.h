@@ -18,10 +18,11 @@ namespace kdl::runtime {
 
 class Registry;
 
-// What a context lends to its devices; the references hold as long as the context lives.
+// What a context lends to its devices; the references hold as long as the context lives, the rest as long as its
+// buffers, which may be mapped and unmapped after it.
 struct Services {
   std::shared_ptr<Scheduler> scheduler;
-  TransferLog& transfers;
+  std::shared_ptr<TransferLog> transfers;
   PrintSink& prints;
   const Registry& registry;
   HostMemory memory;
@@ -56,7 +57,7 @@ class Device : public std::enable_shared_from_this<Device> {
   const kdl_device_facts& facts() const { return facts_; }
   DeviceCounters& counters() { return counters_; }
   const DeviceCounters& counters() const { return counters_; }
-  TransferLog& transfers() { return services_.transfers; }
+  TransferLog& transfers() { return *services_.transfers; }
   PrintSink& prints() { return services_.prints; }
   // The kernels of the device's context.
   const Registry& registry() const { return services_.registry; }

@@ -6,11 +6,11 @@
 namespace kdl::runtime {
 
 class Buffer;
+class Caller;
 class Context;
 class Device;
 class Event;
 class Function;
-class Queue;
 class Timeline;
 
 #define KDL_HANDLE(handle, type)                                                  \
@@ -25,7 +25,7 @@ KDL_HANDLE(kdl_context, Context)
 KDL_HANDLE(kdl_device, Device)
 KDL_HANDLE(kdl_event, Event)
 KDL_HANDLE(kdl_function, Function)
-KDL_HANDLE(kdl_queue, Queue)
+KDL_HANDLE(kdl_queue, Caller)
 KDL_HANDLE(kdl_timeline, Timeline)
 #undef KDL_HANDLE
 

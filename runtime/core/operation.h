@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/caller.h"
 #include "core/timeline.h"
 #include "kdl/device_plugin.h"
 
@@ -46,13 +47,16 @@ class Operation : public Counted {
   void Address(kdl_submission* submission);
 
  private:
+  friend class Caller;
   friend class Queue;
   friend class Scheduler;
 
   Queue* queue_ = nullptr;
+  Ref<Caller> caller_;
   Operation* next_ = nullptr;         // behind it in the queue
   Operation* next_ready_ = nullptr;   // behind it among those that are ready
   std::uint64_t value_ = 0;           // on the queue's timeline
+  std::uint64_t told_ = 0;            // the caller's when it was given
   std::int64_t given_ns_ = 0;         // where there is a trace, as the next two
   std::int64_t waited_since_ns_ = 0;  // for an event; 0: for none
   std::int64_t began_ns_ = 0;
@@ -60,6 +64,7 @@ class Operation : public Counted {
   bool is_borrowed_ = false;               // it stays the caller's, who waits for its end
   bool is_running_ = false;                // or with its device
   bool goes_to_device_ = false;            // its device orders it
+  bool is_with_device_ = false;            // which has it now
   bool is_ready_ = false;                  // among those that are
   bool is_over_ = false;                   // as soon as it is the first of its queue, it has ended
   std::atomic<bool> is_finished_ = false;  // with its failure, which stays then

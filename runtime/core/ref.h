@@ -16,6 +16,8 @@ class Counted {
   void Release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
+  // Whether anybody but the caller, who has a reference, has one.
+  bool is_shared() const { return references_.load(std::memory_order_acquire) > 1; }
 
  protected:
   Counted() = default;

@@ -31,7 +31,8 @@ Queue::Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> sche
     : device_(device),
       index_(index),
       scheduler_(std::move(scheduler)),
-      timeline_(MakeRef<Timeline>(scheduler_, 0)) {
+      timeline_(MakeRef<Timeline>(scheduler_, 0)),
+      caller_(MakeRef<Caller>(*this, false)) {
   timeline_->queue_ = this;
   const std::lock_guard lock(scheduler_->mutex_);
   scheduler_->queues_.push_back(this);
@@ -55,8 +56,22 @@ Operation* Queue::PopFirst() {
   first_ = popped->next_;
   if (first_ == nullptr) last_ = nullptr;
   if (waiting_ == popped) waiting_ = first_;
+  if (begun_ == popped) begun_ = nullptr;
   --length_;
   return popped;
+}
+
+void Caller::Fail(const Operation& operation) {
+  if (failed_at_ <= operation.told_) failed_ = operation.failure_;
+  failed_at_ = operation.value_;
+}
+
+bool Caller::Fails(const Operation& operation) const {
+  return operation.failure_ || failed_at_ > operation.told_;
+}
+
+void Caller::Inherit(Operation& operation) const {
+  if (!operation.failure_ && Fails(operation)) operation.failure_ = failed_;
 }
 
 Scheduler::Scheduler()
@@ -72,16 +87,16 @@ Error Scheduler::CheckProcess() const {
               "this process was forked from the one that made the context; make one here");
 }
 
-Error Scheduler::Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
-                         Ref<Event>* done) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
+Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
+                         std::span<kdl_event* const> after, Ref<Event>* done) {
+  Queue& queue = caller.queue_;
   Lock lock(mutex_);
   if (!runners_.HasOne()) {
     return Fail(KDL_ERROR_DEVICE, "the system has no thread left to run operations");
   }
   Ref<Event> event;
-  if (done != nullptr) event = MakeRef<Event>(queue.timeline_, queue.last_value_ + 1);
-  Admit(queue, *operation, after);
+  if (done != nullptr) event = MakeRef<Event>(queue.timeline_, queue.last_value_ + 1, caller);
+  Admit(caller, *operation, after);
   if (done != nullptr) {
     if (operation->order_ != nullptr) event->cell_ = operation->order_->cell;
     *done = std::move(event);
@@ -97,32 +112,34 @@ Error Scheduler::Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_e
   return nullptr;
 }
 
-Error Scheduler::Run(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
+Error Scheduler::Run(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
+  Queue& queue = caller.queue_;
   Lock lock(mutex_);
   operation.is_borrowed_ = true;
-  Admit(queue, operation, after);
+  Admit(caller, operation, after);
   if (queue.first_ == &operation && operation.pending_ == 0 && !queue.busy_) {
     queue.busy_ = true;
     if (operation.order_ != nullptr) CheckOrder(operation);
     const bool is_with_device = Begin(lock, &operation);
     // Mostly all is over now.
     const bool is_over = operation.is_finished_.load(std::memory_order_acquire);
-    if (!is_with_device && host_order_ == nullptr && is_over && !operation.failure_) return nullptr;
+    const bool is_checked = operation.order_ != nullptr;
+    if (!is_with_device && !is_checked && is_over && !operation.failure_) return nullptr;
     Continue(lock, queue, is_with_device);
+  } else {
+    MakeReady(queue, true);
   }
-  if (!operation.is_finished_) {
-    return WaitLocked(lock, *queue.timeline_, operation.value_, nullptr, -1);
-  }
-  if (host_order_ != nullptr)
-    Learn(*queue.timeline_, operation.value_, operation.order_->cell.get());
+  const ClockCell* cell = operation.order_ == nullptr ? nullptr : operation.order_->cell.get();
+  FailurePtr known;  // to the operation, too
+  KDL_RETURN_IF_ERROR(Reach(lock, *queue.timeline_, operation.value_, cell, -1, &known));
   if (!operation.failure_) return nullptr;
-  operation.failure_->reported_ = true;
+  caller.Tell(operation.value_);
   return operation.failure_->ToError();
 }
 
 // Requires the lock, as all functions below that do not take it themselves. Does nothing where memory is short.
-void Scheduler::Admit(Queue& queue, Operation& operation, std::span<kdl_event* const> after) {
+void Scheduler::Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
+  Queue& queue = caller.queue_;
   queue.timeline_->ReserveFailures(queue.length_ + 1);
   operation.waits_.resize(after.size());
   if (operation.is_early()) operation.points_.reserve(after.size() + 1);
@@ -135,13 +152,13 @@ void Scheduler::Admit(Queue& queue, Operation& operation, std::span<kdl_event* c
     }
   }
   operation.queue_ = &queue;
+  operation.caller_ = Ref<Caller>::Share(&caller);
   operation.value_ = ++queue.last_value_;
+  operation.told_ = caller.told_;
+  caller.last_value_ = operation.value_;
   if (trace_ != nullptr) operation.given_ns_ = TraceNow();
-  if (is_closed_) {
-    operation.failure_ = closing_;
-  } else if (queue.failed_ && !queue.failed_->reported_) {
-    operation.failure_ = queue.failed_;
-  }
+  if (is_closed_) operation.failure_ = closing_;
+  caller.Inherit(operation);
   Register(operation, after);
   queue.Append(&operation);
 }
@@ -176,14 +193,17 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
   while (operation != queue->waiting_ && operation->value_ != event.value()) {
     operation = operation->next_;
   }
-  return operation != queue->waiting_ && operation->is_early();
+  return operation != queue->waiting_ && operation->is_with_device_;
 }
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // All in front of it are with the device.
+  // All in front of it are with the device, which would fail it with the last of them: it does not know whose that
+  // is, nor what the caller has been told of.
+  const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
-         !operation.failure_;
+         !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
+         !before->caller_->Fails(*before);
 }
 
 void Scheduler::MakeReady(Queue& queue, bool is_given_now) {
@@ -218,16 +238,17 @@ void Scheduler::TakeReady(Operation* operation) {
   --ready_;
 }
 
-Operation* Scheduler::FindHelpful(const Timeline& timeline, int depth) const {
+Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value, int depth) const {
   constexpr int kDeepest = 4;
   const Queue* queue = timeline.queue_;
   if (queue == nullptr || queue->first_ == nullptr || depth > kDeepest) return nullptr;
   Operation* next = queue->waiting_;
-  if (next == nullptr) return nullptr;
+  if (next == nullptr || next->value_ > value) return nullptr;
   if (queue->busy_) return next->is_ready_ ? next : nullptr;
   for (const PendingWait& wait : next->waits_) {
     if (wait.timeline == nullptr || wait.is_devices) continue;
-    return FindHelpful(*wait.timeline, depth + 1);  // all have to come: one is enough to go on with
+    return FindHelpful(*wait.timeline, wait.value,
+                       depth + 1);  // all have to come: one is enough to go on with
   }
   return nullptr;
 }
@@ -240,18 +261,21 @@ void Scheduler::RunOne(Lock& lock, Operation* operation) {
 void Scheduler::Continue(Lock& lock, Queue& queue, bool is_with_device) {
   lock.lock();
   if (!is_with_device) return;
+  if (queue.begun_ != nullptr) queue.begun_->is_with_device_ = !queue.begun_->is_over_;
   queue.busy_ = false;
   MakeReady(queue);
 }
 
 bool Scheduler::Begin(Lock& lock, Operation* operation) {
   Queue& queue = *operation->queue_;
+  operation->caller_->Inherit(*operation);
   const bool runs = !operation->failure_;
   const bool goes_to_device = runs && operation->is_early();
   operation->goes_to_device_ = goes_to_device;
   operation->is_running_ = true;
   if (trace_ != nullptr && runs) NoteWait(*operation);
   queue.waiting_ = operation->next_;
+  queue.begun_ = operation;
   if (runs && operation->order_ != nullptr && operation->order_->is_host_call) {
     LearnInHostCall(*operation);
   }
@@ -322,20 +346,13 @@ Operation* Scheduler::PopEnded(Queue& queue) {
   if (trace_ != nullptr) queue.ended_ns_ = TraceNow();
   while (queue.first_ != nullptr && queue.first_->is_over_) {
     Operation& operation = *queue.PopFirst();
-    const FailurePtr& failure = operation.failure_;
-    if (failure && !failure->reported_) FailWhatFollows(queue, failure);
-    Advance(*queue.timeline_, operation.value_, failure);
+    if (operation.failure_) operation.caller_->Fail(operation);
+    Advance(*queue.timeline_, operation.value_, operation.failure_);
     if (!operation.is_borrowed_) operation.next_ = std::exchange(gone, &operation);
     operation.is_finished_.store(true, std::memory_order_release);
+    if (queue.first_ != nullptr) queue.first_->caller_->Inherit(*queue.first_);
   }
   return gone;
-}
-
-void Scheduler::FailWhatFollows(Queue& queue, const FailurePtr& failure) {
-  queue.failed_ = failure;
-  for (Operation* behind = queue.first_; behind != nullptr; behind = behind->next_) {
-    if (!behind->failure_) behind->failure_ = failure;
-  }
 }
 
 void Scheduler::Shutdown() {
@@ -344,7 +361,8 @@ void Scheduler::Shutdown() {
   is_closed_ = true;
   for (Queue* queue : queues_) {
     for (Operation* operation = queue->first_; operation != nullptr; operation = operation->next_) {
-      if (!operation->failure_ && !operation->is_running_) operation->failure_ = closing_;
+      if (operation->is_running_ || operation->caller_->Fails(*operation)) continue;
+      operation->failure_ = closing_;
     }
     MakeReady(*queue);
   }

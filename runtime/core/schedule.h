@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/caller.h"
 #include "core/fork_mark.h"
 #include "core/operation.h"
 #include "core/runners.h"
@@ -33,6 +34,8 @@ class Queue {
 
   Device& device() const { return device_; }
   std::int32_t index() const { return index_; }
+  // All who have no handle of their own.
+  Caller& caller() const { return *caller_; }
   Scheduler& scheduler() const { return *scheduler_; }
 
  private:
@@ -46,13 +49,14 @@ class Queue {
   std::int32_t index_;
   std::shared_ptr<Scheduler> scheduler_;
   Ref<Timeline> timeline_;
+  Ref<Caller> caller_;
   std::uint64_t last_value_ = 0;
   Operation* first_ = nullptr;    // not finished yet; may be running
   Operation* waiting_ = nullptr;  // the first that is neither running nor with the device
+  Operation* begun_ = nullptr;    // the last that began, as long as it is here
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
   bool busy_ = false;          // one is ready, or runs here, or goes to the device
-  FailurePtr failed_;          // the last failure of an operation here
   std::int64_t ended_ns_ = 0;  // its last operation, where there is a trace
 };
 
@@ -70,15 +74,15 @@ class Scheduler {
 
   // Puts the operation behind the queue's others and stores its event where `done` is not null. Fails, with
   // nothing done, where memory or threads are short.
-  Error Enqueue(Queue& queue, Ref<Operation> operation, std::span<kdl_event* const> after,
+  Error Enqueue(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
                 Ref<Event>* done);
   // The same, and returns when it is over, with what it failed of; the caller works on it where it can. The
   // operation stays the caller's.
-  Error Run(Queue& queue, Operation& operation, std::span<kdl_event* const> after);
+  Error Run(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
 
   // Gives the event's failure, or a timeout; a negative timeout is none.
   Error Wait(const Event& event, std::int64_t timeout_ns);
-  Error WaitForQueue(Queue& queue);
+  Error WaitForCaller(Caller& caller);
   bool IsDone(const Event& event);
   // Fails the event's operation and what comes after it, if it has not ended.
   Error Cancel(const Event& event);
@@ -106,7 +110,7 @@ class Scheduler {
   using Lock = std::unique_lock<std::mutex>;
   enum class State { kPending, kDone, kFailed };
 
-  void Admit(Queue& queue, Operation& operation, std::span<kdl_event* const> after);
+  void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
   // Takes what is over from the front. Gives the queue's own ones, to be released without the lock.
@@ -117,9 +121,9 @@ class Scheduler {
   // For the trace: since when an operation that begins now has waited, and what has run.
   void NoteWait(Operation& operation) const;
   void NoteSpan(const Operation& operation) const;
-  void FailWhatFollows(Queue& queue, const FailurePtr& failure);
-  Error WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
-                   std::int64_t timeout_ns);
+  // Returns when the point is over, with why it failed, if so, in `cause`, or fails with a timeout.
+  Error Reach(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
+              std::int64_t timeout_ns, FailurePtr* cause);
   void Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell);
   Clock ClockOf(const Timeline& timeline, std::uint64_t value, const ClockCell* cell) const;
   // Computes the clock of an operation that may start now, and fails it where it races.
@@ -134,8 +138,8 @@ class Scheduler {
   void WakeWaiters(Timeline& timeline);
   // `is_given_now`: the caller takes what goes to a device itself.
   void MakeReady(Queue& queue, bool is_given_now = false);
-  // The ready operation that brings the point nearer, or null. `depth`: how many led here.
-  Operation* FindHelpful(const Timeline& timeline, int depth = 0) const;
+  // The ready operation without which the point does not come, or null. `depth`: how many led here.
+  Operation* FindHelpful(const Timeline& timeline, std::uint64_t value, int depth = 0) const;
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);

@@ -19,6 +19,8 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
   }
   timeline.value_ = value;
   WakeWaiters(timeline);
+  // Events of a queue's timeline are made with its operations: where there is none, nobody will ask.
+  if (!timeline.is_shared()) timeline.failed_.clear();
 }
 
 void Scheduler::WakeWaiters(Timeline& timeline) {
@@ -50,13 +52,17 @@ Scheduler::State Scheduler::Poll(const Timeline& timeline, std::uint64_t value,
 }
 
 Error Scheduler::Wait(const Event& event, std::int64_t timeout_ns) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
   Lock lock(mutex_);
-  return WaitLocked(lock, event.timeline(), event.value(), event.cell_.get(), timeout_ns);
+  Timeline& timeline = event.timeline();
+  FailurePtr cause;
+  KDL_RETURN_IF_ERROR(Reach(lock, timeline, event.value(), event.cell_.get(), timeout_ns, &cause));
+  if (!cause) return nullptr;
+  if (event.caller_) event.caller_->Tell(event.value());
+  return cause->ToError();
 }
 
-Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
-                            const ClockCell* cell, std::int64_t timeout_ns) {
+Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
+                       std::int64_t timeout_ns, FailurePtr* cause) {
   using SteadyClock = std::chrono::steady_clock;
   const SteadyClock::time_point start = SteadyClock::now();
   // A time past the clock's last is none: the system refuses it, with the lock held.
@@ -65,20 +71,16 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
                                               SteadyClock::time_point::max() - start);
   const auto is_late = [&] { return timeout_ns >= 0 && SteadyClock::now() >= end; };
   for (;;) {
-    FailurePtr cause;
-    const State state = Poll(timeline, value, &cause);
-    if (state != State::kPending) Learn(timeline, value, cell);
-    if (state == State::kDone) return nullptr;
-    if (state == State::kFailed) {
-      cause->reported_ = true;
-      return cause->ToError();
+    if (Poll(timeline, value, cause) != State::kPending) {
+      Learn(timeline, value, cell);
+      return nullptr;
     }
     if (is_late()) {
       return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
                   " nanoseconds");
     }
     // Who may not wait long does nothing that may take long.
-    if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline) : nullptr) {
+    if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline, value) : nullptr) {
       TakeReady(helpful);
       RunOne(lock, helpful);
       continue;
@@ -93,13 +95,14 @@ Error Scheduler::WaitLocked(Lock& lock, Timeline& timeline, std::uint64_t value,
   }
 }
 
-Error Scheduler::WaitForQueue(Queue& queue) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
+Error Scheduler::WaitForCaller(Caller& caller) {
   Lock lock(mutex_);
-  Error error = WaitLocked(lock, *queue.timeline_, queue.last_value_, nullptr, -1);
-  if (error != nullptr || !queue.failed_ || queue.failed_->reported_) return error;
-  queue.failed_->reported_ = true;
-  return queue.failed_->ToError();
+  FailurePtr last;  // of which the caller may have been told
+  Timeline& timeline = *caller.queue_.timeline_;
+  KDL_RETURN_IF_ERROR(Reach(lock, timeline, caller.last_value_, nullptr, -1, &last));
+  if (!caller.has_failed()) return nullptr;
+  caller.Tell(caller.failed_at_);
+  return caller.failed_->ToError();
 }
 
 bool Scheduler::IsDone(const Event& event) {
@@ -112,7 +115,6 @@ bool Scheduler::IsDone(const Event& event) {
 }
 
 Error Scheduler::Cancel(const Event& event) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
   const Lock lock(mutex_);
   Queue* queue = event.timeline().queue_;
   if (queue == nullptr) {
@@ -122,7 +124,7 @@ Error Scheduler::Cancel(const Event& event) {
   }
   Operation* operation = queue->first_;
   while (operation != nullptr && operation->value_ != event.value()) operation = operation->next_;
-  if (operation == nullptr || operation->failure_) return nullptr;
+  if (operation == nullptr || operation->caller_->Fails(*operation)) return nullptr;
   operation->failure_ = MakeFailure(Fail(KDL_ERROR_CANCELLED, "the operation was cancelled"));
   if (operation->is_running_) {
     operation->Stop();
@@ -133,7 +135,6 @@ Error Scheduler::Cancel(const Event& event) {
 }
 
 Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
-  KDL_RETURN_IF_ERROR(CheckProcess());
   const Lock lock(mutex_);
   if (value <= timeline.value_) {
     return Invalid("signal of ", value, " on a timeline that has reached ", timeline.value_,
@@ -163,11 +164,7 @@ void Scheduler::Break(Timeline& timeline, FailurePtr cause) {
   if (waiting_ > 0) changed_.notify_all();
 }
 
-void Scheduler::Abandon(Timeline& timeline) {
-  // Each its own, as a cause that one wait has reported is reported.
-  auto* cause = new (std::nothrow) Failure(abandoned_->ToError());
-  Break(timeline, cause != nullptr ? FailurePtr::Take(cause) : no_memory_);
-}
+void Scheduler::Abandon(Timeline& timeline) { Break(timeline, abandoned_); }
 
 std::uint64_t Scheduler::Value(const Timeline& timeline) {
   if (in_child()) return 0;

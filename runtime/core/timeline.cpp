@@ -11,6 +11,14 @@ Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value)
 
 Timeline::~Timeline() = default;
 
+Event::Event(Ref<Timeline> timeline, std::uint64_t value)
+    : timeline_(std::move(timeline)), value_(value) {}
+
+Event::Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller)
+    : timeline_(std::move(timeline)), value_(value), caller_(Ref<Caller>::Share(&caller)) {}
+
+Event::~Event() = default;
+
 // Later values are mostly given later: the place is looked for from the end.
 void Timeline::Link(PendingWait* wait) {
   PendingWait* before = last_wait_;

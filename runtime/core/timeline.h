@@ -13,6 +13,7 @@
 
 namespace kdl::runtime {
 
+class Caller;
 class Operation;
 class Queue;
 class Scheduler;
@@ -27,11 +28,7 @@ class Failure final : public Counted {
   const char* message() const { return kdl_error_message(error_.get()); }
 
  private:
-  friend class Scheduler;
-
-  Error error_;
-  // Whether a wait has given it to the caller; guarded by the scheduler's mutex.
-  bool reported_ = false;
+  const Error error_;
 };
 using FailurePtr = Ref<Failure>;
 
@@ -89,9 +86,10 @@ class Timeline : public Counted {
 // A point on a timeline.
 class Event : public Counted {
  public:
-  // `cell` is the operation's that the event stands for, where orders are checked.
-  Event(Ref<Timeline> timeline, std::uint64_t value, std::shared_ptr<ClockCell> cell = nullptr)
-      : timeline_(std::move(timeline)), value_(value), cell_(std::move(cell)) {}
+  Event(Ref<Timeline> timeline, std::uint64_t value);
+  // Of an operation that the caller gives.
+  Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller);
+  ~Event() override;
 
   Timeline& timeline() const { return *timeline_; }
   std::uint64_t value() const { return value_; }
@@ -101,7 +99,8 @@ class Event : public Counted {
 
   Ref<Timeline> timeline_;
   std::uint64_t value_;
-  std::shared_ptr<ClockCell> cell_;
+  Ref<Caller> caller_;
+  std::shared_ptr<ClockCell> cell_;  // the operation's, where orders are checked
 };
 
 }  // namespace kdl::runtime

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <locale>
 #include <map>
 #include <utility>
 
@@ -43,38 +46,36 @@ void Trace::Add(Span span) {
 
 // A file that cannot be written is no reason to fail: the program has ended well.
 Trace::~Trace() {
-  std::FILE* file = std::fopen(path_.c_str(), "w");
-  if (file == nullptr) {
-    std::fprintf(stderr, "kdl: cannot write the trace to '%s'\n", path_.c_str());
-    return;
-  }
+  std::ofstream file(path_);
+  file.imbue(std::locale::classic());
+  file << std::fixed << std::setprecision(3);
+  Write(file);
+  file.close();
+  if (!file) std::fprintf(stderr, "kdl: cannot write the trace to '%s'\n", path_.c_str());
+}
+
+void Trace::Write(std::ostream& file) const {
   std::map<std::string, int> rows;
   std::int64_t start = INT64_MAX;
   for (const Span& span : spans_) {
     rows.try_emplace(span.row, static_cast<int>(rows.size()) + 1);
     start = std::min(start, span.begin_ns);
   }
-  std::fprintf(file, "[");
-  const char* separator = "\n";
+  const char* separator = "[\n";
   for (const auto& [row, number] : rows) {
-    std::fprintf(
-        file,
-        "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":%s}}",
-        separator, number, Quoted(row).c_str());
-    separator = ",\n";
+    file << std::exchange(separator, ",\n") << R"({"ph":"M","name":"thread_name","pid":1,"tid":)"
+         << number << R"(,"args":{"name":)" << Quoted(row) << "}}";
   }
+  const auto microseconds = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
   for (const Span& span : spans_) {
-    std::fprintf(file, "%s{\"ph\":\"X\",\"name\":%s,\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
-                 separator, Quoted(span.name).c_str(), rows[span.row],
-                 static_cast<double>(span.begin_ns - start) / 1000,
-                 static_cast<double>(span.end_ns - span.begin_ns) / 1000);
-    if (span.bytes > 0)
-      std::fprintf(file, ",\"args\":{\"bytes\":%lld}", static_cast<long long>(span.bytes));
-    std::fprintf(file, "}");
-    separator = ",\n";
+    file << std::exchange(separator, ",\n") << R"({"ph":"X","name":)" << Quoted(span.name)
+         << R"(,"pid":1,"tid":)" << rows[span.row] << R"(,"ts":)"
+         << microseconds(span.begin_ns - start) << R"(,"dur":)"
+         << microseconds(span.end_ns - span.begin_ns);
+    if (span.bytes > 0) file << R"(,"args":{"bytes":)" << span.bytes << "}";
+    file << "}";
   }
-  std::fprintf(file, "\n]\n");
-  std::fclose(file);
+  file << (spans_.empty() ? "[\n]\n" : "\n]\n");
 }
 
 }  // namespace kdl::runtime

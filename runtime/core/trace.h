@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,6 +34,7 @@ class Trace {
 
  private:
   explicit Trace(std::string path) : path_(std::move(path)) {}
+  void Write(std::ostream& file) const;
 
   const std::string path_;
   std::mutex mutex_;  // guards the rest

@@ -99,9 +99,8 @@ PipelineEnd CompileLanguage(Compilation& c, FileId file) {
     PhaseTimer timer(c, kIrgen);
     c.contracts = irgen::GenerateContracts(checked, c.sources, c.context);
     bool with_tests = c.options.command == Command::Test;
-    c.module =
-        irgen::Generate(checked, c.sources, c.context, c.names.Intern(StemOf(c.options.files[0])),
-                        with_tests ? &c.contracts : nullptr);
+    c.module = irgen::Generate(checked, c.sources, c.context, c.names.Intern(ModuleName(c.options)),
+                               with_tests ? &c.contracts : nullptr);
     c.module->after = kIrgen;
   }
   return c.diagnostics.has_errors() ? PipelineEnd::Failed : AfterIrgen(c);
@@ -125,7 +124,8 @@ PipelineEnd ReadIr(Compilation& c, FileId file) {
   auto defines = ReadDefines(c.options, c.diagnostics);
   if (defines) defines->insert(defines->end(), c.from_data.begin(), c.from_data.end());
   if (!defines || !BindDefines(*c.module, *defines, c.diagnostics)) return PipelineEnd::Failed;
-  if (c.module->name.empty()) c.module->name = c.names.Intern(StemOf(c.options.files[0]));
+  if (c.module->name.empty() || !c.options.module.empty())
+    c.module->name = c.names.Intern(ModuleName(c.options));
   return AfterIrgen(c);
 }
 

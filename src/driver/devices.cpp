@@ -40,12 +40,22 @@ bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-/// --device NAME=SPEC, one after the other.
-bool Rebind(ir::Module& module, const std::string& file, const Options& options,
-            DiagnosticEngine& diagnostics) {
+/// A name that no device has.
+Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::string_view name,
+                          DiagnosticEngine& diagnostics) {
   std::vector<std::string> texts;
   for (const ir::Device& device : module.devices) texts.push_back(NameInSource(device.name.text()));
   std::vector<std::string_view> names(texts.begin(), texts.end());
+  Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, name);
+  std::string_view near = NearestName(name, names);
+  if (!near.empty()) return report.Help(fmt::format("did you mean '{}'?", near));
+  if (names.empty()) return report;
+  return report.Help(fmt::format("it declares {}", QuotedList(names)));
+}
+
+/// --device NAME=SPEC, one after the other.
+bool Rebind(ir::Module& module, const std::string& file, const Options& options,
+            DiagnosticEngine& diagnostics) {
   bool all = true;
   std::map<const ir::Device*, std::string> bound;
   for (const std::string& text : options.device) {
@@ -62,41 +72,61 @@ bool Rebind(ir::Module& module, const std::string& file, const Options& options,
     }
     all = false;
     if (!assignment) continue;
-    Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, assignment->name);
-    std::string_view near = NearestName(assignment->name, names);
-    if (!near.empty()) {
-      report.Help(fmt::format("did you mean '{}'?", near));
-    } else if (names.empty()) {
+    Diagnostic& report = ReportUnknown(module, file, assignment->name, diagnostics);
+    if (module.devices.empty()) {
       report.Help(
           fmt::format("to run on another device than the host: --target {}", assignment->value));
-    } else {
-      report.Help(fmt::format("it declares {}", QuotedList(names)));
     }
   }
   return all;
 }
 
-/// The spec with what other devices stand for (`@cpu`, alone or in a list) in their place. `depth`: how many led here;
-/// devices that stand for each other in a circle, which only KIR text can have, stand for nothing.
-std::string Followed(ir::Module& module, const std::string& spec, size_t depth = 0) {
-  std::string list;
-  for (std::string_view one : SplitList(spec)) {
-    std::string text(one);
-    if (one.starts_with('@')) {
-      const ir::Device* other = Find(module, one.substr(1));
-      bool known = other && depth < module.devices.size();
-      text = known ? Followed(module, other->spec, depth + 1) : std::string();
+/// What an element of a list stands for, `@cpu`; null: it is a spec.
+ir::Device* StandsFor(ir::Module& module, std::string_view element) {
+  if (!element.starts_with('@')) return nullptr;
+  ir::Device* own = Find(module, element.substr(1));
+  return own ? own : FindInSource(module, element.substr(1));
+}
+
+/// Whether everything that the devices stand for is there, and none stands for itself in the end. `path`: those that
+/// led here.
+bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir::Device& device,
+                           std::vector<std::string>& path, DiagnosticEngine& diagnostics) {
+  path.push_back(NameInSource(device.name.text()));
+  for (std::string_view element : SplitList(device.spec)) {
+    if (!element.starts_with('@')) continue;
+    const ir::Device* other = StandsFor(module, element);
+    if (!other) {
+      ReportUnknown(module, file, element.substr(1), diagnostics);
+      return false;
     }
+    auto first = std::ranges::find(path, NameInSource(other->name.text()));
+    if (first != path.end()) {
+      diagnostics.Report(diag::DevicesInCircle, {}, *first,
+                         fmt::format("{} -> {}", fmt::join(first, path.end(), " -> "), *first));
+      return false;
+    }
+    if (!CheckWhatTheyStandFor(module, file, *other, path, diagnostics)) return false;
+  }
+  path.pop_back();
+  return true;
+}
+
+/// The spec with what other devices stand for, alone or in a list, in their place.
+std::string Followed(ir::Module& module, const std::string& spec) {
+  std::string list;
+  for (std::string_view element : SplitList(spec)) {
+    const ir::Device* other = StandsFor(module, element);
+    std::string text = other ? Followed(module, other->spec) : std::string(element);
     if (!text.empty()) list += (list.empty() ? "" : ",") + text;
   }
   return list;
 }
 
 /// The promise that leaves a device without any spec: itself, or what it stands for.
-const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device, size_t depth = 0) {
-  for (std::string_view one : SplitList(device.spec)) {
-    const ir::Device* other = one.starts_with('@') ? Find(module, one.substr(1)) : nullptr;
-    if (other && depth < module.devices.size()) return PromiseOf(module, *other, depth + 1);
+const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
+  for (std::string_view element : SplitList(device.spec)) {
+    if (const ir::Device* other = StandsFor(module, element)) return PromiseOf(module, *other);
   }
   return device;
 }
@@ -122,6 +152,10 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
   if (module.devices.empty()) {
     std::string spec = under_test.empty() ? std::string(targets::kOwnKind) : under_test;
     module.devices.push_back({module.context().names.Intern(targets::kOwnKind), spec});
+  }
+  for (const ir::Device& device : module.devices) {
+    std::vector<std::string> path;
+    if (!CheckWhatTheyStandFor(module, file, device, path, diagnostics)) return std::nullopt;
   }
   DeviceSpecs specs;
   for (const ir::Device& device : module.devices) {

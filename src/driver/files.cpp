@@ -154,6 +154,4 @@ bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& di
   return true;
 }
 
-std::string StemOf(const std::string& path) { return fs::path(path).stem().string(); }
-
 }  // namespace kdl::driver

@@ -34,7 +34,4 @@ bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics);
 /// Reports.
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
 
-/// `matmul` of `dir/matmul.kdl`.
-std::string StemOf(const std::string& path);
-
 }  // namespace kdl::driver

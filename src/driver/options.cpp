@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <charconv>
 #include <iterator>
 
@@ -224,6 +225,13 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   }
 }
 
+/// Whether files, namespaces and symbols can have it; nothing is said by an empty one.
+bool IsName(std::string_view text) {
+  auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return text.empty() || (is_letter(text.front()) && std::ranges::all_of(text, fits));
+}
+
 void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   if (options.diag_format != "text" && options.diag_format != "json") {
     diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
@@ -232,6 +240,10 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   if (options.pipes != "auto" && options.pipes != "buffered" && options.pipes != "fused") {
     diagnostics.Report(diag::BadOptionValue, {}, "--pipes", options.pipes,
                        "buffered, fused or auto");
+  }
+  if (!IsName(options.module)) {
+    diagnostics.Report(diag::BadOptionValue, {}, "--module", options.module,
+                       "a name of letters, digits and `_` that begins with a letter");
   }
   if (options.opt_level && (*options.opt_level < 0 || *options.opt_level > 3)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--opt-level", fmt::to_string(*options.opt_level),

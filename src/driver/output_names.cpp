@@ -21,6 +21,11 @@ bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics) {
   return true;
 }
 
+std::string ModuleName(const Options& options) {
+  if (!options.module.empty()) return options.module;
+  return fs::path(options.files[0]).stem().string();
+}
+
 std::string NameInOutputs(const Options& options, const std::string& path) {
   if (options.command != Command::Build) return path;
   for (const std::string& text : std::views::reverse(options.path_prefix_map)) {

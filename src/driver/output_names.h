@@ -10,6 +10,9 @@ namespace kdl::driver {
 /// Whether each --path-prefix-map is OLD=NEW; reported where one is not.
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
+/// The name of the outputs: that of the option, else the file's.
+std::string ModuleName(const Options& options);
+
 /// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the
 /// present folder. So they are the same wherever the sources lie. What runs at once calls it by its path.
 std::string NameInOutputs(const Options& options, const std::string& path);

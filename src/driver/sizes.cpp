@@ -28,6 +28,19 @@ std::vector<std::string_view> Settable(const ir::Function& function) {
   return names;
 }
 
+/// What was meant by `--set M=16,N=64`.
+std::string OneByOne(const Assignment& assignment) {
+  std::string written =
+      fmt::format("give each size a --set of its own: --set {}=", assignment.name);
+  for (char c : assignment.value) {
+    if (c == ',')
+      written += " --set ";
+    else
+      written += c;
+  }
+  return written;
+}
+
 class SizeBinder {
  public:
   SizeBinder(const ir::Function& function, DiagnosticEngine& diagnostics)
@@ -42,7 +55,10 @@ class SizeBinder {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 0) {
       diagnostics_.Report(diag::BadSize, {}, text, assignment.name)
-          .Help(fmt::format("a size is a whole number, 0 or more: --set {}=512", assignment.name));
+          .Help(text.find('=') == std::string::npos
+                    ? fmt::format("a size is a whole number, 0 or more: --set {}=512",
+                                  assignment.name)
+                    : OneByOne(assignment));
       return;
     }
     Bind(NameOf(assignment.name), {value, "--set"});

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "driver/diagnostics.h"
-#include "driver/process.h"
+#include "support/process.h"
 
 namespace kdl::driver {
 

@@ -101,7 +101,7 @@ void RunVectorStore(Core& core, Activation& here, const Instruction& instruction
 }
 
 void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
-  const Buffer& buffer = here.buffers[instruction.operands[ir::BufferLoadOp::at_buffer].index];
+  const Buffer& buffer = BufferAt(core, here, instruction, ir::BufferLoadOp::at_buffer);
   Mask mask = MaskOf(here, instruction, ir::BufferLoadOp::at_mask);
   ir::Type type = instruction.op->result()->type();
   std::vector<uint64_t>& result = here.vector(instruction.results[0]);
@@ -109,20 +109,21 @@ void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instru
   for (size_t lane = 0; lane < result.size(); ++lane) {
     if (!mask[lane]) continue;
     int64_t offset = BufferOffset(core, here, instruction, 1, static_cast<int64_t>(lane));
-    if (offset < 0 || !IsDefined(core, instruction, buffer, offset)) return;
+    if (offset < 0 || !Notes(core, instruction, 0, offset, TouchKind::Read)) return;
+    if (!IsDefined(core, instruction, buffer, offset)) return;
     result[lane] = buffer.elements[static_cast<size_t>(offset)];
   }
 }
 
 void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction) {
-  Buffer& buffer = here.buffers[instruction.operands[ir::BufferStoreOp::at_buffer].index];
+  Buffer& buffer = BufferAt(core, here, instruction, ir::BufferStoreOp::at_buffer);
   Mask mask = MaskOf(here, instruction, ir::BufferStoreOp::at_mask);
   const std::vector<uint64_t>& value =
       here.vector(instruction.operands[ir::BufferStoreOp::at_value]);
   for (size_t lane = 0; lane < value.size(); ++lane) {
     if (!mask[lane]) continue;
     int64_t offset = BufferOffset(core, here, instruction, 2, static_cast<int64_t>(lane));
-    if (offset < 0) return;
+    if (offset < 0 || !Notes(core, instruction, 1, offset, TouchKind::Write)) return;
     Define(buffer, offset, value[lane]);
   }
 }

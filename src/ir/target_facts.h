@@ -20,6 +20,7 @@ struct TargetFacts {
   std::string level;               ///< of the arch; in symbols and messages: `x86-64-v3`
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
+  int64_t scratch_bytes = int64_t{1} << 30;  ///< that the buffers of one core may take at once
   bool split_units =
       false;  ///< contractions run on a unit of their own, everything else on another
   bool pipes_on_chip = false;       ///< pipes need no memory of the program's

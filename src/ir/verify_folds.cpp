@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/eval.h"
+#include "ir/lane_map.h"
 #include "ir/verify_rules.h"
 #include "ir/views.h"
 
@@ -74,7 +75,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
     if (!is_bool || !op.HasAttr(AttrKey::Unit))
       return "'plain' is no scalar bool of a unit's terms";
   }
-  return UnitFault(op, module);
+  std::string fault = UnitFault(op, module);
+  return fault.empty() ? MapFault(op) : fault;
 }
 
 /// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next

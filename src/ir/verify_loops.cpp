@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ir/eval.h"
+#include "ir/lane_map.h"
 #include "ir/verify_rules.h"
 #include "ir/views.h"
 
@@ -30,7 +31,7 @@ std::string NestFault(const Op& op, const Module&) {
                 result->scalar == yielded[i]->type()->scalar;
     if (!fits) return "a result is no tile of what the region yields";
   }
-  return "";
+  return MapFault(op);
 }
 
 std::string ElementFault(const Op& op, const Module&) {

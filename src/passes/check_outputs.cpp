@@ -87,11 +87,16 @@ class OutputChecker {
     return memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
   }
 
+  /// Launches of which no assert in the kernel's body fails.
+  PointSet AtEnd(Instances& instances) const {
+    return instances.Launch() & instances.Around(kernel_.body->terminator());
+  }
+
   bool IsWhole(MustWrites& writes, Instances& instances, const Value* tensor) {
     if (!writes.elements().IsExact(tensor)) return false;
     PointSet written = writes.OfLaunch(tensor);
     sets_.Allow(kOperations);
-    PointSet all = instances.WithFacts(instances.Launch() & writes.elements().Of(tensor));
+    PointSet all = instances.WithFacts(AtEnd(instances) & writes.elements().Of(tensor));
     return instances.WithFacts(all - written).IsSurelyEmpty();
   }
 
@@ -135,7 +140,7 @@ class OutputChecker {
   std::optional<ElementExample> Hole(const Value* tensor) {
     return examples_.ElementOf(tensor, [&](Races& races, Instances& instances) {
       if (!races.elements().IsExact(tensor)) return instances.None();
-      PointSet left = instances.Launch() & races.elements().Of(tensor);
+      PointSet left = AtEnd(instances) & races.elements().Of(tensor);
       for (const Site& site : races.sites()) {
         bool writes = ir::MemoryOf(site.view.tensor) == tensor && site.view.effect != Effect::Read;
         if (writes) left = left - races.ElementsOf(site);

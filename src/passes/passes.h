@@ -252,6 +252,12 @@ inline constexpr Pass kFormNests{
               {&kBoundsChecked, "at most one op of a nest may trap"}},
     .gives = {&kNestsFormed}};
 
+void RunCheckScratch(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kCheckScratch{.name = "check-scratch",
+                                    .summary = "refuses tiles that a core has no room for",
+                                    .on_kernel = RunCheckScratch,
+                                    .needs = {{&kLoopLevel, "buffers are what tiles have become"}}};
+
 inline constexpr Pass kCanonicalizeLoops{
     .name = "canonicalize-loops",
     .summary = "canonicalize once more: the same of loops",

@@ -1,6 +1,7 @@
 #include "targets/builtin.h"
 
 #include "support/check.h"
+#include "targets/cluster/family.h"
 #include "targets/cpu/family.h"
 #include "targets/simt/family.h"
 
@@ -8,7 +9,7 @@ namespace kdl::targets {
 
 Registry BuiltinFamilies() {
   Registry registry;
-  for (const Family* family : {&cpu::kFamily, &simt::kFamily}) {
+  for (const Family* family : {&cpu::kFamily, &simt::kFamily, &cluster::kFamily}) {
     Status added = registry.Add(*family);
     KDL_CHECK(added.ok(), "{}", added.failure().message);
   }

@@ -47,7 +47,7 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
-  bool empty = false;         ///< no shape was found, which is not `ok`
+  bool empty = false;  ///< no shape was found, or the integers are excluded: that is not `ok`
   std::string accepted = {};  ///< wrong outputs that the contract does not tell from right ones
 };
 
@@ -290,10 +290,17 @@ class FileTest {
                        [](const ir::Clause& equation) { return !equation.defines; });
   }
 
-  /// Values for the integers that a caller's tensors would give: three choices, fewer where the kernel lists them.
+  static constexpr size_t kChoices = 3;  // of the integers that a caller's tensors would give
+
+  /// Values for them, in the order in which they are tried: a kernel may exclude some. Fewer where it lists them.
   static std::vector<KernelChoice> Choices(const ir::Function& function) {
-    constexpr std::array<std::array<int64_t, 4>, 3> kValues = {
-        {{3, 2, 1, 2}, {1, 1, 1, 1}, {16, 3, 2, 1}}};
+    constexpr std::array<std::array<int64_t, 4>, 7> kValues = {{{3, 2, 1, 2},
+                                                                {1, 1, 1, 1},
+                                                                {16, 3, 2, 1},
+                                                                {5, 5, 5, 5},
+                                                                {2, 4, 2, 4},
+                                                                {8, 8, 8, 8},
+                                                                {64, 32, 64, 32}}};
     std::vector<KernelChoice> choices;
     std::set<std::vector<std::pair<std::string, int64_t>>> seen;
     for (const auto& values : kValues) {
@@ -316,13 +323,17 @@ class FileTest {
   void TestKernel(const ir::Function& function) {
     std::vector<Row> rows;
     std::vector<KernelChoice> choices = Choices(function);
-    for (size_t i = 0; i < choices.size(); ++i) {
+    size_t tried = 0;
+    for (size_t i = 0; i < choices.size() && tried < kChoices; ++i) {
+      bool is_empty = true;
       for (const std::vector<TestTarget>& targets : Compiles()) {
-        // Sizes that go with some of the integers are enough.
+        // Some of the integers are enough.
         bool last = i + 1 == choices.size() && rows.empty();
         std::vector<Row> made = TestWith(function, choices[i], targets, last);
+        is_empty = is_empty && made[0].empty;
         if (!made[0].empty || last) rows.insert(rows.end(), made.begin(), made.end());
       }
+      tried += is_empty ? 0 : 1;
     }
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
     ++(ok ? counts_.passed : counts_.failed);
@@ -366,9 +377,13 @@ class FileTest {
     }
     LoadedKernel kernel(options_, families_, choice, SpecsOf(targets));
     if (!kernel.ok()) {
-      driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
       rows.resize(1);
       rows[0].ok = false;
+      rows[0].empty = kernel.excludes_constants();
+      if (!rows[0].empty || prints_empty)
+        driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
+      if (rows[0].empty && prints_empty)
+        driver::PrintOutput("help: that excludes all that was tried; -D gives what it takes\n");
       return rows;
     }
     KernelTest test(options_, targets, kernel, rows);

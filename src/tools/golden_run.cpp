@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "driver/process.h"
 #include "support/io.h"
+#include "support/process.h"
 #include "support/result.h"
 #include "tools/golden_file.h"
 #include "tools/text_diff.h"
@@ -32,7 +32,7 @@ struct Case {
 };
 
 struct Ran {
-  driver::ProcessResult process;
+  ProcessResult process;
   GoldenActual actual;
   std::string fault;  ///< why the outcome is wrong whatever the expectation says
 };
@@ -114,7 +114,7 @@ std::string RoundTripFault(const std::string& text, const GoldenCommand& command
   std::string path = folder + "/round-trip.kir";
   Status written = WriteFileWhole(path, text);
   if (!written.ok()) return written.failure().message;
-  driver::ProcessRequest request;
+  ProcessRequest request;
   request.words = {settings.kernelc,     "build",         "--emit", "ir", "--trust-ir",
                    "--stop-after=irgen", "round-trip.kir"};
   bool locs =
@@ -122,7 +122,7 @@ std::string RoundTripFault(const std::string& text, const GoldenCommand& command
   if (locs) request.words.insert(request.words.begin() + 2, "--locs");
   request.folder = folder;
   request.deadline_s = settings.deadline_s;
-  Result<driver::ProcessResult> again = driver::RunProcess(request);
+  Result<ProcessResult> again = RunProcess(request);
   std::error_code ignored;
   fs::remove(path, ignored);
   if (!again.ok()) return again.failure().message;
@@ -164,12 +164,12 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   if (!filled.ok()) return filled.failure();
   std::set<std::string> before = FilesIn(folder->path());
 
-  driver::ProcessRequest request;
+  ProcessRequest request;
   request.words = command.words;
   request.words.insert(request.words.begin(), settings.kernelc);
   request.folder = folder->path();
   request.deadline_s = settings.deadline_s;
-  Result<driver::ProcessResult> process = driver::RunProcess(request);
+  Result<ProcessResult> process = RunProcess(request);
   if (!process.ok()) return process.failure();
 
   Ran ran{std::move(*process), {}, {}};

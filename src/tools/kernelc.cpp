@@ -10,10 +10,10 @@
 
 #include "driver/diagnostics.h"
 #include "driver/options.h"
-#include "driver/process.h"
 #include "driver/report.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
+#include "support/process.h"
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/plugin_images.h"
@@ -75,7 +75,7 @@ std::string CommandLine(const std::vector<std::string>& words) {
 }  // namespace
 
 int RunKernelc(int argc, char** argv, targets::Registry families) {
-  driver::EndWithParent();
+  EndWithParent();
   std::vector<std::string> words(argv + 1, argv + argc);
   DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
   try {

@@ -4,6 +4,7 @@
 
 #include "driver/devices.h"
 #include "driver/wrap_kernel.h"
+#include "passes/diagnostics.h"
 #include "support/check.h"
 #include "tools/load.h"
 
@@ -66,6 +67,13 @@ void LoadedKernel::FindTiles() {
       }
     }
   }
+}
+
+bool LoadedKernel::excludes_constants() const {
+  auto excludes = [](const auto& one) {
+    return one->severity != Severity::Error || one->id == passes::diag::StaticAssertFails.id;
+  };
+  return diagnostics().has_errors() && std::ranges::all_of(diagnostics().all(), excludes);
 }
 
 Status LoadedKernel::Run(const std::string& target, std::optional<int64_t> core_num,

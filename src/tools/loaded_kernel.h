@@ -32,6 +32,8 @@ class LoadedKernel {
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 
   bool ok() const { return context_ != nullptr; }
+  /// Whether nothing is wrong but that a static assertion does not hold of the constants.
+  bool excludes_constants() const;
   const DiagnosticEngine& diagnostics() const { return compilation_.diagnostics; }
   const SourceManager& sources() const { return compilation_.sources; }
 

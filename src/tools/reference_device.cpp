@@ -93,7 +93,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
   const auto& kind = *static_cast<const InterpreterKind*>(kind_context);
   if (ordinal != 0) {
     return Fail(KDL_ERROR_NOT_FOUND,
-                fmt::format("there is no {}[{}]: 1 matches", kind.name, ordinal));
+                fmt::format("there is no {}[{}]: there is one, {}", kind.name, ordinal, kind.name));
   }
   ReferenceDevice made;
   made.kind = &kind;

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
-#include "driver/process.h"
 #include "driver/report.h"
 #include "support/diagnostics.h"
 #include "support/io.h"
 #include "support/near_names.h"
+#include "support/process.h"
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/contract_test.h"
@@ -86,7 +86,7 @@ std::optional<TestCounts> TakeCounts(std::string& text) {
 /// Runs a file's contracts in a process of its own, which a fault in generated code may end.
 Outcome RunContracts(const std::string& file, const driver::Options& options,
                      const std::string& kernelc) {
-  driver::ProcessRequest request;
+  ProcessRequest request;
   request.words = {kernelc, "test", "--contracts", file};
   auto pass_on = [&](std::string_view option, const std::string& value) {
     request.words.push_back(fmt::format("--{}={}", option, value));
@@ -99,7 +99,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
   if (options.opt_level) pass_on("opt-level", fmt::format("{}", *options.opt_level));
-  Result<driver::ProcessResult> ran = driver::RunProcess(request);
+  Result<ProcessResult> ran = RunProcess(request);
   if (!ran.ok()) return {{0, 1}, false, ran.failure().message + "\n"};
   std::optional<TestCounts> counts = TakeCounts(ran->out);
   if (counts && counts->passed + counts->failed == 0) return {};
@@ -108,7 +108,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   return {{0, 1},
           false,
           text + fmt::format("FAILED: kernelc {}\nrerun: kernelc test --contracts {}\n",
-                             driver::DescribeEnd(*ran, request), file)};
+                             DescribeEnd(*ran, request), file)};
 }
 
 /// Whether there may be something to test; what has nothing is not even compiled.

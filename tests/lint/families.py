@@ -11,7 +11,7 @@ import sys
 FAMILIES = "src/targets"
 ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets one
 # A row of a family's kinds.
-ROW = re.compile(r'^\s*\{"(\w+)", \w+, \w+, \w+,?$', re.MULTILINE)
+ROW = re.compile(r'^\s*\{"([\w-]+)", [^,]+, [^,]+, \w+,?$', re.MULTILINE)
 
 
 def kinds(root):

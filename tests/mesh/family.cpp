@@ -25,6 +25,7 @@ constexpr const ir::Unit* kUnits[] = {&kEights};
 
 constexpr int64_t kWorkers = 4;
 constexpr int64_t kBlock = 8;
+constexpr int64_t kScratchBytes = 16 << 20;
 
 /// Every constant that is left open is as long as a step.
 class Blocks final : public ir::TileSelector {
@@ -43,6 +44,8 @@ Result<std::vector<targets::Target>> Make(const targets::Spec& spec) {
   auto facts = std::make_shared<simt::SimtFacts>();
   facts->level = "mesh";
   facts->workers = kWorkers;
+  facts->most_workers = kWorkers;
+  facts->scratch_bytes = kScratchBytes;
   facts->units = {&kEights, &targets::kBf16Pairs};
   std::vector<targets::Target> made;
   made.push_back({&kFamily, facts, std::make_shared<Blocks>(), "mesh", spec.text});
@@ -55,9 +58,10 @@ constexpr targets::TargetKind kKinds[] = {
 constexpr std::array kTiles = {&kSelectUnits, &kSelectTiles};
 constexpr std::array kPipes = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
                                &kCheckStatics, &kFuseStages,        &kFoldGroups};
-constexpr std::array kLoops = {&kOpenSlots,           &simt::kDealBlocks, &kFormNests,
-                               &simt::kPointFolds,    &simt::kExpandTeam, &simt::kTakeTurns,
-                               &simt::kPlaceBarriers, &kCanonicalizeLoops};
+constexpr std::array kLoops = {&kOpenSlots,        &simt::kDealBlocks,    &kFormNests,
+                               &simt::kAssignMaps, &simt::kPointFolds,    &simt::kExpandTeam,
+                               &simt::kTakeTurns,  &simt::kPlaceBarriers, &kCanonicalizeLoops,
+                               &kCheckScratch};
 
 }  // namespace
 

@@ -61,7 +61,7 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
 TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
 TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
-INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "runtime", "-I", ROOT / "tests/run", "-I", "."]
+INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "runtime", "-I", BUILD / "generated", "-I", ROOT / "tests/run", "-I", "."]
 CXX = [TOOLS[0], "-std=c++20", "-O1", *INCLUDES]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
 SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
@@ -82,7 +82,7 @@ def build(folder):
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
     call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", PIPES, *TILES,
          folder=folder)
-    parts = [path for part in ("core", "host", "debug", "opencl", "cuda", "team", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
+    parts = [path for part in ("core", "host", "debug", "opencl", "cuda", "cluster", "team", ".") for path in sorted((ROOT / "runtime" / part).glob("*.cpp"))]
     sources = [*parts, folder / "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp"]
     half = len(sources) // 2
     running = [subprocess.Popen([str(w) for w in [*CXX, "-c", *some]], cwd=folder)

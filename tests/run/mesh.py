@@ -97,6 +97,14 @@ def without_barriers(folder):
         checks.expect(f"after {last}", (done.returncode == 0) == holds and (holds or "no barrier between" in done.stderr), done.stderr)
 
 
+def limits(folder):
+    (folder / "large.kdl").write_text(PRODUCT.replace("TYPE", "f32").replace("by 8", "by 4096"))
+    for target, tool, holds in (("mesh", "kernelc_mesh", False), ("host", "kernelc", True)):
+        done = run("build", folder / "large.kdl", "--target", target, "-o", folder, tool=tool)
+        text = "a core of mesh has 16 MiB [E0437]"
+        checks.expect(f"memory of a core of {target}", holds == (done.returncode == 0) and holds == (text not in done.stderr), done.stderr)
+
+
 def beside_others(folder):
     done = run("build", folder / "f32.kdl", "--target", "host", "--target", "mesh", "-o", folder)
     object_file = folder / "f32.host.o"
@@ -115,6 +123,7 @@ def main():
         numbers(folder)
         without_barriers(folder)
         beside_others(folder)
+        limits(folder)
     contracts(options.seconds, options.seed)
     return checks.end()
 

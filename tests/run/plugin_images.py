@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) const kdl_device_ops* kdl_device_plugin(c
 """
 KERNEL = "export kernel copy(x: in f32[N], y: out f32[N]) { spmd for i in N by 64 { y[i] = x[i]; } }\n"
 OUTPUTS = ["copy.h", "copy.host.o", "copy.orch.cpp"]
-UNKNOWN = """kernelc: error: target 'plugin:./made.so': it takes images of kind 'tpu', and those that can be made are: host debug reference opencl cuda [E0917]
+UNKNOWN = """kernelc: error: target 'plugin:./made.so': it takes images of kind 'tpu', and those that can be made are: host debug reference opencl cuda cluster-riscv64 cluster [E0917]
 help: `kernelc targets` lists the targets
 """
 OTHER = "aarch64-linux-gnu-gcc"

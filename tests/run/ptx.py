@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kernels as PTX: ptxas takes what is made of samples, library and families for each level of machines, and the text has what the
-lowered KIR says: its barriers, no call, floats rounded one by one as the source has them.
+lowered KIR says: its barriers, no call, floats rounded one by one as the source has them. Products are blocked in registers.
 
 Files come in an order drawn from a seed until the time is over; `--all` takes all of them, and `--report` prints registers,
 spills and shared memory of each kernel.
@@ -33,6 +33,9 @@ DEFINES = {
     f"{FAMILIES}/softmax_norm.kdl": "S=4",
     f"{FAMILIES}/solve.kdl": "N=16",
 }
+# Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
+PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
+JUMP = re.compile(r"^(?:\$\w+:|\s*(?:@!?%p\d+\s+)?bra.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
@@ -121,6 +124,17 @@ def assembled(file, level, text):
     return used
 
 
+def check_product(file, level, text, used):
+    """The loop over a product's terms is the straight run with the most steps a read."""
+    name, least, a_read = PRODUCTS[file]
+    (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
+    runs = [(len(re.findall(r"\bfma\.rn\.f32", run)), len(re.findall(r"\bld\.shared", run))) for run in JUMP.split(body)]
+    steps, reads = max((run for run in runs if run[1]), key=lambda run: run[0] / run[1])
+    checks.expect(f"{name} of {file} does {steps} steps for {reads} reads ({level})", steps >= least and steps >= a_read * reads)
+    (row,) = [row for row in used if row.kernel.startswith(name)]
+    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
+
+
 def check(file, level):
     with tempfile.TemporaryDirectory() as folder:
         made = built(file, level, pathlib.Path(folder))
@@ -128,7 +142,10 @@ def check(file, level):
             return []
         text, literal, lowered = made
         check_text(file, level, text.read_text(), literal.read_text(), lowered)
-        return assembled(file, level, text)
+        used = assembled(file, level, text)
+        if file in PRODUCTS:
+            check_product(file, level, text.read_text(), used)
+        return used
 
 
 def report(used):
@@ -148,6 +165,7 @@ def main():
     drawn = [(file, level) for file in options.only or files() for level in LEVELS]
     if not options.only:
         random.Random(options.seed).shuffle(drawn)
+        drawn.sort(key=lambda row: row[0] not in PRODUCTS)
     begin = time.monotonic()
     used = []
     for number, (file, level) in enumerate(drawn):

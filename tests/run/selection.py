@@ -13,7 +13,7 @@ kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {{
 }}
 export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 """
-KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl cuda plugin:PATH [E0917]"
+KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
@@ -59,7 +59,7 @@ ROWS = [
     Row("an optional one of a kind that is not known",
         'device cpu = target("host");\ndevice npu = select(target("vulkan", arch = "sm_90"), fallback(cpu));',
         "kernelc: warning: 'vulkan?arch=sm_90', which 'npu' may be, is passed over: target 'vulkan?arch=sm_90': "
-        "there is no kind 'vulkan'; the kinds are: host debug reference opencl cuda plugin:PATH [E0978]\non host\n"
+        "there is no kind 'vulkan'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0978]\non host\n"
         "'cpu' and 'npu' are one device, host"),
     *WITHOUT_CUDA,
     Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
@@ -97,6 +97,14 @@ ROWS = [
           f"kernelc: error: target 'debug[0]junk': '[0]junk' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
     bound("a number that does not fit", "debug[99999999999999999999]",
           f"kernelc: error: target 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
+    bound("a device that nobody declares", "@accelerator", "kernelc: error: 't.kdl' declares no device 'accelerator' [E0918]\nhelp: it declares 'npu'"),
+    bound("itself", "host[9],@npu", "kernelc: error: device 'npu' stands for itself: npu -> npu [E0987]"),
+    Row("devices in a circle", "device npu;\ndevice cpu;", "kernelc: error: device 'npu' stands for itself: npu -> cpu -> npu [E0987]",
+        options=("--device", "npu=@cpu", "--device", "cpu=@npu")),
+    Row("another device of the file", "device npu;\ndevice cpu;", "on debug[1]\n'cpu' and 'npu' are one device, debug[1]",
+        options=("--device", "npu=@cpu", "--device", "cpu=debug[1]")),
+    bound("a reference beyond the only one", "reference[2]",
+          "kernelc: error: there is no reference[2]: there is one, reference [E0982]"),
     bound("a device beyond the only one", "host[1]", "kernelc: error: there is no host[1]: wanted the 2nd, 1 matches [E0982]"),
     Row("a number in the file that is none", 'device npu = target("debug")[x];',
         "t.kdl:1:14: error: 'target(\"debug\")[x]' describes no device [E0521]\n"

@@ -85,7 +85,8 @@ TEST_CASE("host: a list selects the first that is there and reports why others a
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
   CHECK(RefusalOf(context, "vulkan,host[7]") ==
         "none of the devices 'vulkan,host[7]' is there:\n"
-        "  vulkan: there is no kind of device 'vulkan'; there are cuda, debug, host and opencl\n"
+        "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "
+        "debug, host and opencl\n"
         "  host[7]: there is no host[7]: wanted the 8th, 1 matches");
   CHECK(RefusalOf(context, " ").find("is empty") != std::string::npos);
 }

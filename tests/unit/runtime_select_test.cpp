@@ -36,9 +36,11 @@ constexpr Row kRows[] = {
     {"no number at all", "debug[]", nullptr,
      "device spec 'debug[]': '[]' is not an ordinal such as [0]"},
     {"an unknown kind", "vulkan", nullptr,
-     "there is no kind of device 'vulkan'; there are cuda, debug, host and opencl"},
+     "there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, debug, host "
+     "and opencl"},
     {"an unknown kind that is nearly one", "hosts", nullptr,
-     "there is no kind of device 'hosts'; there are cuda, debug, host and opencl; did you mean "
+     "there is no kind of device 'hosts'; there are cluster, cluster-riscv64, cuda, debug, host "
+     "and opencl; did you mean "
      "'host'?"},
     {"an unknown key", "host?thread=3", nullptr,
      "host has no option 'thread'; did you mean 'threads'?"},
@@ -59,7 +61,8 @@ constexpr Row kRows[] = {
      "host?threads=4"},
     {"all candidates rejected", "vulkan,host[7]", nullptr,
      "none of the devices 'vulkan,host[7]' is there:\n"
-     "  vulkan: there is no kind of device 'vulkan'; there are cuda, debug, host and opencl\n"
+     "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "
+     "debug, host and opencl\n"
      "  host[7]: there is no host[7]: wanted the 8th, 1 matches"},
 };
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +65,23 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
   CHECK(has("\"name\":\"waits for host?threads=2 queue 4\""));
   CHECK(has("\"args\":{\"bytes\":4000}"));
   CHECK(text.ends_with("\n]\n"));
+}
+
+TEST_CASE("trace: a full disk is told") {
+  const std::filesystem::path said =
+      std::filesystem::temp_directory_path() / ("kdl_trace_said_" + std::to_string(getpid()));
+  setenv("KDL_TRACE", "/dev/full", 1);
+  const int own = dup(STDERR_FILENO);
+  REQUIRE(std::freopen(said.c_str(), "w", stderr) != nullptr);
+  Context().Select("host");
+  std::fflush(stderr);
+  dup2(own, STDERR_FILENO);
+  close(own);
+  unsetenv("KDL_TRACE");
+  std::stringstream text;
+  text << std::ifstream(said).rdbuf();
+  std::filesystem::remove(said);
+  CHECK(text.str() == "kdl: cannot write the trace to '/dev/full'\n");
 }
 
 // A core that waits for the others once.

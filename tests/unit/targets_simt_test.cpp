@@ -115,6 +115,79 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
+// The products start from what is there.
+constexpr const char* kAddsTo = R"(
+kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[M,N]> inout) {
+  axis i = M by 8
+  axis j = N by 8
+  axis k = K by 4
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %init = load %c[%i, %j] {edge = clip} : tile<i32; i j>
+    %acc = for %k: blk<k> in %0 .. %K carry(%t = %init) {
+      %x = load %a[%i, %k] {edge = clip} : tile<i32; i k>
+      %y = load %b[%j, %k] {edge = clip} : tile<i32; j k>
+      %u = contraction %y, %x into %t over k {acc = i32, order = chain} : tile<i32; i j>
+      yield %u
+    } : tile<i32; i j>
+    store %acc to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+// Of each turn's sum the last one's is a part: other products start anew, and a nest changes it where it stands.
+constexpr const char* kScaled = R"(
+kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %s: tensor<f32,[M]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by 4
+  axis j = N by 8
+  axis k = K by 4
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %init = broadcast %z : tile<f32; i j>
+    %f = load %s[%i] {edge = clip} : tile<f32; i>
+    %acc = for %k: blk<k> in %0 .. %K carry(%t = %init) {
+      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %u = contraction %x, %y into %init over k {acc = f32, order = chain} : tile<f32; i j>
+      %p = mul %t, %f : tile<f32; i j>
+      %n = add %p, %u : tile<f32; i j>
+      yield %n
+    } : tile<f32; i j>
+    store %acc to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+// The first product's tile is read across its rows, too, and is a factor of the second one, whose own rows come last.
+constexpr const char* kTwoProducts = R"(
+kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[N,M]> inout, %d: tensor<f32,[K,M]> out) {
+  axis i = M by 6
+  axis j = N by 17
+  axis k = K by 13
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N, %k: blk<k> in %0 .. %K) {deal = static} {
+    %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
+    %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
+    %t = load %c[%j, %i] {edge = clip} : tile<f32; i j>
+    %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+    %m = reduce max %u over j {acc = f32, order = chain} : tile<f32; i>
+    %e = sub %u, %m : tile<f32; i j>
+    store %e to %c[%j, %i] {edge = clip}
+    %v = broadcast %z : tile<f32; i k>
+    %w = contraction %y, %u into %v over j {acc = f32, order = chain} : tile<f32; i k>
+    store %w to %d[%k, %i] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
 constexpr const char* kRowSums = R"(
 kernel @rows dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   axis r = R by 3
@@ -228,6 +301,9 @@ const std::vector<Dims> kRows = {
 
 TEST_CASE("products, folds in lanes and in chains, and running sums go to teams") {
   CheckLowering(kMatmul, kProducts);
+  CheckLowering(kAddsTo, kProducts);
+  CheckLowering(kScaled, kProducts);
+  CheckLowering(kTwoProducts, kProducts);
   CheckLowering(kRowSums, kRows);
   CheckLowering(kRunningSums, kRows);
 }
@@ -239,6 +315,7 @@ TEST_CASE("stages, and parts between barriers of the launch, take turns") {
 
 TEST_CASE("each barrier that place-barriers makes is missed where it is taken away") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
+  CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
   CHECK(CheckBarriers(kRowSums, kRows) >= 3);
   CHECK(CheckBarriers(kRunningSums, kRows) >= 2);
 }

@@ -18,6 +18,13 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
+/// Of an i64.
+bool IsPositive(const ir::Value* value) {
+  const Op* def = value->def();
+  return def && value->type()->scalar == Scalar::I64 && def->kind() == OpKind::Const &&
+         def->attr<ir::AttrKey::Bits>() > 0;
+}
+
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -35,8 +42,9 @@ bool HasOp(const ir::Function& kernel, OpKind kind) {
 }
 
 bool MayTrap(const Op* op) {
-  auto is_positive = [](const ir::Value* value) {
+  auto is_divisor = [](const ir::Value* value) {
     const Op* def = value->def();
+    if (def && def->kind() == OpKind::Max) return IsPositive(def->operand(1));
     return def && (def->kind() == OpKind::CoreNum ||
                    (def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0));
   };
@@ -46,9 +54,9 @@ bool MayTrap(const Op* op) {
       return true;
     case OpKind::Div:
     case OpKind::Rem:
-      return !IsFloat(op->operand(0)->type()->scalar) && !is_positive(op->operand(1));
+      return !IsFloat(op->operand(0)->type()->scalar) && !is_divisor(op->operand(1));
     case OpKind::Loop:
-      return !is_positive(op->operand(2));
+      return !is_divisor(op->operand(2));
     default:
       return false;
   }
@@ -58,6 +66,18 @@ bool IsOfParts(const Op* loop) {
   bool syncs = false;
   ir::Walk(loop->region(), [&](const Op* op) { syncs |= op->kind() == OpKind::Sync; });
   return syncs;
+}
+
+std::optional<int64_t> OneTurnOf(const ir::Function& kernel, const Op* loop) {
+  auto number = [&](size_t operand) -> std::optional<uint64_t> {
+    const Op* def = loop->operand(operand)->def();
+    if (!def || def->kind() != OpKind::Const) return std::nullopt;
+    return static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>());
+  };
+  std::optional<uint64_t> turns = number(1);
+  bool counts = number(0) == 0 && number(2) == 1 && turns;
+  if (!counts || *turns > static_cast<uint64_t>(kernel.team)) return std::nullopt;
+  return static_cast<int64_t>(*turns);
 }
 
 int64_t BytesOf(ir::Type buffer) {

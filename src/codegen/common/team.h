@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "codegen/common/compiled.h"
@@ -21,6 +22,9 @@ bool HasOp(const ir::Function& kernel, ir::OpKind kind);
 bool MayTrap(const ir::Op* op);
 /// Whether the turns of a `while` are the parts of a launch between barriers of all its cores.
 bool IsOfParts(const ir::Op* loop);
+
+/// Of a loop of the team's from 0 on in which each worker has one turn at most: how many have; else nothing.
+std::optional<int64_t> OneTurnOf(const ir::Function& kernel, const ir::Op* loop);
 
 /// Of a buffer.
 int64_t BytesOf(ir::Type buffer);

@@ -14,7 +14,7 @@
 #include "support/result.h"
 
 extern "C" {
-// Of libLLVM's X86, AArch64 and NVPTX: those that a Processor names.
+// Of libLLVM's X86, AArch64, NVPTX and RISCV: those that a Processor names.
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
@@ -27,6 +27,10 @@ void LLVMInitializeNVPTXTargetInfo();
 void LLVMInitializeNVPTXTarget();
 void LLVMInitializeNVPTXTargetMC();
 void LLVMInitializeNVPTXAsmPrinter();
+void LLVMInitializeRISCVTargetInfo();
+void LLVMInitializeRISCVTarget();
+void LLVMInitializeRISCVTargetMC();
+void LLVMInitializeRISCVAsmPrinter();
 }
 
 namespace kdl::codegen {
@@ -46,6 +50,10 @@ void InitializeTargets() {
   LLVMInitializeNVPTXTarget();
   LLVMInitializeNVPTXTargetMC();
   LLVMInitializeNVPTXAsmPrinter();
+  LLVMInitializeRISCVTargetInfo();
+  LLVMInitializeRISCVTarget();
+  LLVMInitializeRISCVTargetMC();
+  LLVMInitializeRISCVAsmPrinter();
 }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {

@@ -4,6 +4,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -19,16 +20,18 @@ namespace kdl::codegen {
 namespace {
 
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
-/// straight code, and addresses that no turn of a loop changes. Analyses go with their function: a
+/// straight code, addresses that no turn of a loop changes, and how far those are aligned. Analyses go with their function: a
 /// file may hold a thousand kernels.
-llvm::ModulePassManager CleanUp() {
+llvm::ModulePassManager CleanUp(Invariants invariants) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                       /*UseMemorySSA=*/true));
+  if (invariants == Invariants::Hoist)
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+  passes.addPass(llvm::InferAlignmentPass());
   llvm::ModulePassManager module_passes;
   module_passes.addPass(
       llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true));
@@ -37,7 +40,8 @@ llvm::ModulePassManager CleanUp() {
 
 }  // namespace
 
-void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels) {
+void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels,
+              Invariants invariants) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -53,7 +57,7 @@ void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
   if (machine.opt_level() == 0) return;
-  CleanUp().run(module, modules);
+  CleanUp(invariants).run(module, modules);
   WidenHalf(module);
 }
 

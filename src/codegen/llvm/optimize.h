@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "codegen/llvm/compile.h"
@@ -7,8 +8,12 @@
 
 namespace kdl::codegen {
 
+/// What becomes of what no turn of a loop changes.
+enum class Invariants : uint8_t { Hoist, Leave };
+
 /// Splits what are coroutines, whose frames make the kernels' scratch larger, and runs LLVM's passes for the machine's
 /// optimization level: 0 none, else a few that clean up. No pass may turn a loop into a call of a C function.
-void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels);
+void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels,
+              Invariants invariants = Invariants::Hoist);
 
 }  // namespace kdl::codegen

@@ -193,7 +193,7 @@ std::string KernelText(const ir::Function& kernel, KernelCode& code, int64_t nea
                     "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
                     "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
                     "  const long kdl_cores = kdl_launch[0];\n"
-                    "  const long kdl_worker = get_local_id(0);\n"
+                    "  KDL_OWN long kdl_worker = get_local_id(0);\n"
                     "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
                     kernel.team, code.entry, tensors, code.scratch_bytes, w.text,
                     w.syncs ? "kdl_core" : "get_group_id(0)");
@@ -228,13 +228,18 @@ std::string Writer::KeptPlace(Scalar scalar) {
 
 void Writer::Define(const ir::Value* value, std::string_view expression) {
   std::string name = NewName(value);
-  Line("const {} {} = {};", RegisterType(value->type()->scalar), name, expression);
+  Line("const {} {} = {};", RegisterType(value->type()), name, expression);
   values[value] = std::move(name);
 }
 
 std::string_view RegisterType(Scalar scalar) {
   if (scalar == Scalar::Bool) return "int";
   return MemoryType(scalar);
+}
+
+std::string RegisterType(ir::Type type) {
+  std::string_view scalar = RegisterType(type->scalar);
+  return ir::IsVector(type) ? fmt::format("{}{}", scalar, ir::Lanes(type)) : std::string(scalar);
 }
 
 std::string_view MemoryType(Scalar scalar) {

@@ -55,10 +55,6 @@ bool HasBarrier(const ir::Block* region) {
   return has;
 }
 
-/// Behind a branch in which workers meet all meet once more: PoCL 3.1 loses conditions of what stands between a barrier in
-/// a branch and the end of a loop around it, and copies all that follows a branch up to the next barrier.
-void WriteMeeting(Writer& w) { w.Line("barrier(CLK_LOCAL_MEM_FENCE);"); }
-
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
@@ -70,7 +66,7 @@ void WriteIf(Writer& w, const Op* op) {
     WriteRegion(w, op->region(1), results);
   }
   w.Line("}}");
-  if (HasBarrier(op->region(0)) || HasBarrier(op->region(1))) WriteMeeting(w);
+  if (HasBarrier(op->region(0)) || HasBarrier(op->region(1))) w.Line("KDL_MEET;");
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }
 
@@ -88,6 +84,15 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Block* region, size
 /// All workers take all turns, and do nothing in those that are beyond the end: drivers keep them in step.
 void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
+  if (std::optional<int64_t> turns = OneTurnOf(w.kernel, op)) {
+    w.Line("const long {} = kdl_worker;", index);
+    *turns == w.kernel.team ? w.Line("{{") : w.Line("if ({} < {}) {{", index, *turns);
+    w.in_team = true;
+    WriteRegion(w, op->region(), {});
+    w.in_team = false;
+    w.Line("}}");
+    return;
+  }
   std::string first = w.NewName(nullptr);
   std::string_view hi = w.Get(loop.hi());
   std::string_view step = w.Get(loop.step());

@@ -179,6 +179,17 @@ void WriteUpdate(Writer& w, const Op* op) {
          w.Get(update.value()));
 }
 
+/// Of elements side by side, wherever they lie.
+bool WriteVectorLoad(Writer& w, ir::BufferLoadOp load) {
+  KDL_CHECK(!load.mask(), "a vector with a mask has no OpenCL C");
+  ir::Type type = load.result()->type();
+  std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type),
+                                   BufferElement(w, load.buffer(), load.index()));
+  w.Define(load.result(),
+           w.traps ? fmt::format("{} ? {} : ({})0", w.live(), loaded, RegisterType(type)) : loaded);
+  return true;
+}
+
 }  // namespace
 
 bool WriteMemory(Writer& w, const Op* op) {
@@ -198,6 +209,7 @@ bool WriteMemory(Writer& w, const Op* op) {
       return true;
     case OpKind::BufferLoad: {
       ir::BufferLoadOp load(const_cast<Op*>(op));
+      if (ir::IsVector(op->result()->type())) return WriteVectorLoad(w, load);
       DefineLoaded(w, op->result(), BufferElement(w, load.buffer(), load.index()));
       return true;
     }
@@ -206,6 +218,10 @@ bool WriteMemory(Writer& w, const Op* op) {
       WriteStored(w, BufferElement(w, store.buffer(), store.index()), store.value());
       return true;
     }
+    case OpKind::Half:
+      w.Define(op->result(), fmt::format("{}.{}", w.Get(op->operand(0)),
+                                         op->attr<AttrKey::Part>() == 0 ? "lo" : "hi"));
+      return true;
     case OpKind::View:
       w.memories[op->result()] = ViewMemory(w, op);
       return true;

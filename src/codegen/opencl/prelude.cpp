@@ -10,6 +10,17 @@ std::string_view Prelude() {
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 
+// PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
+// read anew each time. It loses conditions of what stands between a barrier in a branch and the end of a loop around it, and
+// copies all that follows a branch up to the next barrier: there all meet once more behind a branch in which workers meet.
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define KDL_OWN volatile
+#define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
+#else
+#define KDL_OWN const
+#define KDL_MEET
+#endif
+
 // Turns of a loop from lo, whose index after the last one need not fit.
 static inline ulong kdl_turns(long lo, long hi, long step) {
   return lo < hi ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;

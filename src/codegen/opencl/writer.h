@@ -55,6 +55,8 @@ struct Writer {
 
 /// How a scalar lives in a register: bool int, f16 and bf16 their bits; and in memory: bool uchar.
 std::string_view RegisterType(Scalar scalar);
+/// Of a scalar, or a vector: `float4`.
+std::string RegisterType(ir::Type type);
 std::string_view MemoryType(Scalar scalar);
 /// The suffix of the prelude's functions: `f32`.
 std::string_view Suffix(Scalar scalar);

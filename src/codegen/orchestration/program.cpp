@@ -57,7 +57,7 @@ void ProgramPrinter::PrintDevices() {
     auto row = std::find_if(face_.devices.begin(), face_.devices.end(),
                             [&](const FaceDevice& d) { return d.source_name == device.text(); });
     KDL_CHECK(row != face_.devices.end(), "the device '{}' is not declared", device.text());
-    writer_.Line(fmt::format("const kdl::Device {} = {}.Select({}.{});", devices_[device],
+    writer_.Line(fmt::format("const kdl::Device {} = {}.Select({}.{}).Own();", devices_[device],
                              own_.context, own_.devices, row->name));
   });
 }

@@ -1,16 +1,11 @@
-#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <string>
 #include <vector>
 
-#include "codegen/ptx/team_emitter.h"
-#include "ir/module.h"
-#include "ir/type.h"
+#include "codegen/ptx/emitter.h"
 #include "kdl/kernel_abi.h"
-#include "kdl/team_abi.h"
-#include "support/scalar.h"
 
 // A kernel's function: void NAME(the launch's numbers, memory, shared, record, prints, each tensor's memory).
 
@@ -18,26 +13,12 @@ namespace kdl::codegen::ptx {
 
 namespace {
 
+/// LLVM's numbers of the machine's memories.
+enum Space : unsigned { kGlobal = 1, kShared = 3 };
+
 constexpr unsigned kFixedParams = 5;  // before the tensors
-constexpr uint64_t kMostCores = uint64_t{1} << 62;
-
-/// How many numbers a launch has.
-uint64_t CountNumbers(const ir::Function& kernel) {
-  uint64_t count = kdl_team_header + kernel.dims.size();
-  for (const ir::Param& param : kernel.params) {
-    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;
-    count += param.value->type()->kind == ir::TypeKind::Tensor ? kdl_team_tensor : 1;
-  }
-  return count;
-}
-
-std::vector<const ir::Param*> TensorsOf(const ir::Function& kernel) {
-  std::vector<const ir::Param*> tensors;
-  for (const ir::Param& param : kernel.params) {
-    if (param.value->type()->kind == ir::TypeKind::Tensor) tensors.push_back(&param);
-  }
-  return tensors;
-}
+constexpr int64_t kSmallTeam = 128;
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a grid's first dimension
 
 /// What only metadata says of a function: that the machine starts it, with blocks of one size.
 void Annotate(TeamEmitter& emitter, const char* what, int64_t value) {
@@ -49,181 +30,70 @@ void Annotate(TeamEmitter& emitter, const char* what, int64_t value) {
   emitter.module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
-void Declare(TeamEmitter& emitter) {
-  llvm::LLVMContext& context = emitter.context();
-  auto* numbers =
-      llvm::ArrayType::get(llvm::Type::getInt64Ty(context), CountNumbers(emitter.kernel));
-  llvm::Type* global = llvm::PointerType::get(context, kGlobal);
-  std::vector<llvm::Type*> params(kFixedParams + TensorsOf(emitter.kernel).size(), global);
-  params[0] = llvm::PointerType::get(context, 0);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), params, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                                          emitter.code.entry, emitter.module);
-  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->addParamAttr(0, llvm::Attribute::getWithByValType(context, numbers));
-  function->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
-  emitter.function = function;
-  emitter.launch = function->getArg(0);
-  emitter.scratch = function->getArg(1);
-  emitter.shared = function->getArg(2);
-  emitter.record = function->getArg(3);
-  emitter.prints = function->getArg(4);
-  Annotate(emitter, "kernel", 1);
-  Annotate(emitter, "maxntidx", emitter.kernel.team);  // of which the driver can be asked
-}
-
-/// A register of the machine's, as a number.
-llvm::Value* Register(TeamEmitter& emitter, llvm::Intrinsic::ID id, const char* name) {
-  llvm::Value* value = emitter.builder.CreateIntrinsic(id, {}, {});
+/// A register of the machine's, as a number below `end`.
+llvm::Value* Register(TeamEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
+                      const char* name) {
+  llvm::CallInst* value = emitter.builder.CreateIntrinsic(id, {}, {});
+  llvm::MDBuilder metadata(emitter.context());
+  value->setMetadata(llvm::LLVMContext::MD_range,
+                     metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
 }
 
-/// The numbers of core and worker, and the core's scratch: of the launch where parts keep what is there, else of the call.
-void ReadCore(TeamEmitter& emitter) {
-  auto& builder = emitter.builder;
-  llvm::Value* block = Register(emitter, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, "block");
-  emitter.worker = Register(emitter, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, "worker");
-  auto* cores = llvm::cast<llvm::LoadInst>(LaunchNumber(emitter, 0, "core_num"));
-  llvm::MDBuilder metadata(emitter.context());
-  cores->setMetadata(llvm::LLVMContext::MD_range,
-                     metadata.createRange(llvm::APInt(64, 1), llvm::APInt(64, kMostCores)));
-  emitter.core_num = cores;
-  emitter.core_id = builder.CreateAdd(block, LaunchNumber(emitter, 2, "first_core"), "core_id");
-  llvm::Value* owner = HasOp(emitter.kernel, ir::OpKind::Sync) ? emitter.core_id : block;
-  emitter.scratch_start =
-      builder.Insert(llvm::BinaryOperator::CreateMul(owner, builder.getInt64(0)));
-  emitter.scratch =
-      builder.CreateGEP(builder.getInt8Ty(), emitter.scratch, emitter.scratch_start, "scratch");
+}  // namespace
+
+void PtxEmitter::Declare() {
+  auto* numbers =
+      llvm::ArrayType::get(llvm::Type::getInt64Ty(context()), CountLaunchNumbers(kernel));
+  llvm::Type* global = llvm::PointerType::get(context(), kGlobal);
+  std::vector<llvm::Type*> params(kFixedParams + TensorParams(kernel).size(), global);
+  params[0] = llvm::PointerType::get(context(), 0);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context()), params, false);
+  function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, code.entry, module);
+  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addParamAttr(0, llvm::Attribute::getWithByValType(context(), numbers));
+  function->addParamAttr(0, llvm::Attribute::getWithAlignment(context(), llvm::Align(8)));
+  launch = function->getArg(0);
+  scratch = function->getArg(1);
+  shared = function->getArg(2);
+  record = function->getArg(3);
+  prints = function->getArg(4);
+  Annotate(*this, "kernel", 1);
+  Annotate(*this, "maxntidx", kernel.team);  // of which the driver can be asked
+  // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
+  if (kernel.team > kSmallTeam) Annotate(*this, "minctasm", 2);
 }
 
-llvm::Value* ScalarOf(TeamEmitter& emitter, llvm::Value* slot, Scalar scalar) {
-  auto& builder = emitter.builder;
-  llvm::Type* type = RegisterType(emitter.context(), scalar);
-  if (scalar == Scalar::Bool)
-    return builder.CreateICmpNE(builder.CreateTrunc(slot, builder.getInt8Ty()), builder.getInt8(0));
-  llvm::Value* bits = builder.CreateTrunc(slot, builder.getIntNTy(type->getScalarSizeInBits()));
-  return builder.CreateBitCast(bits, type);
+llvm::Value* PtxEmitter::FindWorker() {
+  llvm::Value* block =
+      Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, kMostBlocks, "block");
+  worker = Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
+                    static_cast<uint64_t>(kernel.team), "worker");
+  return block;
 }
 
-/// Sizes, tensors and scalars, in the order of team_abi.h.
-void ReadParams(TeamEmitter& emitter, std::vector<Region>& regions) {
-  auto& builder = emitter.builder;
-  uint64_t at = kdl_team_header;
-  for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
-    Name name = emitter.kernel.dims[i];
-    llvm::Value* size = LaunchNumber(emitter, at++, name.text());
-    emitter.dims[name] = size;
-    emitter.Set(emitter.kernel.dim_value(i), size);
-  }
-  unsigned number = kFixedParams;
-  for (const ir::Param& param : emitter.kernel.params) {
-    ir::Type type = param.value->type();
-    std::string name = param.value->name().str();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes have become buffers
-    if (type->kind != ir::TypeKind::Tensor) {
-      emitter.Set(param.value, ScalarOf(emitter, LaunchNumber(emitter, at++, name), type->scalar));
-      continue;
-    }
-    Memory& memory = emitter.memories[param.value];
-    memory.base = builder.CreateGEP(MemoryType(emitter.context(), type->scalar),
-                                    emitter.function->getArg(number++),
-                                    LaunchNumber(emitter, at, name + ".first"), name);
-    for (size_t d = 0; d < type->dims.size(); ++d) {
-      bool last = d + 1 == type->dims.size();
-      memory.strides.push_back(last ? builder.getInt64(1)
-                                    : LaunchNumber(emitter, at + 1 + d, name + ".stride"));
-    }
-    regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
-    at += kdl_team_tensor;
-  }
+llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
+  return function->getArg(kFixedParams + number);
 }
 
-/// Memory of the core's that is near its workers.
-llvm::Value* NearMemory(TeamEmitter& emitter, const ir::Value* buffer) {
-  auto* type = llvm::ArrayType::get(emitter.builder.getInt8Ty(),
+llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
+  auto* type = llvm::ArrayType::get(builder.getInt8Ty(),
                                     static_cast<uint64_t>(TeamMemory::NearBytes(buffer->type())));
   auto* global = new llvm::GlobalVariable(
-      emitter.module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
-      llvm::PoisonValue::get(type), emitter.code.entry + "_" + buffer->name().str(), nullptr,
+      module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::PoisonValue::get(type), code.entry + "_" + buffer->name().str(), nullptr,
       llvm::GlobalValue::NotThreadLocal, kShared);
   global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
   return global;
 }
 
-Memory BufferMemory(TeamEmitter& emitter, const ir::Value* buffer, const TeamPlace& place) {
-  auto& builder = emitter.builder;
-  Memory memory{nullptr, ConstantStrides(emitter, buffer->type())};
-  std::string name = buffer->name().str();
-  if (place.home == TeamPlace::Home::Near) {
-    memory.base = NearMemory(emitter, buffer);
-    return memory;
-  }
-  llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
-  if (place.home == TeamPlace::Home::Own) {
-    auto count = static_cast<uint64_t>(BytesOf(buffer->type()) / Bytes(buffer->type()->scalar));
-    memory.base = StackPlace(emitter, llvm::ArrayType::get(element, count), name);
-    return memory;
-  }
-  memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
-                                                   static_cast<uint64_t>(place.offset), name);
-  if (place.home == TeamPlace::Home::Far) return memory;
-  memory.base = builder.CreateGEP(element, memory.base, emitter.worker, name);
-  llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
-  for (llvm::Value*& stride : memory.strides) stride = builder.CreateMul(stride, workers);
-  return memory;
-}
+unsigned PtxEmitter::TableSpace() const { return kGlobal; }
 
-/// The memories of parameters, buffers, tensors of the launch, tables and views.
-void PrepareTeamMemories(TeamEmitter& emitter) {
-  auto& builder = emitter.builder;
-  std::vector<Region> regions;
-  ReadParams(emitter, regions);
-  llvm::Value* shared = builder.CreateGEP(builder.getInt8Ty(), emitter.shared,
-                                          LaunchNumber(emitter, 3, "shared_before"), "shared");
-  for (LaunchTensorMemory& tensor : LaunchTensors(emitter, shared)) {
-    Memory& memory = emitter.memories[tensor.tensor];
-    memory = std::move(tensor.memory);
-    regions.push_back({RegionKind::LaunchTensor, &memory});
-  }
-  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
-    if (op->kind() != ir::OpKind::BufferNew) return;
-    TeamPlace place = emitter.places->PlaceOf(op->result());
-    Memory& memory = emitter.memories[op->result()];
-    memory = BufferMemory(emitter, op->result(), place);
-    // What lies near, or in registers, LLVM sees itself.
-    bool far = place.home == TeamPlace::Home::Far || place.home == TeamPlace::Home::FarOwn;
-    if (far) regions.push_back({RegionKind::Buffer, &memory});
-  });
-  SetAliasScopes(emitter, regions);
-  PrepareTablesAndViews(emitter, kGlobal);
-}
+void PtxEmitter::Wait() { builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
-}  // namespace
-
-void EmitKernel(TeamEmitter& emitter) {
-  auto& builder = emitter.builder;
-  Declare(emitter);
-  builder.SetInsertPoint(NewBlock(emitter, "entry"));
-  if (HasOp(emitter.kernel, ir::OpKind::Barrier) && MayTrapAlone(emitter.kernel)) {
-    emitter.live = StackPlace(emitter, builder.getInt1Ty(), "live");
-    builder.CreateStore(builder.getTrue(), emitter.live);
-  }
-  ReadCore(emitter);
-  PrepareTeamMemories(emitter);
-  EmitBlock(emitter, emitter.kernel.body);
-  builder.CreateRetVoid();
-  FinishTraps(emitter, nullptr);
-  emitter.scratch_start->setOperand(
-      1, builder.getInt64(static_cast<uint64_t>(emitter.code.scratch_bytes)));
-  if (HasOp(emitter.kernel, ir::OpKind::Sync)) emitter.code.resumable = emitter.code.entry;
-}
-
-llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name) {
-  auto& builder = emitter.builder;
-  llvm::Value* address =
-      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.launch, at);
-  return builder.CreateLoad(builder.getInt64Ty(), address, name);
+llvm::Value* PtxEmitter::WaitForAny(llvm::Value* told) {
+  return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {told});
 }
 
 }  // namespace kdl::codegen::ptx

@@ -67,14 +67,32 @@ Barriers::Free& Barriers::Free::operator&=(const Free& other) {
   return *this;
 }
 
-/// Of conditions the part that the launch alone decides.
-Barriers::Free Barriers::OfLaunch(PointSet when) const {
+Barriers::Free Barriers::Without(Free free, const std::vector<std::string>& variables) const {
+  if (variables.empty()) return free;
+  PointSet when = free.when.WithSome(variables);
+  return {when, false, free.never || when.IsSurelyEmpty()};
+}
+
+/// Of a condition the part that is one for all cores.
+Barriers::Free Barriers::OfCores(PointSet when) const {
   std::vector<std::string> others;
   for (const std::string& variable : when.Variables()) {
-    if (!instances_.ScopeOf(variable).is_launch()) others.push_back(variable);
+    const Scope& scope = instances_.ScopeOf(variable);
+    if (scope.cores || scope.points) others.push_back(variable);
   }
-  bool is_certain = others.empty() && !instances_.IsOpaque(when);
-  return {when.WithSome(others), is_certain, when.IsSurelyEmpty()};
+  bool is_certain = !instances_.IsOpaque(when);
+  bool never = when.IsSurelyEmpty();
+  return Without({std::move(when), is_certain, never}, others);
+}
+
+/// Without what is said of a loop's turns.
+Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
+  std::vector<std::string> inner;
+  for (const std::string& variable : free.when.Variables()) {
+    const Scope& scope = instances_.ScopeOf(variable);
+    if (scope.loop && instances_.LoopIsIn(scope.loop, loop)) inner.push_back(variable);
+  }
+  return Without(std::move(free), inner);
 }
 
 Barriers::Free Barriers::Through(const Op* op) {
@@ -92,17 +110,17 @@ Barriers::Free Barriers::Through(const Op* op) {
   if (op->kind() == OpKind::If) {
     for (bool holds : {true, false}) {
       Free branch = Through(op->region(holds ? 0 : 1));
-      branch &= OfLaunch(instances_.Where(op->operand(0), holds));
+      branch &= OfCores(instances_.Where(op->operand(0), holds));
       add(branch);
     }
   } else {
-    add(Through(op->region()));
+    add(Outside(Through(op->region()), op));
     auto bounds =
         op->region()->params().empty() ? std::nullopt : LoopBoundsOf(op->region()->param(0));
     PointSet none = bounds ? AtMost(instances_.OfValue(bounds->hi), instances_.OfValue(bounds->lo))
                            : instances_.All();
     none = instances_.WithFacts(instances_.Launch() & instances_.Around(op) & none);
-    Free without = OfLaunch(none);
+    Free without = OfCores(none);
     without.is_certain = without.is_certain && bounds;
     add(without);
   }
@@ -152,10 +170,13 @@ bool IsBehind(const Op* first, const Op* second) {
 
 }  // namespace
 
-void Barriers::Add(Way way, const Free& free, std::vector<Way>& ways) {
-  if (free.never) return;
-  way.when = free.when;
-  way.is_certain = free.is_certain;
+void Barriers::Add(Way way, const Free& behind, const Free& between, const Free& before,
+                   std::vector<Way>& ways) {
+  if (behind.never || between.never || before.never) return;
+  way.behind = behind.when;
+  way.when = between.when;
+  way.before = before.when;
+  way.is_certain = behind.is_certain && between.is_certain && before.is_certain;
   ways.push_back(std::move(way));
 }
 
@@ -172,7 +193,7 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Block* 
 /// From the first place on to the second one, or the other way round.
 void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Turns::Same, false};
-  if (a == b) return Add(way, All(), ways);
+  if (a == b) return Add(way, All(), All(), All(), ways);
   const ir::Block* common = a->block();
   while (!AncestorIn(common, b)) common = common->parent()->block();
   const Op* first = AncestorIn(common, a);
@@ -186,12 +207,14 @@ void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<
   if (first->kind() == OpKind::Stage || second->kind() == OpKind::Stage) return;
   way.left = WaitingLoops(a, common);
   way.entered = WaitingLoops(b, common);
-  Free free = All();
-  for (const Op* op = a; op != first; op = op->block()->parent()) free &= Behind(op, op->block());
+  Free behind = All();
+  Free between = All();
+  Free before = All();
+  for (const Op* op = a; op != first; op = op->block()->parent()) behind &= Behind(op, op->block());
   for (const Op* op = b; op != second; op = op->block()->parent())
-    free &= InFrontOf(op, op->block());
-  AddBetween(first->next(), second, free);
-  Add(way, free, ways);
+    before &= InFrontOf(op, op->block());
+  AddBetween(first->next(), second, between);
+  Add(way, behind, between, before, ways);
 }
 
 std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
@@ -206,13 +229,11 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
     bool only_next = Through(body).never;
     Way::Turns turns = only_next ? Way::Turns::Next : Way::Turns::Earlier;
     auto add = [&](const Op* from, const Op* to, bool is_swapped) {
-      Free free = Behind(from, body);
-      free &= InFrontOf(to, body);
       Way way{i, turns, is_swapped};
       way.left = WaitingLoops(from, body);
       way.entered = WaitingLoops(to, body);
       way.may_wait = HasBarrier(of_a[i]);
-      Add(std::move(way), free, ways);
+      Add(std::move(way), Behind(from, body), All(), InFrontOf(to, body), ways);
     };
     add(a, b, false);
     if (a != b) add(b, a, true);

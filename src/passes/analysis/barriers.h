@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "passes/analysis/instances.h"
@@ -18,8 +19,12 @@ struct Way {
     Next,     ///< the same, and the second one in the turn right behind
   } turns = Turns::Same;
   bool is_swapped = false;  ///< the second place comes first
-  PointSet when{};          ///< launches in which no barrier lies between, or more
-  bool is_certain = true;   ///< no more
+  /// Where no barrier lies between, or more: of the turns that both are in, of those of the place that comes first, and of
+  /// those of the other one.
+  PointSet when{};
+  PointSet behind{};
+  PointSet before{};
+  bool is_certain = true;  ///< no more
   /// Loops with a barrier around the first place that are left, around the second one that are entered, and whether turns of
   /// the further loop that lie between may wait: there is surely no barrier only from a last turn on, to a first one, to the
   /// next one.
@@ -46,7 +51,7 @@ class Barriers {
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
 
  private:
-  /// Launches in which there is a way without a barrier.
+  /// Where there is a way without a barrier, as launches and turns of the loops around it.
   struct Free {
     PointSet when;
     bool is_certain = true;
@@ -60,10 +65,13 @@ class Barriers {
   bool AddBetween(const ir::Op* op, const ir::Op* end, Free& free);
   Free Through(const ir::Op* op);
   Free Through(const ir::Block* block);
-  Free OfLaunch(PointSet when) const;
+  Free OfCores(PointSet when) const;
+  Free Outside(Free free, const ir::Op* loop) const;
+  Free Without(Free free, const std::vector<std::string>& variables) const;
   Free Behind(const ir::Op* op, const ir::Block* end);
   Free InFrontOf(const ir::Op* op, const ir::Block* end);
-  static void Add(Way way, const Free& free, std::vector<Way>& ways);
+  static void Add(Way way, const Free& behind, const Free& between, const Free& before,
+                  std::vector<Way>& ways);
   std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Block* within);
   void AddInOneTurn(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);
 

@@ -163,14 +163,15 @@ std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<P
                                         size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;
   std::optional<AtomId> atom = element[d].Greatest();
-  if (!atom || element[d] != Poly::Atom(*atom)) return std::nullopt;
+  if (!atom) return std::nullopt;
   Terms& terms = instances_.terms();
   Poly size = terms.OfSize(terms.Coordinates(memory)->type()->dims[d + 1]);
   const AtomFacts facts = terms.Facts(*atom);
-  bool divides = facts.kind == AtomKind::Quotient && facts.b == size && facts.b.Greatest() &&
-                 facts.b == Poly::Atom(*facts.b.Greatest()) &&
-                 element[d + 1] == facts.a - facts.b * element[d];
-  return divides ? std::optional(facts.a) : std::nullopt;
+  if (facts.kind != AtomKind::Quotient) return std::nullopt;
+  Poly divided = facts.a + size * (element[d] - Poly::Atom(*atom));
+  bool divides = facts.b == size && size.Greatest() && size == Poly::Atom(*size.Greatest()) &&
+                 element[d + 1] == divided - size * element[d];
+  return divides ? std::optional(divided) : std::nullopt;
 }
 
 void Elements::FindRows(const Value* memory, const std::vector<AccessView>& views, Layout& layout) {
@@ -249,7 +250,30 @@ bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   return unbounded > 1 || !bounded.both();
 }
 
+/// Where the index is inside. What is outside of a view touches nothing, though the memory has an element there.
+PointSet Elements::Inside(const AccessView& view) {
+  PointSet inside = instances_.All();
+  Terms& terms = instances_.terms();
+  for (size_t d = 0; d < view.rank(); ++d) {
+    Poly index = terms.OfIndex(view, d);
+    inside &= instances_.Compare(ir::CompareKind::Ge, index, 0) &
+              instances_.Compare(ir::CompareKind::Lt, index, terms.OfDim(view, d));
+  }
+  return inside;
+}
+
 Elements::Touched Elements::TouchedBy(const AccessView& view) {
+  Touched touched = NamedBy(view);
+  if (instances_.terms().Coordinates(view.tensor) == view.tensor) return touched;
+  PointSet inside = Inside(view);
+  if (inside.known())
+    touched.elements &= inside;
+  else
+    touched.is_exact = false;
+  return touched;
+}
+
+Elements::Touched Elements::NamedBy(const AccessView& view) {
   const Value* memory = ir::MemoryOf(view.tensor);
   const Layout& layout = LayoutOf(memory);
   std::vector<Poly> element = instances_.terms().OfElement(view);

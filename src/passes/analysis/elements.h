@@ -24,6 +24,8 @@ class Elements {
     bool is_exact;
   };
   Touched TouchedBy(const AccessView& view);
+  /// The same of an access whose index is inside, as where no check stops a core.
+  Touched NamedBy(const AccessView& view);
   /// The index, in Coordinates, of an element; nothing where the point does not say it.
   std::optional<std::vector<int64_t>> IndexOf(const ir::Value* memory, const Point& point);
 
@@ -46,6 +48,7 @@ class Elements {
   bool Fits(const AccessView& view, const Poly& rest, const Poly& factor);
   int UnboundedIn(const ir::Value* value);
   bool MayWrap(const AccessView& view, const ir::AccessDim& dim);
+  PointSet Inside(const AccessView& view);
   Size ByEquation(Size size) const;
   void FindRows(const ir::Value* memory, const std::vector<AccessView>& views, Layout& layout);
   std::optional<Poly> DividedAt(const ir::Value* memory, const std::vector<Poly>& element,

@@ -25,6 +25,16 @@ constexpr size_t kMostPieces =
 constexpr size_t kMostElements = 16;  ///< of a table whose elements are told apart
 constexpr size_t kMostOrdered = 3;    ///< products of one factor that are compared with each other
 
+/// What a condition is in a branch around an op that it decides; nothing: it decides none.
+std::optional<bool> TakenAround(const Op* op, const Value* condition) {
+  for (const ir::Block* block = op->block(); block->parent(); block = block->parent()->block()) {
+    const Op* branches = block->parent();
+    if (branches->kind() == OpKind::If && branches->operand(0) == condition)
+      return branches->region(0) == block;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Instances::Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
@@ -138,7 +148,10 @@ Affine Instances::OfProduct(const Monomial& monomial) {
     AtomId a = *monomial.begin();
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
-      if (scopes_.Of(factor).is_launch()) Declare(Product{name, factor, OfAtom(other), other});
+      if (!scopes_.Of(factor).is_launch()) continue;
+      Affine multiple = OfAtom(other);  // declares it, if it is a variable
+      bool is_variable = variables_.contains(NameOf(other));
+      Declare(Product{name, factor, multiple, is_variable ? std::optional(other) : std::nullopt});
     }
   }
   return Variable(name);
@@ -201,6 +214,10 @@ PointSet Instances::Where(const Value* condition, bool holds) {
     PointSet b = Where(def->operand(1), holds);
     return holds == (def->kind() == OpKind::And) ? a & b : a | b;
   }
+  if (def && def->kind() == OpKind::If) {
+    PointSet given = WhereResult(condition, holds);
+    if (given.known() && given.pieces() <= kMostPieces) return given;
+  }
   if (def && def->kind() == OpKind::Const)
     return (static_cast<int64_t>(def->attr<AttrKey::Bits>()) != 0) == holds ? All() : None();
   std::optional<CompareKind> kind = def ? ComparisonOf(def->kind()) : std::nullopt;
@@ -215,6 +232,21 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   std::string name = fmt::format("?{}", number);
   Declare(name, scopes_.Of(first), true, std::nullopt);
   return Equal(Variable(name), Constant(holds ? 1 : 0));
+}
+
+/// Of what an `if` gives, as where a turn goes on that `continue` may have ended.
+PointSet Instances::WhereResult(const Value* result, bool holds) {
+  auto [known, is_new] = results_.try_emplace({result, holds});
+  if (!is_new) return known->second;
+  const Op* branches = result->def();
+  PointSet set = None();
+  for (bool taken : {true, false}) {
+    const Value* given = branches->region(taken ? 0 : 1)->terminator()->operand(result->index());
+    std::optional<bool> is = TakenAround(branches, given);
+    PointSet where = !is ? Where(given, holds) : *is == holds ? All() : None();
+    set |= Where(branches->operand(0), taken) & where;
+  }
+  return results_[{result, holds}] = set;
 }
 
 // -- Facts -------------------------------------------------------------------------------------
@@ -380,12 +412,13 @@ std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
   LoopBounds bounds = *LoopBoundsOf(binder.value);
   Poly hi = terms_.OfValue(bounds.hi);
   std::optional<AtomId> atom = hi.Greatest();
-  if (!atom || hi != Poly::Atom(*atom) || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
+  if (!atom || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
   const AtomFacts blocks = terms_.Facts(*atom);
+  Poly whole = hi - Poly::Atom(*atom);
   Poly size = Poly::Atom(product.factor);
   bool is_size = terms_.IsNonNegative(size);
   if (!is_size || blocks.kind != AtomKind::Quotient || blocks.b != size) return std::nullopt;
-  return blocks.a - size + 1;  // the quotient is ceil(end / size)
+  return blocks.a + size * (whole - 1) + 1;  // the quotient is ceil(end / size)
 }
 
 PointSet Instances::FactsOf(const std::string& variable) {

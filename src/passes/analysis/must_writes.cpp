@@ -67,7 +67,7 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
 }
 
 PointSet MustWrites::OfStore(const AccessView& view) {
-  Elements::Touched touched = elements_.TouchedBy(view);
+  Elements::Touched touched = elements_.NamedBy(view);
   if (!touched.is_exact) return instances_.None();
   // what is stored by `atomic` may have ranges that the index lacks: where one is empty there is nothing to store
   auto update = ir::DynAs<ir::UpdateOp>(view.op);
@@ -279,6 +279,33 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   return left | (ForEvery(written, products) & turns).WithSome({number});
 }
 
+/// What turns of a loop have written before its present one begins.
+PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
+  bool counts = loop && (loop->kind() == OpKind::For ||
+                         (loop->kind() == OpKind::Loop &&
+                          instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value()));
+  PointSet written = counts ? OfBlock(loop->region(), memory) : instances_.None();
+  const Value* binder = counts ? loop->region()->param(0) : nullptr;
+  bool is_blk = binder && binder->type()->kind == ir::TypeKind::Blk;
+  if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
+  instances_.context().Allow(kOperations);
+  Terms& terms = instances_.terms();
+  std::string number = instances_.NameOf(is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder));
+  std::vector<std::string> unknown = OpaqueOf(written, loop);
+  for (const std::string& variable : written.Variables()) {
+    bool multiplies = std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
+      return p.atom && instances_.NameOf(*p.atom) == number;
+    });
+    if (multiplies) unknown.push_back(variable);
+  }
+  written = WithoutPoints(ForEvery(written, unknown), loop) & instances_.Turns(binder);
+  Affine earlier = instances_.Variable("#earlier");
+  PointSet turns =
+      written.Renamed({{number, "#earlier"}}) & Less(earlier, instances_.Variable(number));
+  PointSet joined = turns.WithSome({"#earlier"}).Joined();
+  return joined.known() ? joined : instances_.None();
+}
+
 /// What is written at any point.
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   std::vector<std::string> unknown;
@@ -318,6 +345,8 @@ PointSet MustWrites::Before(const Op* op, const Value* memory) {
       if (of.IsSurelyEmpty()) continue;
       before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
     }
+    PointSet earlier = OfEarlierTurns(block->parent(), memory);
+    if (!earlier.IsSurelyEmpty()) before |= synced ? OfAllCores(earlier) : earlier;
   }
   return before;
 }

@@ -61,7 +61,9 @@ bool Races::IsCertain(const AccessView& view, const PointSet& touched) const {
   for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
     bool always = op->kind() == OpKind::If || op->kind() == OpKind::Stage ||
                   (IsLoop(op) && op->kind() != OpKind::While && !op->HasAttr(AttrKey::Breaks));
-    if (!always || instances_.IsShortened(op)) return false;
+    bool counts = op->kind() != OpKind::Loop ||
+                  instances_.terms().OfValue(op->operand(2)).AsConstant().has_value();
+    if (!always || !counts || instances_.IsShortened(op)) return false;
   }
   return !instances_.IsOpaque(touched);
 }
@@ -284,6 +286,8 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
   equal.resize(way.equal);
   PointSet both = of_a & SecondRun(of_b, equal) & way.when;
+  both &= way.is_swapped ? way.before & SecondRun(way.behind, equal)
+                         : way.behind & SecondRun(way.before, equal);
   if (loop) both &= InTurns(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
   if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk);

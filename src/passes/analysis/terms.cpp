@@ -36,6 +36,22 @@ int64_t ConstantOf(const Op* op) {
   return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
 }
 
+/// The quotients of the terms that a positive number divides without rest, and of a constant by a constant.
+Poly WholeQuotient(const Poly& dividend, const Poly& by) {
+  Poly whole;
+  if (by.terms().size() != 1) return whole;
+  const auto& [factor, divisor] = *by.terms().begin();
+  for (const auto& [monomial, coefficient] : dividend.terms()) {
+    bool are_numbers = monomial.empty() && factor.empty();
+    bool divides = are_numbers || coefficient % divisor == 0;
+    if (!divides || !std::ranges::includes(monomial, factor)) continue;
+    Monomial left;
+    std::ranges::set_difference(monomial, factor, std::back_inserter(left));
+    whole += Poly::Term(left, FloorDivide(coefficient, divisor));
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::optional<AccessView> AccessOf(Op* op) {
@@ -272,26 +288,28 @@ AtomId Terms::CoreIdAtom() {
   return Intern(std::move(facts));
 }
 
-/// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8).
+/// Whether a number, or what bounds an atom alone, says that 0 <= a < end.
+bool Terms::IsBetween(const Poly& a, const Poly& end) const {
+  if (a == Poly(0)) return true;
+  if (a.AsConstant() && end.AsConstant())
+    return *a.AsConstant() >= 0 && *a.AsConstant() < *end.AsConstant();
+  std::optional<AtomId> atom = a.Greatest();
+  if (!atom || a != Poly::Atom(*atom) || !IsNonNegative(a)) return false;
+  return std::ranges::any_of(atoms_[*atom].upper, [&](const AtomBound& bound) {
+    return bound.scale == Poly(1) && IsNonNegative(end - bound.bound - 1);
+  });
+}
+
+/// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8), and so with a size.
 Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
   if (!dividend.exact() || !b.exact()) return dividend + b;  // no two of these are alike
   std::optional<int64_t> divisor = b.AsConstant();
-  Poly whole;
-  Poly a = dividend;
-  if (divisor && *divisor >= 1) {
-    for (const auto& [monomial, coefficient] : dividend.terms()) {
-      int64_t times =
-          monomial.empty() ? FloorDivide(coefficient, *divisor) : coefficient / *divisor;
-      if (!monomial.empty() && coefficient % *divisor != 0) continue;
-      whole += Poly::Term(monomial, times);
-      a += Poly::Term(monomial, -times * *divisor);
-    }
-    if (a == Poly(0)) return whole;
-    if (std::optional<int64_t> rest = a.AsConstant(); rest && *rest < *divisor) return whole;
-  }
-  AtomFacts facts{AtomKind::Quotient, {}, nullptr, a, b};
   // A divisor that is no constant is a size where it divides at all: at least 1.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
+  Poly whole = positive ? WholeQuotient(dividend, b) : Poly();
+  Poly a = dividend - whole * b;
+  if (positive && IsBetween(a, b)) return whole;
+  AtomFacts facts{AtomKind::Quotient, {}, nullptr, a, b};
   if (positive) {
     facts.lower.push_back({b, a - b + 1});
     facts.upper.push_back({b, a});

@@ -99,6 +99,7 @@ class Terms {
 
   /// A sum of products of numbers that are not negative.
   bool IsNonNegative(const Poly& poly) const;
+  bool IsBetween(const Poly& a, const Poly& end) const;
 
   AtomId StartOf(const ir::Value* blk);  ///< of a loop's blk
   AtomId CountOf(const ir::Value* blk);

@@ -49,8 +49,14 @@ class Dealer {
     Value* rest = loop->region()->param(0);
     std::vector<Value*> numbers(binders.size());
     for (size_t i = binders.size(); i-- > 0;) {
-      numbers[i] = i == 0 ? rest : b_.Binary(OpKind::Rem, rest, counts[i]);
-      if (i > 0) rest = b_.Binary(OpKind::Div, rest, counts[i]);
+      if (i == 0) {
+        numbers[i] = rest;
+        break;
+      }
+      // Where a block is dealt there are blocks along each axis: the one that the maximum adds is for the text to show it.
+      Value* count = b_.Binary(OpKind::Max, counts[i], b_.I64(1));
+      numbers[i] = b_.Binary(OpKind::Rem, rest, count);
+      rest = b_.Binary(OpKind::Div, rest, count);
     }
     for (size_t i = 0; i < binders.size(); ++i) {
       Value* start = ranges[i].Start(numbers[i]);

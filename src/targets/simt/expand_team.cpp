@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "targets/simt/access.h"
 #include "targets/simt/passes.h"
+#include "targets/simt/team_tiles.h"
 
 // expand-team: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
 // of nests all workers compute alike; its effects are worker 0's.
@@ -30,35 +31,18 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool IsTileValue(const Value* value) {
-  return ir::IsTile(value->type()) && !value->type()->axes.empty();
-}
-
-struct BlkFacts {
-  Value* start;
-  Value* size;
-  Value* index;
-};
-
-/// Whether the op reads each element of the tile at its own point only.
-bool ReadsOwnPoints(const Op* nest, const Op* element) {
-  if (element->kind() != OpKind::Element) return false;
-  auto point = element->Segment(ir::ElementOp::at_point);
-  const AxisList& axes = element->operand(0)->type()->axes;
-  if (axes.size() != nest->operands().size()) return false;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const Value* index = point[i];
-    bool own = index->block() == nest->region() &&
-               nest->operand(index->index())->type()->axes[0] == axes[i];
-    if (!own) return false;
-  }
-  return true;
+TileHomes HomesOf(const ir::Function& kernel) {
+  return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
 }
 
 class TeamExpander {
  public:
-  TeamExpander(ir::Module& module, ir::Function& kernel)
-      : module_(module), kernel_(kernel), b_(module) {}
+  TeamExpander(ir::Module& module, ir::Function& kernel, int64_t workers)
+      : module_(module),
+        kernel_(kernel),
+        workers_(workers),
+        b_(module),
+        tiles_(b_, kernel, HomesOf(kernel)) {}
 
   void Run() {
     ir::Block* old = kernel_.body;
@@ -89,51 +73,7 @@ class TeamExpander {
   }
   Value* OptionalScalar(Value* old) const { return old ? Scalar(old) : nullptr; }
 
-  const BlkFacts& Facts(const Op* at, AxisId axis) const {
-    const Value* blk = ir::FindBlk(at, axis);
-    KDL_CHECK(blk && blks_.contains(blk), "no block of axis '{}' in scope",
-              kernel_.axis(axis).name.text());
-    return blks_.at(blk);
-  }
-  int64_t Extent(AxisId axis) const { return kernel_.axis(axis).extent->value; }
-
-  // -- Memory -----------------------------------------------------------------------------------
-
-  Value* NewBuffer(ir::Type tile, Name name) {
-    std::vector<int64_t> extents;
-    for (AxisId axis : tile->axes) extents.push_back(Extent(axis));
-    ir::Type type = b_.types().Buffer(tile->scalar, std::move(extents), ir::Space::Team);
-    Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
-    buffer->set_name(name);
-    return buffer;
-  }
-
-  /// Deals the points of the axes' blocks to the workers; `body` gets each one's distance from the blocks' starts.
-  void Deal(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body) {
-    Value* points = b_.I64(1);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      Value* many = i == 0 ? Facts(at, axes[i]).size : b_.I64(Extent(axes[i]));
-      points = i == 0 ? many : b_.Binary(OpKind::Mul, points, many);
-    }
-    Value* zero = b_.I64(0);
-    MakeTeamLoop(b_, {zero, points}, [&](Value* number) {
-      Values place(axes.size());
-      Value* rest = number;
-      Value* exists = nullptr;
-      for (size_t i = axes.size(); i-- > 0;) {
-        if (i == 0) {
-          place[0] = rest;
-          break;
-        }
-        Value* extent = b_.I64(Extent(axes[i]));
-        place[i] = b_.Binary(OpKind::Rem, rest, extent);
-        rest = b_.Binary(OpKind::Div, rest, extent);
-        Value* fits = b_.Binary(OpKind::Lt, place[i], Facts(at, axes[i]).size);
-        exists = exists ? b_.Binary(OpKind::And, exists, fits) : fits;
-      }
-      exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
-    });
-  }
+  const BlkFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
   /// Effects of what all workers compute alike happen once.
   void Once(const std::function<void()>& effect) {
@@ -141,20 +81,6 @@ class TeamExpander {
     Value* zero = b_.I64(0);
     Value* one = b_.I64(1);
     MakeTeamLoop(b_, {zero, one}, [&](Value*) { effect(); });
-  }
-
-  void Copy(const Op* at, ir::Type tile, Value* from, Value* to) {
-    if (from == to) return;
-    Deal(at, tile->axes,
-         [&](const Values& place) { BufferStore(BufferLoad(from, place), to, place); });
-  }
-
-  Value* BufferLoad(Value* buffer, const Values& place) {
-    ir::Type type = b_.types().ScalarOf(buffer->type()->scalar);
-    return b_.Create(OpKind::BufferLoad, {{buffer}, place, {}}, {type})->result();
-  }
-  void BufferStore(Value* value, Value* buffer, const Values& place) {
-    b_.Create(OpKind::BufferStore, {{value}, {buffer}, place, {}}, {});
   }
 
   // -- Blocks and ops ---------------------------------------------------------------------------
@@ -171,20 +97,22 @@ class TeamExpander {
     switch (op->kind()) {
       case OpKind::MakeBlk: {
         ir::MakeBlkOp blk(op);
-        blks_[op->result()] = {Scalar(blk.start()), Scalar(blk.size()), Scalar(blk.index())};
+        tiles_.SetBlk(op->result(), {Scalar(blk.start()), Scalar(blk.size()), Scalar(blk.index())});
         return;
       }
       case OpKind::BlkStart:
-        scalars_[op->result()] = blks_.at(op->operand(0)).start;
+        scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).start;
         return;
       case OpKind::BlkSize:
-        scalars_[op->result()] = blks_.at(op->operand(0)).size;
+        scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).size;
         return;
       case OpKind::BlkIndex:
-        scalars_[op->result()] = blks_.at(op->operand(0)).index;
+        scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).index;
         return;
       case OpKind::Nest:
         return ExpandNest(op);
+      case OpKind::Contraction:
+        return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()));
       case OpKind::Scan:
         return ExpandScan(op);
       case OpKind::Element:
@@ -243,15 +171,27 @@ class TeamExpander {
     const Value* param = op->block()->param(use.operand + (loop->kind() == OpKind::Loop ? 1 : 0));
     for (const ir::Use& old : param->uses()) {
       const Op* user = AncestorIn(op->block(), old.user);
-      bool harmless = user == op ? ReadsOwnPoints(op, old.user) : !ComesAfter(user, op);
+      bool harmless = user == op ? TakesOwnPoints(op, old) : !ComesAfter(user, op);
       if (!harmless) return nullptr;
     }
-    return tiles_.at(param);
+    return tiles_.BufferOf(param);
+  }
+
+  /// Whether the op takes each element of the tile for its own point only.
+  static bool TakesOwnPoints(const Op* op, const ir::Use& use) {
+    if (op->kind() == OpKind::Contraction)
+      return use.operand == op->SegmentBegin(ir::ContractionOp::at_into);
+    return ReadsOwnPoints(op, use.user);
   }
 
   Value* BufferOf(const Op* op, const Value* result) {
     Value* target = YieldTarget(op, result);
-    return tiles_[result] = target ? target : NewBuffer(result->type(), result->name());
+    if (!target) {
+      target = tiles_.NewBuffer(result, result->name());
+      bool fills = op->kind() == OpKind::Nest && StaysInRegisters(op);
+      if (tiles_.IsInRegisters(result) && !fills) tiles_.Clear(op, result, target);
+    }
+    return tiles_[result] = target;
   }
 
   void ExpandNest(const Op* op) {
@@ -262,7 +202,46 @@ class TeamExpander {
     for (const Value* blk : op->operands()) axes.push_back(blk->type()->axes[0]);
     bool ordered = UpdatesInOrder(op);
     auto body = [&](const Values& place) { ExpandPoint(op, axes, place, buffers); };
-    ordered ? Once([&] { InOrder(op, axes, 0, {}, body); }) : Deal(op, axes, body);
+    if (ordered) return Once([&] { InOrder(op, axes, 0, {}, body); });
+    AxisMap map = AxisMapOf(*op);
+    if (!map.empty()) {
+      return tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
+    }
+    if (!BringsFactor(op, axes)) return tiles_.Deal(op, axes, body);
+    auto together = [&](const std::vector<Values>& places) {
+      std::vector<Values> made;
+      for (const Values& place : places) made.push_back(MakePoint(op, axes, place));
+      for (size_t i = 0; i < places.size(); ++i) StorePoint(op, axes, places[i], made[i], buffers);
+    };
+    tiles_.DealTogether(op, axes, workers_, together, body);
+  }
+
+  /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
+  /// way before the first one is waited for.
+  bool BringsFactor(const Op* nest, const AxisList& axes) const {
+    constexpr int64_t kMost = 16;  // at once
+    int64_t each = tiles_.EachOf(axes, workers_);
+    bool brings = 2 <= each && each <= kMost && !nest->results().empty() &&
+                  std::ranges::all_of(nest->results(),
+                                      [&](const Value* result) { return tiles_.IsFactor(result); });
+    ir::Walk(nest->region(), [&](const Op* op) {
+      bool is_plain =
+          op->kind() == OpKind::Load && (op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Clip ||
+                                         op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven);
+      brings &= is_plain || op->info().has(ir::kPure) || op->info().has(ir::kTerminator);
+    });
+    return brings;
+  }
+
+  /// Whether the nest touches nothing but registers.
+  bool StaysInRegisters(const Op* nest) const {
+    bool stays = std::ranges::all_of(
+        nest->results(), [&](const Value* result) { return tiles_.IsInRegisters(result); });
+    ir::Walk(nest->region(), [&](const Op* op) {
+      bool is_far = op->kind() == OpKind::Element && !tiles_.IsInRegisters(op->operand(0));
+      stays &= !is_far && (op->info().has(ir::kPure) || op->info().has(ir::kTerminator));
+    });
+    return stays;
   }
 
   /// Whether several points may update one element, which then takes their values in order.
@@ -288,6 +267,11 @@ class TeamExpander {
   }
 
   void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers) {
+    StorePoint(op, axes, place, MakePoint(op, axes, place), buffers);
+  }
+
+  /// What the nest yields of the point.
+  Values MakePoint(const Op* op, const AxisList& axes, const Values& place) {
     in_nest_ = true;
     for (size_t i = 0; i < axes.size(); ++i) {
       Value* index = b_.Binary(OpKind::Add, Facts(op, axes[i]).start, place[i]);
@@ -295,15 +279,19 @@ class TeamExpander {
       places_[index] = place[i];
     }
     ExpandBlock(op->region());
-    const Op* yield = op->region()->terminator();
+    in_nest_ = false;
+    return ScalarsOf(op->region()->terminator()->operands());
+  }
+
+  void StorePoint(const Op* op, const AxisList& axes, const Values& place, const Values& made,
+                  const Values& buffers) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (!buffers[i]) continue;
       Values at;
       for (AxisId axis : op->result(i)->type()->axes)
         at.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
-      BufferStore(Scalar(yield->operand(i)), buffers[i], at);
+      tiles_.Store(made[i], op->result(i), buffers[i], at);
     }
-    in_nest_ = false;
   }
 
   void ExpandElement(const Op* op) {
@@ -317,7 +305,7 @@ class TeamExpander {
                           ? known->second
                           : b_.Binary(OpKind::Sub, index, Facts(op, axes[i]).start));
     }
-    scalars_[op->result()] = BufferLoad(tiles_.at(element.tile()), place);
+    scalars_[op->result()] = tiles_.Load(element.tile(), tiles_.BufferOf(element.tile()), place);
   }
 
   /// A row of the other axes is one worker's.
@@ -329,7 +317,7 @@ class TeamExpander {
     for (const Value* result : op->results()) buffers.push_back(BufferOf(op, result));
     std::erase(kept, walked);
     auto row = [&](const Values& place) { ScanRow(scan, walked, kept, place, buffers); };
-    kept.empty() ? Once([&] { row({}); }) : Deal(op, kept, row);
+    kept.empty() ? Once([&] { row({}); }) : tiles_.Deal(op, kept, row);
   }
 
   void ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept, const Values& place,
@@ -355,12 +343,14 @@ class TeamExpander {
         Value* tile = scan.values()[i];
         scalars_[region->param(i)] = before[i];
         scalars_[region->param(before.size() + i)] =
-            IsTileValue(tile) ? BufferLoad(tiles_.at(tile), at(tile->type()->axes)) : Scalar(tile);
+            IsTileValue(tile) ? tiles_.Load(tile, tiles_.BufferOf(tile), at(tile->type()->axes))
+                              : Scalar(tile);
       }
       ExpandBlock(region);
       Values next = ScalarsOf(region->terminator()->operands());
       for (size_t i = 0; i < buffers.size(); ++i)
-        BufferStore(after ? next[i] : before[i], buffers[i], at(scan->result(i)->type()->axes));
+        tiles_.Store(after ? next[i] : before[i], scan->result(i), buffers[i],
+                     at(scan->result(i)->type()->axes));
       return next;
     });
   }
@@ -386,10 +376,10 @@ class TeamExpander {
         types.push_back(init->type());
         continue;
       }
-      homes[i] = tiles_.at(init);
+      homes[i] = tiles_.BufferOf(init);
       if (!IsHandedOver(init, op)) {
-        homes[i] = NewBuffer(init->type(), op->result(i)->name());
-        Copy(op, init->type(), tiles_.at(init), homes[i]);
+        homes[i] = tiles_.NewBuffer(init, op->result(i)->name());
+        tiles_.Copy(op, init, tiles_.BufferOf(init), homes[i]);
       }
       tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = homes[i];
     }
@@ -418,7 +408,7 @@ class TeamExpander {
     const Op* yield = region->terminator();
     Values scalars;
     struct Pending {
-      ir::Type type;
+      const Value* tile;
       Value* from;
       Value* to;
     };
@@ -427,19 +417,19 @@ class TeamExpander {
       Value* value = yield->operand(i);
       if (!IsTileValue(value)) {
         scalars.push_back(Scalar(value));
-      } else if (tiles_.at(value) != homes[i]) {
-        pending.push_back({value->type(), tiles_.at(value), homes[i]});
+      } else if (tiles_.BufferOf(value) != homes[i]) {
+        pending.push_back({value, tiles_.BufferOf(value), homes[i]});
       }
     }
     for (Pending& move : pending) {
       bool overwritten = std::ranges::any_of(
           pending, [&](const Pending& other) { return &other != &move && other.to == move.from; });
       if (!overwritten) continue;
-      Value* between = NewBuffer(move.type, {});
-      Copy(yield, move.type, move.from, between);
+      Value* between = tiles_.NewBuffer(move.tile, {});
+      tiles_.Copy(yield, move.tile, move.from, between);
       move.from = between;
     }
-    for (const Pending& move : pending) Copy(yield, move.type, move.from, move.to);
+    for (const Pending& move : pending) tiles_.Copy(yield, move.tile, move.from, move.to);
     return scalars;
   }
 
@@ -449,7 +439,7 @@ class TeamExpander {
     for (size_t i = 0; i < op->results().size(); ++i) {
       const Value* result = op->result(i);
       if (IsTileValue(result)) {
-        homes[i] = tiles_[result] = NewBuffer(result->type(), result->name());
+        homes[i] = tiles_[result] = tiles_.NewBuffer(result, result->name());
       } else {
         types.push_back(result->type());
       }
@@ -475,7 +465,7 @@ class TeamExpander {
     Values values;
     Values sizes;
     for (Value* value : op->Segment(ir::PrintOp::at_values)) {
-      values.push_back(IsTileValue(value) ? tiles_.at(value) : Scalar(value));
+      values.push_back(IsTileValue(value) ? tiles_.BufferOf(value) : Scalar(value));
       if (!IsTileValue(value)) continue;
       for (AxisId axis : value->type()->axes) sizes.push_back(Facts(op, axis).size);
     }
@@ -484,10 +474,10 @@ class TeamExpander {
 
   ir::Module& module_;
   ir::Function& kernel_;
+  int64_t workers_;
   ir::Builder b_;
-  ir::ValueMap scalars_;                             ///< old scalar or tensor -> new
-  std::unordered_map<const Value*, Value*> tiles_;   ///< old tile -> its buffer
-  std::unordered_map<const Value*, BlkFacts> blks_;  ///< of old blks
+  ir::ValueMap scalars_;  ///< old scalar or tensor -> new
+  TeamTiles tiles_;
   std::unordered_map<const Value*, Value*>
       places_;  ///< new index -> its distance from the block's start
   bool in_nest_ = false;
@@ -496,8 +486,12 @@ class TeamExpander {
 }  // namespace
 
 void RunExpandTeam(PassContext& context, ir::Function& kernel) {
-  kernel.team = FactsOf(context).workers;
-  TeamExpander(context.module, kernel).Run();
+  int64_t workers = FactsOf(context).workers;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->HasAttr(ir::AttrKey::Map)) workers = std::max(workers, ir::WorkersOf(ir::MapOf(*op)));
+  });
+  TeamExpander(context.module, kernel, workers).Run();
+  kernel.team = workers;
 }
 
 }  // namespace kdl::simt

@@ -7,6 +7,7 @@
 
 namespace kdl::simt {
 
+inline constexpr Fact kMapsAssigned{"maps-assigned"};
 inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
 inline constexpr Fact kTeamLoops{"team-loops"};
 inline constexpr Fact kTurnsTaken{"turns-taken"};
@@ -20,12 +21,22 @@ inline constexpr Pass kDealBlocks{
               {&kGroupsFolded, "groups walk their blocks in order, whichever core has them"}},
     .gives = {&kDealt}};
 
+void RunAssignMaps(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kAssignMaps{
+    .name = "assign-maps",
+    .summary = "gives each worker a block of a product, and its tile to the workers' registers",
+    .on_kernel = RunAssignMaps,
+    .needs = {{&kTilesSelected, "a map covers constant extents"},
+              {&kNestsFormed, "what makes and reads a product's tile are then nests"}},
+    .gives = {&kMapsAssigned}};
+
 void RunPointFolds(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kPointFolds{
     .name = "point-folds",
     .summary = "folds and takes become nests over what they make, with loops over what they fold",
     .on_kernel = RunPointFolds,
-    .needs = {{&kNestsFormed, "what a nest makes and folds is then seen in one place"}},
+    .needs = {{&kNestsFormed, "what a nest makes and folds is then seen in one place"},
+              {&kMapsAssigned, "products with a map stay as they are"}},
     .gives = {&kFoldsPointwise}};
 
 void RunExpandTeam(PassContext& context, ir::Function& kernel);

@@ -12,9 +12,9 @@ namespace kdl::simt {
 inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles};
 inline constexpr std::array kPipePipeline = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
                                              &kCheckStatics, &kFuseStages,        &kFoldGroups};
-inline constexpr std::array kLoopPipeline = {&kOpenSlots, &kDealBlocks,    &kCanonicalize,
-                                             &kFormNests, &kPointFolds,    &kExpandTeam,
-                                             &kTakeTurns, &kPlaceBarriers, &kCanonicalizeLoops};
+inline constexpr std::array kLoopPipeline = {
+    &kOpenSlots,  &kDealBlocks, &kCanonicalize,  &kFormNests,         &kAssignMaps,  &kPointFolds,
+    &kExpandTeam, &kTakeTurns,  &kPlaceBarriers, &kCanonicalizeLoops, &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

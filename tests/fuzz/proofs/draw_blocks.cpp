@@ -119,6 +119,71 @@ std::string Drawer::Hidden() {
   return fmt::format("spmd for {} in 0..N {{\n{}{}\n}}\n", i, skip, Branches(conditions, y, i, 3));
 }
 
+std::string Drawer::Continued() {
+  std::string i = Name("i");
+  std::string j = Name("j");
+  bool inside = Chance(40);
+  std::string y = Tensor(inside ? "N, 4" : "N", 60);
+  std::string element = inside ? fmt::format("{}[{}, {}]", y, i, j) : fmt::format("{}[{}]", y, i);
+  std::string last = inside ? j : i;
+  auto turn = [&] {
+    std::string condition = Chance(70) ? Condition(last) : ConditionOfMemory(i);
+    std::string store = Chance(60) ? element + " = 1.0; " : "";
+    std::string end = fmt::format("{}continue;", store);
+    if (Chance(25)) end = fmt::format("if {} {{ {} }}", Condition(last), end);
+    return fmt::format("if {} {{ {} }}\n", condition, end);
+  };
+  std::string text;
+  for (size_t n = 1 + Below(3); n > 0; --n) text += turn();
+  text += element + " = 2.0;\n";
+  if (!inside) return fmt::format("spmd for {} in 0..N {{\n{}}}\n", i, text);
+  return fmt::format("spmd for {} in 0..N {{ for {} in 0..4 {{\n{}}}\n{} }}\n", i, j, text,
+                     Chance(40) ? fmt::format("{}[{}, {}] = 3.0;", y, i, Number(0, 3)) : "");
+}
+
+std::string Drawer::Recurrence() {
+  std::string i = Name("i");
+  std::string t = Name("t");
+  std::string z = Tensor("N, M", 80);
+  auto at = [&](const std::string& turn) { return fmt::format("{}[{}, {}]", z, i, turn); };
+  std::string before = Pick({t + " - 1 else 0.0", t + " - 1", t + " - 2 else 0.0", "0", t,
+                             t + " + 1 else 0.0", "M - 1 - " + t});
+  std::string recur = fmt::format("{} {} {} + 1.0;", at(t), Pick({"=", "=", "+="}), at(before));
+  std::string first = fmt::format("{} = 1.0;", at(Pick({t, t, "0"})));
+  std::string condition =
+      Chance(75) ? t + Pick({" > 0", " == 0", " > 1", " % 2 == 1", " < s"}) : ConditionOfMemory(i);
+  std::string body = Pick({"if {0} {{ {1} }} else {{ {2} }}", "{2} if {0} {{ {1} }}",
+                           "if {0} {{ continue; }} {2} {1}", "if {0} {{ {1} }} {2}", "{1}"});
+  std::string turns = Pick({"0..M", "0..M", "0..M", "1..M", "0..M step 2"});
+  std::string text = fmt::format("for {} in {} {{ {} }}", t, turns,
+                                 fmt::format(fmt::runtime(body), condition, recur, first));
+  if (Chance(40))
+    text += fmt::format(" for {0} in 0..M {{ {1}[{2}, {0}] = 2.0; }}", Name("t"), z, i);
+  return fmt::format("spmd for {} in 0..N {{ {} }}\n", i, text);
+}
+
+std::string Drawer::Waiting() {
+  ++loops_;
+  std::string t = Name("t");
+  std::string i = Name("i");
+  std::string d = Name("d");
+  std::string y = Tensor(Pick({"N", "3 * N + 8"}), 0);
+  std::string condition = Pick({"{0} > 0", "{0} > 0", "{0} == 0", "{0} % 2 == 0", "{0} < s",
+                                "{0} != u", "s > 0", "{0} < 2", "M > {0}"});
+  condition = fmt::format(fmt::runtime(condition), t);
+  bool ends = Chance(25);
+  std::string sync = ends ? fmt::format("if {} {{ continue; }}\nsync;\n", condition)
+                          : fmt::format("if {} {{ sync; }}\n", condition);
+  std::string index = Pick({i, "N - 1 - " + i, "{0} + {1}", "{0} + 2 * {1}"});
+  std::string store = fmt::format("{}[{}]", y, fmt::format(fmt::runtime(index), i, t));
+  std::string walk =
+      fmt::format("spmd for {} in {} {{ {} {} }}\n", i, d, store, Pick({"= 1.0;", "+= 1.0;"}));
+  std::string first = Chance(30) ? fmt::format("if {} {{\n{}}}\n", condition, walk) : walk;
+  return fmt::format("domain {} = (0..N{});\nfor {} in 0..{} {{\n{}}}\n", d, By(), t,
+                     Pick({"1", "2", "2", "3", "s"}),
+                     ends || Chance(40) ? first + sync : sync + first);
+}
+
 std::string Drawer::Stages() {
   std::string d = Name("d");
   std::string q = Name("q");

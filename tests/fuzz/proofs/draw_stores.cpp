@@ -62,30 +62,6 @@ std::string Drawer::Joined() {
   return text;
 }
 
-std::string Drawer::View() {
-  std::string v = Name("w");
-  std::string i = Name("i");
-  std::string j = Name("j");
-  if (Chance(50)) {
-    std::string y = Tensor("3 * N");
-    views_ += fmt::format("view {}: f32[N, 3] = {};\n", v, y);
-    std::string second =
-        Chance(50) ? fmt::format(" {}[3 * {} + {}] = 2.0;", y, i, Number(0, 3)) : "";
-    std::string column = Chance(50) ? fmt::format("range {} in 3; {}[{}, {}] = 1.0;", j, v, i, j)
-                                    : fmt::format("{0}[{1}, {2}] = 1.0; {0}[{1}, {3}] = 1.0;", v, i,
-                                                  Number(0, 2), Number(0, 2));
-    return fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, column, second);
-  }
-  std::string z = Tensor("N, M");
-  views_ += fmt::format("view {}: f32[N * M] = {};\n", v, z);
-  std::string first =
-      fmt::format("spmd for {0} in N * M by {1} {{ {2}[{0}] = 1.0; }}\n", i, Number(2, 5), v);
-  if (Chance(50)) return first;
-  return first + Sync(60) +
-         fmt::format("spmd for {0} in N by 2, {1} in M by 3 {{ {2}[{0}, {1}] = 2.0; }}\n",
-                     Name("i"), j, z);
-}
-
 std::string Drawer::RedBlack() {
   std::string i = Name("i");
   std::string j = Name("j");

@@ -161,8 +161,19 @@ std::string Drawer::Cores() {
 }
 
 std::string Drawer::Atomic() {
-  std::string y = Tensor("N", 0);
   std::string i = Name("i");
+  if (Chance(40)) {
+    std::string z = Tensor("N", 60);
+    std::string at = Pick({i, i, "p[" + i + "]", "N - 1 - " + i});
+    std::string where =
+        Chance(30) ? Pick({" where x[" + i + "] > 0.0", " where !(x[" + i + "] > 0.0)"}) : "";
+    std::string set = fmt::format("atomic {}[{}] = 1.0{};", z, at, where);
+    std::string other =
+        Pick({"", fmt::format(" {}[{}] = 2.0;", z, i), fmt::format(" atomic {}[{}] += 2.0;", z, i),
+              fmt::format(" atomic {}[{}] = 2.0 where !(x[{}] > 0.0);", z, i, i)});
+    return fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, set, other);
+  }
+  std::string y = Tensor("N", 0);
   std::string text =
       fmt::format("spmd for {} in N by 2 {{ atomic {}[p[{}]] += 1.0; {} }}\n", i, y, i,
                   Chance(20) ? fmt::format("{}[{}] = 1.0;", Tensor("N", 0), i) : "");

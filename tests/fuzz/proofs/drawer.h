@@ -75,6 +75,16 @@ class Drawer {
   /// Walks over parts of a dimension that make up the whole.
   std::string Joined();
   std::string View();
+  std::string ViewEdges();
+  std::string ViewRows();
+  std::string Folded();
+  std::string Asserted();
+  /// Turns that `continue` ends.
+  std::string Continued();
+  /// Turns of a loop that read what earlier ones have written.
+  std::string Recurrence();
+  /// A `sync` that not every turn of a loop has.
+  std::string Waiting();
   std::string RedBlack();
   std::string Flat();
   /// What stands outside of `spmd for`.

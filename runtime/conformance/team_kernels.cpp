@@ -1,23 +1,16 @@
-// The suite's kernels, of which clang makes PTX: a core is a block of one thread. KERNEL(NAME, numbers of a launch, each tensor's
-// memory) begins one, BEGIN its body.
-#define KERNEL(NAME, NUMBERS, ...)                                                             \
-  extern "C" __attribute__((nvptx_kernel)) void NAME(Numbers<NUMBERS> numbers, char* memory,   \
-                                                     char* shared, long* record, long* prints, \
-                                                     __VA_ARGS__)
-#define BEGIN                                        \
-  const long block = __nvvm_read_ptx_sreg_ctaid_x(); \
-  const long* const launch = numbers.at
+// The suite's kernels for devices whose cores are teams, of one worker here, of which clang makes PTX and code for clusters.
+// KERNEL(NAME, numbers of a launch, each tensor's memory) begins one, BEGIN its body.
+#ifdef __NVPTX__
+#include "conformance/team_kernels_ptx.h"
+#else
+#include "conformance/team_kernels_cluster.h"
+#endif
 #define TENSOR(NAME) char* NAME##_memory
 #define ELEMENTS(T, NAME, AT) T* const NAME = (T*)NAME##_memory + launch[AT]
 #define CORE (block + launch[2])
 #define CORES launch[0]
 #define PART launch[1]
 #define FOR_MINE(N) for (long n = CORE; n < (N); n += CORES)
-
-template <int count>
-struct Numbers {
-  long at[count];
-};
 
 static inline void Trap(long* record, int code, long index, long bound) {
   int none = 0;
@@ -198,3 +191,7 @@ KERNEL(many, 654, TENSORS_10(0), TENSORS_10(1), TENSORS_10(2), TENSORS_10(3), TE
     y[n] = sum;
   }
 }
+
+#ifndef __NVPTX__
+ENTRY no_more = {nullptr, nullptr, 0, 0};
+#endif

@@ -1,4 +1,4 @@
-#include "driver/process.h"
+#include "support/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace kdl::driver {
+namespace kdl {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::string FindProgram(const std::vector<std::string>& names) {
   return {};
 }
 
-}  // namespace kdl::driver
+}  // namespace kdl

@@ -1,4 +1,4 @@
-#include "driver/process.h"
+#include "support/process.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 
 using namespace kdl;
-using namespace kdl::driver;
 
 namespace {
 

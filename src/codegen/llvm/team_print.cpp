@@ -1,13 +1,13 @@
 #include <vector>
 
-#include "codegen/ptx/team_emitter.h"
+#include "codegen/llvm/team_emitter.h"
 #include "ir/views.h"
 #include "kdl/team_abi.h"
 #include "support/scalar.h"
 
 // What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/team_abi.h` says how.
 
-namespace kdl::codegen::ptx {
+namespace kdl::codegen {
 
 namespace {
 
@@ -115,7 +115,7 @@ class Writer {
 
 }  // namespace
 
-void EmitPrint(TeamEmitter& emitter, ir::Op* op) {
+void EmitTeamPrint(TeamEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   std::vector<Printed> all = PrintedBy(emitter, op);
   Writer writer(emitter, all);
@@ -132,4 +132,4 @@ void EmitPrint(TeamEmitter& emitter, ir::Op* op) {
   builder.SetInsertPoint(done);
 }
 
-}  // namespace kdl::codegen::ptx
+}  // namespace kdl::codegen

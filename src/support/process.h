@@ -5,7 +5,7 @@
 
 #include "support/result.h"
 
-namespace kdl::driver {
+namespace kdl {
 
 /// A program to run: no shell reads the words.
 struct ProcessRequest {
@@ -40,4 +40,4 @@ std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& reque
 /// The first of the names that is a program on PATH; empty: none.
 std::string FindProgram(const std::vector<std::string>& names);
 
-}  // namespace kdl::driver
+}  // namespace kdl

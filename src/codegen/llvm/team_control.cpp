@@ -1,8 +1,7 @@
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <utility>
 
-#include "codegen/ptx/team_emitter.h"
+#include "codegen/llvm/team_emitter.h"
 #include "ir/attr.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
@@ -12,7 +11,7 @@
 // trap is one of all of them, and they leave the kernel together. In such a loop a worker that traps leaves the loop, does
 // nothing in those that follow, and the next barrier tells the others: all leave behind it.
 
-namespace kdl::codegen::ptx {
+namespace kdl::codegen {
 
 namespace {
 
@@ -81,17 +80,22 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   builder.CreateCondBr(enters, body, done);
 
   builder.SetInsertPoint(body);
-  llvm::PHINode* index = builder.CreatePHI(builder.getInt64Ty(), 2, "turn");
-  index->addIncoming(first, before);
-  emitter.Set(op->region()->param(0), index);
+  bool loops = !OneTurnOf(emitter.kernel, op);
+  llvm::PHINode* index = loops ? builder.CreatePHI(builder.getInt64Ty(), 2, "turn") : nullptr;
+  if (loops) index->addIncoming(first, before);
+  emitter.Set(op->region()->param(0), loops ? index : first);
   TrapExit uniform = std::exchange(emitter.trap_exit, {});
   emitter.in_team = true;
   EmitLoopBody(emitter, op->region(), false);
   emitter.in_team = false;
-  llvm::Value* next = builder.CreateAdd(index, stride, "next");
-  index->addIncoming(next, builder.GetInsertBlock());
-  builder.CreateCondBr(builder.CreateICmpSLT(next, hi), body, done);
-  FinishTraps(emitter, emitter.live ? done : nullptr);
+  if (loops) {
+    llvm::Value* next = builder.CreateAdd(index, stride, "next");
+    index->addIncoming(next, builder.GetInsertBlock());
+    builder.CreateCondBr(builder.CreateICmpSLT(next, hi), body, done);
+  } else {
+    builder.CreateBr(done);
+  }
+  FinishTeamTraps(emitter, emitter.live ? done : nullptr);
   emitter.trap_exit = uniform;
   builder.SetInsertPoint(done);
 }
@@ -142,15 +146,15 @@ void EmitParts(TeamEmitter& emitter, ir::Op* op) {
   }
 }
 
-void EmitBarrier(TeamEmitter& emitter) {
+void EmitTeamBarrier(TeamEmitter& emitter) {
   auto& builder = emitter.builder;
   if (!emitter.live) {
-    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+    emitter.Wait();
     return;
   }
   llvm::Value* live = builder.CreateLoad(builder.getInt1Ty(), emitter.live);
   llvm::Value* trapped = builder.CreateZExt(builder.CreateNot(live), builder.getInt32Ty());
-  llvm::Value* any = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {trapped});
+  llvm::Value* any = emitter.WaitForAny(trapped);
   llvm::BasicBlock* stop = NewBlock(emitter, "stop");
   llvm::BasicBlock* go_on = NewBlock(emitter, "");
   builder.CreateCondBr(builder.CreateICmpEQ(any, builder.getInt32(0)), go_on, stop);
@@ -159,7 +163,7 @@ void EmitBarrier(TeamEmitter& emitter) {
   builder.SetInsertPoint(go_on);
 }
 
-void FinishTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
+void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   TrapExit& exit = emitter.trap_exit;
   if (!exit.block) return;
   auto& builder = emitter.builder;
@@ -193,13 +197,13 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
       EmitParts(*this, op);
       return true;
     case OpKind::Barrier:
-      EmitBarrier(*this);
+      EmitTeamBarrier(*this);
       return true;
     case OpKind::Update:
       EmitAtomicUpdate(*this, op);
       return true;
     case OpKind::Print:
-      ptx::EmitPrint(*this, op);
+      EmitTeamPrint(*this, op);
       return true;
     case OpKind::BufferNew:  // placed with the kernel
     case OpKind::Prefetch:
@@ -210,4 +214,4 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
   }
 }
 
-}  // namespace kdl::codegen::ptx
+}  // namespace kdl::codegen

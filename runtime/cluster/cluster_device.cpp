@@ -1,0 +1,327 @@
+#include "cluster/cluster_device.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/cluster_memory.h"
+#include "cluster/cluster_process.h"
+#include "host/host_device.h"
+#include "team/region_runs.h"
+#include "team/team_launch.h"
+
+// The clusters of an image are started when it is first launched, and again behind a launch that has failed. They run one launch
+// at a time: each the cores whose turn it is.
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::string_view kOwnText =
+#include "cluster_riscv64.inc"
+    ;
+constexpr const char* kOwnKind = "cluster-riscv64";
+constexpr const char* kKind = "cluster";
+constexpr const char* kImageKind = "cluster";
+constexpr std::int64_t kDevices = 64;  // an emulator has as many as are asked for
+
+struct ClusterDevice {
+  ClusterDescription description;
+  std::unique_ptr<ClusterMemory> memory;
+  std::mutex mutex;  // one launch at a time
+};
+
+ClusterDevice& Of(void* device) { return *static_cast<ClusterDevice*>(device); }
+
+// -- opening ----------------------------------------------------------------------------------------
+
+// What the options of a spec change.
+Error SetOption(const kdl_option& option, ClusterDescription* description) {
+  const std::string_view key = option.key;
+  if (key == "clusters") return ParseOption(option, 1, 256, &description->clusters);
+  if (key == "deadline") return ParseOption(option, 1, 86400, &description->deadline_seconds);
+  return UnknownOption(kKind, key, {"clusters", "deadline", "description"});
+}
+
+Error OpenDevice(std::string_view file, std::string_view text, std::span<const kdl_option> options,
+                 void** opened) {
+  ClusterDescriptionReader reader(file, text);
+  if (!reader.error.empty()) return Invalid(reader.error);
+  auto device = std::make_unique<ClusterDevice>();
+  device->description = std::move(reader.description);
+  for (const kdl_option& option : options) {
+    if (option.key != std::string_view("description") || file == kOwnKind)
+      KDL_RETURN_IF_ERROR(SetOption(option, &device->description));
+  }
+  KDL_RETURN_IF_ERROR(ClusterMemory::Make(device->description.memory_bytes, &device->memory));
+  *opened = device.release();
+  return nullptr;
+}
+
+kdl_error* OpenOwn(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                   void** device) {
+  if (ordinal >= kDevices) return NoSuchDevice(kOwnKind, ordinal, kDevices).release();
+  return OpenDevice(kOwnKind, kOwnText, {options, static_cast<std::size_t>(count)}, device)
+      .release();
+}
+
+Error OpenFile(std::span<const kdl_option> options, void** device) {
+  for (const kdl_option& option : options) {
+    if (option.key != std::string_view("description")) continue;
+    std::ifstream file(option.value);
+    if (!file)
+      return Fail(KDL_ERROR_NOT_FOUND, "cannot read ", option.value, ": ", std::strerror(errno));
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    return OpenDevice(option.value, text, options, device);
+  }
+  return Invalid("a machine of clusters has a description: cluster?description=FILE");
+}
+
+kdl_error* OpenDescribed(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
+                         void** device) {
+  if (ordinal >= kDevices) return NoSuchDevice(kKind, ordinal, kDevices).release();
+  return OpenFile({options, static_cast<std::size_t>(count)}, device).release();
+}
+
+void Close(void* device) { delete static_cast<ClusterDevice*>(device); }
+
+void Facts(void* device, kdl_device_facts* facts) {
+  const ClusterDescription& description = Of(device).description;
+  *facts = {.size = sizeof *facts,
+            .version = KDL_PLUGIN_VERSION,
+            .cores = description.clusters,
+            .resident = 0,
+            .memory_bytes = description.memory_bytes,
+            .exact = 1,
+            .host_visible = 0,
+            .functional = 1,  // its times are the emulator's
+            .checks_order = 0,
+            .features = 0,
+            .image_kind = kImageKind,
+            .arch = description.name.c_str(),
+            .capabilities = 0};
+}
+
+// -- memory -----------------------------------------------------------------------------------------
+
+// Memory by its offset, as handle and address.
+std::int64_t OffsetOf(const void* address) { return reinterpret_cast<std::intptr_t>(address); }
+void* AddressOf(std::int64_t offset) { return reinterpret_cast<void*>(offset); }
+char* HostOf(void* device, kdl_memory memory) {
+  return Of(device).memory->At(OffsetOf(memory.address));
+}
+
+kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
+  const std::int64_t offset = Of(device).memory->Take(bytes);
+  if (offset == 0)
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
+  *memory = {AddressOf(offset), AddressOf(offset)};
+  return nullptr;
+}
+
+void Release(void* device, kdl_memory memory) {
+  Of(device).memory->Release(OffsetOf(memory.address));
+}
+
+void Move(char* to, const char* from, const kdl_region& region, kdl_completion done) {
+  ForEachRun(region, true, [&](std::size_t to_offset, std::size_t from_offset) {
+    std::memmove(to + to_offset, from + from_offset, static_cast<std::size_t>(region.run_bytes));
+    return true;
+  });
+  done.call(done.context, nullptr);
+}
+
+void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
+           kdl_completion done) {
+  Move(HostOf(device, to), static_cast<const char*>(from), *region, done);
+}
+
+void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
+  Move(static_cast<char*>(to), HostOf(device, from), *region, done);
+}
+
+void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
+          kdl_completion done) {
+  Move(HostOf(device, to), HostOf(device, from), *region, done);
+}
+
+void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
+          std::int32_t pattern_bytes, kdl_completion done) {
+  char* memory = HostOf(device, to);
+  ForEachRun(*region, true, [&](std::size_t offset, std::size_t) {
+    for (std::int64_t at = 0; at < region->run_bytes; at += pattern_bytes) {
+      std::memcpy(memory + offset + static_cast<std::size_t>(at), &pattern,
+                  static_cast<std::size_t>(pattern_bytes));
+    }
+    return true;
+  });
+  done.call(done.context, nullptr);
+}
+
+// -- kernels ----------------------------------------------------------------------------------------
+
+// An image, and the clusters that run it; none before the first launch and behind one that has failed.
+struct Module {
+  int image = -1;
+  std::vector<std::unique_ptr<ClusterProcess>> clusters;
+
+  ~Module() {
+    clusters.clear();
+    if (image >= 0) ::close(image);
+  }
+};
+
+kdl_error* Load(void*, const kdl_image* image, void** loaded) {
+  auto module = std::make_unique<Module>();
+  module->image = NamelessFile("kdl-cluster-image", 0);
+  const auto bytes = static_cast<std::size_t>(image->payload_bytes);
+  if (module->image < 0 ||
+      ::pwrite(module->image, image->payload, bytes, 0) != static_cast<ssize_t>(bytes)) {
+    return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")
+        .release();
+  }
+  *loaded = module.release();
+  return nullptr;
+}
+
+void Unload(void*, void* module) { delete static_cast<Module*>(module); }
+
+// One launch.
+class Launcher final : public TeamDriver {
+ public:
+  Launcher(ClusterDevice& device, const kdl_launch_request& request)
+      : device_(device), request_(request), module_(*static_cast<Module*>(request.module)) {}
+
+  // Clusters that run the image.
+  Error Boot() {
+    if (!module_.clusters.empty()) return nullptr;
+    const ClusterDescription& description = device_.description;
+    for (std::int64_t number = 0; number < description.clusters; ++number) {
+      KDL_RETURN_IF_ERROR(ClusterProcess::Start(description, *device_.memory, module_.image, number,
+                                                &module_.clusters.emplace_back()));
+    }
+    return WaitForAll("booted");
+  }
+
+  Error Take(std::int64_t bytes, void** memory) override {
+    const std::int64_t offset = device_.memory->Take(bytes);
+    *memory = AddressOf(offset);
+    if (offset != 0) return nullptr;
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
+                " bytes of memory for a launch of ", request_.kernel->name);
+  }
+  void Release(void* memory) override { device_.memory->Release(OffsetOf(memory)); }
+  Error Write(void* to, std::span<const std::int64_t> numbers) override {
+    std::memcpy(device_.memory->At(OffsetOf(to)), numbers.data(), numbers.size_bytes());
+    return nullptr;
+  }
+  Error Read(std::span<std::int64_t> to, void* from) override {
+    std::memcpy(to.data(), device_.memory->At(OffsetOf(from)), to.size_bytes());
+    return nullptr;
+  }
+  TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
+  std::int64_t most_scratch() const override { return device_.memory->bytes() / 8; }
+
+  Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+             std::int64_t cores) override {
+    const std::string_view entry = request_.variant->symbol;
+    void* call = nullptr;
+    KDL_RETURN_IF_ERROR(
+        Take(static_cast<std::int64_t>(sizeof(kdl_cluster_call) + numbers.size_bytes() +
+                                       memories.size_bytes() + entry.size() + 1),
+             &call));
+    char* at = device_.memory->At(OffsetOf(call));
+    const kdl_cluster_call header = {static_cast<std::uint64_t>(cores), numbers.size(),
+                                     memories.size()};
+    const auto append = [&at](const void* from, std::size_t bytes) {
+      if (bytes > 0) std::memcpy(at, from, bytes);
+      at += bytes;
+    };
+    append(&header, sizeof header);
+    append(numbers.data(), numbers.size_bytes());
+    append(memories.data(), memories.size_bytes());
+    append(entry.data(), entry.size());
+    *at = '\0';
+    for (const auto& cluster : module_.clusters) cluster->Ring(OffsetOf(call));
+    Error error = WaitForAll(Concat("ran kernel '", request_.kernel->name, "'"));
+    Release(call);
+    return error;
+  }
+
+  // Where one has failed, none is left that could still write.
+  void Stop() { module_.clusters.clear(); }
+
+ private:
+  Error WaitForAll(const std::string& what) {
+    Error error = ClusterProcess::WaitForAll(module_.clusters, what);
+    if (error) Stop();
+    return error;
+  }
+
+  ClusterDevice& device_;
+  const kdl_launch_request& request_;
+  Module& module_;
+};
+
+Error Run(ClusterDevice& device, const kdl_launch_request& request) {
+  const std::lock_guard lock(device.mutex);
+  Launcher launcher(device, request);
+  if (Error error = launcher.Boot()) {
+    launcher.Stop();
+    return error;
+  }
+  return RunTeamLaunch(launcher, request);
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = Run(Of(device), *request);
+  done.call(done.context, error.release());
+}
+
+constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
+                                       .version = KDL_PLUGIN_VERSION,
+                                       .allocate = Allocate,
+                                       .release = Release,
+                                       .write = Write,
+                                       .read = Read,
+                                       .copy = Copy,
+                                       .fill = Fill};
+
+constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) open) {
+  return {.size = sizeof(kdl_device_ops),
+          .version = KDL_PLUGIN_VERSION,
+          .kind = kind,
+          .memory = &kMemoryOps,
+          .open = open,
+          .close = Close,
+          .facts = Facts,
+          .load = Load,
+          .unload = Unload,
+          .launch = Launch,
+          .submit = nullptr,
+          .image_kind = kImageKind};
+}
+
+}  // namespace
+
+const kdl_device_ops& OwnClusterDeviceOps() {
+  static constexpr kdl_device_ops kOps = OpsOf(kOwnKind, OpenOwn);
+  return kOps;
+}
+
+const kdl_device_ops& ClusterDeviceOps() {
+  static constexpr kdl_device_ops kOps = OpsOf(kKind, OpenDescribed);
+  return kOps;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,90 @@
+#include "cluster/cluster_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr int kFirstFile = 10;  // a child's files lie below
+
+}  // namespace
+
+int NamelessFile(const char* name, std::int64_t bytes) {
+  const int low = ::memfd_create(name, MFD_CLOEXEC);
+  if (low < 0) return -1;
+  const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kFirstFile);
+  ::close(low);
+  if (file >= 0 && ::ftruncate(file, bytes) != 0) {
+    ::close(file);
+    return -1;
+  }
+  return file;
+}
+
+ClusterMemory::ClusterMemory(int file, char* host, std::int64_t bytes)
+    : file_(file), host_(host), bytes_(bytes), free_{{kAlignment, bytes - kAlignment}} {}
+
+ClusterMemory::~ClusterMemory() {
+  ::munmap(host_, static_cast<std::size_t>(bytes_));
+  ::close(file_);
+}
+
+Error ClusterMemory::Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* made) {
+  const int file = NamelessFile("kdl-cluster-memory", bytes);
+  void* host = MAP_FAILED;
+  if (file >= 0) {
+    host = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE, file, 0);
+  }
+  if (host == MAP_FAILED) {
+    const int why = errno;
+    if (file >= 0) ::close(file);
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "there are no ", bytes,
+                " bytes to share with clusters: ", std::strerror(why));
+  }
+  made->reset(new ClusterMemory(file, static_cast<char*>(host), bytes));
+  return nullptr;
+}
+
+std::int64_t ClusterMemory::Take(std::int64_t bytes) {
+  if (bytes > bytes_) return 0;
+  bytes = (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::lock_guard lock(mutex_);
+  const auto piece = std::find_if(free_.begin(), free_.end(),
+                                  [bytes](const auto& one) { return one.second >= bytes; });
+  if (piece == free_.end()) return 0;
+  const auto [offset, size] = *piece;
+  free_.erase(piece);
+  if (size > bytes) free_.emplace(offset + bytes, size - bytes);
+  taken_.emplace(offset, bytes);
+  return offset;
+}
+
+void ClusterMemory::Release(std::int64_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto taken = taken_.find(offset);
+  const std::int64_t bytes = taken->second;
+  taken_.erase(taken);
+  auto piece = free_.emplace(offset, bytes).first;
+  if (const auto next = std::next(piece);
+      next != free_.end() && next->first == offset + piece->second) {
+    piece->second += next->second;
+    free_.erase(next);
+  }
+  if (piece == free_.begin()) return;
+  const auto before = std::prev(piece);
+  if (before->first + before->second != offset) return;
+  before->second += piece->second;
+  free_.erase(piece);
+}
+
+}  // namespace kdl::runtime

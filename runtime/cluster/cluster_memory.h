@@ -1,0 +1,42 @@
+// Global memory of a machine of clusters: a file without a name, which the host and all clusters map. A place in it is its offset.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/error.h"
+
+namespace kdl::runtime {
+
+class ClusterMemory {
+ public:
+  static Error Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* made);
+  ~ClusterMemory();
+  ClusterMemory(const ClusterMemory&) = delete;
+  ClusterMemory& operator=(const ClusterMemory&) = delete;
+
+  // Aligned to 64 and never 0; 0: there is not as much in one piece.
+  std::int64_t Take(std::int64_t bytes);
+  void Release(std::int64_t offset);
+
+  char* At(std::int64_t offset) const { return host_ + offset; }
+  std::int64_t bytes() const { return bytes_; }
+  int file() const { return file_; }
+
+ private:
+  ClusterMemory(int file, char* host, std::int64_t bytes);
+
+  int file_;
+  char* host_;
+  std::int64_t bytes_;
+  std::mutex mutex_;                            // guards the rest
+  std::map<std::int64_t, std::int64_t> free_;   // offset -> bytes; neighbours are one
+  std::map<std::int64_t, std::int64_t> taken_;  // offset -> bytes
+};
+
+// A file without a name that holds `bytes` zeros, apart from the standard streams and closed where programs start; -1: none.
+int NamelessFile(const char* name, std::int64_t bytes);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,238 @@
+#include "cluster/cluster_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+extern char** environ;
+
+namespace kdl::runtime {
+
+namespace {
+
+// A child's files.
+constexpr int kBell = 0;
+constexpr int kMemory = 3;
+constexpr int kImage = 4;
+constexpr int kLife = 5;
+constexpr const char* kImagePath = "/proc/self/fd/4";
+constexpr int kLowest = 10;  // ours lie above, so that none is in the way of these
+
+std::string DescribeStatus(int status) {
+  if (WIFSIGNALED(status)) {
+    return Concat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)),
+                  ")");
+  }
+  return Concat("ended with code ", WEXITSTATUS(status));
+}
+
+struct SpawnActions {
+  posix_spawn_file_actions_t actions;
+  SpawnActions() { ::posix_spawn_file_actions_init(&actions); }
+  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  void Give(int file, int as) { ::posix_spawn_file_actions_adddup2(&actions, file, as); }
+};
+
+}  // namespace
+
+std::string ClusterProcess::Name() const {
+  return Concat("cluster ", number_, " of machine '", description_.name, "'");
+}
+
+kdl_cluster_mailbox& ClusterProcess::mailbox() const {
+  return *reinterpret_cast<kdl_cluster_mailbox*>(memory_.At(mailbox_));
+}
+
+Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory& memory, int image,
+                            std::int64_t number, std::unique_ptr<ClusterProcess>* started) {
+  std::unique_ptr<ClusterProcess> made(new ClusterProcess(description, memory, number));
+  made->mailbox_ = memory.Take(sizeof(kdl_cluster_mailbox));
+  if (made->mailbox_ == 0) return OutOfMemory();
+  kdl_cluster_mailbox& mailbox = made->mailbox();
+  mailbox = {};
+  mailbox.memory_bytes = static_cast<std::uint64_t>(memory.bytes());
+  mailbox.scratchpad_bytes = static_cast<std::uint64_t>(description.scratchpad_bytes);
+  mailbox.stack_bytes = static_cast<std::uint64_t>(description.stack_bytes);
+  mailbox.cluster = static_cast<std::uint64_t>(number);
+  mailbox.clusters = static_cast<std::uint64_t>(description.clusters);
+  KDL_RETURN_IF_ERROR(made->Spawn(image));
+  *started = std::move(made);
+  return nullptr;
+}
+
+namespace {
+
+// Two ends of a line, the other one above the files that a child has; -1: there is none.
+struct Line {
+  int own = -1;
+  int theirs = -1;
+  Line() {
+    int ends[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    own = ends[0];
+    theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kLowest);
+    ::close(ends[1]);
+  }
+  ~Line() {
+    if (theirs >= 0) ::close(theirs);
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+};
+
+// The system ends the process with SIGIO when the line's other end is gone: what runs there reads no bell.
+void EndWith(const Line& life, pid_t process) {
+  ::fcntl(life.theirs, F_SETOWN, process);
+  ::fcntl(life.theirs, F_SETFL, ::fcntl(life.theirs, F_GETFL) | O_ASYNC);
+}
+
+}  // namespace
+
+Error ClusterProcess::Spawn(int image) {
+  const Line bell;
+  const Line life;
+  bell_ = bell.own;
+  life_ = life.own;
+  said_ = NamelessFile("kdl-cluster-said", 0);
+  if (said_ < 0 || bell.theirs < 0 || life.theirs < 0)
+    return Fail(KDL_ERROR_DEVICE, Name(), " gets no socket: ", std::strerror(errno));
+  SpawnActions files;
+  files.Give(bell.theirs, kBell);
+  files.Give(life.theirs, kLife);
+  files.Give(said_, STDOUT_FILENO);
+  files.Give(said_, STDERR_FILENO);
+  files.Give(memory_.file(), kMemory);
+  files.Give(image, kImage);
+  std::vector<std::string> words;
+  for (const std::string& word : description_.run)
+    words.push_back(word == "{image}" ? kImagePath : word);
+  words.push_back(Concat(memory_.bytes()));
+  words.push_back(Concat(mailbox_));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int failed =
+      ::posix_spawnp(&process_, arguments[0], &files.actions, nullptr, arguments.data(), environ);
+  if (failed == 0) {
+    EndWith(life, process_);
+    return nullptr;
+  }
+  process_ = -1;
+  return Fail(KDL_ERROR_NOT_FOUND, Name(), " cannot be started with ", words[0], ": ",
+              std::strerror(failed));
+}
+
+ClusterProcess::~ClusterProcess() {
+  if (process_ > 0) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  if (bell_ >= 0) ::close(bell_);
+  if (life_ >= 0) ::close(life_);
+  if (said_ >= 0) ::close(said_);
+  if (mailbox_ != 0) memory_.Release(mailbox_);
+}
+
+void ClusterProcess::Ring(std::int64_t call) {
+  mailbox().call = static_cast<std::uint64_t>(call);
+  // All that has been written before is there when the cluster sees it.
+  __atomic_store_n(&mailbox().number, mailbox().number + 1, __ATOMIC_SEQ_CST);
+  const char byte = 1;
+  ::send(bell_, &byte, 1, MSG_NOSIGNAL);  // to one that is dead: `Wait` tells
+}
+
+// The first line that it has written, in brackets.
+std::string ClusterProcess::LastWords() const {
+  char text[200];
+  const ssize_t read = ::pread(said_, text, sizeof text, 0);
+  std::string words(text, static_cast<std::size_t>(read > 0 ? read : 0));
+  words = words.substr(0, words.find('\n'));
+  return words.empty() ? "" : "; it said: " + words;
+}
+
+Error ClusterProcess::Died(const std::string& what) {
+  int status = 0;
+  ::kill(process_, SIGKILL);  // it may have closed its end alone
+  ::waitpid(process_, &status, 0);
+  process_ = -1;
+  return Fail(KDL_ERROR_DEVICE, Name(), " ", DescribeStatus(status), " while it ", what,
+              LastWords());
+}
+
+Error ClusterProcess::CheckAnswer(const std::string& what) const {
+  const kdl_cluster_mailbox& answer = mailbox();
+  // The last that it writes: what it has written before is there, too.
+  const std::uint64_t done = __atomic_load_n(&answer.done, __ATOMIC_ACQUIRE);
+  if (answer.abi_hash != kdl_cluster_abi_hash) {
+    return Fail(KDL_ERROR_INVALID_ARGUMENT, "the image for machine '", description_.name,
+                "' was made for another version of the runtime: it is of ABI ", answer.abi_hash,
+                ", and this is ", kdl_cluster_abi_hash, "; build it again");
+  }
+  if (answer.status == kdl_cluster_ready && done == answer.number) return nullptr;
+  if (answer.status == kdl_cluster_no_entry)
+    return Fail(KDL_ERROR_INTERNAL, "the image has no kernel that ", Name(), " can run: it ", what);
+  if (answer.status == kdl_cluster_no_scratchpad) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.scratchpad_bytes,
+                " bytes of scratchpad, fewer than the kernel was made for: it ", what);
+  }
+  return Fail(KDL_ERROR_DEVICE, Name(), " has written nonsense into its mailbox while it ", what,
+              ": status ", answer.status, ", call ", done, " of ", answer.number);
+}
+
+void ClusterProcess::Began() {
+  beat_ = __atomic_load_n(&mailbox().heartbeat, __ATOMIC_RELAXED);
+  beaten_ = std::chrono::steady_clock::now();
+}
+
+// Whether it has given a sign of life before the deadline.
+bool ClusterProcess::GetsOn() {
+  if (beat_ != __atomic_load_n(&mailbox().heartbeat, __ATOMIC_RELAXED)) Began();
+  return std::chrono::steady_clock::now() - beaten_ <
+         std::chrono::seconds(description_.deadline_seconds);
+}
+
+// Its bell has rung.
+Error ClusterProcess::Answer(const std::string& what) {
+  char byte = 0;
+  if (::recv(bell_, &byte, 1, 0) != 1) return Died(what);
+  return CheckAnswer(what);
+}
+
+Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
+                                 const std::string& what) {
+  constexpr int kLookMs = 100;  // for signs of life
+  std::vector<pollfd> bells;
+  for (const auto& cluster : clusters) {
+    cluster->Began();
+    bells.push_back({cluster->bell_, POLLIN, 0});
+  }
+  for (std::size_t left = clusters.size(); left > 0;) {
+    const int rung = ::poll(bells.data(), bells.size(), kLookMs);
+    for (std::size_t c = 0; c < clusters.size(); ++c) {
+      ClusterProcess& cluster = *clusters[c];
+      if (bells[c].fd < 0) continue;  // has answered
+      if (rung > 0 && bells[c].revents != 0) {
+        KDL_RETURN_IF_ERROR(cluster.Answer(what));
+        bells[c].fd = -1;
+        --left;
+      } else if (!cluster.GetsOn()) {
+        return Fail(KDL_ERROR_TIMEOUT, cluster.Name(), " has not got on for ",
+                    cluster.description_.deadline_seconds, " s while it ", what,
+                    "; it is given up");
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,277 @@
+// What runs on a cluster besides kernels: freestanding, over a dozen of Linux's system calls, linked into each image.
+//
+// One thread steps a core's workers from barrier to barrier, each on a stack of its own: the same bits in every run, and a barrier
+// costs a switch of stacks, not of threads.
+
+#include "kdl/cluster_abi.hpp"
+
+extern "C" const kdl_cluster_entry kdl_cluster_entries[];
+
+// Read where it lies in the image.
+extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
+
+// -- the system ---------------------------------------------------------------------------------------
+
+namespace {
+
+enum : long { kRead = 63, kWrite = 64, kExit = 93, kSetRlimit = 164, kMmap = 222, kMprotect = 226 };
+
+long System(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  register long a0 asm("a0") = a;
+  register long a1 asm("a1") = b;
+  register long a2 asm("a2") = c;
+  register long a3 asm("a3") = d;
+  register long a4 asm("a4") = e;
+  register long a5 asm("a5") = f;
+  register long a7 asm("a7") = number;
+  asm volatile("ecall"
+               : "+r"(a0)
+               : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5), "r"(a7)
+               : "memory");
+  return a0;
+}
+
+constexpr long kDoorbell = 0;  // file descriptors
+constexpr long kMemory = 3;
+constexpr long kReadWrite = 3;  // of mmap: PROT_READ | PROT_WRITE
+constexpr long kShared = 1;     // MAP_SHARED
+constexpr long kOwn = 0x4022;   // MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+constexpr uint64_t kPage = 4096;
+
+[[noreturn]] void Exit(long code) {
+  for (;;) System(kExit, code);
+}
+
+char* Map(long bytes, long access, long flags, long file) {
+  const long address = System(kMmap, 0, bytes, access, flags, file, 0);
+  if (address < 0 && address > -4096) Exit(3);
+  return reinterpret_cast<char*>(address);
+}
+
+uint64_t Pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// Memory between two pages that nobody may touch.
+char* MapGuarded(uint64_t bytes) {
+  const uint64_t inside = Pages(bytes);
+  char* all = Map(static_cast<long>(inside + 2 * kPage), 0, kOwn, -1);
+  System(kMprotect, reinterpret_cast<long>(all + kPage), static_cast<long>(inside), kReadWrite);
+  return all + kPage + inside - bytes;  // what is written behind the end meets the guard at once
+}
+
+void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
+
+// -- workers ------------------------------------------------------------------------------------------
+
+struct Fiber {
+  kdl_cluster_worker worker;  // first: a kernel has its address
+  uint64_t sp = 0;
+  char* stack = nullptr;
+  bool done = false;
+};
+
+// Registers that a function keeps, as they lie below a stack pointer.
+struct Saved {
+  uint64_t ra;
+  uint64_t s[12];
+  double fs[12];
+  uint64_t unused;
+};
+
+constexpr uint64_t kMostWorkers = 256;
+Fiber fibers[kMostWorkers];
+Fiber* running = nullptr;
+uint64_t main_sp = 0;
+uint32_t told_now = 0;   // at the barrier that is next
+uint32_t told_last = 0;  // at the one that all have left
+
+const kdl_cluster_entry* entry = nullptr;
+const int64_t* numbers = nullptr;
+const int64_t* memories = nullptr;
+
+}  // namespace
+
+extern "C" void kdl_switch(uint64_t* from, const uint64_t* to);
+extern "C" void kdl_fiber_start();
+asm(R"(
+  .text
+  .globl kdl_switch
+kdl_switch:
+  addi sp, sp, -208
+  sd ra, 0(sp)
+  sd s0, 8(sp)
+  sd s1, 16(sp)
+  sd s2, 24(sp)
+  sd s3, 32(sp)
+  sd s4, 40(sp)
+  sd s5, 48(sp)
+  sd s6, 56(sp)
+  sd s7, 64(sp)
+  sd s8, 72(sp)
+  sd s9, 80(sp)
+  sd s10, 88(sp)
+  sd s11, 96(sp)
+  fsd fs0, 104(sp)
+  fsd fs1, 112(sp)
+  fsd fs2, 120(sp)
+  fsd fs3, 128(sp)
+  fsd fs4, 136(sp)
+  fsd fs5, 144(sp)
+  fsd fs6, 152(sp)
+  fsd fs7, 160(sp)
+  fsd fs8, 168(sp)
+  fsd fs9, 176(sp)
+  fsd fs10, 184(sp)
+  fsd fs11, 192(sp)
+  sd sp, 0(a0)
+  ld sp, 0(a1)
+  ld ra, 0(sp)
+  ld s0, 8(sp)
+  ld s1, 16(sp)
+  ld s2, 24(sp)
+  ld s3, 32(sp)
+  ld s4, 40(sp)
+  ld s5, 48(sp)
+  ld s6, 56(sp)
+  ld s7, 64(sp)
+  ld s8, 72(sp)
+  ld s9, 80(sp)
+  ld s10, 88(sp)
+  ld s11, 96(sp)
+  fld fs0, 104(sp)
+  fld fs1, 112(sp)
+  fld fs2, 120(sp)
+  fld fs3, 128(sp)
+  fld fs4, 136(sp)
+  fld fs5, 144(sp)
+  fld fs6, 152(sp)
+  fld fs7, 160(sp)
+  fld fs8, 168(sp)
+  fld fs9, 176(sp)
+  fld fs10, 184(sp)
+  fld fs11, 192(sp)
+  addi sp, sp, 208
+  ret
+  .globl kdl_fiber_start
+kdl_fiber_start:
+  call kdl_fiber_main
+  .globl _start
+_start:
+  mv a0, sp
+  andi sp, sp, -16
+  call kdl_cluster_main
+)");
+
+extern "C" [[noreturn, gnu::used]] void kdl_fiber_main() {
+  entry->kernel(numbers, memories, &running->worker);
+  running->done = true;
+  kdl_switch(&running->sp, &main_sp);
+  Exit(3);  // nobody gives it the turn again
+}
+
+namespace {
+
+uint32_t Wait(kdl_cluster_worker* worker, uint32_t told) {
+  told_now |= told;
+  kdl_switch(&reinterpret_cast<Fiber*>(worker)->sp, &main_sp);
+  return told_last;
+}
+
+void Begin(Fiber& fiber, uint64_t stack_bytes) {
+  if (fiber.stack == nullptr) fiber.stack = MapGuarded(stack_bytes);
+  auto top = reinterpret_cast<uint64_t>(fiber.stack + stack_bytes) / 16 * 16;
+  auto* saved = reinterpret_cast<Saved*>(top - sizeof(Saved));
+  saved->ra = reinterpret_cast<uint64_t>(&kdl_fiber_start);
+  fiber.sp = top - sizeof(Saved);
+  fiber.done = false;
+}
+
+class Cluster {
+ public:
+  Cluster(char* memory, kdl_cluster_mailbox* mailbox) : memory_(memory), mailbox_(*mailbox) {
+    scratchpad_ = MapGuarded(mailbox_.scratchpad_bytes);
+  }
+
+  void Ready(kdl_cluster_status status) {
+    mailbox_.status = status;
+    mailbox_.done = mailbox_.number;
+    Fence();
+    const char byte = 1;
+    System(kWrite, kDoorbell, reinterpret_cast<long>(&byte), 1);
+  }
+
+  // Until the host is gone.
+  void Serve() {
+    mailbox_.abi_hash = kdl_cluster_image_abi;
+    Ready(kdl_cluster_ready);
+    char byte = 0;
+    while (System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1) {
+      Fence();
+      Ready(Call(*reinterpret_cast<const kdl_cluster_call*>(memory_ + mailbox_.call)));
+    }
+  }
+
+ private:
+  kdl_cluster_status Call(const kdl_cluster_call& call) {
+    numbers = reinterpret_cast<const int64_t*>(&call + 1);
+    memories = numbers + call.number_count;
+    entry = Find(reinterpret_cast<const char*>(memories + call.memory_count));
+    if (entry == nullptr || entry->workers > kMostWorkers) return kdl_cluster_no_entry;
+    if (entry->scratchpad_bytes > mailbox_.scratchpad_bytes) return kdl_cluster_no_scratchpad;
+    for (uint64_t core = mailbox_.cluster; core < call.cores; core += mailbox_.clusters) Run(core);
+    return kdl_cluster_ready;
+  }
+
+  static const kdl_cluster_entry* Find(const char* name) {
+    for (const kdl_cluster_entry* one = kdl_cluster_entries; one->name != nullptr; ++one) {
+      uint64_t at = 0;
+      while (name[at] != 0 && name[at] == one->name[at]) ++at;
+      if (name[at] == one->name[at]) return one;
+    }
+    return nullptr;
+  }
+
+  // Round after round, each to the next barrier.
+  void Run(uint64_t core) {
+    for (uint64_t i = 0; i < entry->workers; ++i) {
+      fibers[i].worker = {core, i, memory_, scratchpad_, Wait};
+      Begin(fibers[i], mailbox_.stack_bytes);
+    }
+    for (uint64_t left = entry->workers; left > 0;) {
+      for (uint64_t i = 0; i < entry->workers; ++i) {
+        if (fibers[i].done) continue;
+        running = &fibers[i];
+        kdl_switch(&main_sp, &fibers[i].sp);
+        if (fibers[i].done) --left;
+      }
+      told_last = told_now;
+      told_now = 0;
+      mailbox_.heartbeat = mailbox_.heartbeat + 1;
+    }
+  }
+
+  char* memory_;
+  volatile kdl_cluster_mailbox& mailbox_;
+  char* scratchpad_;
+};
+
+uint64_t NumberOf(const char* text) {
+  uint64_t number = 0;
+  for (; *text >= '0' && *text <= '9'; ++text)
+    number = 10 * number + static_cast<uint64_t>(*text - '0');
+  return number;
+}
+
+}  // namespace
+
+// `stack`: how many words there are, and the words: the image; bytes of global memory; where in it the mailbox is.
+extern "C" [[noreturn, gnu::used]] void kdl_cluster_main(char** stack) {
+  if (reinterpret_cast<uint64_t>(stack[0]) != 3) Exit(2);
+  const uint64_t no_dump[2] = {0, 0};
+  System(kSetRlimit, 4, reinterpret_cast<long>(no_dump));  // RLIMIT_CORE
+  const uint64_t bytes = NumberOf(stack[2]);
+  char* memory = Map(static_cast<long>(bytes), kReadWrite, kShared, kMemory);
+  auto* mailbox = reinterpret_cast<kdl_cluster_mailbox*>(memory + NumberOf(stack[3]));
+  Cluster cluster(memory, mailbox);
+  cluster.Serve();
+  Exit(0);
+}

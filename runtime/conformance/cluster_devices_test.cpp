@@ -1,0 +1,124 @@
+// Machines of clusters: the suite, and what a cluster's end, a wrong image and a wrong description say.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "conformance/conformance.h"
+#include "conformance/kernels.h"
+#include "conformance/team_image.h"
+#include "kdl/cluster_abi.hpp"
+#include "kdl/cluster_description.hpp"
+
+namespace kdl::conformance {
+
+namespace {
+
+constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoStop = "nothing stops what runs";
+constexpr const char* kSpec = "cluster-riscv64?deadline=1";
+
+std::string ImageBytes() {
+  std::ifstream file(KDL_CLUSTER_KERNELS, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const kdl_image* const* Images() {
+  static const TeamImage kImage = [] { return TeamImage("cluster", ImageBytes()); }();
+  static const kdl_image* const kAll[] = {&kImage.image, nullptr};
+  return kAll;
+}
+
+void Prepare(Context& context) {
+  context.Register(kImages);
+  context.Register(Images());
+}
+
+void PrepareOfAnotherAbi(Context& context) {
+  static const TeamImage kImage("cluster", [] {
+    std::string bytes = ImageBytes();
+    const std::string hash(reinterpret_cast<const char*>(&kdl_cluster_abi_hash),
+                           sizeof kdl_cluster_abi_hash);
+    const std::size_t at = bytes.find(hash);
+    REQUIRE(at != std::string::npos);
+    ++bytes[at];
+    return bytes;
+  }());
+  static const kdl_image* const kAll[] = {&kImage.image, nullptr};
+  context.Register(kImages);
+  context.Register(kAll);
+}
+
+std::string LaunchError(const Bench& bench, const char* kernel, kdl_code code) {
+  const Tensor y = bench.Upload<std::int64_t>({0, 0, 0});
+  std::string message;
+  CHECK(CodeOf([&] { bench.queue.Launch(kernel, 3, {y}).Wait(); }, &message) == code);
+  return message;
+}
+
+std::string DescriptionError(const std::string& text) {
+  return ClusterDescriptionReader("m.yaml", text).error;
+}
+
+bool Has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+const std::vector<DeviceUnderTest>& DevicesUnderTest() {
+  static const std::vector<DeviceUnderTest> kDevices = {
+      {"cluster-riscv64",
+       "cluster-riscv64[1]",
+       Prepare,
+       {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
+        {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
+        {"SlicesOnlyForBusyCores", kNoWorkspace},
+        {"CancelEndsWhatRuns", kNoStop}}}};
+  return kDevices;
+}
+
+TEST_CASE("clusters: one that hangs is given up, and the device is of use again") {
+  const DeviceUnderTest device{kSpec, kSpec, Prepare, {}};
+  const Bench bench(device);
+  const std::string message = LaunchError(bench, "spin", KDL_ERROR_TIMEOUT);
+  CHECK(Has(message, "has not got on for 1 s while it ran kernel 'spin'"));
+  const Tensor y = bench.Upload<std::int64_t>({0, 0, 0});
+  bench.queue.Launch("mark", 3, {y}).Wait();
+  CHECK(bench.Download<std::int64_t>(y) == std::vector<std::int64_t>{3, 3, 3});
+}
+
+TEST_CASE("clusters: an image of another ABI") {
+  const DeviceUnderTest device{kSpec, kSpec, PrepareOfAnotherAbi, {}};
+  const Bench bench(device);
+  const std::string message = LaunchError(bench, "mark", KDL_ERROR_INVALID_ARGUMENT);
+  CHECK(Has(message, "was made for another version of the runtime"));
+}
+
+TEST_CASE("clusters: descriptions are told where they are wrong") {
+  CHECK(DescriptionError("name: a\n\nname: b") == "m.yaml:3: key 'name' stands twice");
+  CHECK(DescriptionError("# a machine\nclusters: 0  # none") ==
+        "m.yaml:2: clusters is a number from 1 to 256, and '0' is none");
+  CHECK(
+      DescriptionError("scratchpad_bytes: 5000") ==
+      "m.yaml:1: scratchpad_bytes is a number from 4096 to 1099511627776, a multiple of 4096, and "
+      "'5000' is none");
+  CHECK(DescriptionError("run: qemu") == "m.yaml:1: run is a list: [word, word]");
+  CHECK(DescriptionError("run: [a,, b]") == "m.yaml:1: run has an empty word");
+  CHECK(DescriptionError("run: [\"a]") == "m.yaml:1: run has a word whose quotes do not end");
+  CHECK(DescriptionError("run: [\"a\" b]") == "m.yaml:1: run lacks a comma between two words");
+  CHECK(DescriptionError("cpu") == "m.yaml:1: a line reads `key: value`");
+  CHECK(Has(DescriptionError("cpus: a"), "m.yaml:1: there is no key 'cpus'; the keys are: name"));
+  CHECK(Has(DescriptionError("name: a"), "m.yaml: these keys are missing: triple cpu clusters"));
+  ClusterDescriptionReader whole("m.yaml",
+                                 "name: a\ntriple: t\ncpu: c\nfeatures: []\nclusters: 2\ncores: 4\n"
+                                 "scratchpad_bytes: 262144\nmemory_bytes: 1048576\n"
+                                 "stack_bytes: 16384\ndeadline_seconds: 1\n"
+                                 "link: [l, \"{image}\", \"{objects}\"]\n"
+                                 "run: [q, \"x,y=1\", \"{image}\"]  # runs it\n");
+  CHECK(whole.error == "");
+  CHECK(whole.description.cores == 4);
+  CHECK(whole.description.run == std::vector<std::string>{"q", "x,y=1", "{image}"});
+}
+
+}  // namespace kdl::conformance

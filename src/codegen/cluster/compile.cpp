@@ -1,0 +1,59 @@
+#include "codegen/cluster/compile.h"
+
+#include <vector>
+
+#include "codegen/cluster/emitter.h"
+
+namespace kdl::codegen::cluster {
+
+namespace {
+
+/// What a row of the table says of a kernel besides its code.
+using ScratchpadBytes = std::vector<int64_t>;
+
+/// Rows of kdl_cluster_entry, and one of nulls behind them.
+void AddEntries(llvm::Module& module, const CompiledModule& compiled,
+                const ScratchpadBytes& scratchpads) {
+  llvm::LLVMContext& context = module.getContext();
+  auto* pointer = llvm::PointerType::get(context, 0);
+  auto* number = llvm::Type::getInt64Ty(context);
+  auto* row = llvm::StructType::get(context, {pointer, pointer, number, number});
+  llvm::IRBuilder<> builder(context);
+  std::vector<llvm::Constant*> rows;
+  for (size_t i = 0; i < compiled.kernels.size(); ++i) {
+    const KernelCode& code = compiled.kernels[i];
+    llvm::Constant* name = builder.CreateGlobalString(code.entry, "name", 0, &module);
+    auto workers = static_cast<uint64_t>(code.kernel->team);
+    rows.push_back(llvm::ConstantStruct::get(
+        row, {name, module.getFunction(code.entry), llvm::ConstantInt::get(number, workers),
+              llvm::ConstantInt::get(number, static_cast<uint64_t>(scratchpads[i]))}));
+  }
+  rows.push_back(llvm::Constant::getNullValue(row));
+  auto* type = llvm::ArrayType::get(row, rows.size());
+  auto* table =
+      llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("kdl_cluster_entries", type));
+  table->setConstant(true);
+  table->setInitializer(llvm::ConstantArray::get(type, rows));
+}
+
+}  // namespace
+
+Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_bytes,
+                               const CompileOptions& options) {
+  ScratchpadBytes scratchpads;
+  TeamMachine machine{.file = FileType::Object, .emit = {}};
+  machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                     Names& names, KernelCode& code) {
+    ClusterEmitter emitter(module, abi, kernel, code, names);
+    TeamMemory places(kernel, code, scratchpad_bytes);
+    emitter.places = &places;
+    EmitTeamKernel(emitter);
+    scratchpads.push_back(emitter.scratchpad_bytes);
+  };
+  machine.finish = [&](llvm::Module& module, const CompiledModule& compiled) {
+    AddEntries(module, compiled, scratchpads);
+  };
+  return CompileTeams(source, machine, options);
+}
+
+}  // namespace kdl::codegen::cluster

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "codegen/llvm/team_emitter.h"
+
+namespace kdl::codegen::cluster {
+
+/// A kernel whose core is a cluster of small processors, of which each is a worker.
+struct ClusterEmitter final : TeamEmitter {
+  using TeamEmitter::TeamEmitter;
+  void Declare() override;
+  llvm::Value* FindWorker() override;
+  llvm::Value* TensorMemory(unsigned number) override;
+  llvm::Value* NearMemory(const ir::Value* buffer) override;
+  unsigned TableSpace() const override { return 0; }
+  void Wait() override;
+  llvm::Value* WaitForAny(llvm::Value* told) override;
+
+  int64_t scratchpad_bytes = 0;  ///< taken so far
+
+ private:
+  llvm::Value* Field(unsigned field, llvm::Type* type, const char* name);
+  llvm::Value* MemoryAt(unsigned number, const char* name);
+
+  llvm::Value* memory_ = nullptr;
+};
+
+}  // namespace kdl::codegen::cluster

@@ -1,0 +1,80 @@
+#include <cstddef>
+
+#include "codegen/cluster/emitter.h"
+#include "kdl/cluster_abi.hpp"
+
+// A kernel's function, a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the worker). The memories are
+// those of team_abi.h: memory, shared, record, prints, each tensor's.
+
+namespace kdl::codegen::cluster {
+
+namespace {
+
+enum Param : unsigned { kNumbers, kMemories, kWorker };
+enum FixedMemory : unsigned { kScratch, kShared, kRecord, kPrints, kFirstTensor };
+
+/// Fields of kdl_cluster_worker, 8 bytes each.
+enum WorkerField : unsigned {
+  kCore = offsetof(kdl_cluster_worker, core) / 8,
+  kNumber = offsetof(kdl_cluster_worker, worker) / 8,
+  kMemory = offsetof(kdl_cluster_worker, memory) / 8,
+  kScratchpad = offsetof(kdl_cluster_worker, scratchpad) / 8,
+  kWait = offsetof(kdl_cluster_worker, wait) / 8
+};
+
+}  // namespace
+
+llvm::Value* ClusterEmitter::Field(unsigned field, llvm::Type* type, const char* name) {
+  llvm::Value* address =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kWorker), field);
+  return builder.CreateLoad(type, address, name);
+}
+
+/// Memory `number` of those that the kernel takes.
+llvm::Value* ClusterEmitter::MemoryAt(unsigned number, const char* name) {
+  llvm::Value* address =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kMemories), number);
+  llvm::Value* offset = builder.CreateLoad(builder.getInt64Ty(), address);
+  return builder.CreateGEP(builder.getInt8Ty(), memory_, offset, name);
+}
+
+void ClusterEmitter::Declare() {
+  auto* type = llvm::FunctionType::get(
+      builder.getVoidTy(), {builder.getPtrTy(), builder.getPtrTy(), builder.getPtrTy()}, false);
+  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, code.entry, module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  launch = function->getArg(kNumbers);
+}
+
+llvm::Value* ClusterEmitter::FindWorker() {
+  memory_ = Field(kMemory, builder.getPtrTy(), "memory");
+  scratch = MemoryAt(kScratch, "scratch");
+  shared = MemoryAt(kShared, "shared");
+  record = MemoryAt(kRecord, "record");
+  prints = MemoryAt(kPrints, "prints");
+  worker = Field(kNumber, builder.getInt64Ty(), "worker");
+  return Field(kCore, builder.getInt64Ty(), "core");
+}
+
+llvm::Value* ClusterEmitter::TensorMemory(unsigned number) {
+  return MemoryAt(kFirstTensor + number, "tensor");
+}
+
+llvm::Value* ClusterEmitter::NearMemory(const ir::Value* buffer) {
+  llvm::Value* scratchpad = Field(kScratchpad, builder.getPtrTy(), "scratchpad");
+  auto offset = static_cast<uint64_t>(scratchpad_bytes);
+  scratchpad_bytes += TeamMemory::NearBytes(buffer->type());
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), scratchpad, offset,
+                                            buffer->name().str());
+}
+
+void ClusterEmitter::Wait() { WaitForAny(builder.getInt32(0)); }
+
+llvm::Value* ClusterEmitter::WaitForAny(llvm::Value* told) {
+  auto* type = llvm::FunctionType::get(builder.getInt32Ty(),
+                                       {builder.getPtrTy(), builder.getInt32Ty()}, false);
+  llvm::Value* wait = Field(kWait, builder.getPtrTy(), "wait");
+  return builder.CreateCall(type, wait, {function->getArg(kWorker), told});
+}
+
+}  // namespace kdl::codegen::cluster

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+
+#include "codegen/common/team.h"
+#include "codegen/llvm/emitter.h"
+#include "codegen/llvm/machine.h"
+
+namespace kdl::codegen {
+
+/// A kernel whose core is a team, of whose workers each runs what is emitted. What differs from machine to machine its own
+/// emitter tells: how a kernel is called, where memories lie, how workers wait for each other.
+struct TeamEmitter : Emitter {
+  using Emitter::Emitter;
+  bool EmitOwn(ir::Op* op) final;
+
+  /// Makes the function, without a body, and what it takes that every kernel has.
+  virtual void Declare() = 0;
+  /// Finds, where the body begins, `worker`, and gives the number of the core in this call.
+  virtual llvm::Value* FindWorker() = 0;
+  /// Tensor number `number`'s memory.
+  virtual llvm::Value* TensorMemory(unsigned number) = 0;
+  /// Memory of the core's that is near its workers.
+  virtual llvm::Value* NearMemory(const ir::Value* buffer) = 0;
+  /// LLVM's address space of constants.
+  virtual unsigned TableSpace() const = 0;
+  /// Waits for all workers.
+  virtual void Wait() = 0;
+  /// And gives, as an i32, whether `told`, another, is other than 0 for one of them.
+  virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
+
+  TeamMemory* places = nullptr;
+  llvm::BinaryOperator* scratch_start =
+      nullptr;                    ///< of the core; how much each has is known in the end
+  llvm::Value* launch = nullptr;  ///< the launch's numbers (team_abi.h), as a parameter has them
+  llvm::Value* shared = nullptr;
+  llvm::Value* record = nullptr;
+  llvm::Value* prints = nullptr;
+  llvm::Value* worker = nullptr;
+  llvm::Value* live =
+      nullptr;  ///< a place: whether the worker has not trapped; null: none goes on when it has
+  bool in_team = false;  ///< in a loop of the team's, whose workers go their own ways
+};
+
+llvm::BasicBlock* NewBlock(TeamEmitter& emitter, const char* name);
+
+// team_compile.cpp
+/// A machine whose cores are teams.
+struct TeamMachine {
+  FileType file;  ///< what the payload is made of
+  /// Emits a kernel, by EmitTeamKernel.
+  std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
+      emit;
+  /// Adds, behind all kernels, what the image has besides.
+  std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
+};
+/// The payload is what LLVM makes of the kernels.
+Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
+                                    const CompileOptions& options);
+
+// team_entry.cpp
+/// The kernel's function, parameters and memories, and its body.
+void EmitTeamKernel(TeamEmitter& emitter);
+/// How many numbers a launch of the kernel has.
+uint64_t CountLaunchNumbers(const ir::Function& kernel);
+std::vector<const ir::Param*> TensorParams(const ir::Function& kernel);
+/// Number `at` of the launch's.
+llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name);
+
+// team_control.cpp
+/// A loop whose turns the workers share.
+void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op);
+/// A `while` whose turns are parts of the launch.
+void EmitParts(TeamEmitter& emitter, ir::Op* op);
+void EmitTeamBarrier(TeamEmitter& emitter);
+/// Fills the block that traps have left through since it was made, where there are any: tells the first trap of the launch,
+/// and goes on at `then`; null: leaves the kernel.
+void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then);
+/// Whether a worker may trap where others do not.
+bool MayTrapAlone(const ir::Function& kernel);
+
+// team_print.cpp
+void EmitTeamPrint(TeamEmitter& emitter, ir::Op* op);
+
+}  // namespace kdl::codegen

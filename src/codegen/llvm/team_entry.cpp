@@ -1,0 +1,172 @@
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/team_emitter.h"
+#include "ir/module.h"
+#include "ir/type.h"
+#include "kdl/team_abi.h"
+#include "support/scalar.h"
+
+// A kernel's parameters and memories: `include/kdl/team_abi.h` says what it takes.
+
+namespace kdl::codegen {
+
+namespace {
+
+constexpr uint64_t kMostCores = uint64_t{1} << 62;
+
+/// The numbers of core and worker, and the core's scratch: of the launch where parts keep what is there, else of the call.
+void ReadCore(TeamEmitter& emitter) {
+  auto& builder = emitter.builder;
+  llvm::Value* block = emitter.FindWorker();
+  auto* cores = llvm::cast<llvm::LoadInst>(LaunchNumber(emitter, 0, "core_num"));
+  llvm::MDBuilder metadata(emitter.context());
+  cores->setMetadata(llvm::LLVMContext::MD_range,
+                     metadata.createRange(llvm::APInt(64, 1), llvm::APInt(64, kMostCores)));
+  emitter.core_num = cores;
+  emitter.core_id = builder.CreateAdd(block, LaunchNumber(emitter, 2, "first_core"), "core_id");
+  llvm::Value* owner = HasOp(emitter.kernel, ir::OpKind::Sync) ? emitter.core_id : block;
+  emitter.scratch_start =
+      builder.Insert(llvm::BinaryOperator::CreateMul(owner, builder.getInt64(0)));
+  emitter.scratch =
+      builder.CreateGEP(builder.getInt8Ty(), emitter.scratch, emitter.scratch_start, "scratch");
+}
+
+llvm::Value* ScalarOf(TeamEmitter& emitter, llvm::Value* slot, Scalar scalar) {
+  auto& builder = emitter.builder;
+  llvm::Type* type = RegisterType(emitter.context(), scalar);
+  if (scalar == Scalar::Bool)
+    return builder.CreateICmpNE(builder.CreateTrunc(slot, builder.getInt8Ty()), builder.getInt8(0));
+  llvm::Value* bits = builder.CreateTrunc(slot, builder.getIntNTy(type->getScalarSizeInBits()));
+  return builder.CreateBitCast(bits, type);
+}
+
+/// Sizes, tensors and scalars, in the order of team_abi.h.
+void ReadParams(TeamEmitter& emitter, std::vector<Region>& regions) {
+  auto& builder = emitter.builder;
+  uint64_t at = kdl_team_header;
+  for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
+    Name name = emitter.kernel.dims[i];
+    llvm::Value* size = LaunchNumber(emitter, at++, name.text());
+    emitter.dims[name] = size;
+    emitter.Set(emitter.kernel.dim_value(i), size);
+  }
+  unsigned number = 0;
+  for (const ir::Param& param : emitter.kernel.params) {
+    ir::Type type = param.value->type();
+    std::string name = param.value->name().str();
+    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes have become buffers
+    if (type->kind != ir::TypeKind::Tensor) {
+      emitter.Set(param.value, ScalarOf(emitter, LaunchNumber(emitter, at++, name), type->scalar));
+      continue;
+    }
+    Memory& memory = emitter.memories[param.value];
+    memory.base = builder.CreateGEP(MemoryType(emitter.context(), type->scalar),
+                                    emitter.TensorMemory(number++),
+                                    LaunchNumber(emitter, at, name + ".first"), name);
+    for (size_t d = 0; d < type->dims.size(); ++d) {
+      bool last = d + 1 == type->dims.size();
+      memory.strides.push_back(last ? builder.getInt64(1)
+                                    : LaunchNumber(emitter, at + 1 + d, name + ".stride"));
+    }
+    regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
+    at += kdl_team_tensor;
+  }
+}
+
+Memory BufferMemory(TeamEmitter& emitter, const ir::Value* buffer, const TeamPlace& place) {
+  auto& builder = emitter.builder;
+  Memory memory{nullptr, ConstantStrides(emitter, buffer->type())};
+  std::string name = buffer->name().str();
+  if (place.home == TeamPlace::Home::Near) {
+    memory.base = emitter.NearMemory(buffer);
+    return memory;
+  }
+  llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
+  if (place.home == TeamPlace::Home::Own) {
+    auto count = static_cast<uint64_t>(BytesOf(buffer->type()) / Bytes(buffer->type()->scalar));
+    memory.base = StackPlace(emitter, llvm::ArrayType::get(element, count), name);
+    return memory;
+  }
+  memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
+                                                   static_cast<uint64_t>(place.offset), name);
+  if (place.home == TeamPlace::Home::Far) return memory;
+  memory.base = builder.CreateGEP(element, memory.base, emitter.worker, name);
+  llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
+  for (llvm::Value*& stride : memory.strides) stride = builder.CreateMul(stride, workers);
+  return memory;
+}
+
+/// The memories of parameters, buffers, tensors of the launch, tables and views.
+void PrepareTeamMemories(TeamEmitter& emitter) {
+  auto& builder = emitter.builder;
+  std::vector<Region> regions;
+  ReadParams(emitter, regions);
+  llvm::Value* shared = builder.CreateGEP(builder.getInt8Ty(), emitter.shared,
+                                          LaunchNumber(emitter, 3, "shared_before"), "shared");
+  for (LaunchTensorMemory& tensor : LaunchTensors(emitter, shared)) {
+    Memory& memory = emitter.memories[tensor.tensor];
+    memory = std::move(tensor.memory);
+    regions.push_back({RegionKind::LaunchTensor, &memory});
+  }
+  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::BufferNew) return;
+    TeamPlace place = emitter.places->PlaceOf(op->result());
+    Memory& memory = emitter.memories[op->result()];
+    memory = BufferMemory(emitter, op->result(), place);
+    // What lies near, or in registers, LLVM sees itself.
+    bool far = place.home == TeamPlace::Home::Far || place.home == TeamPlace::Home::FarOwn;
+    if (far) regions.push_back({RegionKind::Buffer, &memory});
+  });
+  SetAliasScopes(emitter, regions);
+  PrepareTablesAndViews(emitter, emitter.TableSpace());
+}
+
+}  // namespace
+
+uint64_t CountLaunchNumbers(const ir::Function& kernel) {
+  uint64_t count = kdl_team_header + kernel.dims.size();
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;
+    count += param.value->type()->kind == ir::TypeKind::Tensor ? kdl_team_tensor : 1;
+  }
+  return count;
+}
+
+std::vector<const ir::Param*> TensorParams(const ir::Function& kernel) {
+  std::vector<const ir::Param*> tensors;
+  for (const ir::Param& param : kernel.params) {
+    if (param.value->type()->kind == ir::TypeKind::Tensor) tensors.push_back(&param);
+  }
+  return tensors;
+}
+
+void EmitTeamKernel(TeamEmitter& emitter) {
+  auto& builder = emitter.builder;
+  emitter.Declare();
+  builder.SetInsertPoint(NewBlock(emitter, "entry"));
+  if (HasOp(emitter.kernel, ir::OpKind::Barrier) && MayTrapAlone(emitter.kernel)) {
+    emitter.live = StackPlace(emitter, builder.getInt1Ty(), "live");
+    builder.CreateStore(builder.getTrue(), emitter.live);
+  }
+  ReadCore(emitter);
+  PrepareTeamMemories(emitter);
+  EmitBlock(emitter, emitter.kernel.body);
+  builder.CreateRetVoid();
+  FinishTeamTraps(emitter, nullptr);
+  emitter.scratch_start->setOperand(
+      1, builder.getInt64(static_cast<uint64_t>(emitter.code.scratch_bytes)));
+  if (HasOp(emitter.kernel, ir::OpKind::Sync)) emitter.code.resumable = emitter.code.entry;
+}
+
+llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name) {
+  auto& builder = emitter.builder;
+  llvm::Value* address =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.launch, at);
+  return builder.CreateLoad(builder.getInt64Ty(), address, name);
+}
+
+}  // namespace kdl::codegen

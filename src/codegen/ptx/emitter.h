@@ -1,0 +1,19 @@
+#pragma once
+
+#include "codegen/llvm/team_emitter.h"
+
+namespace kdl::codegen::ptx {
+
+/// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
+struct PtxEmitter final : TeamEmitter {
+  using TeamEmitter::TeamEmitter;
+  void Declare() override;
+  llvm::Value* FindWorker() override;
+  llvm::Value* TensorMemory(unsigned number) override;
+  llvm::Value* NearMemory(const ir::Value* buffer) override;
+  unsigned TableSpace() const override;
+  void Wait() override;
+  llvm::Value* WaitForAny(llvm::Value* told) override;
+};
+
+}  // namespace kdl::codegen::ptx

@@ -1,0 +1,69 @@
+#include "ir/lane_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kdl::ir {
+
+namespace {
+
+constexpr size_t kNumbers = 4;  // of each axis
+
+}  // namespace
+
+AxisList MappedAxes(const Op& op) {
+  if (op.kind() != OpKind::Nest) return op.result()->type()->axes;
+  AxisList axes;
+  for (const Value* blk : op.operands()) axes.push_back(blk->type()->axes[0]);
+  return axes;
+}
+
+LaneMap MapOf(const Op& op) {
+  LaneMap map;
+  if (!op.HasAttr(AttrKey::Map)) return map;
+  NumberList numbers = op.attr<AttrKey::Map>();
+  for (size_t i = 0; i + kNumbers <= numbers.size(); i += kNumbers)
+    map.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
+  return map;
+}
+
+Attr MapAttr(const LaneMap& map) {
+  NumberList numbers;
+  for (const AxisDigits& axis : map)
+    numbers.insert(numbers.end(), {axis.repeats, axis.workers, axis.apart, axis.side});
+  return MakeAttr<AttrKey::Map>(std::move(numbers));
+}
+
+int64_t WorkersOf(const LaneMap& map) {
+  int64_t workers = 1;
+  for (const AxisDigits& axis : map) workers *= axis.workers;
+  return workers;
+}
+
+std::string MapFault(const Op& op) {
+  if (!op.HasAttr(AttrKey::Map)) return "";
+  constexpr int64_t kMost = 1 << 16;  // of each number
+  NumberList numbers = op.attr<AttrKey::Map>();
+  AxisList axes = MappedAxes(op);
+  if (numbers.size() != kNumbers * axes.size())
+    return fmt::format("a map of {} numbers for {} axes", numbers.size(), axes.size());
+  if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1 || number > kMost; }))
+    return "a number of the map is out of range";
+  LaneMap map = MapOf(op);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Axis& axis = op.block()->function()->axis(axes[i]);
+    if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
+      return fmt::format("the map leaves out points of axis '{}'", axis.name.text());
+  }
+  // The digits are those of one number, each once.
+  std::ranges::sort(map, {}, &AxisDigits::apart);
+  int64_t apart = 1;
+  for (const AxisDigits& axis : map) {
+    if (axis.workers > 1 && axis.apart != apart) return "workers of the map share a point";
+    if (axis.workers > 1) apart *= axis.workers;
+  }
+  return "";
+}
+
+}  // namespace kdl::ir

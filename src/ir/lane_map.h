@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/attr.h"
+#include "ir/module.h"
+
+namespace kdl::ir {
+
+/// How the workers of a team share the points of an axis: point (p * workers + q) * side + t, counted from the block's start,
+/// with t < side, q < workers and p < repeats, is that of the workers whose number / apart mod workers is q.
+struct AxisDigits {
+  int64_t repeats = 1;
+  int64_t workers = 1;
+  int64_t apart = 1;
+  int64_t side = 1;  ///< points side by side of one worker
+
+  /// The points that each worker has.
+  int64_t held() const { return repeats * side; }
+  int64_t covered() const { return held() * workers; }
+  /// Of a worker's points the `number`th, counted from its first one.
+  int64_t Offset(int64_t number) const { return number / side * workers * side + number % side; }
+  bool operator==(const AxisDigits&) const = default;
+};
+
+/// By the axes of an op.
+using LaneMap = std::vector<AxisDigits>;
+
+/// The axes that a map of the op is for, in its order: those of a nest's blks, of a contraction's result.
+AxisList MappedAxes(const Op& op);
+/// The op's map; without one: empty.
+LaneMap MapOf(const Op& op);
+Attr MapAttr(const LaneMap& map);
+/// How many workers have points.
+int64_t WorkersOf(const LaneMap& map);
+/// What is wrong with the op's map; empty: nothing.
+std::string MapFault(const Op& op);
+
+}  // namespace kdl::ir

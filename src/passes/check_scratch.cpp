@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/op.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+#include "support/scalar.h"
+#include "support/size.h"
+
+// check-scratch: what a core keeps at once, buffers of blocks that run within each other and of all stages, is no more than
+// the target has for it. Changes nothing.
+//
+//   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB, of 1 GiB: an error that says which blocks would fit
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+
+/// A buffer of a core. Bytes are doubles here: they may be many more than fit.
+struct Piece {
+  const Op* op = nullptr;
+  std::vector<int64_t> extents;
+  int64_t scalar_bytes = 0;
+  int64_t copies = 1;
+
+  double bytes() const {
+    double all = static_cast<double>(scalar_bytes * copies);
+    for (int64_t extent : extents) all *= static_cast<double>(extent);
+    return all;
+  }
+};
+
+double Sum(const std::vector<Piece>& pieces) {
+  double sum = 0;
+  for (const Piece& piece : pieces) sum += piece.bytes();
+  return sum;
+}
+
+/// Finds what is there when most is.
+class Peak {
+ public:
+  explicit Peak(const ir::Function& kernel) : kernel_(kernel) { Visit(kernel.body); }
+
+  const std::vector<Piece>& pieces() const { return most_; }
+
+ private:
+  void Visit(const ir::Block* block) {
+    size_t before = now_.size();
+    for (const Op* op : *block) {
+      for (const ir::Block* region : op->regions()) Visit(region);
+      if (op->kind() == OpKind::BufferNew) Add(op);
+    }
+    const Op* around = block->parent();
+    bool is_stages =
+        around && around->kind() == OpKind::Stage;  // those of the others are there, too
+    if (!is_stages) now_.resize(before);
+  }
+
+  void Add(const Op* op) {
+    ir::Type type = op->result()->type();
+    Piece piece{op, {}, Bytes(type->scalar)};
+    if (type->space != ir::Space::Team) piece.copies = kernel_.team;
+    for (Size extent : type->dims) piece.extents.push_back(extent->value);
+    now_.push_back(std::move(piece));
+    if (Sum(now_) > Sum(most_)) most_ = now_;
+  }
+
+  const ir::Function& kernel_;
+  std::vector<Piece> now_;
+  std::vector<Piece> most_;
+};
+
+/// Today's size of a block to one that fits.
+using Blocks = std::map<int64_t, int64_t>;
+
+/// The block whose size the extent is, or a little more where rows are padded.
+Blocks::iterator BlockOf(Blocks& blocks, int64_t extent) {
+  auto above = blocks.upper_bound(extent);
+  if (above == blocks.begin()) return blocks.end();
+  auto block = std::prev(above);
+  return extent - block->first <= block->first / 16 ? block : blocks.end();
+}
+
+double SumWith(Blocks& blocks, std::vector<Piece> pieces) {
+  for (Piece& piece : pieces)
+    for (int64_t& extent : piece.extents) extent = BlockOf(blocks, extent)->second;
+  return Sum(pieces);
+}
+
+/// Halves the largest blocks until all fits; only those that change, none where nothing does.
+Blocks BlocksThatFit(const std::vector<Piece>& pieces, double most) {
+  std::set<int64_t> extents;
+  for (const Piece& piece : pieces) extents.insert(piece.extents.begin(), piece.extents.end());
+  Blocks blocks;
+  for (int64_t extent : extents)
+    if (BlockOf(blocks, extent) == blocks.end()) blocks.emplace(extent, extent);
+  while (SumWith(blocks, pieces) > most) {
+    auto largest = std::ranges::max_element(blocks, {}, &Blocks::value_type::second);
+    if (largest->second <= 1) return {};
+    largest->second /= 2;
+  }
+  std::erase_if(blocks, [](const auto& block) { return block.first == block.second; });
+  return blocks;
+}
+
+std::string Amount(double bytes) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
+}
+
+std::string Describe(const Piece& piece) {
+  std::string_view name = piece.op->result()->name().text();
+  return fmt::format("{}: {}[{}] takes {}", name.empty() ? "a tile" : fmt::format("'{}'", name),
+                     Spelling(piece.op->result()->type()->scalar), fmt::join(piece.extents, ", "),
+                     Amount(piece.bytes()));
+}
+
+}  // namespace
+
+void RunCheckScratch(PassContext& context, ir::Function& kernel) {
+  auto most = static_cast<double>(context.facts->scratch_bytes);
+  std::vector<Piece> pieces = Peak(kernel).pieces();
+  if (Sum(pieces) <= most) return;
+  auto largest = [&] { return std::ranges::max_element(pieces, {}, &Piece::bytes); };
+  Diagnostic& report = context.diagnostics.Report(
+      diag::TilesTooLarge, context.SpanOf(largest()->op->loc()), kernel.base_name(),
+      Amount(Sum(pieces)), context.facts->level, Amount(most));
+  std::vector<std::string> sizes;
+  for (auto [today, then] : BlocksThatFit(pieces, most))
+    sizes.push_back(fmt::format("`by {}` instead of {}", then, today));
+  if (!sizes.empty()) report.Help(fmt::format("{} would fit", fmt::join(sizes, ", ")));
+  constexpr int kShown = 4;
+  for (int shown = 0; shown < kShown && !pieces.empty(); ++shown) {
+    auto piece = largest();
+    report.Note(context.SpanOf(piece->op->loc()), Describe(*piece));
+    pieces.erase(piece);
+  }
+}
+
+}  // namespace kdl::passes

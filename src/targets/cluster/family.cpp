@@ -1,0 +1,112 @@
+#include "targets/cluster/family.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "codegen/cluster/compile.h"
+#include "support/check.h"
+#include "support/io.h"
+#include "targets/cluster/link.h"
+#include "targets/simt/facts.h"
+#include "targets/simt/pipelines.h"
+#include "targets/simt/tile_selector.h"
+#include "targets/units.h"
+
+namespace kdl::cluster {
+
+namespace {
+
+using targets::Spec;
+using targets::Target;
+
+constexpr std::string_view kOwnText =
+#include "cluster_riscv64.inc"
+    ;
+
+/// What images are for; the machine's name is their architecture.
+constexpr std::string_view kImageKind = "cluster";
+
+struct ClusterFacts : simt::SimtFacts {
+  ClusterDescription machine;
+  codegen::Processor processor;
+};
+
+/// Registers of one small processor that a product may hold.
+constexpr int64_t kHeldBytes = 64;
+
+codegen::Processor ProcessorOf(const ClusterDescription& machine) {
+  codegen::Processor processor;
+  processor.arch = processor.level = machine.name;
+  processor.triple = machine.triple;
+  processor.cpu = machine.cpu;
+  processor.features = fmt::format("{}", fmt::join(machine.features, ","));
+  return processor;
+}
+
+Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view text,
+                                      std::string spec) {
+  ClusterDescriptionReader reader(file, text);
+  if (!reader.error.empty()) return Failure{reader.error, FailureKind::User};
+  auto facts = std::make_shared<ClusterFacts>();
+  facts->machine = std::move(reader.description);
+  facts->processor = ProcessorOf(facts->machine);
+  facts->arch = facts->level = facts->machine.name;
+  facts->workers = facts->most_workers = facts->machine.cores;
+  facts->held_bytes = kHeldBytes;
+  facts->near_bytes = facts->machine.scratchpad_bytes;
+  facts->units = {&targets::kBf16Pairs};
+  std::vector<Target> made;
+  made.push_back({&kFamily, std::move(facts), simt::MakeTileSelector(), std::move(spec), ""});
+  return made;
+}
+
+Result<std::vector<Target>> MakeOwn(const Spec&) {
+  return TargetsOf("cluster-riscv64", kOwnText, "cluster-riscv64");
+}
+
+Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
+  for (const auto& [key, value] : spec.options) {
+    if (key != "description") continue;
+    Result<std::string> text = ReadFile(value);
+    if (!text) return text.failure();
+    return TargetsOf(value, *text, fmt::format("cluster?description={}", value));
+  }
+  return Failure{fmt::format("target '{}': a machine of clusters has a description: "
+                             "cluster?description=FILE",
+                             spec.text),
+                 FailureKind::Usage};
+}
+
+Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> targets,
+                                         const codegen::CompileOptions& options) {
+  KDL_CHECK(targets.size() == 1, "{} machines of one name", targets.size());
+  const auto& facts = static_cast<const ClusterFacts&>(*targets[0].target->facts);
+  codegen::CompileOptions of_kind = options;
+  of_kind.kind = kImageKind;
+  Result<codegen::CompiledModule> compiled = codegen::cluster::Compile(
+      {targets[0].module, targets[0].kernels, &facts.processor}, facts.near_bytes, of_kind);
+  if (!compiled) return compiled;
+  Result<std::string> image = Link(facts.machine, compiled->payload);
+  if (!image) return image.failure();
+  compiled->payload = std::move(*image);
+  return compiled;
+}
+
+constexpr targets::TargetKind kKinds[] = {
+    {"cluster-riscv64", "", "", MakeOwn,
+     "five clusters of 16 RISC-V processors with 4 MiB of scratchpad each, under qemu-riscv64", ""},
+    {"cluster", "description", "", MakeDescribed,
+     "clusters of processors with scratchpads, as the file description=FILE says", "elf"}};
+
+}  // namespace
+
+const targets::Family kFamily = {.name = "cluster",
+                                 .kinds = kKinds,
+                                 .tiles = simt::kTilePipeline,
+                                 .pipes = simt::kPipePipeline,
+                                 .loops = simt::kLoopPipeline,
+                                 .generate = Generate};
+
+}  // namespace kdl::cluster

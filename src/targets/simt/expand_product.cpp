@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/simt/team_tiles.h"
+
+// A product with a map, as loops of workers: each has its block of the result in scalars, which loops over the terms carry.
+//
+//   loop %w in 0 .. 256 {team = 1} {
+//     %0 = buffer_load %acc[0, 0] …                 the worker's block
+//     %s, … = loop %k in 0 .. size(bk) carry(%c = %0, …) {
+//       %a = buffer_load %A[%k, %i] : vec<f32 x 4>   its factors of one term, as many at once as are side by side
+//       %b0 = buffer_load %B[%k, %j] …
+//       yield fma %a0, %b0, %c; … }                 their outer product
+//     buffer_store %s to %acc[0, 0] … }
+//
+// At the blocks' ends places behind them stand for the first one of the worker: what it makes there nobody stores.
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisDigits;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeLoop;
+using passes::MakeTeamLoop;
+using passes::Values;
+
+class ProductExpander {
+ public:
+  ProductExpander(ir::Builder& b, TeamTiles& tiles, const Op* op)
+      : b_(b),
+        tiles_(tiles),
+        op_(op),
+        result_(op->result()),
+        axes_(result_->type()->axes),
+        folded_(op->attr<AttrKey::Axes>()),
+        map_(AxisMapOf(*op)),
+        acc_(op->attr<AttrKey::Acc>()) {}
+
+  void Run(Value* target) {
+    Value* zero = b_.I64(0);
+    int64_t workers = ir::WorkersOf(ir::MapOf(*op_));
+    Value* all = b_.I64(workers);
+    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+      Value* exists = nullptr;
+      Value* whole = nullptr;
+      for (AxisId axis : axes_) {
+        const AxisDigits& digits = map_.at(axis);
+        Value* first = tiles_.FirstPlace(worker, digits, workers);
+        for (int64_t held = 0; held < digits.held(); ++held)
+          places_[axis].push_back(tiles_.HeldPlace(first, digits, held));
+        exists = Both(exists, IsInside(axis, first));
+        whole = Both(whole, IsInside(axis, places_[axis].back()));
+      }
+      MakeIf(b_, exists, [&] { Block(whole, target); });
+    });
+  }
+
+ private:
+  Value* Both(Value* a, Value* b) { return a ? b_.Binary(OpKind::And, a, b) : b; }
+  Value* IsInside(AxisId axis, Value* place) {
+    return b_.Binary(OpKind::Lt, place, tiles_.FactsAt(op_, axis).size);
+  }
+
+  /// The worker's whole block, or one with an end in it.
+  void Block(Value* whole, Value* target) {
+    Value* into = ir::ContractionOp(const_cast<Op*>(op_)).into();
+    size_t points = places_.at(axes_[0]).size() * places_.at(axes_[1]).size();
+    std::vector<ir::Type> types(points, b_.types().ScalarOf(acc_));
+    Values before;
+    AtPoints([&](const Values& place) { before.push_back(Start(into, place)); });
+    Values after = MakeIf(
+        b_, whole, types,
+        [&] {
+          whole_ = true;
+          return Terms(before);
+        },
+        [&] {
+          whole_ = false;
+          auto inside = std::exchange(places_, Clamped());
+          Values made = Terms(before);
+          places_ = std::move(inside);
+          return made;
+        });
+    size_t at = 0;
+    AtPoints([&](const Values& place) {
+      Value* value = after[at++];
+      auto store = [&] { tiles_.Store(value, result_, target, place); };
+      tiles_.IsInRegisters(result_) ? store() : MakeIf(b_, AreInside(place), store);
+    });
+  }
+
+  /// In the order of the accumulators.
+  void AtPoints(const std::function<void(const Values& place)>& body) {
+    for (size_t i = 0; i < places_.at(axes_[0]).size(); ++i) {
+      for (size_t j = 0; j < places_.at(axes_[1]).size(); ++j) {
+        tiles_.SetHeld(axes_[0], static_cast<int64_t>(i));
+        tiles_.SetHeld(axes_[1], static_cast<int64_t>(j));
+        body({places_.at(axes_[0])[i], places_.at(axes_[1])[j]});
+      }
+    }
+  }
+
+  Value* AreInside(const Values& place) {
+    return Both(IsInside(axes_[0], place[0]), IsInside(axes_[1], place[1]));
+  }
+
+  /// In the team's memory nothing may stand behind the block's end.
+  Value* Start(const Value* into, const Values& place) {
+    auto load = [&] { return tiles_.Load(into, tiles_.BufferOf(into), place); };
+    if (tiles_.IsInRegisters(into)) return load();
+    ir::Type type = b_.types().ScalarOf(acc_);
+    return MakeIf(
+        b_, AreInside(place), {type}, [&]() -> Values { return {load()}; },
+        [&]() -> Values { return {b_.Bits(acc_, 0)}; })[0];
+  }
+
+  std::map<AxisId, Values> Clamped() {
+    std::map<AxisId, Values> clamped;
+    for (const auto& [axis, places] : places_) {
+      for (Value* place : places) {
+        bool exists = place == places[0];
+        clamped[axis].push_back(exists ? place
+                                       : b_.Select(IsInside(axis, place), place, places[0]));
+      }
+    }
+    return clamped;
+  }
+
+  Values Terms(const Values& before) { return Loops(0, before); }
+
+  /// Over the folded axes, the last one fastest.
+  Values Loops(size_t depth, const Values& before) {
+    if (depth == folded_.size()) return Term(before);
+    Value* zero = b_.I64(0);
+    Value* size = tiles_.FactsAt(op_, folded_[depth]).size;
+    return MakeLoop(b_, {zero, size}, before, [&](Value* place, const Values& carried) {
+      term_[folded_[depth]] = place;
+      return Loops(depth + 1, carried);
+    });
+  }
+
+  Values Term(const Values& carried) {
+    std::map<AxisId, Values> factors;
+    for (size_t i = 0; i < 2; ++i) Factors(op_->operand(i), factors);
+    Values next;
+    // The source's first factor comes first: of two NaNs the result is one of them.
+    bool swapped = !Has(op_->operand(0), axes_[0]);
+    for (Value* x : factors.at(axes_[0])) {
+      for (Value* y : factors.at(axes_[1])) {
+        Value* a = swapped ? y : x;
+        Value* b = swapped ? x : y;
+        Value* acc = carried[next.size()];
+        next.push_back(IsFloat(acc_) ? b_.Fma(a, b, acc)
+                                     : b_.Binary(OpKind::Add, acc, b_.Binary(OpKind::Mul, a, b)));
+      }
+    }
+    return next;
+  }
+
+  static bool Has(const Value* tile, AxisId axis) {
+    return std::ranges::find(tile->type()->axes, axis) != tile->type()->axes.end();
+  }
+
+  /// Those of the worker's points along the axis that the tile has and the result keeps.
+  void Factors(const Value* tile, std::map<AxisId, Values>& factors) {
+    AxisId kept = Has(tile, axes_[0]) ? axes_[0] : axes_[1];
+    const Values& places = places_.at(kept);
+    Value* buffer = tiles_.BufferOf(tile);
+    int64_t side = whole_ && tiles_.IsLast(tile, kept) ? map_.at(kept).side : 1;
+    for (size_t held = 0; held < places.size(); held += static_cast<size_t>(side)) {
+      Values place;
+      for (AxisId axis : tile->type()->axes)
+        place.push_back(axis == kept ? places[held] : term_.at(axis));
+      for (Value* factor : tiles_.LoadSide(tile, buffer, place, side))
+        factors[kept].push_back(b_.Cast(factor, acc_));
+    }
+  }
+
+  ir::Builder& b_;
+  TeamTiles& tiles_;
+  const Op* op_;
+  const Value* result_;
+  const AxisList& axes_;
+  AxisList folded_;
+  AxisMap map_;
+  kdl::Scalar acc_;
+  std::map<AxisId, Values> places_;  ///< the worker's along the axes that are kept
+  std::map<AxisId, Value*> term_;    ///< along those that are folded
+  bool whole_ = false;               ///< they are as the map says: so many are side by side
+};
+
+}  // namespace
+
+void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target) {
+  ProductExpander(b, tiles, op).Run(target);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,222 @@
+#include "targets/simt/team_tiles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/check.h"
+
+namespace kdl::simt {
+
+using ir::AxisDigits;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeTeamLoop;
+
+const BlkFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
+  const Value* blk = ir::FindBlk(at, axis);
+  KDL_CHECK(blk && blks_.contains(blk), "no block of axis '{}' in scope",
+            kernel_.axis(axis).name.text());
+  return blks_.at(blk);
+}
+
+Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
+  std::vector<int64_t> extents;
+  bool held = homes_.IsInRegisters(tile);
+  if (held) {
+    for (const auto& [axis, digits] : homes_.MapOf(tile)) extents.push_back(digits.held());
+  } else {
+    for (AxisId axis : homes_.OrderOf(tile)) extents.push_back(Extent(axis));
+    extents.back() += homes_.PadOf(tile);
+  }
+  ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents),
+                                    held ? ir::Space::Scratch : ir::Space::Team);
+  Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
+  buffer->set_name(name);
+  return buffer;
+}
+
+passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
+  const AxisList& axes = tile->type()->axes;
+  Values index;
+  if (homes_.IsInRegisters(tile)) {
+    for (AxisId axis : axes) index.push_back(b_.I64(held_.at(axis)));
+    return index;
+  }
+  for (AxisId axis : homes_.OrderOf(tile))
+    index.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
+  return index;
+}
+
+Value* TeamTiles::Load(const Value* tile, Value* buffer, const Values& place) {
+  ir::Type type = b_.types().ScalarOf(buffer->type()->scalar);
+  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+}
+
+passes::Values TeamTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
+                                   int64_t count) {
+  kdl::Scalar scalar = buffer->type()->scalar;
+  ir::Type type = b_.types().Vector(scalar, count);
+  Values parts = {
+      b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result()};
+  for (int64_t lanes = count / 2; lanes > 0; lanes /= 2) {
+    Values halves;
+    for (Value* part : parts) {
+      for (int64_t half : {0, 1})
+        halves.push_back(b_.Make(OpKind::Half, {part}, b_.types().Vector(scalar, lanes),
+                                 {ir::MakeAttr<ir::AttrKey::Part>(half)}));
+    }
+    parts = std::move(halves);
+  }
+  return parts;
+}
+
+void TeamTiles::Store(Value* value, const Value* tile, Value* buffer, const Values& place) {
+  b_.Create(OpKind::BufferStore, {{value}, {buffer}, IndexOf(tile, place), {}}, {});
+}
+
+void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
+  auto body = [&](const Values& place) {
+    Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
+  };
+  DealByMap(at, tile->type()->axes, homes_.MapOf(tile), /*harmless=*/true, body);
+}
+
+void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
+  if (from == to) return;
+  auto body = [&](const Values& place) { Store(Load(tile, from, place), tile, to, place); };
+  const AxisList& axes = tile->type()->axes;
+  homes_.IsInRegisters(tile) ? DealByMap(at, axes, homes_.MapOf(tile), /*harmless=*/true, body)
+                             : Deal(at, axes, body);
+}
+
+Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
+  Value* points = b_.I64(1);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Value* many = i == 0 ? FactsAt(at, axes[i]).size : b_.I64(Extent(axes[i]));
+    points = i == 0 ? many : b_.Binary(OpKind::Mul, points, many);
+  }
+  return points;
+}
+
+passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes) {
+  Values place(axes.size());
+  Value* rest = number;
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (i == 0) {
+      place[0] = rest;
+      break;
+    }
+    Value* extent = b_.I64(Extent(axes[i]));
+    place[i] = b_.Binary(OpKind::Rem, rest, extent);
+    rest = b_.Binary(OpKind::Div, rest, extent);
+  }
+  return place;
+}
+
+void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body) {
+  Values place = PlaceOf(number, axes);
+  Value* exists = nullptr;
+  for (size_t i = axes.size(); i-- > 1;) {
+    Value* fits = b_.Binary(OpKind::Lt, place[i], FactsAt(at, axes[i]).size);
+    exists = exists ? b_.Binary(OpKind::And, exists, fits) : fits;
+  }
+  exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
+}
+
+void TeamTiles::Deal(const Op* at, const AxisList& axes, const Body& body) {
+  Value* points = CountPoints(at, axes);
+  Value* zero = b_.I64(0);
+  MakeTeamLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
+}
+
+int64_t TeamTiles::EachOf(const AxisList& axes, int64_t workers) const {
+  int64_t points = 1;
+  for (AxisId axis : axes) points *= Extent(axis);
+  return points % workers == 0 ? points / workers : 0;
+}
+
+void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers,
+                             const std::function<void(const std::vector<Values>&)>& together,
+                             const Body& body) {
+  Value* points = CountPoints(at, axes);
+  Value* whole = nullptr;
+  for (AxisId axis : axes) {
+    Value* extent = b_.I64(Extent(axis));
+    Value* is_whole = b_.Binary(OpKind::Eq, FactsAt(at, axis).size, extent);
+    whole = whole ? b_.Binary(OpKind::And, whole, is_whole) : is_whole;
+  }
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    auto at_once = [&]() -> Values {
+      std::vector<Values> places;
+      for (int64_t turn = 0; turn < EachOf(axes, workers); ++turn) {
+        Value* before = b_.I64(turn * workers);
+        places.push_back(PlaceOf(b_.Binary(OpKind::Add, worker, before), axes));
+      }
+      together(places);
+      return {};
+    };
+    auto one_by_one = [&]() -> Values {
+      passes::MakeLoop(b_, {worker, points, workers}, {}, [&](Value* number, const Values&) {
+        AtPoint(at, axes, number, body);
+        return Values();
+      });
+      return {};
+    };
+    MakeIf(b_, whole, {}, at_once, one_by_one);
+  });
+}
+
+Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t workers) {
+  if (digits.workers == 1) return b_.I64(0);
+  Value* number = worker;
+  if (digits.apart > 1) number = b_.Binary(OpKind::Div, number, b_.I64(digits.apart));
+  if (digits.apart * digits.workers < workers)
+    number = b_.Binary(OpKind::Rem, number, b_.I64(digits.workers));
+  return b_.Binary(OpKind::Mul, number, b_.I64(digits.side));
+}
+
+Value* TeamTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held) {
+  int64_t offset = digits.Offset(held);
+  return offset == 0 ? first : b_.Binary(OpKind::Add, first, b_.I64(offset));
+}
+
+void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map, bool harmless,
+                          const Body& body) {
+  int64_t workers = 1;
+  for (const auto& [axis, digits] : map) workers *= digits.workers;
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    Values firsts;
+    for (AxisId axis : axes) firsts.push_back(FirstPlace(worker, map.at(axis), workers));
+    const std::function<void(const Values&)> walk = [&](const Values& place) {
+      if (place.size() == axes.size()) return body(place);
+      AxisId axis = axes[place.size()];
+      const AxisDigits& digits = map.at(axis);
+      for (int64_t held = 0; held < digits.held(); ++held) {
+        Value* here = HeldPlace(firsts[place.size()], digits, held);
+        auto next = [&, held] {
+          SetHeld(axis, held);
+          Values deeper = place;
+          deeper.push_back(here);
+          walk(deeper);
+        };
+        if (harmless) {
+          next();
+          continue;
+        }
+        Value* exists = b_.Binary(OpKind::Lt, here, FactsAt(at, axis).size);
+        MakeIf(b_, exists, next);
+      }
+    };
+    walk({});
+  });
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "ir/builder.h"
+#include "passes/structured.h"
+#include "targets/simt/tile_homes.h"
+
+namespace kdl::simt {
+
+struct BlkFacts {
+  ir::Value* start;
+  ir::Value* size;
+  ir::Value* index;
+};
+
+/// The memory of a kernel's tiles as it is expanded, and the points of their blocks as workers are given them. A point's place
+/// along an axis is its distance from the block's start.
+class TeamTiles {
+ public:
+  using Values = passes::Values;
+  using Body = std::function<void(const Values& place)>;
+
+  TeamTiles(ir::Builder& b, ir::Function& kernel, TileHomes homes)
+      : b_(b), kernel_(kernel), homes_(std::move(homes)) {}
+
+  // -- Blocks
+  void SetBlk(const ir::Value* blk, BlkFacts facts) { blks_[blk] = facts; }
+  const BlkFacts& FactsOf(const ir::Value* blk) const { return blks_.at(blk); }
+  /// Of the axis's block at the old op.
+  const BlkFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
+
+  // -- Buffers
+  ir::Value*& operator[](const ir::Value* tile) { return buffers_[tile]; }
+  ir::Value* BufferOf(const ir::Value* tile) const { return buffers_.at(tile); }
+  ir::Value* NewBuffer(const ir::Value* tile, Name name);
+  bool IsInRegisters(const ir::Value* tile) const { return homes_.IsInRegisters(tile); }
+  bool IsFactor(const ir::Value* tile) const { return homes_.IsFactor(tile); }
+  /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
+  ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
+  /// Whether elements of a tile in the team's memory along the axis are side by side.
+  bool IsLast(const ir::Value* tile, ir::AxisId axis) const {
+    return homes_.OrderOf(tile).back() == axis;
+  }
+  /// Those from the place on that are side by side, loaded at once, as scalars; a power of two.
+  Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
+  void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
+  /// Gives a tile in registers its first elements, zeros: those behind the blocks' ends are read, too.
+  void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
+  void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
+
+  // -- Points
+  /// Gives the axes' points to the workers, one after the other.
+  void Deal(const ir::Op* at, const ir::AxisList& axes, const Body& body);
+  /// The same; where the blocks are whole, each worker's are taken `together`.
+  void DealTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
+                    const std::function<void(const std::vector<Values>& places)>& together,
+                    const Body& body);
+  /// How many points of whole blocks each worker has; 0: not all have as many.
+  int64_t EachOf(const ir::AxisList& axes, int64_t workers) const;
+  /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those behind the blocks' ends.
+  void DealByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map, bool harmless,
+                 const Body& body);
+  /// The worker's first place along an axis.
+  ir::Value* FirstPlace(ir::Value* worker, const ir::AxisDigits& digits, int64_t workers);
+  /// Its place number `held`.
+  ir::Value* HeldPlace(ir::Value* first, const ir::AxisDigits& digits, int64_t held);
+  /// The worker is at its points of these numbers: what it loads and stores of registers are those.
+  void SetHeld(ir::AxisId axis, int64_t held) { held_[axis] = held; }
+
+ private:
+  Values IndexOf(const ir::Value* tile, const Values& place);
+  int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
+  /// How many points are dealt, in rows of whole blocks but along the first axis.
+  ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
+  Values PlaceOf(ir::Value* number, const ir::AxisList& axes);
+  /// `body` where the point exists.
+  void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body);
+
+  ir::Builder& b_;
+  ir::Function& kernel_;
+  TileHomes homes_;
+  std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
+  std::unordered_map<const ir::Value*, BlkFacts> blks_;       ///< of old blks
+  std::map<ir::AxisId, int64_t> held_;
+};
+
+/// Expands a product with a map: each worker loads its factors of a term and does their outer product.
+/// `target`: the buffer that the result gets.
+void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
+
+}  // namespace kdl::simt

@@ -1,0 +1,171 @@
+#include "targets/simt/tile_homes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+#include "support/scalar.h"
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kPadBytes = 16;  // what a worker reads at once
+
+bool HandsOn(const Op* op) {
+  return op->kind() == OpKind::Loop || op->kind() == OpKind::While || op->kind() == OpKind::If;
+}
+
+size_t FirstInit(const Op* loop) {
+  return loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
+}
+
+bool IsMappedProduct(const Op* op) {
+  return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
+}
+
+}  // namespace
+
+AxisMap AxisMapOf(const Op& op) {
+  AxisMap by_axis;
+  AxisList axes = ir::MappedAxes(op);
+  ir::LaneMap map = ir::MapOf(op);
+  for (size_t i = 0; i < map.size(); ++i) by_axis[axes[i]] = map[i];
+  return by_axis;
+}
+
+bool IsTileValue(const Value* value) {
+  return ir::IsTile(value->type()) && !value->type()->axes.empty();
+}
+
+bool ReadsOwnPoints(const Op* nest, const Op* element) {
+  if (element->kind() != OpKind::Element) return false;
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const AxisList& axes = element->operand(0)->type()->axes;
+  if (axes.size() != nest->operands().size()) return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Value* index = point[i];
+    bool own = index->block() == nest->region() &&
+               nest->operand(index->index())->type()->axes[0] == axes[i];
+    if (!own) return false;
+  }
+  return true;
+}
+
+const Op* NestAround(const Op* op) {
+  const Op* around = op->block()->parent();
+  while (around && around->kind() != OpKind::Nest) around = around->block()->parent();
+  return around;
+}
+
+TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
+  auto add = [&](const Value* value) {
+    if (!IsTileValue(value)) return;
+    number_[value] = tiles_.size();
+    tiles_.emplace_back().values = {value};
+  };
+  ir::Walk(kernel.body, [&](const Op* op) {
+    for (const Value* result : op->results()) add(result);
+    for (const ir::Block* region : op->regions()) {
+      for (const Value* param : region->params()) add(param);
+    }
+  });
+  ir::Walk(kernel.body, [&](const Op* op) { JoinAll(op); });
+  ir::Walk(kernel.body, [&](const Op* op) { Study(op); });
+  for (Tile& tile : tiles_) {
+    if (!IsHeld(tile)) tile.map.clear();
+  }
+}
+
+AxisList TileHomes::OrderOf(const Value* value) const {
+  const Tile& tile = tiles_[Find(value)];
+  return tile.order.empty() || tile.printed ? value->type()->axes : tile.order;
+}
+
+int64_t TileHomes::PadOf(const Value* value) const {
+  const Tile& tile = tiles_[Find(value)];
+  bool is_padded = !tile.order.empty() && !tile.printed;
+  return is_padded ? kPadBytes / Bytes(value->type()->scalar) : 0;
+}
+
+void TileHomes::Join(const Value* a, const Value* b) {
+  size_t to = Find(a);
+  size_t from = Find(b);
+  if (to == from) return;
+  for (const Value* value : tiles_[from].values) {
+    number_[value] = to;
+    tiles_[to].values.push_back(value);
+  }
+  tiles_[from].values.clear();
+}
+
+void TileHomes::JoinAll(const Op* op) {
+  if (IsMappedProduct(op)) {
+    const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();
+    return Join(op->result(), into);
+  }
+  if (!HandsOn(op)) return;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    const Value* result = op->result(i);
+    if (!IsTileValue(result)) continue;
+    for (const ir::Block* region : op->regions()) Join(result, region->terminator()->operand(i));
+    if (op->kind() == OpKind::If) continue;
+    Join(result, op->operand(FirstInit(op) + i));
+    Join(result, op->region()->param(i + (op->kind() == OpKind::Loop ? 1 : 0)));
+  }
+}
+
+void TileHomes::Study(const Op* op) {
+  for (const Value* operand : op->operands()) {
+    if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
+  }
+  if (!IsMappedProduct(op)) return;
+  tiles_[Find(op->result())].map = AxisMapOf(*op);
+  const AxisList folded = op->attr<AttrKey::Axes>();
+  for (size_t i = 0; i < 2; ++i) {
+    AxisList order = folded;
+    for (AxisId axis : op->operand(i)->type()->axes) {
+      if (std::ranges::find(folded, axis) == folded.end()) order.push_back(axis);
+    }
+    AxisList& known = tiles_[Find(op->operand(i))].order;
+    if (known.empty()) known = std::move(order);
+  }
+}
+
+bool TileHomes::IsHeld(const Tile& tile) const {
+  if (tile.map.empty()) return false;
+  return std::ranges::all_of(tile.values, [&](const Value* value) {
+    return MakesHeld(tile, value) && std::ranges::all_of(value->uses(), [&](const ir::Use& use) {
+             return ReadsHeld(tile, use);
+           });
+  });
+}
+
+bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
+  const Op* def = value->def();
+  if (!def) return HandsOn(value->block()->parent());
+  if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
+  return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
+}
+
+bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
+  const Op* user = use.user;
+  if (user->kind() == OpKind::Element) {
+    const Op* nest = NestAround(user);
+    return nest && takes_(nest, tile.map) && ReadsOwnPoints(nest, user);
+  }
+  if (user->kind() == OpKind::Yield) return HandsOn(user->block()->parent());
+  if (user->kind() == OpKind::Contraction)
+    return IsMappedProduct(user) && AxisMapOf(*user) == tile.map &&
+           use.operand == user->SegmentBegin(ir::ContractionOp::at_into);
+  return HandsOn(user);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/lane_map.h"
+
+namespace kdl::simt {
+
+/// A map by axis: an op's axes may come in another order than a tile's.
+using AxisMap = std::map<ir::AxisId, ir::AxisDigits>;
+AxisMap AxisMapOf(const ir::Op& op);
+
+bool IsTileValue(const ir::Value* value);
+/// Whether the op in the nest reads each element of its tile at the nest's own point only.
+bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
+/// The nest around; null: none.
+const ir::Op* NestAround(const ir::Op* op);
+
+/// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
+/// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have
+/// this map, at their own points; else in the team's memory, where what a product with a map folds comes slowest: a worker's
+/// factors of one term are side by side.
+class TileHomes {
+ public:
+  /// Whether a nest has the map, or may have it.
+  using Takes = std::function<bool(const ir::Op* nest, const AxisMap& map)>;
+
+  TileHomes(const ir::Function& kernel, Takes takes);
+
+  /// Of a tile in registers; empty: it is in the team's memory.
+  const AxisMap& MapOf(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
+  bool IsInRegisters(const ir::Value* tile) const { return !MapOf(tile).empty(); }
+  /// Whether a product with a map folds it.
+  bool IsFactor(const ir::Value* tile) const { return !tiles_[Find(tile)].order.empty(); }
+  /// Outermost first.
+  ir::AxisList OrderOf(const ir::Value* tile) const;
+  /// Elements behind each row that are nobody's: rows of workers side by side begin in different banks.
+  int64_t PadOf(const ir::Value* tile) const;
+
+ private:
+  struct Tile {
+    std::vector<const ir::Value*> values;
+    AxisMap map;
+    ir::AxisList order;  ///< empty: as in its type
+    bool printed = false;
+  };
+
+  size_t Find(const ir::Value* value) const { return number_.at(value); }
+  void Join(const ir::Value* a, const ir::Value* b);
+  void JoinAll(const ir::Op* op);
+  void Study(const ir::Op* op);
+  bool IsHeld(const Tile& tile) const;
+  bool MakesHeld(const Tile& tile, const ir::Value* value) const;
+  bool ReadsHeld(const Tile& tile, const ir::Use& use) const;
+
+  Takes takes_;
+  std::unordered_map<const ir::Value*, size_t> number_;  ///< of a value's tile
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace kdl::simt

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Kernels on a machine of clusters, under an emulator: samples and families against their contracts and the interpreter, in an
+order drawn from a seed until the time is over; any number of clusters gives the same bits; machines that files describe; traps; a
+cluster that is killed; one that hangs."""
+
+import argparse
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from shared import checks, teams
+
+KIND = "cluster-riscv64"
+SHIPPED = teams.ROOT / "runtime/cluster/cluster-riscv64.yaml"
+PRODUCT = """
+export kernel product(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {
+    spmd for i in M by 32, j in N by 32 {
+        var acc: f32[i, j] = 0;
+        for k in K by 16 { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc;
+    }
+}
+"""
+COUNTS = """
+export kernel count(at: in i32[N], hits: inout i32[M], weights: inout f32[M]) {
+    spmd for i in N by 4 {
+        atomic hits[at[i]] += 1;
+        atomic weights[at[i]] += 0.5;
+    }
+}
+"""
+ENDLESS = """
+fn rounds(x: i32) -> i32 {
+    var n = x;
+    while n >= 0 { n = (n + 1) & 1023; }
+    return n;
+}
+export kernel spin(x: in i32[N], y: out i32[N]) { spmd for i in N by 1 { y[i] = rounds(x[i]); } }
+"""
+
+
+def same_bits(folder):
+    """Sums in order are the same wherever a core runs; so are counts that clusters share."""
+    (folder / "product.kdl").write_text(PRODUCT)
+    sizes = ["--set", "M=100", "--set", "N=77", "--set", "K=65"]
+    results = []
+    for clusters in (1, 2, 5):
+        out = folder / f"c{clusters}.npy"
+        done = teams.kernelc("run", folder / "product.kdl", "--target", f"{KIND}?clusters={clusters}", "--check", *sizes,
+                             "--out", f"c=@{out}")
+        checks.expect(f"{clusters} clusters equal the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
+        results.append(out.read_bytes() if out.exists() else clusters)
+    checks.expect("any number of clusters gives the same bits", len(set(results)) == 1)
+
+
+def shared_counts(folder):
+    """Clusters update the same elements at once."""
+    (folder / "count.kdl").write_text(COUNTS)
+    done = teams.kernelc("run", folder / "count.kdl", "--target", KIND, "--set", "N=40000", "--set", "M=2", "--arg", "at=zeros",
+                         "--arg", "hits=zeros", "--arg", "weights=zeros")
+    told = "hits: i32[2] = [40000, 0]" in done.stdout and "weights: f32[2] = [20000, 0]" in done.stdout
+    checks.expect("no update is lost", told, done.stdout + done.stderr)
+
+
+def described(folder):
+    """Another topology needs no change of the code; what is wrong with a file is told."""
+    text = SHIPPED.read_text()
+    for key, value in (("name", "small"), ("clusters", 2), ("cores", 4), ("scratchpad_bytes", 262144)):
+        at = text.index(f"\n{key}: ") + 1
+        text = text[:at] + f"{key}: {value}" + text[text.index("\n", at):]
+    small = folder / "small.yaml"
+    small.write_text(text)
+    spec = f"cluster?description={small}"
+    for file in ("samples/matmul_residual", "samples/softmax"):
+        done = teams.kernelc("test", file, "--target", spec)
+        checks.expect(f"contracts of {file} on 2 clusters of 4", done.returncode == 0, done.stdout + done.stderr)
+    done = teams.kernelc("devices", spec)
+    checks.expect("what it is", "cluster small, 2 cores" in done.stdout and "an emulation" in done.stdout, done.stdout + done.stderr)
+    small.write_text(text.replace("cores: 4", "cores: none"))
+    run = ["run", folder / "product.kdl", "--target", spec, "--set", "M=3", "--set", "N=3", "--set", "K=3"]
+    done = teams.kernelc(*run)
+    checks.expect("where it is wrong", f"{small}:8: cores is a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
+    small.write_text(text.replace("run: [qemu-riscv64", "run: [no-such-runner"))
+    done = teams.kernelc(*run)
+    checks.expect("a runner that is not here", "cannot be started with no-such-runner" in done.stderr, done.stdout + done.stderr)
+
+
+def children(process):
+    found = []
+    for task in pathlib.Path(f"/proc/{process}/task").glob("*/children"):
+        found += map(int, task.read_text().split())
+    return found
+
+
+def emulators(process):
+    """Those that run clusters, of a process and of those that it has started."""
+    found = []
+    for child in children(process):
+        name = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
+        found += [child] if name.startswith("qemu") else emulators(child)
+    return found
+
+
+def lives(process):
+    stat = pathlib.Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def failures(folder):
+    (folder / "spin.kdl").write_text(ENDLESS)
+    run = ["run", folder / "spin.kdl", "--set", "N=5", "--arg", "x=zeros", "--target"]
+    done = teams.kernelc(*run, f"{KIND}?deadline=1")
+    checks.expect("a cluster that hangs", "has not got on for 1 s while it ran kernel 'spin'" in done.stderr, done.stdout + done.stderr)
+    begin = time.monotonic()
+    process = subprocess.Popen(["kernelc", *map(str, run), KIND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(emulators(process.pid)[2], signal.SIGKILL)
+    killed = time.monotonic()
+    out, err = process.communicate(timeout=30)
+    told = "cluster " in err and "was ended by signal 9 (Killed) while it ran kernel 'spin'" in err
+    checks.expect("a cluster that is killed", process.returncode != 0 and told, out + err)
+    checks.expect("and at once", time.monotonic() - killed < 5)
+    process = subprocess.Popen(["kernelc", *map(str, run), KIND], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    begin = time.monotonic()
+    while len(started := emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
+        time.sleep(0.05)
+    time.sleep(0.5)  # they run
+    process.kill()
+    process.wait()
+    begin = time.monotonic()
+    while any(map(lives, started)) and time.monotonic() - begin < 10:
+        time.sleep(0.05)
+    checks.expect("clusters end with their host", len(started) == 5 and not any(map(lives, started)), started)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        same_bits(folder)
+        shared_counts(folder)
+        described(folder)
+        failures(folder)
+        teams.against_interpreter(KIND, folder)
+        teams.programs(KIND, folder)
+    families = sorted(f"tests/run/families/{f.name}" for f in (teams.ROOT / "tests/run/families").glob("*.kdl"))
+    teams.contracts(KIND, ["samples/matmul_residual", "samples/softmax", "samples/matmul", *families], options.seconds, options.seed)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
