@@ -49,35 +49,37 @@ double Sum(const std::vector<Piece>& pieces) {
 /// Finds what is there when most is.
 class Peak {
  public:
-  explicit Peak(const ir::Function& kernel) : kernel_(kernel) { Visit(kernel.body); }
+  explicit Peak(const ir::Function& kernel) : kernel_(kernel), pieces_(Of(kernel.body)) {}
 
-  const std::vector<Piece>& pieces() const { return most_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
 
  private:
-  void Visit(const ir::Block* block) {
-    size_t before = now_.size();
+  std::vector<Piece> Of(const ir::Block* block) const {
+    std::vector<Piece> most;
+    std::vector<Piece> now;
     for (const Op* op : *block) {
-      for (const ir::Block* region : op->regions()) Visit(region);
-      if (op->kind() == OpKind::BufferNew) Add(op);
+      size_t before = now.size();
+      for (const ir::Block* region : op->regions()) {
+        std::vector<Piece> inside = Of(region);
+        now.insert(now.end(), inside.begin(), inside.end());
+        if (Sum(now) > Sum(most)) most = now;
+        if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
+      }
+      if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(op));
     }
-    const Op* around = block->parent();
-    bool is_stages =
-        around && around->kind() == OpKind::Stage;  // those of the others are there, too
-    if (!is_stages) now_.resize(before);
+    return Sum(now) > Sum(most) ? now : most;
   }
 
-  void Add(const Op* op) {
+  Piece PieceOf(const Op* op) const {
     ir::Type type = op->result()->type();
     Piece piece{op, {}, Bytes(type->scalar)};
     if (type->space != ir::Space::Team) piece.copies = kernel_.team;
     for (Size extent : type->dims) piece.extents.push_back(extent->value);
-    now_.push_back(std::move(piece));
-    if (Sum(now_) > Sum(most_)) most_ = now_;
+    return piece;
   }
 
   const ir::Function& kernel_;
-  std::vector<Piece> now_;
-  std::vector<Piece> most_;
+  std::vector<Piece> pieces_;
 };
 
 /// Today's size of a block to one that fits.

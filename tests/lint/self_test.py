@@ -65,6 +65,11 @@ class Lints(unittest.TestCase):
     def test_long_readme(self):
         self.expect(shape, {"src/README.md": "\n" * 41}, ["src/README.md", "41", "40"])
 
+    def test_long_golden(self):
+        golden = "tests/golden/passes/deal.kir"
+        self.expect(shape, {"tests/README.md": "", "tests/golden/README.md": "", golden: "\n" * 121},
+                    [golden, "121", "120"])
+
     def test_kind_outside(self):
         self.expect(families, {"src/targets/cpu/family.cpp": '    {"host", kKeys, kStripped, MakeLevels,\n',
                                "src/driver/a.cpp": 'x = "host";  // "--device=host"\n'},

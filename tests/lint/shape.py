@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on files that hold more than one idea can need, and on folders without their README.
+"""Fails on files and goldens that hold more than one idea can need, and on folders without their README.
 
 `shape.py [ROOT]` checks the tree at ROOT, the project's own by default.
 """
@@ -9,6 +9,7 @@ import sys
 
 LINES = {".h": 300, ".hpp": 300, ".cpp": 800, ".c": 800, ".g4": 800, ".py": 400}
 README_LINES = 40
+GOLDEN_LINES = 120
 # Folders whose every child is a folder of its own kind.
 PARENTS = ["src", "src/codegen", "runtime", "stdlib", "samples", "tests"]
 SINGLE = ["grammar", "include/kdl"]
@@ -32,6 +33,8 @@ def complaints(root):
         limit = LINES.get(file.suffix)
         if file.name == "README.md" and file.parent != root:
             limit = README_LINES
+        elif name.parts[:2] == ("tests", "golden"):
+            limit = GOLDEN_LINES
         if limit:
             lines = file.read_bytes().count(b"\n")
             if lines > limit:
