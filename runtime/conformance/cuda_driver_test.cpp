@@ -74,6 +74,43 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
   }
 }
 
+TEST_CASE(
+    "CUDA: launches take what those before them gave back, and memory that is short takes it from "
+    "them") {
+  constexpr int kOutOfMemory = 2;
+  {
+    Context context;
+    Prepare(context);
+    const Device device = context.Select("cuda");
+    const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+    device.queue().Launch("mark", 8, {y}).Wait();
+    const std::size_t live = fake_cuda_live();
+    fake_cuda_fail("cuMemAlloc_v2", kOutOfMemory);
+    device.queue().Launch("mark", 8, {y}).Wait();
+    CHECK(fake_cuda_live() == live);
+    const Tensor more = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "more");
+    CHECK(fake_cuda_live() < live);
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: the rows of a copy go at once") {
+  const Context context;
+  const Device device = context.Select("cuda");
+  const Tensor from = context.Allocate(device, ElementOf<std::int64_t>(), {8, 8}, "from");
+  const Tensor to = context.Allocate(device, ElementOf<std::int64_t>(), {8, 8}, "to");
+  kdl_array left = from.array();
+  kdl_array right = to.array();
+  left.view.size[1] = right.view.size[1] = 4;
+  constexpr int kIllegalAddress = 700;
+  fake_cuda_fail("cuMemcpy2DAsync_v2", kIllegalAddress);
+  const kdl_code told = CodeOf([&] {
+    Check(kdl_copy(device.queue().get(), &right, &left, "test", nullptr, 0, nullptr));
+    device.queue().Wait();
+  });
+  CHECK(told == KDL_ERROR_DEVICE);
+}
+
 TEST_CASE("CUDA: what the driver's compiler says stands in the error") {
   kdl_image broken = *CudaImages()[0];
   const std::string text = "no PTX";

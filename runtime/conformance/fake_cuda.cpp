@@ -53,6 +53,22 @@ struct Stream {
   Context* context;
   std::vector<std::function<void()>> waiting;
 };
+constexpr int kHostMemory = 1;
+struct Side {
+  std::size_t x;
+  std::size_t y;
+  int kind;
+  char* host;
+  Address device;
+  void* array;
+  std::size_t pitch;
+};
+struct Copy2D {
+  Side from;
+  Side to;
+  std::size_t bytes;
+  std::size_t rows;
+};
 struct Function {
   const ptx::Kernel* kernel;
 };
@@ -288,6 +304,26 @@ Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream*
   LockedHost(from, bytes);
   return Later(stream, to, bytes,
                [=](char* memory) { std::memmove(memory, LockedHost(from, bytes), bytes); });
+}
+Status cuMemcpy2DAsync_v2(const Copy2D* copy, Stream* stream) {
+  FAIL_IF_TOLD();
+  if (copy->from.pitch < copy->bytes || copy->to.pitch < copy->bytes) return kInvalidValue;
+  for (std::size_t row = 0; row < copy->rows; ++row) {
+    const std::size_t from = row * copy->from.pitch;
+    const std::size_t to = row * copy->to.pitch;
+    Status status = kInvalidValue;
+    if (copy->from.kind == kHostMemory)
+      status =
+          cuMemcpyHtoDAsync_v2(copy->to.device + to, copy->from.host + from, copy->bytes, stream);
+    else if (copy->to.kind == kHostMemory)
+      status =
+          cuMemcpyDtoHAsync_v2(copy->to.host + to, copy->from.device + from, copy->bytes, stream);
+    else
+      status =
+          cuMemcpyDtoDAsync_v2(copy->to.device + to, copy->from.device + from, copy->bytes, stream);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
 }
 Status cuMemsetD8Async(Address to, unsigned char value, std::size_t count, Stream* stream) {
   return Set(stream, to, value, count);

@@ -32,6 +32,25 @@ inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
 
+// CUDA_MEMCPY2D, each side with memory of the host's or of the device's.
+inline constexpr int kHostMemory = 1;
+inline constexpr int kDeviceMemory = 2;
+struct Side {
+  std::size_t x = 0;
+  std::size_t y = 0;
+  int kind = kDeviceMemory;
+  void* host = nullptr;
+  Address device = 0;
+  void* array = nullptr;
+  std::size_t pitch = 0;
+};
+struct Copy2D {
+  Side from;
+  Side to;
+  std::size_t bytes = 0;
+  std::size_t rows = 0;
+};
+
 // Name, result's parameters: the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All give a status.
 #define KDL_CU_FUNCTIONS(X)                                                                 \
   X(Init, (unsigned))                                                                       \
@@ -49,6 +68,7 @@ inline constexpr int kErrorLogBytes = 6;
   X(MemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamId))                      \
   X(MemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamId))                            \
   X(MemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamId))                          \
+  X(Memcpy2DAsync_v2, (const Copy2D*, StreamId))                                            \
   X(MemsetD8Async, (Address, unsigned char, std::size_t, StreamId))                         \
   X(MemsetD16Async, (Address, unsigned short, std::size_t, StreamId))                       \
   X(MemsetD32Async, (Address, unsigned, std::size_t, StreamId))                             \

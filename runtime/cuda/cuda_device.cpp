@@ -12,6 +12,7 @@
 #include "cuda/cuda_api.h"
 #include "cuda/cuda_streams.h"
 #include "host/host_device.h"
+#include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
 
@@ -28,14 +29,34 @@ struct CudaDevice {
   std::unique_ptr<CudaStreams> streams;
   std::string name;
   std::string arch;  // of the code that it runs, the best first
+  MemoryPool pool;   // of launches
 
   ~CudaDevice() {
     if (context == nullptr) return;
     {
       const CurrentContext current(api, context);
+      EmptyPool();
       streams.reset();
     }
     api.DevicePrimaryCtxRelease_v2(id);
+  }
+
+  // The context is the thread's. False: nothing was there.
+  bool EmptyPool() {
+    const std::vector<void*> pieces = pool.Empty();
+    for (void* piece : pieces) api.MemFree_v2(reinterpret_cast<cu::Address>(piece));
+    return !pieces.empty();
+  }
+
+  // Memory; where there is none left, what launches have given back goes first. The context is the thread's.
+  cu::Status Take(std::int64_t bytes, void** memory) {
+    cu::Address address = 0;
+    cu::Status status = api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+    if (status == cu::kOutOfMemory && EmptyPool()) {
+      status = api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+    }
+    *memory = reinterpret_cast<void*>(address);
+    return status;
   }
 
   int Attribute(int what) const {
@@ -158,13 +179,13 @@ cu::Address AddressOf(const void* memory) { return reinterpret_cast<cu::Address>
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   CudaDevice& cuda = Of(device);
   const CurrentContext current(cuda.api, cuda.context);
-  cu::Address address = 0;
-  const cu::Status status = cuda.api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+  void* address = nullptr;
+  const cu::Status status = cuda.Take(bytes, &address);
   if (status == cu::kOutOfMemory) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
   }
   if (status != cu::kSuccess) return FailWith(cuda, "taking memory", status).release();
-  *memory = {reinterpret_cast<void*>(address), reinterpret_cast<void*>(address)};
+  *memory = {address, address};
   return nullptr;
 }
 
@@ -174,56 +195,66 @@ void Release(void* device, kdl_memory memory) {
   cuda.api.MemFree_v2(AddressOf(memory.address));
 }
 
-// Runs `enqueue` for each run, waits, and completes.
+// Runs `enqueue`, waits, and completes.
 template <class Enqueue>
-void Move(void* device, std::string_view what, const kdl_region& region, kdl_completion done,
-          const Enqueue& enqueue) {
+void Move(void* device, std::string_view what, kdl_completion done, const Enqueue& enqueue) {
   CudaDevice& cuda = Of(device);
   Error error;
   {
     Work work(cuda);
     cu::Status status = work.status();
-    if (status == cu::kSuccess) {
-      status = ForEachRun(region, cu::kSuccess, [&](std::size_t to, std::size_t from) {
-        return enqueue(cuda.api, to, from, work.stream());
-      });
-    }
+    if (status == cu::kSuccess) status = enqueue(cuda.api, work.stream());
     if (status == cu::kSuccess) status = work.Wait();
     if (status != cu::kSuccess) error = FailWith(cuda, what, status);
   }
   done.call(done.context, error.release());
 }
 
+cu::Side HostSide(const void* memory) {
+  return {.kind = cu::kHostMemory, .host = const_cast<void*>(memory)};
+}
+cu::Side DeviceSide(kdl_memory memory) { return {.device = AddressOf(memory.address)}; }
+
+cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch) {
+  if (side.kind == cu::kHostMemory) side.host = static_cast<char*>(side.host) + offset;
+  if (side.kind == cu::kDeviceMemory) side.device += offset;
+  side.pitch = pitch;
+  return side;
+}
+
+cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream) {
+  if (copy.rows > 1) return api.Memcpy2DAsync_v2(&copy, stream);
+  if (copy.from.kind == cu::kHostMemory)
+    return api.MemcpyHtoDAsync_v2(copy.to.device, copy.from.host, copy.bytes, stream);
+  if (copy.to.kind == cu::kHostMemory)
+    return api.MemcpyDtoHAsync_v2(copy.to.host, copy.from.device, copy.bytes, stream);
+  return api.MemcpyDtoDAsync_v2(copy.to.device, copy.from.device, copy.bytes, stream);
+}
+
+void MoveRectangles(void* device, std::string_view what, const cu::Side& to, const cu::Side& from,
+                    const kdl_region& region, kdl_completion done) {
+  Move(device, what, done, [&](const cu::Api& api, cu::StreamId stream) {
+    return ForEachRectangle(region, cu::kSuccess, [&](const Rectangle& part) {
+      return CopyRectangle(api,
+                           {Behind(from, part.from, part.from_pitch),
+                            Behind(to, part.to, part.to_pitch), part.bytes, part.rows},
+                           stream);
+    });
+  });
+}
+
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
-  Move(
-      device, "writing", *region, done,
-      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
-        return api.MemcpyHtoDAsync_v2(AddressOf(to.address) + to_offset,
-                                      static_cast<const char*>(from) + from_offset,
-                                      static_cast<std::size_t>(region->run_bytes), stream);
-      });
+  MoveRectangles(device, "writing", DeviceSide(to), HostSide(from), *region, done);
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
-  Move(
-      device, "reading", *region, done,
-      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
-        return api.MemcpyDtoHAsync_v2(static_cast<char*>(to) + to_offset,
-                                      AddressOf(from.address) + from_offset,
-                                      static_cast<std::size_t>(region->run_bytes), stream);
-      });
+  MoveRectangles(device, "reading", HostSide(to), DeviceSide(from), *region, done);
 }
 
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
-  Move(
-      device, "copying", *region, done,
-      [&](const cu::Api& api, std::size_t to_offset, std::size_t from_offset, cu::StreamId stream) {
-        return api.MemcpyDtoDAsync_v2(AddressOf(to.address) + to_offset,
-                                      AddressOf(from.address) + from_offset,
-                                      static_cast<std::size_t>(region->run_bytes), stream);
-      });
+  MoveRectangles(device, "copying", DeviceSide(to), DeviceSide(from), *region, done);
 }
 
 // `count` patterns of `bytes` from `to` on.
@@ -242,11 +273,11 @@ cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, st
 void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
           std::int32_t pattern_bytes, kdl_completion done) {
   const auto count = static_cast<std::size_t>(region->run_bytes / pattern_bytes);
-  Move(device, "filling", *region, done,
-       [&](const cu::Api& api, std::size_t to_offset, std::size_t, cu::StreamId stream) {
-         return FillRun(api, AddressOf(to.address) + to_offset, pattern, pattern_bytes, count,
-                        stream);
-       });
+  Move(device, "filling", done, [&](const cu::Api& api, cu::StreamId stream) {
+    return ForEachRun(*region, cu::kSuccess, [&](std::size_t to_offset, std::size_t) {
+      return FillRun(api, AddressOf(to.address) + to_offset, pattern, pattern_bytes, count, stream);
+    });
+  });
 }
 
 // -- kernels ----------------------------------------------------------------------------------------
@@ -317,14 +348,17 @@ class Launcher final : public TeamDriver {
   }
 
   Error Take(std::int64_t bytes, void** memory) override {
-    cu::Address address = 0;
-    const cu::Status status = cuda_.api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
-    *memory = reinterpret_cast<void*>(address);
-    return status == cu::kSuccess ? nullptr : FailWith(cuda_, "taking memory for a launch", status);
+    const std::int64_t rounded = MemoryPool::Rounded(bytes);
+    *memory = cuda_.pool.Take(rounded);
+    if (*memory != nullptr) return nullptr;
+    const cu::Status status = cuda_.Take(rounded, memory);
+    if (status != cu::kSuccess) return FailWith(cuda_, "taking memory for a launch", status);
+    cuda_.pool.Add(*memory, rounded);
+    return nullptr;
   }
   void Release(void* memory) override {
     work_.Wait();
-    cuda_.api.MemFree_v2(AddressOf(memory));
+    if (!cuda_.pool.Keep(memory)) cuda_.api.MemFree_v2(AddressOf(memory));
   }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
     const cu::Status status = cuda_.api.MemcpyHtoDAsync_v2(AddressOf(to), numbers.data(),

@@ -78,6 +78,17 @@ inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
   X(EnqueueCopyBuffer, std::int32_t,                                                               \
     (QueueId, MemoryId, MemoryId, std::size_t, std::size_t, std::size_t, std::uint32_t,            \
      const void*, void*))                                                                          \
+  X(EnqueueWriteBufferRect, std::int32_t,                                                          \
+    (QueueId, MemoryId, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, \
+     std::size_t, std::size_t, std::size_t, std::size_t, const void*, std::uint32_t, const void*,  \
+     void*))                                                                                       \
+  X(EnqueueReadBufferRect, std::int32_t,                                                           \
+    (QueueId, MemoryId, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, \
+     std::size_t, std::size_t, std::size_t, std::size_t, void*, std::uint32_t, const void*,        \
+     void*))                                                                                       \
+  X(EnqueueCopyBufferRect, std::int32_t,                                                           \
+    (QueueId, MemoryId, MemoryId, const std::size_t*, const std::size_t*, const std::size_t*,      \
+     std::size_t, std::size_t, std::size_t, std::size_t, std::uint32_t, const void*, void*))       \
   X(EnqueueFillBuffer, std::int32_t,                                                               \
     (QueueId, MemoryId, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t,         \
      const void*, void*))                                                                          \

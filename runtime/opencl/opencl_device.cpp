@@ -13,6 +13,7 @@
 #include "kdl/team_abi.h"
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
+#include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
 
@@ -31,13 +32,22 @@ struct OpenclDevice {
   cl::ContextId context = nullptr;
   cl::QueueId queue = nullptr;
   std::unique_ptr<OpenclMemory> memory;
+  MemoryPool pool;  // of launches
   std::string name;
   std::mutex mutex;  // one operation at a time
 
   ~OpenclDevice() {
     memory.reset();
+    EmptyPool();
     if (queue != nullptr) api.ReleaseCommandQueue(queue);
     if (context != nullptr) api.ReleaseContext(context);
+  }
+
+  // False: nothing was there.
+  bool EmptyPool() {
+    const std::vector<void*> pieces = pool.Empty();
+    for (void* piece : pieces) api.ReleaseMemObject(static_cast<cl::MemoryId>(piece));
+    return !pieces.empty();
   }
 
   template <class T>
@@ -126,8 +136,12 @@ void Facts(void* device, kdl_device_facts* facts) {
 
 // -- memory -----------------------------------------------------------------------------------------
 
+// Where there is no memory left, what launches have given back goes first.
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
-  return Of(device).memory->Allocate(bytes, memory).release();
+  OpenclDevice& opencl = Of(device);
+  Error error = opencl.memory->Allocate(bytes, memory);
+  if (error != nullptr && opencl.EmptyPool()) error = opencl.memory->Allocate(bytes, memory);
+  return error.release();
 }
 
 void Release(void* device, kdl_memory memory) { Of(device).memory->Release(memory); }
@@ -136,49 +150,85 @@ OpenclAllocation& AllocationOf(kdl_memory memory) {
   return *static_cast<OpenclAllocation*>(memory.handle);
 }
 
-// Runs `enqueue` for each run, waits, and completes.
+// Runs `enqueue`, waits, and completes.
 template <class Enqueue>
-void Move(OpenclDevice& opencl, std::string_view what, const kdl_region& region,
-          kdl_completion done, const Enqueue& enqueue) {
+void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
+          const Enqueue& enqueue) {
   Error error;
   {
     const std::lock_guard lock(opencl.mutex);
-    std::int32_t status = ForEachRun(region, cl::kSuccess, enqueue);
+    std::int32_t status = enqueue();
     if (status == cl::kSuccess) status = opencl.api.Finish(opencl.queue);
     if (status != cl::kSuccess) error = FailWith(what, status);
   }
   done.call(done.context, error.release());
 }
 
+// What the driver's functions take of a rectangle: how far in its memories it begins, and its bytes, rows and planes.
+struct Extent {
+  explicit Extent(const Rectangle& part)
+      : to{part.to, 0, 0}, from{part.from, 0, 0}, size{part.bytes, part.rows, 1} {}
+  std::size_t to[3];
+  std::size_t from[3];
+  std::size_t size[3];
+};
+
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   OpenclDevice& opencl = Of(device);
-  const auto bytes = static_cast<std::size_t>(region->run_bytes);
-  Move(opencl, "writing", *region, done, [&](std::size_t to_offset, std::size_t from_offset) {
-    return opencl.api.EnqueueWriteBuffer(opencl.queue, AllocationOf(to).buffer, 0, to_offset, bytes,
-                                         static_cast<const char*>(from) + from_offset, 0, nullptr,
-                                         nullptr);
+  cl::MemoryId buffer = AllocationOf(to).buffer;
+  Move(opencl, "writing", done, [&] {
+    return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
+      const Extent extent(part);
+      return part.rows > 1
+                 ? opencl.api.EnqueueWriteBufferRect(opencl.queue, buffer, 0, extent.to,
+                                                     extent.from, extent.size, part.to_pitch, 0,
+                                                     part.from_pitch, 0, from, 0, nullptr, nullptr)
+                 : opencl.api.EnqueueWriteBuffer(opencl.queue, buffer, 0, part.to, part.bytes,
+                                                 static_cast<const char*>(from) + part.from, 0,
+                                                 nullptr, nullptr);
+    });
   });
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
   OpenclDevice& opencl = Of(device);
-  const auto bytes = static_cast<std::size_t>(region->run_bytes);
-  Move(opencl, "reading", *region, done, [&](std::size_t to_offset, std::size_t from_offset) {
-    return opencl.api.EnqueueReadBuffer(opencl.queue, AllocationOf(from).buffer, 0, from_offset,
-                                        bytes, static_cast<char*>(to) + to_offset, 0, nullptr,
-                                        nullptr);
+  cl::MemoryId buffer = AllocationOf(from).buffer;
+  Move(opencl, "reading", done, [&] {
+    return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
+      const Extent extent(part);
+      return part.rows > 1
+                 ? opencl.api.EnqueueReadBufferRect(opencl.queue, buffer, 0, extent.from, extent.to,
+                                                    extent.size, part.from_pitch, 0, part.to_pitch,
+                                                    0, to, 0, nullptr, nullptr)
+                 : opencl.api.EnqueueReadBuffer(opencl.queue, buffer, 0, part.from, part.bytes,
+                                                static_cast<char*>(to) + part.to, 0, nullptr,
+                                                nullptr);
+    });
   });
 }
 
+// Within a buffer drivers take no rectangles of two pitches.
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
   OpenclDevice& opencl = Of(device);
-  const auto bytes = static_cast<std::size_t>(region->run_bytes);
-  Move(opencl, "copying", *region, done, [&](std::size_t to_offset, std::size_t from_offset) {
-    return opencl.api.EnqueueCopyBuffer(opencl.queue, AllocationOf(from).buffer,
-                                        AllocationOf(to).buffer, from_offset, to_offset, bytes, 0,
-                                        nullptr, nullptr);
+  cl::MemoryId target = AllocationOf(to).buffer;
+  cl::MemoryId source = AllocationOf(from).buffer;
+  auto run = [&](std::size_t to_offset, std::size_t from_offset) {
+    return opencl.api.EnqueueCopyBuffer(opencl.queue, source, target, from_offset, to_offset,
+                                        static_cast<std::size_t>(region->run_bytes), 0, nullptr,
+                                        nullptr);
+  };
+  auto rectangle = [&](const Rectangle& part) {
+    if (part.rows == 1) return run(part.to, part.from);
+    const Extent extent(part);
+    return opencl.api.EnqueueCopyBufferRect(opencl.queue, source, target, extent.from, extent.to,
+                                            extent.size, part.from_pitch, 0, part.to_pitch, 0, 0,
+                                            nullptr, nullptr);
+  };
+  Move(opencl, "copying", done, [&] {
+    return source == target ? ForEachRun(*region, cl::kSuccess, run)
+                            : ForEachRectangle(*region, cl::kSuccess, rectangle);
   });
 }
 
@@ -186,10 +236,12 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
           std::int32_t pattern_bytes, kdl_completion done) {
   OpenclDevice& opencl = Of(device);
   const auto bytes = static_cast<std::size_t>(region->run_bytes);
-  Move(opencl, "filling", *region, done, [&](std::size_t to_offset, std::size_t) {
-    return opencl.api.EnqueueFillBuffer(opencl.queue, AllocationOf(to).buffer, &pattern,
-                                        static_cast<std::size_t>(pattern_bytes), to_offset, bytes,
-                                        0, nullptr, nullptr);
+  Move(opencl, "filling", done, [&] {
+    return ForEachRun(*region, cl::kSuccess, [&](std::size_t to_offset, std::size_t) {
+      return opencl.api.EnqueueFillBuffer(opencl.queue, AllocationOf(to).buffer, &pattern,
+                                          static_cast<std::size_t>(pattern_bytes), to_offset, bytes,
+                                          0, nullptr, nullptr);
+    });
   });
 }
 
@@ -260,12 +312,19 @@ class Launcher final : public TeamDriver {
   }
 
   Error Take(std::int64_t bytes, void** memory) override {
+    const std::int64_t rounded = MemoryPool::Rounded(bytes);
+    *memory = opencl_.pool.Take(rounded);
+    if (*memory != nullptr) return nullptr;
     std::int32_t status = cl::kSuccess;
     *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
-                                       static_cast<std::size_t>(bytes), nullptr, &status);
-    return status == cl::kSuccess ? nullptr : FailWith("taking memory for a launch", status);
+                                       static_cast<std::size_t>(rounded), nullptr, &status);
+    if (status != cl::kSuccess) return FailWith("taking memory for a launch", status);
+    opencl_.pool.Add(*memory, rounded);
+    return nullptr;
   }
-  void Release(void* memory) override { opencl_.api.ReleaseMemObject(BufferOf(memory)); }
+  void Release(void* memory) override {
+    if (!opencl_.pool.Keep(memory)) opencl_.api.ReleaseMemObject(BufferOf(memory));
+  }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
     const std::int32_t status =
         opencl_.api.EnqueueWriteBuffer(opencl_.queue, BufferOf(to), cl::kTrue, 0,

@@ -1,4 +1,4 @@
-// The contiguous runs of a region.
+// The contiguous runs of a region, and the rectangles that they make.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,39 @@ Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
     while (d > 0 && ++index[d - 1] == region.count[d - 1]) index[--d] = 0;
     if (d == 0) return success;
   }
+}
+
+// Runs of equal length, each so many bytes behind the one before.
+struct Rectangle {
+  std::size_t to;
+  std::size_t from;
+  std::size_t bytes;  // of a run
+  std::size_t rows;
+  std::size_t to_pitch;
+  std::size_t from_pitch;
+};
+
+// The same for rectangles: the runs of the last index, where they lie in order and apart, are one, which drivers copy at once.
+template <class Status, class Each>
+Status ForEachRectangle(const kdl_region& region, Status success, const Each& each) {
+  constexpr std::int64_t kMostPitch = INT32_MAX;
+  const auto bytes = static_cast<std::size_t>(region.run_bytes);
+  const int last = region.rank - 1;
+  auto is_pitch = [&](std::int64_t step) { return step >= region.run_bytes && step <= kMostPitch; };
+  const bool together = last >= 0 && region.count[last] > 1 && is_pitch(region.to_step[last]) &&
+                        is_pitch(region.from_step[last]);
+  if (!together) {
+    return ForEachRun(region, success, [&](std::size_t to, std::size_t from) {
+      return each(Rectangle{to, from, bytes, 1, bytes, bytes});
+    });
+  }
+  kdl_region outer = region;
+  outer.rank = last;
+  return ForEachRun(outer, success, [&](std::size_t to, std::size_t from) {
+    return each(Rectangle{to, from, bytes, static_cast<std::size_t>(region.count[last]),
+                          static_cast<std::size_t>(region.to_step[last]),
+                          static_cast<std::size_t>(region.from_step[last])});
+  });
 }
 
 }  // namespace kdl::runtime

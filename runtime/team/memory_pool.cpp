@@ -1,0 +1,60 @@
+#include "team/memory_pool.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::int64_t kLeast = 64;
+constexpr std::int64_t kMostKept = std::int64_t{64} << 20;  // by all pieces together
+
+}  // namespace
+
+std::int64_t MemoryPool::Rounded(std::int64_t bytes) {
+  if (bytes > kMostKept) return bytes;
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max(bytes, kLeast))));
+}
+
+void* MemoryPool::Take(std::int64_t rounded) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(rounded);
+  if (found == kept_.end()) return nullptr;
+  void* memory = found->second;
+  kept_.erase(found);
+  kept_bytes_ -= rounded;
+  return memory;
+}
+
+void MemoryPool::Add(void* memory, std::int64_t rounded) {
+  const std::lock_guard lock(mutex_);
+  sizes_[memory] = rounded;
+}
+
+bool MemoryPool::Keep(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t rounded = sizes_.at(memory);
+  if (rounded > kMostKept - kept_bytes_) {
+    sizes_.erase(memory);
+    return false;
+  }
+  kept_.emplace(rounded, memory);
+  kept_bytes_ += rounded;
+  return true;
+}
+
+std::vector<void*> MemoryPool::Empty() {
+  const std::lock_guard lock(mutex_);
+  std::vector<void*> pieces;
+  for (const auto& [rounded, memory] : kept_) {
+    pieces.push_back(memory);
+    sizes_.erase(memory);
+  }
+  kept_.clear();
+  kept_bytes_ = 0;
+  return pieces;
+}
+
+}  // namespace kdl::runtime
