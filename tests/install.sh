@@ -12,9 +12,9 @@ build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtim
 samples="$build python3 python3-numpy"
 # Unit tests, exact values of functions, the second compiler, which the written C++ must please and whose sanitizers and
 # fuzzer run, the format check, code for aarch64 and what runs it here, OpenCL on the processor, pip for what Debian lacks
-# (tests/ptxas.py).
+# (tests/ptxas.py), pkgconf for what users read of the installed package.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
-       ocl-icd-libopencl1 python3-venv"
+       ocl-icd-libopencl1 pkgconf python3-venv"
 # The libraries that the benchmark compares with, and the compiler whose time it compares with.
 bench="$samples libdnnl-dev libopenblas-dev"
 

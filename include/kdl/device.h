@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct kdl_context kdl_context;
 typedef struct kdl_device kdl_device;
@@ -182,6 +183,7 @@ kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t
 /* Gives the array's reference to its buffer back and zeroes the array. NULL is allowed. */
 void kdl_array_free(kdl_array* array);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define KDL_PLUGIN_VERSION 2u
 
@@ -209,6 +210,7 @@ typedef struct kdl_plugin_host {
  * cannot work with this host. */
 typedef const kdl_device_ops* (*kdl_device_plugin_fn)(const kdl_plugin_host* host);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

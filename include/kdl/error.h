@@ -5,6 +5,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct kdl_error kdl_error;
 
@@ -33,6 +34,7 @@ const char* kdl_error_message(const kdl_error* error);
 /* Frees an error; NULL is allowed. */
 void kdl_error_free(kdl_error* error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

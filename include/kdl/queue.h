@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- events ---- */
 
@@ -142,6 +143,7 @@ kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own);
  * gave stays. */
 void kdl_queue_free(kdl_queue* queue);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- statistics ---- */
 
@@ -67,6 +68,7 @@ typedef struct kdl_transfer {
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

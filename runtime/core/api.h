@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <new>
 #include <span>
@@ -31,12 +32,19 @@ kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   });
 }
 
-// An error for the first pointer that is NULL; `names` are theirs, in a list with commas.
-inline bool HasNull(std::initializer_list<const void*> pointers) {
-  return std::find(pointers.begin(), pointers.end(), nullptr) != pointers.end();
+// What is wrong with a pointer that a caller gives.
+enum class Fault { kNone, kNull, kForeign };
+
+template <class T>
+Fault FaultOf(const T* pointer) {
+  if (pointer == nullptr) return Fault::kNull;
+  if constexpr (requires { IsOurs(pointer); })
+    return IsOurs(pointer) ? Fault::kNone : Fault::kForeign;
+  return Fault::kNone;
 }
-Error RefuseNull(const char* function, std::string_view names,
-                 std::initializer_list<const void*> pointers);
+
+// An error for the first of them; `names` are those of the pointers, in a list with commas.
+Error Refuse(const char* function, std::string_view names, std::span<const Fault> faults);
 
 // Events that an operation waits for, checked to be of the queue's context.
 Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t count,
@@ -48,11 +56,15 @@ Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* cons
 
 }  // namespace kdl::runtime
 
-// Returns an error from a function of the C interface where one of these pointers is NULL.
-#define KDL_RETURN_IF_NULL(...)                                                                    \
-  do {                                                                                             \
-    if (HasNull({__VA_ARGS__})) {                                                                  \
-      return Guard(                                                                                \
-          [&, kdl_name = __func__] { return RefuseNull(kdl_name, #__VA_ARGS__, {__VA_ARGS__}); }); \
-    }                                                                                              \
+// Returns an error from a function of the C interface where one of these pointers is NULL, or a handle that another copy
+// of the runtime made.
+#define KDL_RETURN_IF_UNUSABLE(...)                                                         \
+  do {                                                                                      \
+    const auto kdl_faults = [](const auto*... pointers) {                                   \
+      return std::array{FaultOf(pointers)...};                                              \
+    }(__VA_ARGS__);                                                                         \
+    if (std::ranges::count(kdl_faults, Fault::kNone) != std::ssize(kdl_faults)) {           \
+      return Guard(                                                                         \
+          [&, kdl_name = __func__] { return Refuse(kdl_name, #__VA_ARGS__, kdl_faults); }); \
+    }                                                                                       \
   } while (false)

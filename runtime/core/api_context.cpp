@@ -8,11 +8,12 @@
 
 using namespace kdl::runtime;
 
-Error kdl::runtime::RefuseNull(const char* function, std::string_view names,
-                               std::initializer_list<const void*> pointers) {
-  const auto* null = std::find(pointers.begin(), pointers.end(), nullptr);
-  const auto which = static_cast<std::size_t>(null - pointers.begin());
-  return Invalid(function, ": ", Split(names, ',')[which], " is NULL");
+Error kdl::runtime::Refuse(const char* function, std::string_view names,
+                           std::span<const Fault> faults) {
+  const auto wrong = std::ranges::find_if(faults, [](Fault f) { return f != Fault::kNone; });
+  const auto name = Split(names, ',')[static_cast<std::size_t>(wrong - faults.begin())];
+  if (*wrong == Fault::kNull) return Invalid(function, ": ", name, " is NULL");
+  return Invalid(function, ": ", name, kForeign);
 }
 
 namespace {
@@ -38,7 +39,7 @@ Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
 }  // namespace
 
 kdl_error* kdl_context_create(kdl_context** context) {
-  KDL_RETURN_IF_NULL(context);
+  KDL_RETURN_IF_UNUSABLE(context);
   kdl_hooks none = {};
   none.size = sizeof none;
   none.version = KDL_HOOKS_VERSION;
@@ -46,7 +47,7 @@ kdl_error* kdl_context_create(kdl_context** context) {
 }
 
 kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context) {
-  KDL_RETURN_IF_NULL(hooks, context);
+  KDL_RETURN_IF_UNUSABLE(hooks, context);
   return Guard([&]() -> Error {
     kdl_hooks own = {};
     KDL_RETURN_IF_ERROR(TakeHooks(*hooks, &own));
@@ -62,13 +63,13 @@ void kdl_context_destroy(kdl_context* context) {
 }
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
-  KDL_RETURN_IF_NULL(context);
+  KDL_RETURN_IF_UNUSABLE(context);
   return Guard(*Unwrap(context)->scheduler(),
                [&] { return Unwrap(context)->registry().Register(image); });
 }
 
 kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const* images) {
-  KDL_RETURN_IF_NULL(context, images);
+  KDL_RETURN_IF_UNUSABLE(context, images);
   for (; *images != nullptr; ++images) {
     if (kdl_error* error = kdl_context_register(context, *images)) return error;
   }
@@ -76,13 +77,13 @@ kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const
 }
 
 kdl_error* kdl_context_load(kdl_context* context, const char* path) {
-  KDL_RETURN_IF_NULL(context, path);
+  KDL_RETURN_IF_UNUSABLE(context, path);
   return Guard(*Unwrap(context)->scheduler(), [&] { return Unwrap(context)->Load(path); });
 }
 
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function) {
-  KDL_RETURN_IF_NULL(context, name, function);
+  KDL_RETURN_IF_UNUSABLE(context, name, function);
   return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     const Function* found = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(context)->registry().Find(name, &found));
@@ -98,20 +99,20 @@ void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) 
 
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context) {
-  KDL_RETURN_IF_NULL(context, ops);
+  KDL_RETURN_IF_UNUSABLE(context, ops);
   return Guard(*Unwrap(context)->scheduler(),
                [&] { return Unwrap(context)->AddDeviceKind(ops, kind_context); });
 }
 
 kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
                                          const char** image_kind) {
-  KDL_RETURN_IF_NULL(context, path, image_kind);
+  KDL_RETURN_IF_UNUSABLE(context, path, image_kind);
   return Guard(*Unwrap(context)->scheduler(),
                [&] { return Unwrap(context)->PluginImageKind(path, image_kind); });
 }
 
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device) {
-  KDL_RETURN_IF_NULL(context, spec, device);
+  KDL_RETURN_IF_UNUSABLE(context, spec, device);
   return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     Device* selected = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(context)->SelectDevice(spec, &selected));
@@ -137,7 +138,7 @@ int64_t kdl_device_ordinal(const kdl_device* device) {
 }
 
 kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts) {
-  KDL_RETURN_IF_NULL(device, facts);
+  KDL_RETURN_IF_UNUSABLE(device, facts);
   return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     const std::uint32_t size = facts->size;
     if (size < offsetof(kdl_device_facts, cores)) {
@@ -152,7 +153,7 @@ kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* fact
 }
 
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue) {
-  KDL_RETURN_IF_NULL(device, queue);
+  KDL_RETURN_IF_UNUSABLE(device, queue);
   return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Queue* found = nullptr;
     KDL_RETURN_IF_ERROR(Unwrap(device)->FindQueue(index, &found));

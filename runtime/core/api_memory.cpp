@@ -14,7 +14,7 @@ std::string NameOfArray(const char* name) {
 
 kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
                                kdl_buffer** buffer) {
-  KDL_RETURN_IF_NULL(device, buffer);
+  KDL_RETURN_IF_UNUSABLE(device, buffer);
   return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Ref<Buffer> made;
     KDL_RETURN_IF_ERROR(Buffer::Allocate(*Unwrap(device), bytes, name, &made));
@@ -25,7 +25,7 @@ kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* na
 
 kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
                            kdl_buffer** buffer) {
-  KDL_RETURN_IF_NULL(device, buffer);
+  KDL_RETURN_IF_UNUSABLE(device, buffer);
   return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     Ref<Buffer> made;
     KDL_RETURN_IF_ERROR(Buffer::Wrap(*Unwrap(device), data, bytes, name, false, &made));
@@ -59,19 +59,19 @@ void* kdl_buffer_address(const kdl_buffer* buffer) {
 }
 
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data) {
-  KDL_RETURN_IF_NULL(buffer, data);
+  KDL_RETURN_IF_UNUSABLE(buffer, data);
   return Guard(Unwrap(buffer)->device().scheduler(),
                [&] { return Unwrap(buffer)->Map(access, data); });
 }
 
 kdl_error* kdl_buffer_unmap(kdl_buffer* buffer) {
-  KDL_RETURN_IF_NULL(buffer);
+  KDL_RETURN_IF_UNUSABLE(buffer);
   return Guard(Unwrap(buffer)->device().scheduler(), [&] { return Unwrap(buffer)->Unmap(); });
 }
 
 kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
                               const int64_t* sizes, const char* name, kdl_array* array) {
-  KDL_RETURN_IF_NULL(device, array);
+  KDL_RETURN_IF_UNUSABLE(device, array);
   return Guard(Unwrap(device)->scheduler(), [&]() -> Error {
     kdl_tensor view = {};
     KDL_RETURN_IF_ERROR(MakeView(element, rank, sizes, NameOfArray(name), &view));
@@ -109,14 +109,14 @@ kdl_error* WrapArray(kdl_device* device, void* data, bool is_constant, uint8_t e
 kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
                           const int64_t* sizes, const int64_t* strides, const char* name,
                           kdl_array* array) {
-  KDL_RETURN_IF_NULL(device, array);
+  KDL_RETURN_IF_UNUSABLE(device, array);
   return WrapArray(device, data, false, element, rank, sizes, strides, name, array);
 }
 
 kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t element,
                                    int32_t rank, const int64_t* sizes, const int64_t* strides,
                                    const char* name, kdl_array* array) {
-  KDL_RETURN_IF_NULL(device, array);
+  KDL_RETURN_IF_UNUSABLE(device, array);
   return WrapArray(device, const_cast<void*>(data), true, element, rank, sizes, strides, name,
                    array);
 }

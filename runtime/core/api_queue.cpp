@@ -15,7 +15,9 @@ Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t coun
   }
   *events = {after, static_cast<std::size_t>(count)};
   for (kdl_event* event : *events) {
-    if (event != nullptr && &Unwrap(event)->timeline().scheduler() != &queue.scheduler()) {
+    if (event == nullptr) continue;
+    if (!IsOurs(event)) return Invalid("an event", kForeign);
+    if (&Unwrap(event)->timeline().scheduler() != &queue.scheduler()) {
       return Invalid("the queue on ", queue.device().uri(),
                      " cannot wait for an event of another context");
     }
@@ -48,6 +50,7 @@ Error FindMemory(Queue& queue, const kdl_function* function, const Binding& bind
   Device& device = queue.device();
   const std::int64_t bytes = binding.workspace_bytes;
   if (given != nullptr) {
+    if (!IsOurs(given)) return Invalid("the workspace", kForeign);
     if (Error error = CheckWorkspace(binding, device, *Unwrap(given))) {
       return Prefixed(Concat("launch of '", Unwrap(function)->shown_name(), "': "),
                       std::move(error));
@@ -140,10 +143,9 @@ Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {
 }
 
 Error CheckContext(const Queue& queue, const kdl_array& array) {
-  if (array.buffer == nullptr ||
-      &Unwrap(array.buffer)->device().scheduler() == &queue.scheduler()) {
-    return nullptr;
-  }
+  if (array.buffer == nullptr) return nullptr;
+  if (!IsOurs(array.buffer)) return Invalid("a tensor", kForeign);
+  if (&Unwrap(array.buffer)->device().scheduler() == &queue.scheduler()) return nullptr;
   return Invalid(Describe(*Unwrap(array.buffer)), " is of another context than the queue");
 }
 
@@ -192,7 +194,7 @@ int32_t kdl_event_is_done(const kdl_event* event) {
 }
 
 kdl_error* kdl_event_cancel(kdl_event* event) {
-  KDL_RETURN_IF_NULL(event);
+  KDL_RETURN_IF_UNUSABLE(event);
   const Event& object = *Unwrap(event);
   return Guard(object.timeline().scheduler(),
                [&] { return object.timeline().scheduler().Cancel(object); });
@@ -207,7 +209,7 @@ void kdl_event_free(kdl_event* event) {
 }
 
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
-  KDL_RETURN_IF_NULL(context, timeline);
+  KDL_RETURN_IF_UNUSABLE(context, timeline);
   return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
     *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
     return nullptr;
@@ -215,7 +217,7 @@ kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timelin
 }
 
 kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event) {
-  KDL_RETURN_IF_NULL(timeline, event);
+  KDL_RETURN_IF_UNUSABLE(timeline, event);
   return Guard(Unwrap(timeline)->scheduler(), [&]() -> Error {
     *event = Wrap(MakeRef<Event>(Ref<Timeline>::Share(Unwrap(timeline)), value).Leave());
     return nullptr;
@@ -223,13 +225,13 @@ kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event*
 }
 
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
-  KDL_RETURN_IF_NULL(timeline);
+  KDL_RETURN_IF_UNUSABLE(timeline);
   Timeline& object = *Unwrap(timeline);
   return Guard(object.scheduler(), [&] { return object.scheduler().Signal(object, value); });
 }
 
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
-  KDL_RETURN_IF_NULL(timeline, message);
+  KDL_RETURN_IF_UNUSABLE(timeline, message);
   return Guard(Unwrap(timeline)->scheduler(), [&]() -> Error {
     if (code < KDL_ERROR_INVALID_ARGUMENT || code > KDL_ERROR_CANCELLED ||
         code == KDL_ERROR_TIMEOUT) {
@@ -256,7 +258,7 @@ void kdl_timeline_free(kdl_timeline* timeline) {
 kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
                              const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                              kdl_event* const* after, int32_t after_count, kdl_event** done) {
-  KDL_RETURN_IF_NULL(queue, function);
+  KDL_RETURN_IF_UNUSABLE(queue, function);
   const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
                            arg_count,      workspace, after,    after_count};
   return Guard(SchedulerOf(queue), [&] { return Launch(call, done); });
@@ -265,7 +267,7 @@ kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int
 kdl_error* kdl_run_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
                           const kdl_arg* args, int32_t arg_count, kdl_buffer* workspace,
                           kdl_event* const* after, int32_t after_count) {
-  KDL_RETURN_IF_NULL(queue, function);
+  KDL_RETURN_IF_UNUSABLE(queue, function);
   const LaunchCall call = {*Unwrap(queue), function,  core_num, args,
                            arg_count,      workspace, after,    after_count};
   return Guard(SchedulerOf(queue), [&] { return RunLaunch(call); });
@@ -274,7 +276,7 @@ kdl_error* kdl_run_kernel(kdl_queue* queue, const kdl_function* function, int64_
 kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* function,
                                       int64_t core_num, const kdl_arg* args, int32_t arg_count,
                                       int64_t* bytes) {
-  KDL_RETURN_IF_NULL(queue, function, bytes);
+  KDL_RETURN_IF_UNUSABLE(queue, function, bytes);
   const LaunchCall call = {*Unwrap(queue), function, core_num, args,
                            arg_count,      nullptr,  nullptr,  0};
   return Guard(SchedulerOf(queue), [&] { return LaunchBytes(call, bytes); });
@@ -286,14 +288,14 @@ int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
 
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
                                   int64_t* bytes) {
-  KDL_RETURN_IF_NULL(function, device, bytes);
+  KDL_RETURN_IF_UNUSABLE(function, device, bytes);
   return Guard(Unwrap(device)->scheduler(),
                [&] { return Footprint(*Unwrap(function), *Unwrap(device), bytes); });
 }
 
 kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t footprint,
                                  const char* name, kdl_buffer** workspace) {
-  KDL_RETURN_IF_NULL(device, workspace);
+  KDL_RETURN_IF_UNUSABLE(device, workspace);
   return Guard(Unwrap(device)->scheduler(), [&] {
     return Reserve(*Unwrap(device), instances, footprint, name == nullptr ? "" : name, workspace);
   });
@@ -301,21 +303,21 @@ kdl_error* kdl_workspace_reserve(kdl_device* device, int64_t instances, int64_t 
 
 kdl_error* kdl_copy(kdl_queue* queue, const kdl_array* to, const kdl_array* from, const char* cause,
                     kdl_event* const* after, int32_t after_count, kdl_event** done) {
-  KDL_RETURN_IF_NULL(queue, to, from);
+  KDL_RETURN_IF_UNUSABLE(queue, to, from);
   return Guard(SchedulerOf(queue),
                [&] { return Copy(*Unwrap(queue), *to, *from, cause, after, after_count, done); });
 }
 
 kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_event* const* after,
                     int32_t after_count, kdl_event** done) {
-  KDL_RETURN_IF_NULL(queue, to);
+  KDL_RETURN_IF_UNUSABLE(queue, to);
   return Guard(SchedulerOf(queue),
                [&] { return Fill(*Unwrap(queue), *to, bits, after, after_count, done); });
 }
 
 kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(void*), void* user,
                          kdl_event* const* after, int32_t after_count, kdl_event** done) {
-  KDL_RETURN_IF_NULL(queue);
+  KDL_RETURN_IF_UNUSABLE(queue);
   return Guard(SchedulerOf(queue), [&]() -> Error {
     std::span<kdl_event* const> events;
     KDL_RETURN_IF_ERROR(CheckEvents(Unwrap(queue)->queue(), after, after_count, &events));
@@ -324,7 +326,7 @@ kdl_error* kdl_host_call(kdl_queue* queue, kdl_host_fn call, void (*release)(voi
 }
 
 kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own) {
-  KDL_RETURN_IF_NULL(queue, own);
+  KDL_RETURN_IF_UNUSABLE(queue, own);
   return Guard(SchedulerOf(queue), [&]() -> Error {
     *own = Wrap(MakeRef<Caller>(Unwrap(queue)->queue(), true).Leave());
     return nullptr;
@@ -336,7 +338,7 @@ void kdl_queue_free(kdl_queue* queue) {
 }
 
 kdl_error* kdl_queue_wait(kdl_queue* queue) {
-  KDL_RETURN_IF_NULL(queue);
+  KDL_RETURN_IF_UNUSABLE(queue);
   return Guard(SchedulerOf(queue),
                [&] { return SchedulerOf(queue).WaitForCaller(*Unwrap(queue)); });
 }

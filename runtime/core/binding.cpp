@@ -384,6 +384,7 @@ std::int64_t SliceBytes(const kdl_variant& variant) { return RoundUp(variant.foo
 
 Error CheckArray(const kdl_array& array, std::string_view what) {
   if (array.buffer == nullptr) return Invalid(what, " has no buffer");
+  if (!IsOurs(array.buffer)) return Invalid(what, kForeign);
   std::int64_t bytes = 0;
   KDL_RETURN_IF_ERROR(CheckView(array.view, what, &bytes));
   if (bytes == 0) return nullptr;

@@ -14,13 +14,11 @@
 
 namespace kdl::runtime {
 
-class Context {
+class Context : public Handle {
  public:
   // What the hooks leave out is the runtime's own.
   explicit Context(const kdl_hooks& hooks);
-  ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  ~Context() override;
 
   Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
   // Selects by one spec or the first of a list that is there.

@@ -42,15 +42,13 @@ struct DeviceKind {
 };
 
 // Kept alive by its context and by each buffer of it.
-class Device : public std::enable_shared_from_this<Device> {
+class Device : public Handle, public std::enable_shared_from_this<Device> {
  public:
   static constexpr std::int32_t kMaxQueues = 64;
 
   static Error Open(const DeviceKind& kind, const DeviceSpec& spec, const Services& services,
                     std::shared_ptr<Device>* device);
-  ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+  ~Device() override;
 
   const std::string& uri() const { return uri_; }
   const DeviceSpec& spec() const { return spec_; }

@@ -5,6 +5,30 @@
 
 namespace kdl::runtime {
 
+// What a handle points to. A process may have several copies of this library, each linked into a library of its own:
+// what one of them made is refused by the others, whose objects may look different behind the mark.
+class Handle {
+ public:
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  virtual ~Handle() = default;
+
+  bool is_ours() const { return runtime_ == &kOwn; }
+
+ protected:
+  Handle() = default;
+
+ private:
+  static constexpr char kOwn = 0;  // hidden: each copy has an address of its own
+
+  const void* const runtime_ = &kOwn;
+};
+
+// Behind the name of what another copy made.
+inline constexpr const char* kForeign =
+    " belongs to another copy of the runtime in this process; a library that has one of its own "
+    "takes only handles that it made";
+
 class Buffer;
 class Caller;
 class Context;
@@ -19,7 +43,12 @@ class Timeline;
     return reinterpret_cast<const type*>(object);                                 \
   }                                                                               \
   inline handle* Wrap(type* object) { return reinterpret_cast<handle*>(object); } \
-  inline const handle* Wrap(const type* object) { return reinterpret_cast<const handle*>(object); }
+  inline const handle* Wrap(const type* object) {                                 \
+    return reinterpret_cast<const handle*>(object);                               \
+  }                                                                               \
+  inline bool IsOurs(const handle* object) {                                      \
+    return reinterpret_cast<const Handle*>(object)->is_ours();                    \
+  }
 KDL_HANDLE(kdl_buffer, Buffer)
 KDL_HANDLE(kdl_context, Context)
 KDL_HANDLE(kdl_device, Device)

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <utility>
 
+#include "core/handles.h"
+
 namespace kdl::runtime {
 
 // Base of such an object; born with one reference.
-class Counted {
+class Counted : public Handle {
  public:
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
   void Retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -21,7 +20,7 @@ class Counted {
 
  protected:
   Counted() = default;
-  virtual ~Counted() = default;
+  ~Counted() override = default;
 
  private:
   std::atomic<int> references_{1};

@@ -26,7 +26,7 @@ class Registry;
 
 // A kernel as a caller names it; what of it runs on a device is looked up at its first launch there and kept
 // until another image is registered.
-class Function {
+class Function : public Handle {
  public:
   // The variants that the device can run, the preferred one first; they stay as long as the registry. Fails where
   // there is none. Takes no lock where the last launch was on the same device.

@@ -24,7 +24,7 @@ struct DebugOptions {
   std::int64_t seed = 1;
   std::int64_t threads = 3;
   bool slice_per_core = false;
-  std::uint64_t features = ProcessorFeatures();
+  std::uint64_t features = UsualFeatures();
   Guard guard = Guard::Bands;
 };
 

@@ -24,7 +24,7 @@ struct HostOptions {
   std::int64_t pin = 1;
   bool only_cpus = false;  // these were asked for: the caller's thread, too, keeps to them
   bool slice_per_core = false;
-  std::uint64_t features = ProcessorFeatures();
+  std::uint64_t features = UsualFeatures();
 };
 
 struct HostDevice {

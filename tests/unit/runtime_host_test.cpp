@@ -20,6 +20,16 @@ std::string RefusalOf(const Context& context, const char* spec) {
   }
 }
 
+TEST_CASE("host: what a device uses by itself leaves out what does not pay") {
+  const std::uint64_t left_out = runtime::ProcessorFeatures() & ~runtime::UsualFeatures();
+#if defined(__x86_64__)
+  const bool is_slow = __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512bf16");
+  CHECK(left_out == (is_slow ? std::uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16 : 0));
+#else
+  CHECK(left_out == 0);
+#endif
+}
+
 TEST_CASE("host: options and their mistakes") {
   Context context;
   CHECK(context.Select("host?threads=3").cores() == 3);
