@@ -12,8 +12,6 @@
 #
 # A shared library shows these names and no others: neither the runtime inside nor templates that its files instantiate,
 # which could keep it from being unloaded. Names may end in *; those with :: are C++'s, without parameters: "vendor::*".
-set(KDL_COLLECT_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/kdl_collect.cmake")
-
 function(kdl_add_library name source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "STATIC;SHARED" "MODULE" "OPTIONS")
   if(arg_UNPARSED_ARGUMENTS OR (arg_STATIC AND arg_SHARED))
@@ -46,8 +44,8 @@ function(kdl_add_library name source)
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DARCHIVE=${archive}" "-DAR=${CMAKE_AR}"
             "-DPROCESSOR=${CMAKE_SYSTEM_PROCESSOR}"
-            -P "${KDL_COLLECT_SCRIPT}"
-    DEPENDS "${source}" "${KDL_KERNELC}"
+            -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_collect.cmake"
+    DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"
     COMMENT "Compiling ${stem}.kdl"
     VERBATIM)

@@ -344,11 +344,20 @@ std::string HelpText() {
   }
   text += "\n" + Columns("-h, --help", "prints this, or with a command what it takes");
   text += Columns("    --version", "prints the version");
-  text +=
-      "\nExit codes: 0 done; 1 the input is at fault; 2 the command line is; 3 the machine or "
-      "device is;\n"
-      "70 a bug in kernelc.\n";
+  text += "\nExit codes:\n";
+  for (const ExitCodeInfo& info : AllExitCodes())
+    text += fmt::format("  {:>2}  {}\n", info.code, info.meaning);
   return text;
+}
+
+std::span<const ExitCodeInfo> AllExitCodes() {
+  static constexpr ExitCodeInfo kCodes[] = {
+      {kExitDone, "done"},
+      {kExitInput, "the input is at fault"},
+      {kExitUsage, "the command line is at fault"},
+      {kExitEnvironment, "the machine or a device is at fault"},
+      {70, "a bug in kernelc"}};
+  return kCodes;
 }
 
 std::string HelpText(const CommandInfo& info) {

@@ -76,6 +76,12 @@ std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const 
 std::string HelpText();
 std::string HelpText(const CommandInfo& command);
 
+struct ExitCodeInfo {
+  int code;
+  std::string_view meaning;
+};
+std::span<const ExitCodeInfo> AllExitCodes();
+
 struct Assignment {
   std::string name;
   std::string value;

@@ -58,11 +58,12 @@ bool LinkProgram(const std::vector<std::string>& objects, const std::string& out
   std::string compiler = Find({"c++", "g++", "clang++-19"}, "link a program", "g++", diagnostics);
   if (compiler.empty()) return false;
   std::error_code error;
-  fs::path libraries =
-      fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
+  fs::path root = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
   std::vector<std::string> words = {compiler, "-o", output};
   words.insert(words.end(), objects.begin(), objects.end());
-  words.push_back(fmt::format("-L{}", libraries.string()));
+  for (const char* libraries : {"lib", KDL_LIBRARIES}) {
+    words.push_back(fmt::format("-L{}", (root / libraries).string()));
+  }
   for (std::string_view rest = KDL_PROGRAM_LINK; !rest.empty();) {
     std::string_view word = rest.substr(0, rest.find(' '));
     words.emplace_back(word);

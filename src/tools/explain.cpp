@@ -15,6 +15,7 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/pages.h"
 #include "tools/placement_map.h"
 #include "tools/tables.h"
 #include "tools/workspace_map.h"
@@ -65,6 +66,8 @@ std::string OrderOf(const std::string& word, const targets::Registry& families) 
 /// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "diagnostics") return ListDiagnostics();
+  if (word == "manual") return ManualPage();
+  if (word == "completion") return BashCompletion();
   std::string page;
   for (const DiagnosticRow& row : AllDiagnostics()) {
     if (row.id == word) page += ExplainDiagnostic(row);

@@ -152,7 +152,7 @@ def main():
         for name, text in FILES.items():
             (root / name).write_text(text)
         for what, words in {
-                "installed": ["cmake", "--install", own, "--component", "runtime", "--prefix", root / "kdl"],
+                "installed": ["cmake", "--install", own, "--prefix", root / "kdl"],
                 "configured": ["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={root / 'kdl'}",
                                f"-DKDL_KERNELC={shutil.which('kernelc')}"],
                 "built": ["cmake", "--build", "build"]}.items():

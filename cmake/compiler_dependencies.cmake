@@ -1,0 +1,43 @@
+# What the compiler is built with, and the headers that its files read precompiled.
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_program(KDL_CLANG clang++-19 REQUIRED)  # for what runs on devices, without their compilers
+
+# The shared libLLVM, its headers outside our warnings. Only the code generator links it.
+add_library(kdl_llvm INTERFACE)
+target_include_directories(kdl_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(kdl_llvm INTERFACE ${llvm_definitions})
+target_link_libraries(kdl_llvm INTERFACE LLVM)
+
+# Sets of integer points, for the proofs: shared, since it links GMP. Debian's libLLVM exports a copy of the library whose
+# integers are plain words while they are small, and proofs take half the time by it; it is linked first, so symbols bind to
+# it. Where libLLVM exports none they bind to this one, which has the same interface.
+find_library(KDL_ISL_LIBRARY isl REQUIRED)
+find_path(KDL_ISL_INCLUDE isl/set.h REQUIRED)
+add_library(kdl_isl INTERFACE)
+target_include_directories(kdl_isl SYSTEM INTERFACE ${KDL_ISL_INCLUDE})
+target_link_libraries(kdl_isl INTERFACE ${KDL_ISL_LIBRARY})
+
+# -- Precompiled headers -----------------------------------------------------------------------
+
+# Reading these takes a third of a file's compile time. A file still includes what it uses: nothing
+# may depend on them being here.
+set(KDL_PRECOMPILED <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string>
+    <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h>)
+
+# kdl_precompile(NAME [PRIVATE target...] HEADERS header...): what targets that see the same take over.
+function(kdl_precompile name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PRIVATE;HEADERS")
+  set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Carries the precompiled headers.\n")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE fmt::fmt ${arg_PRIVATE})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  string(SHA256 sum "${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_BUILD_TYPE} ${arg_HEADERS}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum ${sum})
+endfunction()
+
+kdl_precompile(kdl_precompiled HEADERS ${KDL_PRECOMPILED})

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/options.h"
+#include "tools/pages.h"
+
+namespace kdl::tools {
+
+namespace {
+
+/// Text that man prints as it is: it takes `\` for an escape, and a dash without one for a hyphen.
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '\\' || c == '-') escaped += '\\';
+    escaped += c == '\\' ? 'e' : c;
+    if (c == '\n') escaped += "\\&";  // no line begins with a macro's dot
+  }
+  return escaped;
+}
+
+std::string Section(std::string_view title) { return fmt::format(".SH {}\n", title); }
+
+/// A term, in bold, and what it means below it.
+std::string Entry(std::string_view term, std::string_view text) {
+  return fmt::format(".TP\n.B {}\n\\&{}\n", Escaped(term), Escaped(text));
+}
+
+std::string OptionTerm(const driver::OptionInfo& option) {
+  std::string term;
+  if (option.short_name != 0) term = fmt::format("-{}, ", option.short_name);
+  term += fmt::format("--{}", option.name);
+  return option.value.empty() ? term : fmt::format("{} {}", term, option.value);
+}
+
+std::string OptionText(const driver::OptionInfo& option) {
+  std::vector<std::string_view> commands;
+  for (const driver::CommandInfo& command : driver::AllCommands()) {
+    if ((option.commands & command.bit) != 0) commands.push_back(command.name);
+  }
+  std::string text = fmt::format("{}: {}", fmt::join(commands, ", "), option.help);
+  if (!option.default_value.empty()) text += fmt::format(" (default: {})", option.default_value);
+  return text;
+}
+
+}  // namespace
+
+std::string ManualPage() {
+  std::string page = fmt::format(".TH KERNELC 1 \"\" \"kernelc {}\"\n", KDL_VERSION);
+  page += Section("NAME") + "kernelc \\- a compiler for tiled SPMD kernels\n";
+  page += Section("SYNOPSIS") + ".B kernelc\n.I COMMAND\n[options]\n";
+  page += Section("COMMANDS");
+  for (const driver::CommandInfo& command : driver::AllCommands()) {
+    std::string text = std::string(command.summary) + ".";
+    if (!command.more.empty()) text += fmt::format("\n{}", command.more);
+    page += Entry(fmt::format("{} {}", command.name, command.words), text);
+  }
+  page += Section("OPTIONS") + "Each with the commands that take it.\n";
+  for (const driver::OptionInfo& option : driver::AllOptions()) {
+    page += Entry(OptionTerm(option), OptionText(option));
+  }
+  page += Section("EXIT STATUS");
+  for (const driver::ExitCodeInfo& code : driver::AllExitCodes()) {
+    page += Entry(fmt::format("{}", code.code), code.meaning);
+  }
+  return page;
+}
+
+}  // namespace kdl::tools
