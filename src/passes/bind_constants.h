@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/module.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

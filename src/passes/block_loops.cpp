@@ -8,11 +8,6 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   std::vector<Value*> inits;
   if (op->kind() == OpKind::For) {

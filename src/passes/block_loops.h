@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

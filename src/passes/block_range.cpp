@@ -2,9 +2,6 @@
 
 namespace kdl::passes {
 
-using ir::OpKind;
-using ir::Value;
-
 BlockRange::BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
     : builder_(&builder), lo_(lo), hi_(hi), size_(size) {
   std::optional<int64_t> first = ConstantOf(lo);

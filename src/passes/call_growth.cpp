@@ -10,9 +10,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-
 /// Above what any kernel may have, and far from overflow when a few are added.
 constexpr int64_t kCountedTo = int64_t{1} << 40;
 

@@ -16,11 +16,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 // -- Folding -------------------------------------------------------------------------------------
 
 Value* FoldBlkFact(const Op* op) {

@@ -22,12 +22,8 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::CompareKind;
 using ir::EdgeKind;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 constexpr const char* kOutsideHelp =
     "use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]";

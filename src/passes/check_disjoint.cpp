@@ -20,10 +20,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::Effect;
-using ir::Op;
-using ir::Value;
 
 constexpr const char* kStoreHelp =
     "index it by the ranges that `spmd for` deals, write `atomic {0} = …;`, where one of the "

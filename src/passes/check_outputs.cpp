@@ -19,8 +19,6 @@ namespace kdl::passes {
 namespace {
 
 using ir::Effect;
-using ir::Op;
-using ir::Value;
 
 constexpr unsigned long kOperations = 4'000'000;  ///< of one question
 

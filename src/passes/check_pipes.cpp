@@ -25,10 +25,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::Value;
-
 constexpr int64_t kMostDepth = 1024;
 
 constexpr const char* kLoopHelp =

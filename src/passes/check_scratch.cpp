@@ -23,9 +23,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-
 /// A buffer of a core. Bytes are doubles here: they may be many more than fit.
 struct Piece {
   const Op* op = nullptr;

@@ -8,10 +8,6 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-
 void RunCheckStatics(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::StaticAssert)) {
     std::optional<uint64_t> holds = ConstantBits(op->operand(0));

@@ -26,12 +26,8 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::Block;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 constexpr int64_t kDepth = 2;  // so that the units overlap
 

@@ -8,11 +8,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool DividesSafely(const Op* op) {
   if (op->kind() != OpKind::Div && op->kind() != OpKind::Rem) return false;
   std::optional<int64_t> divisor = ConstantOf(op->operand(1));
@@ -24,7 +19,7 @@ bool GivesScope(const Op* blk) {
   ir::AxisId axis = blk->result()->type()->axes[0];
   auto has_axis = [&](const Value* value) {
     const auto& axes = value->type()->axes;
-    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+    return Contains(axes, axis);
   };
   bool found = false;
   auto look = [&](const Op* op) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/op.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

@@ -1,10 +1,128 @@
 #include "passes/element_access.h"
 
+#include "ir/views.h"
+#include "passes/rewrite.h"
+
 namespace kdl::passes {
 
-using ir::AttrKey;
-using ir::OpKind;
-using ir::Value;
+using ir::EdgeKind;
+
+namespace {
+
+/// Dimensions that a pass has put before those of the source.
+size_t LeadingDims(const Op* access) {
+  bool has = access->HasAttr(AttrKey::Leading);
+  return has ? static_cast<size_t>(access->attr<AttrKey::Leading>()) : 0;
+}
+
+/// Traps unless the index of dimension `dim` is inside, counted without those that a pass has put in front.
+void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value* bound) {
+  b.Create(OpKind::Check, {{index}, {bound}}, {},
+           {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - LeadingDims(access))),
+            ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
+}
+
+/// Of several lanes the first that is outside is reported: lane 0, or the one at the bound.
+void CheckAll(ir::Builder& b, const ElementAccess& access) {
+  if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
+  ir::Access map = access.op->attr<AttrKey::Access>();
+  for (size_t d = LeadingDims(access.op); d < map.dims.size(); ++d) {
+    Value* index = IndexValue(b, map.dims[d], access.index);
+    Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
+    MakeCheck(b, access.op, d, index, bound);
+    if (access.piece.lanes == 1 || d + 1 != map.dims.size()) continue;
+    Value* count = access.piece.count ? access.piece.count : b.I64(access.piece.lanes);
+    Value* behind = b.Binary(OpKind::Add, index, count);
+    Value* last = b.Binary(OpKind::Sub, behind, b.I64(1));
+    MakeCheck(b, access.op, d, b.Binary(OpKind::Min, last, bound), bound);
+  }
+}
+
+/// Whether every dimension's index lies inside, for each lane.
+Value* IsInside(ir::Builder& b, const ElementAccess& access) {
+  ir::Access map = access.op->attr<AttrKey::Access>();
+  Value* inside = b.Bool(true);
+  for (size_t d = 0; d < map.dims.size(); ++d) {
+    Value* index = IndexValue(b, map.dims[d], access.index);
+    Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
+    if (access.piece.lanes > 1 && d + 1 == map.dims.size()) {
+      ir::Type numbers = b.types().Vector(Scalar::I64, access.piece.lanes);
+      index = b.Binary(OpKind::Add, index, b.Make(OpKind::LaneNumbers, {}, numbers));
+    }
+    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Ge, index, b.I64(0)));
+    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Lt, index, bound));
+  }
+  return inside;
+}
+
+Value* And(ir::Builder& b, Value* x, Value* y) {
+  if (!x || !y) return x ? x : y;
+  return b.Binary(OpKind::And, x, y);
+}
+
+Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
+  if (!mask) return {};
+  return {b.Splat(mask, access.piece.lanes)};
+}
+
+std::vector<ir::Attr> ProvenAttrs(const Op* access) {
+  return {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
+          ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
+}
+
+Value* InsideLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
+  ir::Type type = b.types().Vector(access.tensor->type()->scalar, access.piece.lanes);
+  return b
+      .Create(OpKind::Load, {{access.tensor}, access.index, {}, Masks(b, access, mask)}, {type},
+              ProvenAttrs(access.op))
+      ->result();
+}
+
+Value* PlainLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
+  CheckAll(b, access);
+  return InsideLoad(b, access, mask);
+}
+
+void InsideStore(ir::Builder& b, const ElementAccess& access, Value* value, Value* mask) {
+  std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
+  if (access.past_caches) attrs.push_back(ir::MakeAttr<AttrKey::Cache>(ir::CacheKind::Past));
+  Value* stored = b.Splat(value, access.piece.lanes);
+  b.Create(OpKind::Store, {{stored}, {access.tensor}, access.index, Masks(b, access, mask)}, {},
+           std::move(attrs));
+}
+
+void PlainStore(ir::Builder& b, const ElementAccess& access, Value* value, Value* mask) {
+  CheckAll(b, access);
+  InsideStore(b, access, value, mask);
+}
+
+/// The element after an update: a narrow float in f32, then rounded.
+Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
+  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
+                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
+  if (how == ir::UpdateKind::Set) return value;
+  Scalar scalar = value->type()->scalar;
+  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
+  Value* before = b.Cast(element, wide);
+  Value* operand = b.Cast(value, wide);
+  return b.Cast(b.Binary(kOps[static_cast<size_t>(how)], before, operand), scalar);
+}
+
+void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
+  CheckAll(b, access);
+  auto how = access.op->attr<AttrKey::How>();
+  if (access.op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch) {
+    std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
+    attrs.push_back(ir::MakeAttr<AttrKey::How>(how));
+    attrs.push_back(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
+    b.Create(OpKind::Update, {{value}, {access.tensor}, access.index, {}}, {}, std::move(attrs));
+  } else {
+    Value* element = InsideLoad(b, access, nullptr);
+    InsideStore(b, access, Updated(b, how, element, value), nullptr);
+  }
+}
+
+}  // namespace
 
 Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* const> index) {
   Value* sum = nullptr;
@@ -18,48 +136,51 @@ Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* con
   return IsConstant(dim.offset, 0) ? sum : b.Binary(OpKind::Add, sum, b.SizeValue(dim.offset));
 }
 
-size_t LeadingDims(const ir::Op* access) {
-  bool has = access->HasAttr(AttrKey::Leading);
-  return has ? static_cast<size_t>(access->attr<AttrKey::Leading>()) : 0;
+ElementAccess AccessOf(const Op* op, const std::function<Value*(Value*)>& value) {
+  ElementAccess access{op, value(TensorOf(op)), {}};
+  for (Value* index : IndexOf(op)) access.index.push_back(value(index));
+  if (op->kind() == OpKind::Load && !op->Segment(ir::LoadOp::at_otherwise).empty())
+    access.otherwise = value(op->Segment(ir::LoadOp::at_otherwise)[0]);
+  auto mask = op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask));
+  if (!mask.empty()) access.mask = value(mask[0]);
+  return access;
 }
 
-void MakeCheck(ir::Builder& b, const ir::Op* access, size_t dim, Value* index, Value* bound) {
-  b.Create(OpKind::Check, {{index}, {bound}}, {},
-           {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - LeadingDims(access))),
-            ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
+ElementAccess Widened(ir::Builder& b, ElementAccess access) {
+  for (Value*& operand : access.index) operand = b.Cast(operand, Scalar::I64);
+  return access;
 }
 
-Value* AndInside(ir::Builder& b, Value* inside, Value* index, Value* bound) {
-  inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Ge, index, b.I64(0)));
-  return b.Binary(OpKind::And, inside, b.Binary(OpKind::Lt, index, bound));
+Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
+  ElementAccess access = Widened(b, narrow);
+  Scalar scalar = access.tensor->type()->scalar;
+  bool has_else = access.op->attr<AttrKey::Edge>() == EdgeKind::Else;
+  Value* inside = has_else ? IsInside(b, access) : nullptr;
+  Value* condition = And(b, access.mask, inside);
+  if (access.piece.lanes > 1) {
+    Value* loaded = PlainLoad(b, access, And(b, access.piece.mask, condition));
+    return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
+  }
+  if (!condition) return PlainLoad(b, access, nullptr);
+  // Where only the mask says no, the element is unspecified: zero.
+  return MakeIf(
+      b, condition, {b.types().ScalarOf(scalar)},
+      [&] { return Values{PlainLoad(b, access, nullptr)}; },
+      [&] { return Values{access.otherwise ? access.otherwise : b.Bits(scalar, 0)}; })[0];
 }
 
-std::vector<ir::Attr> ProvenAttrs(const ir::Op* access) {
-  return {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
-          ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)};
+void ExpandStore(ir::Builder& b, const ElementAccess& narrow, Value* value) {
+  ElementAccess access = Widened(b, narrow);
+  if (access.piece.lanes > 1)
+    return PlainStore(b, access, value, And(b, access.piece.mask, access.mask));
+  auto store = [&] { PlainStore(b, access, value, nullptr); };
+  access.mask ? MakeIf(b, access.mask, store) : store();
 }
 
-Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
-  if (how == ir::UpdateKind::Set) return value;
-  Scalar scalar = value->type()->scalar;
-  Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  Value* before = b.Cast(element, wide);
-  Value* operand = b.Cast(value, wide);
-  return b.Cast(b.Binary(kOps[static_cast<size_t>(how)], before, operand), scalar);
-}
-
-bool IsOfLaunch(const ir::Op* update) {
-  return update->attr<AttrKey::Scope>() == ir::ScopeKind::Launch;
-}
-
-void MakeLaunchUpdate(ir::Builder& b, const ir::Op* access, Value* value, Value* tensor,
-                      const std::vector<Value*>& index) {
-  std::vector<ir::Attr> attrs = ProvenAttrs(access);
-  attrs.push_back(ir::MakeAttr<AttrKey::How>(access->attr<AttrKey::How>()));
-  attrs.push_back(ir::MakeAttr<AttrKey::Scope>(ir::ScopeKind::Launch));
-  b.Create(OpKind::Update, {{value}, {tensor}, index, {}}, {}, std::move(attrs));
+void ExpandUpdate(ir::Builder& b, const ElementAccess& narrow, Value* value) {
+  ElementAccess access = Widened(b, narrow);
+  auto update = [&] { PlainUpdate(b, access, value); };
+  access.mask ? MakeIf(b, access.mask, update) : update();
 }
 
 }  // namespace kdl::passes

@@ -3,37 +3,42 @@
 #include <span>
 #include <vector>
 
-#include "ir/builder.h"
+#include "passes/names.h"
+#include "passes/structured.h"
 
 namespace kdl::passes {
 
-// Accesses to elements of tensors, op by op: what targets make of loads, stores and updates whose operands are scalars.
+// Accesses to elements of tensors: what targets make of loads, stores and updates whose operands are scalars.
+
+/// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
+/// a scalar and has no mask.
+struct Piece {
+  int64_t lanes = 1;
+  ir::Value* mask = nullptr;
+  ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
+};
+
+/// The elements of a load, store or update with operands `index`, which stand for themselves; guards, masks and `else`
+/// become checks and branches. With several lanes the elements are side by side, and the indices those of the first.
+struct ElementAccess {
+  const ir::Op* op;
+  ir::Value* tensor;
+  Values index;
+  ir::Value* otherwise = nullptr;
+  ir::Value* mask = nullptr;
+  Piece piece = {};
+  bool past_caches = false;  ///< of a store of a full vector, which is aligned
+};
+/// Of the op, whose operands are what `value` gives for them.
+ElementAccess AccessOf(const ir::Op* op, const std::function<ir::Value*(ir::Value*)>& value);
+ir::Value* ExpandLoad(ir::Builder& b, const ElementAccess& access);
+void ExpandStore(ir::Builder& b, const ElementAccess& access, ir::Value* value);
+void ExpandUpdate(ir::Builder& b, const ElementAccess& access, ir::Value* value);
+
+/// The same access with every operand as i64, in which indices are computed.
+ElementAccess Widened(ir::Builder& b, ElementAccess access);
 
 /// The index of one dimension, of operands that are i64.
 ir::Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<ir::Value* const> index);
-
-/// Traps unless the index, which dimension `dim` of the access has, is inside; dimensions that a pass has put before those of
-/// the source do not count.
-void MakeCheck(ir::Builder& b, const ir::Op* access, size_t dim, ir::Value* index,
-               ir::Value* bound);
-
-/// Dimensions that a pass has put before those of the source.
-size_t LeadingDims(const ir::Op* access);
-
-/// `inside` and 0 <= index < bound.
-ir::Value* AndInside(ir::Builder& b, ir::Value* inside, ir::Value* index, ir::Value* bound);
-
-/// The access, as one that is proven.
-std::vector<ir::Attr> ProvenAttrs(const ir::Op* access);
-
-/// The element after an update: a narrow float in f32, then rounded.
-ir::Value* Updated(ir::Builder& b, ir::UpdateKind how, ir::Value* element, ir::Value* value);
-
-/// The update of an element that other cores update, too.
-void MakeLaunchUpdate(ir::Builder& b, const ir::Op* access, ir::Value* value, ir::Value* tensor,
-                      const std::vector<ir::Value*>& index);
-
-/// Whether other cores update what the op updates.
-bool IsOfLaunch(const ir::Op* update);
 
 }  // namespace kdl::passes

@@ -16,10 +16,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 enum class Verdict { NoTensorHasIt, LastInAll, NotLast };
 
 Verdict Join(Verdict a, Verdict b) {
@@ -30,7 +26,7 @@ Verdict Join(Verdict a, Verdict b) {
 
 bool HasAxis(const Value* value, ir::AxisId axis) {
   const auto& axes = value->type()->axes;
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  return Contains(axes, axis);
 }
 
 bool IsConstantScalar(const Value* value) {

@@ -9,6 +9,7 @@
 #include "passes/group_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "support/check.h"
 
 // fold-groups: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
@@ -42,13 +43,9 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::EdgeKind;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
 using ir::UpdateKind;
-using ir::Value;
 
 OpKind OpOf(UpdateKind how) {
   if (how == UpdateKind::Add) return OpKind::Add;
@@ -239,7 +236,7 @@ class GroupFolder {
       Value* first_time = builder_.Binary(OpKind::Lt, steps, parts.tiles());
       is_new = builder_.Binary(OpKind::And, is_new, first_time);
     }
-    If(is_new, [&] { Fill(parts, visit.slot, binders); });
+    MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
   }
 
   /// Folds the tile that the group alone has met, behind its last block.
@@ -250,7 +247,7 @@ class GroupFolder {
     Value* behind = builder_.Binary(OpKind::Add, visit.first_of_step, parts.depth());
     Value* is_last = builder_.Binary(OpKind::Eq, next, behind);
     Value* has_first = builder_.Binary(OpKind::Ge, visit.first_of_step, begin);
-    If(builder_.Binary(OpKind::And, is_last, has_first), [&] {
+    MakeIf(builder_, builder_.Binary(OpKind::And, is_last, has_first), [&] {
       ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
         Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
         Value* part = LoadAt(builder_, parts.memory(),
@@ -258,19 +255,6 @@ class GroupFolder {
         StoreFolded(parts, builder_.Binary(OpOf(parts.how()), before, part), place);
       });
     });
-  }
-
-  template <typename Body>
-  void If(Value* condition, Body body) {
-    ir::Block* here = builder_.block();
-    Op* before = builder_.before();
-    Op* branch = builder_.Create(OpKind::If, {{condition}}, {});
-    builder_.SetInsertionPoint(branch->region(0));
-    body();
-    builder_.Create(OpKind::Yield, {{}}, {});
-    builder_.SetInsertionPoint(branch->region(1));
-    builder_.Create(OpKind::Yield, {{}}, {});
-    builder_.SetInsertionPoint(here, before);
   }
 
   /// What `body` makes, for the elements of the tile that the binders are in.
@@ -422,7 +406,7 @@ class GroupFolder {
     Value* first = builder_.Binary(OpKind::Mul, folded.tile, folded.parts.depth());
     auto [from, to] = GroupsOfStep(folded.parts, first);
     Value* behind = builder_.Binary(OpKind::Add, from, builder_.I64(1));
-    If(builder_.Binary(OpKind::Lt, behind, to), [&] {
+    MakeIf(builder_, builder_.Binary(OpKind::Lt, behind, to), [&] {
       StoreFolded(folded.parts, FoldGroupsOf(folded, from, to, Start(folded)), folded.place);
     });
   }

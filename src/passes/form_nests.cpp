@@ -27,30 +27,12 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsUpdate(const Op* op) { return op->kind() == OpKind::Update; }
 
 bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
 
-Value* TensorOf(const Op* op) {
-  return op->kind() == OpKind::Load ? ir::LoadOp(const_cast<Op*>(op)).tensor()
-                                    : ir::StoreOp(const_cast<Op*>(op)).tensor();
-}
-
-std::span<Value* const> IndexOf(const Op* op) {
-  return op->kind() == OpKind::Load ? op->Segment(ir::LoadOp::at_index)
-                                    : op->Segment(ir::StoreOp::at_index);
-}
-
 bool SameAccess(const Op* a, const Op* b) {
-  auto ia = IndexOf(a);
-  auto ib = IndexOf(b);
-  return std::equal(ia.begin(), ia.end(), ib.begin(), ib.end()) &&
+  return std::ranges::equal(IndexOf(a), IndexOf(b)) &&
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
@@ -86,9 +68,8 @@ struct Group {
 
   bool NeedsFollower(const Op* op) const {
     std::vector<Value*> used = OutsideOperands(op);
-    return std::any_of(used.begin(), used.end(), [&](const Value* operand) {
-      return std::find(followers.begin(), followers.end(), operand->def()) != followers.end();
-    });
+    return std::any_of(used.begin(), used.end(),
+                       [&](const Value* operand) { return Contains(followers, operand->def()); });
   }
 
   void Add(Op* op) {
@@ -163,7 +144,7 @@ class NestMaker {
   bool IsInside(const Op* op) const {
     const ir::Block* around = group_.members[0]->block();
     while (op->block() != around && op->block()->parent()) op = op->block()->parent();
-    return std::find(group_.members.begin(), group_.members.end(), op) != group_.members.end();
+    return Contains(group_.members, op);
   }
 
   /// Results that ops outside the nest use.

@@ -29,13 +29,8 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
 using ir::Block;
-using ir::Op;
-using ir::OpKind;
 using ir::Type;
-using ir::Value;
 
 bool UsesPipes(const Op* op) {
   auto is_pipe = [](const Value* value) { return value->type()->kind == ir::TypeKind::Pipe; };

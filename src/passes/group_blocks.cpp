@@ -5,9 +5,6 @@
 
 namespace kdl::passes {
 
-using ir::OpKind;
-using ir::Value;
-
 /// Numbers of groups and blocks are sizes where the domain is made of them.
 GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
     : builder_(builder), binders_(spmd->region()->params()) {

@@ -10,12 +10,8 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
 using ir::UpdateKind;
-using ir::Value;
 
 namespace {
 

@@ -18,10 +18,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
 using ir::TypeKind;
-using ir::Value;
 
 bool Takes(const ir::Function& function, TypeKind kind) {
   return std::any_of(function.params.begin(), function.params.end(),

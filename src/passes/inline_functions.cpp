@@ -18,9 +18,6 @@ namespace kdl::passes {
 namespace {
 
 using ir::CallOp;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// The call runs only where `mask` holds as well.
 void AddMask(CallOp call, ir::Builder& builder, Value* mask) {

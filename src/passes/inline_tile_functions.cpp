@@ -22,12 +22,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AxisId;
-using ir::AxisList;
 using ir::CallOp;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 bool IsTileFunction(const ir::Function& fn) {
   return fn.kind == ir::FunctionKind::Fn &&
@@ -40,7 +35,7 @@ bool IsTileFunction(const ir::Function& fn) {
 AxisList Without(const AxisList& axes, const AxisList& others) {
   AxisList left;
   for (AxisId axis : axes) {
-    if (std::find(others.begin(), others.end(), axis) == others.end()) left.push_back(axis);
+    if (!Contains(others, axis)) left.push_back(axis);
   }
   return left;
 }

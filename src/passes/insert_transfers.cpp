@@ -32,11 +32,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// Where a launch, or another op, wants something.
 struct Place {
   Name device;

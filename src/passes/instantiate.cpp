@@ -193,7 +193,7 @@ class Instantiation {
   }
 
   static bool IsIn(const std::vector<Function*>& functions, const Function* f) {
-    return std::find(functions.begin(), functions.end(), f) != functions.end();
+    return Contains(functions, f);
   }
   bool IsDead(const Function* f) const { return IsIn(dead_, f); }
 
@@ -255,7 +255,7 @@ class Instantiation {
 
   void CheckValue(const Function& kernel, const Generic& generic, int64_t value, ir::Loc loc) {
     const auto& choices = generic.choices;
-    if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    if (!choices.empty() && !Contains(choices, value)) {
       context_.diagnostics.Report(diag::NotAChoice, context_.SpanOf(loc), generic.name.text(),
                                   value, kernel.base_name(), ChoicesText(choices));
     }

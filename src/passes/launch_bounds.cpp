@@ -7,11 +7,8 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
 using ir::CompareKind;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
 
 bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;  // other sizes may use core_num

@@ -19,11 +19,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// The elements of a slot that belong to the blocks in scope at `op`: element (start of the blocks) is the slot's first.
 struct SlotIndex {

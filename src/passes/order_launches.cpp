@@ -32,11 +32,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 struct Queue {
   Name device;
   int64_t number = 0;
@@ -132,7 +127,7 @@ class Ordering {
   void Share(const Value* a, const Value* b) {
     std::vector<const Value*> all = MemoriesOf(a);
     for (const Value* other : MemoriesOf(b)) {
-      if (std::find(all.begin(), all.end(), other) == all.end()) all.push_back(other);
+      if (!Contains(all, other)) all.push_back(other);
     }
     for (const Value* tensor : all) shared_[tensor] = all;
   }

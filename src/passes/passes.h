@@ -1,5 +1,6 @@
 #pragma once
 
+#include "passes/names.h"
 #include "passes/pass_manager.h"
 
 // The passes that families of targets share, each in the file named like it. Families have more of their own.

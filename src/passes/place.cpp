@@ -17,11 +17,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 class Placing {
  public:
   Placing(PassContext& context, const ir::Function& program)

@@ -12,6 +12,7 @@
 #include "passes/group_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 
 // privatize-updates: a core keeps what it updates of a tensor of integers to itself while it walks its blocks, and updates
 // the tensor once. Of integers no order of updates can be told from another, so what groups would fold is updated, too,
@@ -35,14 +36,10 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::EdgeKind;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
 using ir::ScopeKind;
 using ir::UpdateKind;
-using ir::Value;
 
 /// What to fill with, so that an update with it changes nothing, as bits.
 std::optional<uint64_t> NeutralOf(UpdateKind how, Scalar scalar) {
@@ -96,8 +93,7 @@ class Privatizer {
     ir::Walk(spmd_->region(), [&](Op* op) {
       if (op->kind() != OpKind::Update) return;
       Value* tensor = ir::UpdateOp(op).tensor();
-      if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end())
-        tensors.push_back(tensor);
+      if (!Contains(tensors, tensor)) tensors.push_back(tensor);
     });
     for (Value* tensor : tensors) {
       std::vector<ir::UpdateOp> updates = OnlyUpdatesOf(spmd_, tensor);
@@ -167,8 +163,7 @@ class Privatizer {
       ir::Type binder = spmd_->region()->param(b)->type();
       Size number = ir::BlocksOfBinders(kernel_, sizes, spmd_, b, b + 1);
       if (!number) return nullptr;
-      bool each = binder->kind == ir::TypeKind::Blk &&
-                  std::find(axes.begin(), axes.end(), binder->axes[0]) != axes.end();
+      bool each = binder->kind == ir::TypeKind::Blk && Contains(axes, binder->axes[0]);
       if (each) number = ir::SizeOfValue(kernel_, sizes, spmd_->operand(2 * b + 1));
       points = sizes.Binary(SizeKind::Mul, points, number);
     }
@@ -250,8 +245,8 @@ class Privatizer {
     builder_.set_loc(update->loc());
     builder_.SetInsertionPoint(update.op);
     Value* pays = builder_.Binary(OpKind::Lt, builder_.I64(0), own.rows);
-    Op* branch = builder_.Create(OpKind::If, {{pays}}, {});
-    builder_.SetInsertionPoint(branch->region(0));
+    Op* branch = MakeBranch(builder_, pays);
+    builder_.SetInsertionPoint(branch->region(0)->terminator());
     Value* core = builder_.Make(OpKind::CoreId, {}, types_.ScalarOf(Scalar::I64));
     Place place = InOwn(
         {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, core);
@@ -264,11 +259,7 @@ class Privatizer {
     if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
     builder_.Create(OpKind::Update, {{update.value()}, {own.memory}, place.index, mask}, {},
                     std::move(attrs));
-    builder_.Create(OpKind::Yield, {{}}, {});
-    update->block()->Remove(update.op);
-    branch->region(1)->InsertBefore(update.op, nullptr);
-    builder_.SetInsertionPoint(branch->region(1));
-    builder_.Create(OpKind::Yield, {{}}, {});
+    MoveInto(branch->region(1), update.op);
   }
 
   ir::Function& kernel_;

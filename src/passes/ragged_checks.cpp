@@ -12,11 +12,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// What a walk over the binder's range goes from and to.
 Value* FromOf(const Ragged& ragged) { return ragged.walk->operand(2 * ragged.binder->index()); }

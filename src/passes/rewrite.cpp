@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ir/eval.h"
+#include "ir/format.h"
 
 namespace kdl::passes {
 
@@ -78,6 +79,11 @@ void MoveOps(ir::Block* from, ir::Block* to) {
   }
 }
 
+void MoveInto(ir::Block* block, ir::Op* op) {
+  op->block()->Remove(op);
+  block->InsertBefore(op, block->terminator());
+}
+
 std::optional<int64_t> ConstantOf(const ir::Value* value) {
   const ir::Op* def = value->def();
   if (!def || def->kind() != ir::OpKind::Const || IsFloat(value->type()->scalar)) {
@@ -102,6 +108,19 @@ bool MayTrap(const ir::Op* op) {
 const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op) {
   while (op && op->block() != block) op = op->block()->parent();
   return op;
+}
+
+bool IsInside(const ir::Op* op, const ir::Op* around) {
+  while (op && op != around) op = op->block()->parent();
+  return op != nullptr;
+}
+
+ir::Value* TensorOf(const ir::Op* access) {
+  return access->Segment(ir::AccessOperands(access->kind()) - 1)[0];
+}
+
+std::span<ir::Value* const> IndexOf(const ir::Op* access) {
+  return access->Segment(ir::AccessOperands(access->kind()));
 }
 
 bool ComesAfter(const ir::Op* later, const ir::Op* op) {

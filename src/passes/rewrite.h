@@ -1,9 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/builder.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 
@@ -29,14 +31,24 @@ ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
 /// Moves all ops of `from` behind those of `to`.
 void MoveOps(ir::Block* from, ir::Block* to);
 
+/// Moves the op in front of the block's terminator.
+void MoveInto(ir::Block* block, ir::Op* op);
+
 /// The number, where the value is a constant (integers extended by their signedness).
 std::optional<int64_t> ConstantOf(const ir::Value* value);
 
 /// The op of `block` that is `op` or has it inside; null: neither.
 const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op);
 
+/// Whether `op` is `around` or stands in it.
+bool IsInside(const ir::Op* op, const ir::Op* around);
+
 /// Whether `later` stands behind `op` in its block.
 bool ComesAfter(const ir::Op* later, const ir::Op* op);
+
+/// Of a load, store, update or prefetch: what it touches, and the values that its indices count.
+ir::Value* TensorOf(const ir::Op* access);
+std::span<ir::Value* const> IndexOf(const ir::Op* access);
 
 /// Whether an elementwise op, or an access, may end the core's run.
 bool MayTrap(const ir::Op* op);

@@ -28,11 +28,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::MakeAttr;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// The workspace of the launches of one queue.
 struct QueueWorkspace {
@@ -112,8 +108,7 @@ class ProgramScaler {
                        {MakeAttr<AttrKey::Device>(device), MakeAttr<AttrKey::Name>(Name())});
       known = workspaces_.insert(known, {device, queue, made->def(), {}});
     }
-    if (std::find(known->users.begin(), known->users.end(), user) == known->users.end())
-      known->users.push_back(user);
+    if (!Contains(known->users, user)) known->users.push_back(user);
     return known->op->result();
   }
 

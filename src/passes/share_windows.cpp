@@ -22,11 +22,6 @@ namespace kdl::passes {
 namespace {
 
 using ir::AccessDim;
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// A dimension of the load: its terms over blks, with constant coefficients that are not 0.
 struct Term {
@@ -127,7 +122,7 @@ class Sharing {
                                       const std::vector<size_t>& shared) {
     std::vector<AxisId> axes;
     for (size_t d = 0; d < access.dims.size(); ++d) {
-      if (std::find(shared.begin(), shared.end(), d) != shared.end()) continue;
+      if (Contains(shared, d)) continue;
       for (const ir::AccessTerm& term : access.dims[d].terms)
         axes = ir::UnionAxes(axes, load.index()[term.operand]->type()->axes);
     }

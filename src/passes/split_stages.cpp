@@ -14,7 +14,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::MakeAttr;
 
 constexpr int64_t kMostBytes = int64_t{1} << 62;

@@ -2,10 +2,6 @@
 
 namespace kdl::passes {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make) {
   ir::Block* outer = b.block();
   Op* before = b.before();
@@ -28,16 +24,33 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
   return loop->results();
 }
 
+namespace {
+
+/// What `make` makes, which gives no values.
+std::function<Values()> Giving(const std::function<void()>& make) {
+  return [&make]() -> Values {
+    make();
+    return {};
+  };
+}
+
+Op* LoopWithout(ir::Builder& b, const LoopBounds& bounds, const std::function<void(Value*)>& body) {
+  Value* step = b.I64(bounds.step);
+  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, {}}, {});
+  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  FillRegion(b, loop->region(), Giving([&] { body(index); }));
+  return loop;
+}
+
+}  // namespace
+
+void MakeLoop(ir::Builder& b, const LoopBounds& bounds, const std::function<void(Value*)>& body) {
+  LoopWithout(b, bounds, body);
+}
+
 void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
                   const std::function<void(Value*)>& body) {
-  Value* step = b.I64(bounds.step);
-  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, {}}, {},
-                      {ir::MakeAttr<ir::AttrKey::Team>(1)});
-  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
-  FillRegion(b, loop->region(), [&]() -> Values {
-    body(index);
-    return {};
-  });
+  LoopWithout(b, bounds, body)->SetAttr(ir::MakeAttr<AttrKey::Team>(1));
 }
 
 Values MakeIf(ir::Builder& b, Value* condition, const std::vector<ir::Type>& types,
@@ -48,12 +61,15 @@ Values MakeIf(ir::Builder& b, Value* condition, const std::vector<ir::Type>& typ
   return branch->results();
 }
 
-void MakeIf(ir::Builder& b, Value* condition, const std::function<void()>& then) {
-  auto filled = [&]() -> Values {
-    then();
-    return {};
-  };
-  MakeIf(b, condition, {}, filled, [] { return Values(); });
+void MakeIf(ir::Builder& b, Value* condition, const std::function<void()>& then,
+            const std::function<void()>& otherwise) {
+  MakeIf(b, condition, {}, Giving(then), Giving(otherwise));
+}
+
+Op* MakeBranch(ir::Builder& b, Value* condition) {
+  Op* branch = b.Create(OpKind::If, {{condition}}, {});
+  for (ir::Block* region : branch->regions()) FillRegion(b, region, [] { return Values(); });
+  return branch;
 }
 
 }  // namespace kdl::passes

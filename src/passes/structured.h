@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 
@@ -21,6 +22,10 @@ struct LoopBounds {
 Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(ir::Value*, const Values&)>& body);
 
+/// Without carried values.
+void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
+              const std::function<void(ir::Value*)>& body);
+
 /// A loop whose turns are the workers' of the core.
 void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
                   const std::function<void(ir::Value*)>& body);
@@ -28,8 +33,13 @@ void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
 /// `if condition`, with a result for each value that `then` and `otherwise` give, of these types.
 Values MakeIf(ir::Builder& b, ir::Value* condition, const std::vector<ir::Type>& types,
               const std::function<Values()>& then, const std::function<Values()>& otherwise);
-/// Without results, and nothing otherwise.
-void MakeIf(ir::Builder& b, ir::Value* condition, const std::function<void()>& then);
+/// Without results.
+void MakeIf(
+    ir::Builder& b, ir::Value* condition, const std::function<void()>& then,
+    const std::function<void()>& otherwise = [] {});
+
+/// `if condition` whose regions do nothing yet.
+ir::Op* MakeBranch(ir::Builder& b, ir::Value* condition);
 
 /// Fills a region that `make` yields from.
 void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make);

@@ -7,7 +7,6 @@ namespace kdl::passes {
 namespace {
 
 using ir::Effect;
-using ir::OpKind;
 
 void AddTouch(const ir::Op* op, uint32_t operand, Effect effect, std::vector<Touch>& touches) {
   ir::Value* value = op->operand(operand);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "ir/op.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

@@ -10,13 +10,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
 

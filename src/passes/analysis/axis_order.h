@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

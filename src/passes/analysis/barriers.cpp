@@ -6,9 +6,6 @@
 
 namespace kdl::passes {
 
-using ir::Op;
-using ir::OpKind;
-
 namespace {
 
 bool AnyInside(const Op* op, auto holds) {

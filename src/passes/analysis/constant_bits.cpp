@@ -4,9 +4,6 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
-using ir::OpKind;
-
 std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known) {
   const ir::Op* op = value->def();
   if (!op) return std::nullopt;

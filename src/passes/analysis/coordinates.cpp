@@ -10,8 +10,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Value;
-
 /// The index in the view's operand.
 std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index) {
   auto [at, from, to] = ir::ViewedDimsOf(view);

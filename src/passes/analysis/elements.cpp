@@ -10,11 +10,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 struct Division {
   Poly quotient;
   Poly rest;
@@ -73,7 +68,7 @@ std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
       Monomial sizes;
       for (AtomId atom : monomial) {
         bool is_size = instances_.terms().Facts(atom).kind == AtomKind::Size;
-        bool stays = !common || std::find(common->begin(), common->end(), atom) != common->end();
+        bool stays = !common || Contains(*common, atom);
         if (is_size && stays) sizes.push_back(atom);
       }
       common = sizes;

@@ -13,8 +13,6 @@ namespace kdl::passes {
 namespace {
 
 using ir::Effect;
-using ir::Op;
-using ir::Value;
 
 constexpr unsigned long kOperations = 2'000'000;  ///< of one launch
 

@@ -8,10 +8,6 @@
 
 namespace kdl::passes {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsIndices(const Value* tile) {
   const Op* def = tile->def();
   if (!def || def->kind() == OpKind::Iota) return def != nullptr;

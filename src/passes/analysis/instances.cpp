@@ -14,11 +14,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::CompareKind;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 constexpr size_t kMostPieces =
     16;  ///< of the runs of a block: a branch that has more of them says nothing more

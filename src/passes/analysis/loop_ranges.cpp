@@ -8,10 +8,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 constexpr int kDeepest = 8;  // loops and sums that are looked through
 
 /// The loop whose index the value is; null: it is none's.

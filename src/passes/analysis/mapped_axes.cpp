@@ -2,10 +2,6 @@
 
 namespace kdl::passes {
 
-using ir::AxisList;
-using ir::Op;
-using ir::Value;
-
 AxisList MappedAxes::AxesOf(const Value* value) const {
   auto found = known_.find(value);
   return found != known_.end() ? found->second : outside_(value);

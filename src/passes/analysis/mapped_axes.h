@@ -3,7 +3,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "ir/op.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

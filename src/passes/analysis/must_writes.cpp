@@ -13,10 +13,6 @@
 
 namespace kdl::passes {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 namespace {
 
 constexpr unsigned long kOperations = 4'000'000;  ///< of one step
@@ -104,7 +100,7 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
   if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
     for (const std::string& variable : written.Variables()) {
       if (instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores &&
-          std::ranges::find(unknown, variable) == unknown.end())
+          !Contains(unknown, variable))
         unknown.push_back(variable);
     }
   }

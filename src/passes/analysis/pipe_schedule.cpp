@@ -7,7 +7,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Value;
 using Kind = TrafficItem::Kind;
 
 constexpr int64_t kMostTurns = 64;      ///< of a loop that is walked turn by turn
@@ -113,7 +112,7 @@ class Scheduler {
     for (bool grown = true; grown;) {
       grown = false;
       for (size_t i = 0; i < walkers.size(); ++i) {
-        bool known = std::find(group.begin(), group.end(), i) != group.end();
+        bool known = Contains(group, i);
         if (known || !IsAt(walkers[i], Kind::Loop)) continue;
         std::set<const Value*> own;
         CollectPipes(walkers[i].next().body, own);

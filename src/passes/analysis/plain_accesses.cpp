@@ -9,11 +9,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// What an index is, with nothing added or multiplied; else null.
 const Value* PlainIndex(const AccessView& view, size_t d) {
   ir::Access access = view.access();
@@ -59,7 +54,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
   std::vector<const Value*> ranges;
   for (size_t d = 0; d < view.rank(); ++d) {
     const Value* range = PlainIndex(view, d);
-    bool is_new = range && std::ranges::find(ranges, range) == ranges.end();
+    bool is_new = range && !Contains(ranges, range);
     if (!is_new || !IsWhole(range, view.tensor->type()->dims[d], terms)) return false;
     ranges.push_back(range);
   }
@@ -67,7 +62,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
     bool walks = op->kind() == OpKind::Spmd || op->kind() == OpKind::For;
     if (!walks || op->HasAttr(AttrKey::Breaks)) return false;
     for (const Value* param : op->region()->params()) {
-      if (LoopBoundsOf(param) && std::ranges::find(ranges, param) == ranges.end()) return false;
+      if (LoopBoundsOf(param) && !Contains(ranges, param)) return false;
     }
   }
   return true;

@@ -5,11 +5,6 @@
 
 namespace kdl::passes {
 
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 AxisList PointAxes(const Op* op) {
   AxisList axes;
   for (const Value* result : op->results()) axes = ir::UnionAxes(axes, result->type()->axes);

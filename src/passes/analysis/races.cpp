@@ -13,18 +13,10 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::Effect;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 constexpr unsigned long kOperations = 4'000'000;  ///< of one question
 constexpr size_t kMostPieces = 32;  ///< that are asked about, or put in order, all together
-
-bool Contains(const std::vector<const Op*>& ops, const Op* op) {
-  return std::ranges::find(ops, op) != ops.end();
-}
 
 /// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
 bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }

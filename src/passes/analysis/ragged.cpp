@@ -6,11 +6,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 const Op* WithoutCast(const Value* value) {
   const Op* def = value->def();
   if (def && def->kind() == OpKind::Cast && IsInteger(def->operand(0)->type()->scalar))

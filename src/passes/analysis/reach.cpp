@@ -2,11 +2,6 @@
 
 namespace kdl::passes {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool Reach::IsAlways(const AccessView& view) {
   if (view.mask) return false;
   for (const ir::Block* block = view.op->block(); block->parent();

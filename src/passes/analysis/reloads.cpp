@@ -11,12 +11,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// `in` parameters: no other one of the kernel overlaps what it writes.
 bool IsConstantTensor(const ir::Function& kernel, const Value* tensor) {
   if (tensor->def() && tensor->def()->kind() == OpKind::Table) return true;
@@ -31,7 +25,7 @@ bool ReadsRows(ir::LoadOp load, AxisId last) {
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
       ir::Type type = load.index()[term.operand]->type();
-      bool walks = std::find(type->axes.begin(), type->axes.end(), last) != type->axes.end();
+      bool walks = Contains(type->axes, last);
       bool side_by_side = type->kind == ir::TypeKind::Blk && &dim == &access.dims.back() &&
                           IsConstant(term.coefficient, 1);
       if (walks && !side_by_side) return false;

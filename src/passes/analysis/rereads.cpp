@@ -10,11 +10,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The blk that an index of a load stands for: itself, or in a nest the blk that its point walks; else null.
 const Value* BlkOf(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Blk) return index;

@@ -6,6 +6,7 @@
 
 #include "ir/builder.h"
 #include "ir/module.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

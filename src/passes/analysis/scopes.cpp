@@ -8,10 +8,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 int DepthOf(const Op* op) {
   int depth = 0;
   for (; op; op = op->block()->parent()) ++depth;

@@ -9,9 +9,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::CompareKind;
-using ir::Op;
 
 constexpr size_t kMostTried = 16;
 constexpr int kMostDrawn = 400;

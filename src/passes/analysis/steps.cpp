@@ -2,9 +2,6 @@
 
 namespace kdl::passes {
 
-using ir::Op;
-using ir::OpKind;
-
 namespace {
 
 /// The op that makes an operand, if it is of this kind; null: it is not, or there is no op.

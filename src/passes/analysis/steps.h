@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "ir/module.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

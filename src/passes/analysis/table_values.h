@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/op.h"
+#include "passes/names.h"
 
 namespace kdl::passes {
 

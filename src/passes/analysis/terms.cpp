@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/comparisons.h"
 #include "ir/views.h"
 #include "passes/analysis/steps.h"
 #include "passes/analysis/table_values.h"
@@ -11,11 +12,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
 using ir::CompareKind;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// Of integers with fewer than 64 bits and of bools: what their type bounds.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
@@ -101,40 +98,24 @@ std::optional<LoopBounds> LoopBoundsOf(const Value* param) {
   return is_binder ? std::optional(LoopBounds{op->operand(0), op->operand(1)}) : std::nullopt;
 }
 
+namespace {
+
+constexpr std::pair<OpKind, CompareKind> kComparisons[] = {
+    {OpKind::Eq, CompareKind::Eq}, {OpKind::Ne, CompareKind::Ne}, {OpKind::Lt, CompareKind::Lt},
+    {OpKind::Le, CompareKind::Le}, {OpKind::Gt, CompareKind::Gt}, {OpKind::Ge, CompareKind::Ge}};
+
+}  // namespace
+
 CompareKind Negated(CompareKind kind) {
-  switch (kind) {
-    case CompareKind::Eq:
-      return CompareKind::Ne;
-    case CompareKind::Ne:
-      return CompareKind::Eq;
-    case CompareKind::Lt:
-      return CompareKind::Ge;
-    case CompareKind::Le:
-      return CompareKind::Gt;
-    case CompareKind::Gt:
-      return CompareKind::Le;
-    default:
-      return CompareKind::Lt;
-  }
+  const auto* row = std::ranges::find(kComparisons, kind, &std::pair<OpKind, CompareKind>::second);
+  return *ComparisonOf(ir::Negated(row->first));
 }
 
 std::optional<CompareKind> ComparisonOf(OpKind kind) {
-  switch (kind) {
-    case OpKind::Eq:
-      return CompareKind::Eq;
-    case OpKind::Ne:
-      return CompareKind::Ne;
-    case OpKind::Lt:
-      return CompareKind::Lt;
-    case OpKind::Le:
-      return CompareKind::Le;
-    case OpKind::Gt:
-      return CompareKind::Gt;
-    case OpKind::Ge:
-      return CompareKind::Ge;
-    default:
-      return std::nullopt;
+  for (const auto& [op, comparison] : kComparisons) {
+    if (op == kind) return comparison;
   }
+  return std::nullopt;
 }
 
 AtomId Terms::Intern(AtomFacts facts) {

@@ -11,11 +11,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 using Kind = TrafficItem::Kind;
 
 bool IsBlk(const Value* value) { return value->type()->kind == ir::TypeKind::Blk; }

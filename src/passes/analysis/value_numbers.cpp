@@ -8,11 +8,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsKnown(const Op* op) {
   if (!op->regions().empty()) return false;
   if (op->kind() == OpKind::Load) return IsInput(op->operand(0));

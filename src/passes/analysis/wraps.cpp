@@ -13,11 +13,6 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 constexpr double kSmall = 0x1p32;
 
 /// Of an integer of a type, by its bits.

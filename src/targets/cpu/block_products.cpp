@@ -28,12 +28,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The largest blocks, then what is left of them: by fours and twos where that saves much, then one by one.
 ir::NumberList Heights(int64_t largest) {
   ir::NumberList heights = {largest};
@@ -74,9 +68,7 @@ class ProductBlocker {
     std::vector<Op*> followers = FollowersOf(fold);
     const auto& uses = fold->result()->uses();
     return !uses.empty() && std::ranges::all_of(uses, [&](const ir::Use& use) {
-      const Op* user = use.user;
-      while (user->block() != fold->block()) user = user->block()->parent();
-      return std::ranges::find(followers, user) != followers.end();
+      return Contains(followers, AncestorIn(fold->block(), use.user));
     });
   }
 
@@ -148,17 +140,12 @@ class ProductBlocker {
          cut = cut->block()->parent()) {
       bool stays = !HasAxis(factor, cut->region()->param(0)->type()->axes[0]) &&
                    std::ranges::none_of(home->uses(), [&](const ir::Use& use) {
-                     return use.user->kind() != OpKind::Get && Contains(cut, use.user);
+                     return use.user->kind() != OpKind::Get && IsInside(use.user, cut);
                    });
       if (!stays) break;
       at = cut;
     }
     return at;
-  }
-
-  static bool Contains(const Op* around, const Op* op) {
-    while (op && op != around) op = op->block()->parent();
-    return op != nullptr;
   }
 
   ir::Builder b_;

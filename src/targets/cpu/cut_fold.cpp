@@ -10,29 +10,13 @@
 
 namespace kdl::cpu {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 namespace {
-
-/// Whether the op, or one inside of it, reads the value.
-bool Reads(const Op* op, const Value* value) {
-  return std::ranges::any_of(value->uses(), [&](const ir::Use& use) {
-    const Op* user = use.user;
-    while (user && user != op) user = user->block()->parent();
-    return user != nullptr;
-  });
-}
 
 /// What brings the tiles that the fold reads.
 std::vector<Op*> BringersOf(const Op* fold) {
   std::vector<Op*> bringers;
   for (const Value* operand : fold->operands()) {
-    if (!IsTileValue(operand) || std::ranges::find(bringers, operand->def()) != bringers.end())
-      continue;
+    if (!IsTileValue(operand) || Contains(bringers, operand->def())) continue;
     Op* def = operand->def();
     if (def->kind() == OpKind::Slide) bringers.push_back(def->operand(ir::SlideOp::at_tile)->def());
     bringers.push_back(def);
@@ -46,7 +30,7 @@ std::vector<Op*> FollowersOf(const Op* fold) {
   std::vector<Op*> followers;
   const Value* home = nullptr;
   for (Op* op = fold->next(); op; op = op->next()) {
-    bool follows = Reads(op, fold->result()) || (home && Touches(op, home));
+    bool follows = Touches(op, fold->result()) || (home && Touches(op, home));
     bool moves = op->kind() == OpKind::Put || (op->kind() == OpKind::If && op->results().empty());
     if (!follows || !moves) break;
     if (op->kind() == OpKind::Put) home = op->operand(1);
@@ -76,7 +60,7 @@ ir::Type FoldCutter::PartOf(ir::Type tile, const ir::AxisList& but) const {
   ir::AxisList axes = tile->axes;
   for (AxisId& axis : axes) {
     auto part = parts_.find(axis);
-    if (part != parts_.end() && std::ranges::find(but, axis) == but.end()) axis = part->second;
+    if (part != parts_.end() && !Contains(but, axis)) axis = part->second;
   }
   return b_.types().Tile(tile->scalar, axes);
 }

@@ -38,11 +38,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 class Dealer {
  public:
   Dealer(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)

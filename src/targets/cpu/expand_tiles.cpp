@@ -48,7 +48,7 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   ir::Block* body = context.module.arena().Make<ir::Block>();
   body->set_function(&kernel);
   Expander expander{
-      shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {}, {},
+      shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {},
       {},    {},      Rereads(kernel)};
   for (const ir::Value* param : old->params()) {
     expander.scalars[param] = expander.b.AddParam(body, param->type(), param->name());

@@ -13,7 +13,7 @@ const ProcessorFacts& FactsOf(const passes::PassContext& context) {
 }
 
 bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit) {
-  return std::ranges::find(facts.native, unit) != facts.native.end();
+  return Contains(facts.native, unit);
 }
 
 }  // namespace kdl::cpu

@@ -4,6 +4,7 @@
 
 #include "codegen/llvm/processor.h"
 #include "ir/target_facts.h"
+#include "passes/names.h"
 #include "passes/pass_manager.h"
 
 namespace kdl::cpu {

@@ -25,7 +25,7 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
   Result<std::vector<targets::Target>> levels = MakeLevels(spec);
   if (!levels) return levels;
   auto races = std::pair<std::string, std::string>("watch", "races");
-  bool watches = std::ranges::find(spec.options, races) != spec.options.end();
+  bool watches = Contains(spec.options, races);
   for (targets::Target& level : *levels) {
     level.interprets = true;
     level.watches = watches;

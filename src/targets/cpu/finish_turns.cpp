@@ -6,8 +6,8 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
-#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
@@ -27,10 +27,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// A nest behind a loop, for what one contraction in it has made.
 struct Epilogue {
   Op* nest;
@@ -45,9 +41,7 @@ bool WritesOnly(const Op* loop, const Value* home) {
   bool only = true;
   ir::Walk(loop->region(), [&](const Op* op) {
     if (!Writes(op) || op->operand(1) == home) return;
-    const Op* around = op->operand(1)->def();
-    while (around && around != loop) around = around->block()->parent();
-    only = only && around == loop;
+    only = only && IsInside(op->operand(1)->def(), loop);
   });
   return only;
 }
@@ -123,15 +117,6 @@ bool LeavesMemoryTo(const Op* loop, const Op* nest) {
   return leaves;
 }
 
-/// Whether the nest's body can take the register block's vectors one by one.
-bool TakesVectors(const KernelShape& e, const Op* nest, const RegisterBlock& block) {
-  if (!block.row || !block.outer.empty() || nest->operands().size() != 2) return false;
-  if (nest->operands().back()->type()->axes[0] != *block.column) return false;
-  if (nest->operand(0)->type()->axes[0] != *block.row) return false;
-  LastAxis last(nest);
-  return last.Vectorizes() && e.LanesAlong(*block.column, last.Bytes()) == block.lanes;
-}
-
 std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
   std::vector<const Value*> homes = AccumulatedIn(loop);
   // Of several each would store alone.
@@ -144,7 +129,9 @@ std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
     if (MayTrap(op)) return {};
   }
   Op* contraction = AccumulatorOf(loop, homes[0]);
-  if (!TakesVectors(e, nest, RegisterBlock::Of(e, *contraction))) return {};
+  RegisterBlock block = RegisterBlock::Of(e, *contraction);
+  bool by_rows = block.row && block.outer.empty() && WalkedAxes(nest)[0] == *block.row;
+  if (!by_rows || !TakesVectors(e, nest, block)) return {};
   return Epilogue{nest, contraction, tile};
 }
 
@@ -176,22 +163,6 @@ Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   return b.Binary(OpKind::Le, left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// The branch in front of `before`, its regions with their yields.
-Op* Branch(ir::Builder& b, Value* condition, Op* before) {
-  b.SetInsertionPoint(before->block(), before);
-  Op* branch = b.Create(OpKind::If, {{condition}}, {});
-  for (ir::Block* region : branch->regions()) {
-    b.SetInsertionPoint(region);
-    b.Create(OpKind::Yield, {{}}, {});
-  }
-  return branch;
-}
-
-void MoveInto(ir::Block* region, Op* op) {
-  op->block()->Remove(op);
-  region->InsertBefore(op, region->terminator());
-}
-
 /// The nest once more, and what it gets of other homes than the contraction's; the tile is what `map` has for it.
 void CopyNest(ir::Builder& b, const Op* nest, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(nest)) {
@@ -210,7 +181,8 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
   b.SetInsertionPoint(contraction);
   Value* is_last = b.Binary(OpKind::And, is_long, IsLast(b, loop));
   Op* put = contraction->next();
-  Op* branch = Branch(b, is_last, put->next());
+  b.SetInsertionPoint(put->next());
+  Op* branch = MakeBranch(b, is_last);
   b.SetInsertionPoint(branch->region(0)->terminator());
   ir::ValueMap map;
   if (IsShort(nest)) {
@@ -220,7 +192,8 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
     ir::Clone(tile->def(), b, map);
   }
   CopyNest(b, nest, map);
-  Op* behind = Branch(b, is_long, nest);
+  b.SetInsertionPoint(nest);
+  Op* behind = MakeBranch(b, is_long);
   MoveInto(behind->region(1), tile->def());
   MoveInto(behind->region(1), nest);
 }

@@ -1,6 +1,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 
@@ -17,10 +18,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The nest that makes what is put, where it only yields one value.
 Op* FillOf(const Op* put) {
   Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
@@ -36,23 +33,14 @@ Op* FillingPut(const Op* loop, const Value* home) {
   return before && FillOf(before) ? before : nullptr;
 }
 
-void MoveTo(ir::Block* block, Op* op) {
-  op->block()->Remove(op);
-  block->InsertBefore(op, nullptr);
-}
-
 void FillWithoutTurns(ir::Builder& b, ir::LoopOp loop, Op* put) {
   Op* fill = FillOf(put);
   b.SetInsertionPoint(loop.op);
   b.set_loc(fill->loc());
   Value* runs = b.Binary(OpKind::Lt, loop.lo(), loop.hi());
-  Op* branch = b.Create(OpKind::If, {{runs}}, {});
-  MoveTo(branch->region(1), fill);
-  MoveTo(branch->region(1), put);
-  for (ir::Block* region : branch->regions()) {
-    b.SetInsertionPoint(region);
-    b.Create(OpKind::Yield, {{}}, {});
-  }
+  Op* branch = MakeBranch(b, runs);
+  MoveInto(branch->region(1), fill);
+  MoveInto(branch->region(1), put);
 }
 
 void StartFirstTurn(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {

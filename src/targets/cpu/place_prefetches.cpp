@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "ir/format.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"
@@ -23,12 +23,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The accesses of the kind whose elements are known without the nest's other ops.
 std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
   auto made_here = [&](const Value* index) {
@@ -36,9 +30,7 @@ std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
   };
   std::vector<const Op*> accesses;
   for (const Op* op : *nest->region()) {
-    if (op->kind() == kind &&
-        std::ranges::none_of(op->Segment(ir::AccessOperands(kind)), made_here))
-      accesses.push_back(op);
+    if (op->kind() == kind && std::ranges::none_of(IndexOf(op), made_here)) accesses.push_back(op);
   }
   return accesses;
 }
@@ -88,15 +80,6 @@ class Prefetcher {
   /// Whether all columns of a block are there.
   Value* IsFull() { return b_.Binary(OpKind::Eq, Size(BlkOf(columns_)), b_.I64(Most(columns_))); }
 
-  /// A branch in front of the contraction with what brings its tiles; the builder is in it.
-  void OpenBranch(Value* condition) {
-    Op* branch = b_.Create(OpKind::If, {{condition}}, {});
-    for (size_t region : {size_t{1}, size_t{0}}) {
-      b_.SetInsertionPoint(branch->region(region));
-      b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
-    }
-  }
-
   /// A blk over a new axis of `extent` elements in that of `blk`.
   Value* MakeBlk(const Value* blk, int64_t extent, Value* start, Value* size) {
     AxisId whole = blk->type()->axes[0];
@@ -114,19 +97,16 @@ class Prefetcher {
       const Value* point = nest->region()->param(i);
       map[point] = b_.AddParam(asking->region(), point->type(), point->name());
     }
-    b_.SetInsertionPoint(asking->region());
-    for (const Op* access : accesses) {
-      std::vector<Value*> index;
-      for (Value* value : access->Segment(ir::AccessOperands(access->kind())))
-        index.push_back(passes::Mapped(map, value));
-      bool loads = access->kind() == OpKind::Load;
-      Value* tensor = access->Segment(loads ? size_t{ir::LoadOp::at_tensor}
-                                            : size_t{ir::StoreOp::at_tensor})[0];
-      b_.Create(OpKind::Prefetch, {{tensor}, index}, {},
-                {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
-                 ir::MakeAttr<AttrKey::Intent>(intent)});
-    }
-    b_.Create(OpKind::Yield, {{}}, {});
+    FillRegion(b_, asking->region(), [&]() -> Values {
+      for (const Op* access : accesses) {
+        Values index;
+        for (Value* value : IndexOf(access)) index.push_back(Mapped(map, value));
+        b_.Create(OpKind::Prefetch, {{TensorOf(access)}, index}, {},
+                  {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
+                   ir::MakeAttr<AttrKey::Intent>(intent)});
+      }
+      return {};
+    });
   }
 
   /// The branch of the panels' cut that packs one where rows are not few.
@@ -144,13 +124,13 @@ class Prefetcher {
     std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
     if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
     b_.SetInsertionPoint(first_);
-    OpenBranch(b_.Select(branch->operand(0), b_.Bool(false), IsFull()));
-    Value* terms = nest->operand(0);
-    Value* columns = BlkOf(columns_);
-    Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
-    Value* share = Share(terms);
-    Ask(nest, loads, {share, MakeBlk(panels_->operand(0), Most(columns_), next, Size(columns))},
-        ir::IntentKind::ReadLater);
+    MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsFull()), [&] {
+      Value* columns = BlkOf(columns_);
+      Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
+      Value* share = Share(nest->operand(0));
+      Ask(nest, loads, {share, MakeBlk(panels_->operand(0), Most(columns_), next, Size(columns))},
+          ir::IntentKind::ReadLater);
+    });
   }
 
   /// As much of the blk as the block of rows is of all rows.
@@ -175,8 +155,8 @@ class Prefetcher {
       if (nest) stores = PlainAccesses(nest, OpKind::Store);
       if (stores.empty()) continue;
       b_.SetInsertionPoint(first_);
-      OpenBranch(b_.Binary(OpKind::And, follower->operand(0), IsFull()));
-      Ask(nest, stores, nest->operands(), ir::IntentKind::Write);
+      MakeIf(b_, b_.Binary(OpKind::And, follower->operand(0), IsFull()),
+             [&] { Ask(nest, stores, nest->operands(), ir::IntentKind::Write); });
     }
   }
 

@@ -34,13 +34,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsUsedBehind(const Value* tile, const Op* op) {
   return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
     return ComesAfter(AncestorIn(op->block(), use.user), op);
@@ -55,7 +48,7 @@ bool DiesAt(const Value* tile, const Op* op) {
 
 /// Whether the loop alone goes on with the tile: nothing in it or behind it looks at what the tile was.
 bool IsHandedOver(const Value* init, const Op* loop) {
-  auto in_loop = [&](const ir::Use& use) { return AncestorIn(loop->block(), use.user) == loop; };
+  auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
 }
 
@@ -277,9 +270,7 @@ class TilePlacer {
         Value* tile = op->operand(i);
         if (!IsTileValue(tile)) continue;
         Value*& home = read[tile];
-        const AxisList& axes = tile->type()->axes;
-        bool walks = by_vectors && op->kind() == OpKind::Element &&
-                     std::ranges::find(axes, axis) != axes.end();
+        bool walks = by_vectors && op->kind() == OpKind::Element && HasAxis(tile, axis);
         if (!home) home = walks ? Along(nest, tile, axis) : homes_.at(tile);
         Read(nest, op, i, home);
       }

@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/cut_fold.h"
@@ -25,10 +26,6 @@
 namespace kdl::cpu {
 
 namespace {
-
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// Runs with the same result at any time at which what it loads has not changed, without a trap.
 bool CanWait(const Op* nest) {
@@ -96,11 +93,6 @@ struct Sinking {
   RegisterBlock block;
 };
 
-void MoveInto(ir::Block* region, Op* op) {
-  op->block()->Remove(op);
-  region->InsertBefore(op, region->terminator());
-}
-
 class MoveSinker {
  public:
   MoveSinker(ir::Module& module, const Sinking& sinking)
@@ -110,14 +102,14 @@ class MoveSinker {
     b_.SetInsertionPoint(sinking_.contraction);
     b_.set_loc(sinking_.contraction->loc());
     Value* few = HasFewRows();
-    Op* all = Branch(few);
+    Op* all = MakeBranch(b_, few);
     MoveNest(all->region(0));
     const Value* home = sinking_.put->operand(1);
     cutter_.Open(*sinking_.block.column, Panels(home->type()->panel));
     b_.SetInsertionPoint(cutter_.b().before());
     Value* own = b_.Make(OpKind::BlkIndex, {cutter_.blk()}, b_.types().ScalarOf(kdl::Scalar::I64));
     Value* panel = b_.Select(few, own, b_.I64(0));
-    Op* one = Branch(few);
+    Op* one = MakeBranch(b_, few);
     cutter_.b().SetInsertionPoint(one->region(1)->terminator());
     cutter_.Copy(sinking_.put->operand(0)->def());
     SetPanel(cutter_.Copy(sinking_.put), ir::PutOp::at_panel, panel);
@@ -136,18 +128,6 @@ class MoveSinker {
     Value* rows = ir::FindBlk(sinking_.contraction, *sinking_.block.row);
     Value* size = b_.Make(OpKind::BlkSize, {rows}, b_.types().ScalarOf(kdl::Scalar::I64));
     return b_.Binary(OpKind::Lt, size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
-  }
-
-  /// Where the builder stands, its regions with their yields.
-  Op* Branch(Value* condition) {
-    Op* branch = b_.Create(OpKind::If, {{condition}}, {});
-    Op* before = b_.before();
-    for (ir::Block* region : branch->regions()) {
-      b_.SetInsertionPoint(region);
-      b_.Create(OpKind::Yield, {{}}, {});
-    }
-    b_.SetInsertionPoint(branch->block(), before);
-    return branch;
   }
 
   void MoveNest(ir::Block* region) {

@@ -4,6 +4,7 @@
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/passes.h"
 
@@ -18,19 +19,6 @@
 namespace kdl::cpu {
 
 namespace {
-
-using ir::AttrKey;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
-/// The axes in the order of the loops.
-AxisList LoopAxes(const Op* nest) {
-  AxisList axes;
-  for (const Value* blk : nest->operands()) axes.push_back(blk->type()->axes[0]);
-  return axes;
-}
 
 bool EndsWith(const AxisList& axes, const AxisList& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
@@ -65,7 +53,7 @@ class FoldTaker {
     for (const Value* result : nest->results()) {
       for (const ir::Use& use : result->uses()) {
         Op* fold = use.user;
-        bool known = std::ranges::find(folds, fold) != folds.end();
+        bool known = Contains(folds, fold);
         if (known || !MayBeTaken(fold, nest)) continue;
         bool agrees =
             folds.empty() || fold->attr<AttrKey::Axes>() == folds[0]->attr<AttrKey::Axes>();
@@ -79,7 +67,7 @@ class FoldTaker {
     if (fold->kind() != OpKind::Reduce && fold->kind() != OpKind::Contraction) return false;
     if (fold->block() != nest->block() || fold->attr<AttrKey::Order>() != ir::OrderKind::Lanes64)
       return false;
-    AxisList walked = LoopAxes(nest);
+    AxisList walked = WalkedAxes(nest);
     if (!EndsWith(walked, fold->attr<AttrKey::Axes>())) return false;
     AxisList kept = walked;
     kept.resize(walked.size() - fold->attr<AttrKey::Axes>().size());
@@ -100,18 +88,14 @@ class FoldTaker {
 
   /// Whether elements that are neighbours along the axis, if it has it, can lie side by side.
   bool LiesAlong(const Value* value, ir::AxisId axis) const {
-    const AxisList& axes = value->type()->axes;
-    if (std::ranges::find(axes, axis) == axes.end()) return true;
-    return order_.Sorted(axes).back() == axis;
+    return !HasAxis(value, axis) || order_.Sorted(value->type()->axes).back() == axis;
   }
 
   /// A nest with the folds in it takes the place of the nest.
   void Take(Op* nest, const std::vector<Op*>& folds) {
     std::vector<Value*> kept;
     std::vector<ir::Type> types;
-    auto is_taken = [&](const ir::Use& use) {
-      return std::ranges::find(folds, use.user) != folds.end();
-    };
+    auto is_taken = [&](const ir::Use& use) { return Contains(folds, use.user); };
     for (Value* result : nest->results()) {
       if (!std::ranges::all_of(result->uses(), is_taken)) kept.push_back(result);
     }
@@ -165,7 +149,7 @@ class FoldTaker {
   /// A value of the nest's surroundings at the point.
   static Value* ElementOf(ir::Builder& b, Value* value, const Op* nest) {
     if (value->type()->axes.empty()) return value;
-    AxisList walked = LoopAxes(nest);
+    AxisList walked = WalkedAxes(nest);
     std::vector<Value*> point;
     for (ir::AxisId axis : value->type()->axes) {
       auto number = std::ranges::find(walked, axis) - walked.begin();

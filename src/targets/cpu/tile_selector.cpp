@@ -32,8 +32,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AxisId;
-
 /// How a kernel uses the axes whose extent is one generic.
 struct Role {
   bool contracted = false;     ///< summed over by a contraction

@@ -13,10 +13,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
 bool IsFree(const ir::Function& kernel, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Blk) return false;
@@ -27,7 +23,7 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   ir::Walk(kernel.body, [&](const Op* op) {
     if (const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes)) {
       const auto& axes = std::get<ir::AxisList>(folded->value);
-      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) free = false;
+      if (Contains(axes, axis)) free = false;
     }
     bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
                 op->kind() == OpKind::BlkIndex;
@@ -64,7 +60,7 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
     if (access.dims.empty()) return;
     for (const ir::AccessTerm& term : access.dims.back().terms) {
       const Value* index = store->index()[term.operand];
-      bool walks = std::find(binders.begin(), binders.end(), index) != binders.end();
+      bool walks = Contains(binders, index);
       if (!walks || index->type()->kind != ir::TypeKind::Blk) continue;
       Size extent = kernel.axis(index->type()->axes[0]).extent;
       int64_t bytes = Bytes(store->tensor()->type()->scalar);

@@ -20,13 +20,8 @@ namespace kdl::simt {
 
 namespace {
 
-using ir::AttrKey;
 using ir::AxisDigits;
-using ir::AxisId;
-using ir::AxisList;
 using ir::LaneMap;
-using ir::Op;
-using ir::OpKind;
 
 constexpr int64_t kSideBytes = 16;  // what a worker reads at once
 constexpr int64_t kMostHeld = 8;    // along an axis: a block of 8 x 8 does 64 steps for 16 factors

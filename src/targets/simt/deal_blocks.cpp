@@ -19,11 +19,6 @@ namespace kdl::simt {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 class Dealer {
  public:
   Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), b_(module) {}

@@ -166,9 +166,7 @@ class ProductExpander {
     return next;
   }
 
-  static bool Has(const Value* tile, AxisId axis) {
-    return std::ranges::find(tile->type()->axes, axis) != tile->type()->axes.end();
-  }
+  static bool Has(const Value* tile, AxisId axis) { return Contains(tile->type()->axes, axis); }
 
   /// Those of the worker's points along the axis that the tile has and the result keeps.
   void Factors(const Value* tile, std::map<AxisId, Values>& factors) {

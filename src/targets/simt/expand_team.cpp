@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "ir/views.h"
+#include "passes/element_access.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "support/check.h"
-#include "targets/simt/access.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_tiles.h"
 
@@ -23,13 +23,6 @@
 namespace kdl::simt {
 
 namespace {
-
-using ir::AttrKey;
-using ir::AxisId;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 TileHomes HomesOf(const ir::Function& kernel) {
   return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
@@ -71,7 +64,6 @@ class TeamExpander {
     for (Value* value : old) values.push_back(Scalar(value));
     return values;
   }
-  Value* OptionalScalar(Value* old) const { return old ? Scalar(old) : nullptr; }
 
   const BlkFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
@@ -123,15 +115,12 @@ class TeamExpander {
       case OpKind::If:
         return ExpandIf(op);
       case OpKind::Load:
-        scalars_[op->result()] = ExpandLoad(b_, AccessOf(op, ir::LoadOp::at_index));
+        scalars_[op->result()] = ExpandLoad(b_, AccessOf(op));
         return;
       case OpKind::Store:
-        return Once(
-            [&] { ExpandStore(b_, AccessOf(op, ir::StoreOp::at_index), Scalar(op->operand(0))); });
+        return Once([&] { ExpandStore(b_, AccessOf(op), Scalar(op->operand(0))); });
       case OpKind::Update:
-        return Once([&] {
-          ExpandUpdate(b_, AccessOf(op, ir::UpdateOp::at_index), Scalar(op->operand(0)));
-        });
+        return Once([&] { ExpandUpdate(b_, AccessOf(op), Scalar(op->operand(0))); });
       case OpKind::Print:
         return ExpandPrint(op);
       case OpKind::Stage:
@@ -141,20 +130,8 @@ class TeamExpander {
     }
   }
 
-  ElementAccess AccessOf(const Op* op, size_t index) const {
-    ElementAccess access{op, nullptr, ScalarsOf(op->Segment(index))};
-    if (op->kind() == OpKind::Load) {
-      ir::LoadOp load(const_cast<Op*>(op));
-      access.tensor = Scalar(load.tensor());
-      access.otherwise = OptionalScalar(load.otherwise());
-      access.mask = OptionalScalar(load.mask());
-    } else {
-      access.tensor = Scalar(op->operand(ir::StoreOp::at_tensor));
-      auto mask = op->Segment(op->kind() == OpKind::Store ? size_t{ir::StoreOp::at_mask}
-                                                          : size_t{ir::UpdateOp::at_mask});
-      if (!mask.empty()) access.mask = Scalar(mask[0]);
-    }
-    return access;
+  ElementAccess AccessOf(const Op* op) const {
+    return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
   }
 
   // -- Nests ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ir/target_facts.h"
+#include "passes/names.h"
 #include "passes/pass_manager.h"
 
 namespace kdl::simt {

@@ -25,9 +25,6 @@ namespace kdl::simt {
 namespace {
 
 using ir::Effect;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// How a loop of the team's touches memory: as text the indices as functions of the turn's number, where they tell it; empty:
 /// otherwise.

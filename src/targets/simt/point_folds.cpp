@@ -27,13 +27,6 @@ namespace kdl::simt {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::AxisList;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 constexpr int64_t kLanes = 64;
 
 /// The absolute index along each axis.

@@ -32,11 +32,7 @@ namespace kdl::simt {
 
 namespace {
 
-using ir::AttrKey;
 using ir::Block;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 bool Waits(const Block* block);
 

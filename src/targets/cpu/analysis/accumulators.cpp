@@ -3,23 +3,15 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "passes/rewrite.h"
 
 namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The only use of a value, where it has one.
 const ir::Use* OnlyUse(const Value* value) {
   return value->uses().size() == 1 ? &value->uses()[0] : nullptr;
-}
-
-bool IsIn(const Op* op, const Op* around) {
-  while (op && op != around) op = op->block()->parent();
-  return op != nullptr;
 }
 
 /// The contraction that goes on from what is got.
@@ -37,7 +29,7 @@ Op* AccumulatorOf(const Op* loop, const Value* home) {
   const Op* from = nullptr;
   const Op* to = nullptr;
   for (const ir::Use& use : home->uses()) {
-    if (!IsIn(use.user, loop)) continue;
+    if (!IsInside(use.user, loop)) continue;
     const Op*& place = use.user->kind() == OpKind::Get ? from : to;
     if (place || use.user->block() != loop->region()) return nullptr;
     place = use.user;
@@ -57,8 +49,9 @@ std::vector<const Value*> AccumulatedIn(const Op* loop) {
   return homes;
 }
 
-bool Touches(const Op* op, const Value* home) {
-  return std::ranges::any_of(home->uses(), [&](const ir::Use& use) { return IsIn(use.user, op); });
+bool Touches(const Op* op, const Value* value) {
+  return std::ranges::any_of(value->uses(),
+                             [&](const ir::Use& use) { return IsInside(use.user, op); });
 }
 
 }  // namespace kdl::cpu

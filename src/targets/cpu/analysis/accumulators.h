@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ir/op.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 
@@ -13,8 +13,8 @@ ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* home);
 /// The homes that the loop has such contractions for, in their order.
 std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
 
-/// Whether the op, or one inside of it, looks at the home or changes it.
-bool Touches(const ir::Op* op, const ir::Value* home);
+/// Whether the op, or one inside of it, reads the value; of a home also whether it changes that.
+bool Touches(const ir::Op* op, const ir::Value* value);
 
 /// Whether the op makes a home or says what stands in one, and computes nothing.
 inline bool IsPlacing(const ir::Op* op) {

@@ -6,11 +6,6 @@
 
 namespace kdl::cpu {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 namespace {
 
 /// Whether the region runs on vectors: nothing in it branches or may trap.

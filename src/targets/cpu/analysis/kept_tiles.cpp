@@ -4,10 +4,6 @@
 
 namespace kdl::cpu {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsElementHere(const Op* nest, const Value* value) {
   const Op* def = value->def();
   if (!def || def->kind() != OpKind::Element || def->block() != nest->region()) return false;
@@ -20,7 +16,7 @@ namespace {
 void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>& found) {
   const Op* def = value->def();
   if (IsElementHere(nest, value)) {
-    if (std::ranges::find(found, def->operand(0)) == found.end()) found.push_back(def->operand(0));
+    if (!Contains(found, def->operand(0))) found.push_back(def->operand(0));
   } else if (def && def->kind() == OpKind::Select && def->block() == nest->region() &&
              depth < kDeepestChoice) {
     FindKept(nest, def->operand(1), depth + 1, found);

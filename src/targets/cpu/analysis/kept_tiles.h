@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ir/op.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 

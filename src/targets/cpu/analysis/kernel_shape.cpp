@@ -14,6 +14,12 @@ int64_t KernelShape::Extent(ir::AxisId axis) const {
   return extent->value;
 }
 
+AxisList WalkedAxes(const Op* nest) {
+  AxisList axes;
+  for (const Value* blk : nest->operands()) axes.push_back(blk->type()->axes[0]);
+  return axes;
+}
+
 int64_t KernelShape::LanesAlong(ir::AxisId axis, int64_t bytes) const {
   auto extent = static_cast<uint64_t>(std::max<int64_t>(Extent(axis), 1));
   return std::min(facts.vector_bits / 8 / bytes, static_cast<int64_t>(std::bit_ceil(extent)));

@@ -25,4 +25,12 @@ inline bool IsTileValue(const ir::Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
 }
 
+/// Whether the value is a tile with the axis.
+inline bool HasAxis(const ir::Value* value, ir::AxisId axis) {
+  return IsTileValue(value) && Contains(value->type()->axes, axis);
+}
+
+/// The axes of a nest's loops.
+ir::AxisList WalkedAxes(const ir::Op* nest);
+
 }  // namespace kdl::cpu

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
-#include "ir/format.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
-#include "targets/cpu/facts.h"
+#include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
 using ir::EdgeKind;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// How one access walks an axis.
 enum class Walk { Still, SideBySide, RowToRow, Otherwise };
@@ -64,8 +59,7 @@ void LastAxis::Study(const Op* op) {
   bool varies = std::any_of(op->operands().begin(), op->operands().end(),
                             [&](const Value* operand) { return !IsUniform(operand); });
   if (op->kind() == OpKind::Element) {
-    const auto& axes = op->operand(0)->type()->axes;
-    varies = std::find(axes.begin(), axes.end(), axis_) != axes.end();
+    varies = HasAxis(op->operand(0), axis_);
   } else if (op->kind() == OpKind::Update) {
     scattered_ = true;
   } else if (op->HasAttr(AttrKey::Edge)) {
@@ -94,7 +88,7 @@ void LastAxis::Count(Scalar scalar) {
 }
 
 void LastAxis::StudyAccess(const Op* op) {
-  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  auto index = IndexOf(op);
   ir::Access access = op->attr<AttrKey::Access>();
   Walk walk = Walk::Still;
   for (const ir::AccessDim& dim : access.dims) {

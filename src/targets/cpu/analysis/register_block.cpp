@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "targets/cpu/analysis/last_axis.h"
 
 namespace kdl::cpu {
 
 namespace {
-
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 /// Whether an operand that walks the columns stands still along `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
@@ -31,11 +26,6 @@ RegisterBlock::Shape LargestShape(const KernelShape& kernel, const RegisterBlock
 }
 
 }  // namespace
-
-bool HasAxis(const Value* value, AxisId axis) {
-  const ir::AxisList& axes = value->type()->axes;
-  return IsTileValue(value) && std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
 
 RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
   RegisterBlock block;
@@ -68,6 +58,14 @@ int64_t PanelOf(const KernelShape& kernel, const Value* tile) {
     panel = wanted;
   }
   return panel;
+}
+
+bool TakesVectors(const KernelShape& kernel, const Op* nest, const RegisterBlock& block) {
+  AxisList walked = WalkedAxes(nest);
+  size_t axes = block.outer.size() + (block.row ? 2 : 1);
+  LastAxis last(nest);
+  return nest->results().empty() && walked.size() == axes && walked.back() == *block.column &&
+         last.Vectorizes() && kernel.LanesAlong(*block.column, last.Bytes()) == block.lanes;
 }
 
 }  // namespace kdl::cpu

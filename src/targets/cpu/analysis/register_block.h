@@ -29,7 +29,7 @@ struct RegisterBlock {
 /// would be narrower than a vector of the tile.
 int64_t PanelOf(const KernelShape& kernel, const ir::Value* tile);
 
-/// Whether the value is a tile with the axis.
-bool HasAxis(const ir::Value* value, ir::AxisId axis);
+/// Whether the nest's body can take the block's vectors one by one.
+bool TakesVectors(const KernelShape& kernel, const ir::Op* nest, const RegisterBlock& block);
 
 }  // namespace kdl::cpu

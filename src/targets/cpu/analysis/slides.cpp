@@ -7,21 +7,9 @@
 
 namespace kdl::cpu {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
-namespace {
-
 AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
   return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
 }
-
-bool Moves(const Op* slide, AxisId axis) { return HasAxis(slide->result(), axis); }
-
-}  // namespace
 
 bool RunsAlong(const Op* slide, AxisId window, AxisId axis) {
   const ir::AxisList over = slide->attr<AttrKey::Axes>();
@@ -34,9 +22,7 @@ bool RunsAlong(const Op* slide, AxisId window, AxisId axis) {
       moves = true;
     }
   }
-  const auto& own = slide->operand(0)->type()->axes;
-  bool kept = std::find(own.begin(), own.end(), axis) != own.end() &&
-              std::find(over.begin(), over.end(), axis) == over.end();
+  bool kept = HasAxis(slide->operand(0), axis) && !Contains(over, axis);
   return kept ? !moves && window == axis : moves;
 }
 
@@ -50,7 +36,7 @@ const Op* SlideInPlace(const KernelShape& kernel, const Value* tile, AxisId wind
                   tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
   if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
   std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
-  bool fits = !column || !Moves(slide, *column) || RunsAlong(slide, window, *column);
+  bool fits = !column || !HasAxis(slide->result(), *column) || RunsAlong(slide, window, *column);
   return fits ? slide : nullptr;
 }
 

@@ -4,6 +4,9 @@
 
 namespace kdl::cpu {
 
+/// The axis of which the term counts the positions.
+ir::AxisId AxisOfTerm(const ir::Op* slide, const ir::AccessTerm& term);
+
 /// Whether what a slide gives for neighbours along `axis` are neighbours in the window, whose elements lie side by side along
 /// `window`.
 bool RunsAlong(const ir::Op* slide, ir::AxisId window, ir::AxisId axis);

@@ -1,9 +1,52 @@
 #include "targets/cpu/expand/accumulate.h"
 
+#include "ir/eval.h"
+
+// What folds start from, and what their accumulators take in: a value's elements, or products of two.
+
 namespace kdl::cpu {
 
-using ir::AttrKey;
-using ir::OpKind;
+namespace {
+
+Accumulation Singles(Expander& e, const ir::Op* op, Value* value) {
+  auto fold = op->attr<AttrKey::Fold>();
+  auto acc = op->attr<AttrKey::Acc>();
+  OpKind combine = ir::CombineOf(fold);
+  auto together = [&e, combine](Value* a, Value* b) { return e.b.Binary(combine, a, b); };
+  return {
+      op,       op->attr<AttrKey::Axes>(),
+      {value},  acc,
+      nullptr,  e.b.Bits(acc, ir::FoldIdentity(fold, acc)),
+      together, [together](Value* sum, const Values& terms) { return together(sum, terms[0]); }};
+}
+
+/// An fma a term, or a term of a unit.
+Value* MultiplyAdd(Expander& e, const ir::Unit* unit, Value* a, Value* b, Value* c) {
+  if (unit) {
+    Value* const operands[] = {a, b, c};
+    return e.b.Make(unit->term, {a, b, c}, e.b.ElementwiseType(unit->acc, operands));
+  }
+  if (IsFloat(c->type()->scalar)) return e.b.Fma(a, b, c);
+  return e.b.Binary(OpKind::Add, c, e.b.Binary(OpKind::Mul, a, b));
+}
+
+Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Value* into) {
+  auto acc = op->attr<AttrKey::Acc>();
+  const ir::Unit* unit = ir::UnitOf(*op, e.module.context());
+  return {op,
+          op->attr<AttrKey::Axes>(),
+          factors,
+          acc,
+          into,
+          e.b.Bits(acc, 0),
+          [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
+          [&e, unit](Value* sum, const Values& terms) {
+            return MultiplyAdd(e, unit, terms[0], terms[1], sum);
+          },
+          unit};
+}
+
+}  // namespace
 
 Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
   if (op->kind() == OpKind::Reduce) return Singles(e, op, op->operand(0));

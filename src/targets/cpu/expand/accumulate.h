@@ -24,11 +24,6 @@ struct Accumulation {
   const ir::Unit* unit = nullptr;  ///< whose steps it takes; null: term by term
 };
 
-// reduce.cpp, contraction.cpp
-Accumulation Singles(Expander& e, const ir::Op* op, ir::Value* value);
-Accumulation Products(Expander& e, const ir::Op* op, const std::vector<ir::Value*>& factors,
-                      ir::Value* into);
-
 /// Of a reduction or contraction, or of a nest's fold_in.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 

@@ -11,10 +11,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AxisId;
-using ir::OpKind;
-using ir::Value;
-
 using Shape = RegisterBlock::Shape;
 
 /// So many elements a blk has in the code that is made; 0: that is not known.
@@ -34,10 +30,7 @@ class Block {
       return;
     }
     if (!FitsRegisters()) return;
-    Value* start = e_.b.I64(0);
-    for (AxisId axis : block_.outer) steps_.position()[axis] = start;
-    steps_.MoveRow(start);
-    steps_.MoveColumn(start);
+    for (AxisId axis : block_.outer) steps_.position()[axis] = e_.b.I64(0);
     Values accs = steps_.Accumulate(shape_, piece_, plain);
     e_.registers[what_.op->result()] = {accs, block_, shape_, piece_};
   }
@@ -59,9 +52,7 @@ class Block {
     bool fits = MostOf(columns) % block_.lanes == 0;
     if (ConstantOf(columns.size) != MostOf(columns)) {
       fits = fits && shape_.columns == 1;
-      piece_.count = columns.size;
-      piece_.mask =
-          e_.b.Make(OpKind::LaneMask, {columns.size}, e_.TypeOf(kdl::Scalar::Bool, block_.lanes));
+      piece_ = PieceOf(e_, columns.size, block_.lanes);
     }
     if (block_.row) shape_.rows = ConstantOf(Facts(*block_.row).size).value_or(0);
     for (AxisId axis : block_.outer) fits = fits && MostOf(Facts(axis)) == 1;

@@ -1,28 +1,14 @@
-#include <algorithm>
-
 #include "targets/cpu/expand/lane_folds.h"
 
 // A fold in lanes whose operands stand in scratch, or are scalars.
 
 namespace kdl::cpu {
 
-namespace {
-
-using ir::AxisId;
-using ir::Value;
-
-bool Varies(const Value* operand, AxisId axis) {
-  const auto& axes = operand->type()->axes;
-  return IsTileValue(operand) && std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-}  // namespace
-
 void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
   std::vector<Home> homes;  // of the operands that have the last axis
   for (Value* operand : what.operands)
-    homes.push_back(Varies(operand, last) ? HomeAlong(e, operand, last) : Home());
+    homes.push_back(HasAxis(operand, last) ? HomeAlong(e, operand, last) : Home());
   Position position;
   LaneFolds folds(e, {what}, Bytes(what.acc));
   LaneFolds::Body body;
@@ -30,7 +16,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     Values terms;
     for (size_t i = 0; i < homes.size(); ++i) {
       Value* operand = what.operands[i];
-      terms.push_back(Varies(operand, last)
+      terms.push_back(HasAxis(operand, last)
                           ? LoadPiece(e, homes[i], operand->type()->scalar, position, piece)
                       : IsTileValue(operand)
                           ? LoadPiece(e, HomeOf(e, operand), operand->type()->scalar, position)

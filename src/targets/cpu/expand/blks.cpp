@@ -7,10 +7,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// The old value as `shifted` has it for another turn of the loop around `block`: what depends on the turn is computed
 /// again.
 Value* ShiftedTo(Expander& e, Value* old, const ir::Block* block, ir::ValueMap& shifted) {
@@ -75,8 +71,6 @@ const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
 }
 
 Window Expander::WindowOf(const ir::Op* at, ir::AxisId axis) {
-  auto found = windows.find(axis);
-  if (found != windows.end()) return found->second;
   Value* size = Facts(at, axis).size;
   return {b.I64(0), size, size};
 }

@@ -1,8 +1,6 @@
 #include "targets/cpu/expand/block_steps.h"
 
-#include <algorithm>
-
-#include "targets/cpu/expand/small_numbers.h"
+#include "targets/cpu/small_numbers.h"
 
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
@@ -11,11 +9,6 @@
 // A unit takes several terms a step: in one instruction, where the processor has it, else one after the other.
 
 namespace kdl::cpu {
-
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
 
 BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
     : e_(e),
@@ -37,16 +30,9 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
   if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
 }
 
-bool BlockSteps::ReadsWindows() const {
-  return std::ranges::any_of(slides_, [](const auto& slide) { return slide.has_value(); });
-}
-
 void BlockSteps::Place(int64_t row, int64_t column) {
-  if (row_) position_[*row_] = e_.b.Binary(OpKind::Add, row_index_, e_.b.I64(row));
-  if (column_) {
-    Value* skipped = e_.b.I64(column * lanes_);
-    position_[*column_] = e_.b.Binary(OpKind::Add, column_index_, skipped);
-  }
+  if (row_) position_[*row_] = e_.b.I64(row);
+  if (column_) position_[*column_] = e_.b.I64(column * lanes_);
 }
 
 Values BlockSteps::Accumulate(Shape shape, const Piece& piece, Value* factors_flush_nothing) {
@@ -74,7 +60,7 @@ Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& s
   std::vector<ir::Type> types;
   for (const Value* start : starts) types.push_back(start->type());
   Values after = MakeIf(
-      e_, And(factors, SmallNumbers(e_, kLeastSum).NoneOf(starts)), types,
+      e_.b, And(factors, NoneSmall(e_.b, starts, kLeastSum)), types,
       [&] {
         is_plain_ = true;
         Values after = AfterSteps(shape, piece, starts);
@@ -101,8 +87,8 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
     auto rest = [&](Value* index, const Values& accs) {
       return AfterStep(shape, piece, {along, index, window.hi}, accs);
     };
-    Values accs = MakeLoop(e_, {window.lo, full, depth}, carried, whole);
-    return MakeLoop(e_, {full, window.hi, depth}, accs, rest);
+    Values accs = MakeLoop(e_.b, {window.lo, full, depth}, carried, whole);
+    return MakeLoop(e_.b, {full, window.hi, depth}, accs, rest);
   });
 }
 
@@ -201,7 +187,7 @@ Values BlockSteps::Starts(Shape shape, const Piece& piece) {
   std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
                               e_.TypeOf(what_.acc, piece.lanes));
   return MakeIf(
-      e_, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
+      e_.b, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
       [&] { return Loads(shape, piece); });
 }
 

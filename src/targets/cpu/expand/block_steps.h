@@ -11,23 +11,14 @@
 
 namespace kdl::cpu {
 
-/// One register block of a reduction or contraction: where it stands, and its walk over the folded axes, which carries an
-/// accumulator for each of its vectors. What an operand lacks, the row or the column, it is read once for.
+/// One register block of a reduction or contraction: its walk over the folded axes, with an accumulator for each
+/// of its vectors. What an operand lacks, the row or the column, it is read once for.
 class BlockSteps {
  public:
   using Shape = RegisterBlock::Shape;
 
   BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block);
 
-  /// Where operand number `i` is read; it may be moved while blocks are walked.
-  Home& home(size_t i) { return homes_[i]; }
-  bool ReadsWindows() const;
-  /// A step of the unit is one instruction.
-  bool is_native() const { return is_native_; }
-
-  /// Where the block's first element stands.
-  void MoveRow(ir::Value* index) { row_index_ = index; }
-  void MoveColumn(ir::Value* index) { column_index_ = index; }
   /// To a vector of the block.
   void Place(int64_t row, int64_t column);
   Position& position() { return position_; }
@@ -71,8 +62,6 @@ class BlockSteps {
   std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
   Home start_;                                  ///< of `into`
   Position position_;
-  ir::Value* row_index_ = nullptr;
-  ir::Value* column_index_ = nullptr;
   bool is_plain_ = false;        ///< terms are made that flush nothing
   ir::Value* exists_ = nullptr;  ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, ir::Value*>

@@ -1,8 +1,5 @@
-#include "targets/cpu/expand/combine.h"
-
-#include <algorithm>
-
 #include "targets/cpu/analysis/combining.h"
+#include "targets/cpu/expand/expander.h"
 
 // Folds and scans by a region.
 //
@@ -14,27 +11,7 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
-
-Value* InVectors(Expander& e, const Op* op, const ir::ValueMap& map) {
-  ir::Builder::Segments segments;
-  Values operands;
-  for (size_t s = 0; s < op->info().operands.size(); ++s) {
-    segments.emplace_back();
-    for (Value* operand : op->Segment(s)) {
-      operands.push_back(map.at(operand));
-      segments.back().push_back(operands.back());
-    }
-  }
-  ir::Type type = e.b.ElementwiseType(op->result()->type()->scalar, operands);
-  return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
-}
 
 /// What the region reads of what stands around it: constants that other passes have moved out.
 ir::ValueMap Outside(const Expander& e, const ir::Block* region) {
@@ -61,7 +38,9 @@ Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Valu
     ir::CloneBody(region, e.b, map);
   } else {
     for (const Op* inner : *region) {
-      if (!inner->info().has(ir::kTerminator)) map[inner->result()] = InVectors(e, inner, map);
+      if (!inner->info().has(ir::kTerminator))
+        map[inner->result()] =
+            ExpandInLanes(e, inner, [&](Value* operand) { return map.at(operand); });
     }
   }
   Values next;
@@ -92,12 +71,8 @@ class ChainWalk {
     if (kept_.empty()) {
       Element({});
     } else {
-      ir::AxisList around(kept_.begin(), kept_.end() - 1);
-      MakeNest(e_, op_, around, position_, {}, [&](const Values&) -> Values {
-        auto element = [&](const Piece& piece) { Element(piece); };
-        MakePieces(e_, op_, kept_.back(), lanes_, position_, element, true);
-        return {};
-      });
+      auto element = [&](const Piece& piece) { Element(piece); };
+      MakePiecesOf(e_, op_, kept_, lanes_, position_, element);
     }
   }
 
@@ -129,7 +104,7 @@ class ChainWalk {
     Window window = e_.WindowOf(op_, folded_[0]);
     bool down = op_->attr<AttrKey::Walk>() == ir::WalkKind::Down;
     Value* last = down ? e_.b.Binary(OpKind::Sub, window.hi, e_.b.I64(1)) : nullptr;
-    MakeLoop(e_, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
+    MakeLoop(e_.b, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
       Value* from_end = down ? e_.b.Binary(OpKind::Sub, index, window.lo) : nullptr;
       position_[folded_[0]] = down ? e_.b.Binary(OpKind::Sub, last, from_end) : index;
       return step(before);

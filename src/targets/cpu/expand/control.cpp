@@ -1,6 +1,5 @@
 #include "passes/rewrite.h"
 #include "support/check.h"
-#include "targets/cpu/expand/combine.h"
 #include "targets/cpu/expand/expander.h"
 
 // Loops and branches carry scalars.
@@ -9,22 +8,8 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
-void FillRegion(Expander& e, const ir::Block* from, ir::Block* to) {
-  ir::Block* outer = e.b.block();
-  e.b.SetInsertionPoint(to);
-  ExpandBlock(e, from);
-  Values yielded;
-  for (Value* value : from->terminator()->operands()) yielded.push_back(e.Scalar(value));
-  e.b.Create(OpKind::Yield, {yielded}, {});
-  e.b.SetInsertionPoint(outer);
-}
-
-std::vector<Value*> ScalarsOf(Expander& e, std::span<Value* const> old) {
-  std::vector<Value*> values;
+Values ScalarsOf(Expander& e, std::span<Value* const> old) {
+  Values values;
   for (Value* value : old) values.push_back(e.Scalar(value));
   return values;
 }
@@ -35,36 +20,27 @@ std::vector<ir::Type> TypesOf(std::span<Value* const> values) {
   return types;
 }
 
-/// The copy of an op that carries values through its regions, whose results are the old one's.
-void MapResults(Expander& e, const Op* op, const Op* copy) {
+void ExpandRegion(Expander& e, const ir::Block* from, ir::Block* to) {
+  FillRegion(e.b, to, [&] {
+    ExpandBlock(e, from);
+    return ScalarsOf(e, from->terminator()->operands());
+  });
+}
+
+/// A loop or a stage stays, around what its body becomes. The condition of a `while` is a scalar here: one that differs
+/// by element stands in a nest.
+void ExpandAround(Expander& e, const Op* op) {
+  ir::Builder::Segments segments;
+  for (size_t s = 0; s < op->info().operands.size(); ++s)
+    segments.push_back(ScalarsOf(e, op->Segment(s)));
+  Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
+  for (const Value* param : op->region()->params())
+    e.scalars[param] = e.b.AddParam(copy->region(), param->type(), param->name());
   for (size_t i = 0; i < op->results().size(); ++i) {
     copy->result(i)->set_name(op->result(i)->name());
     e.scalars[op->result(i)] = copy->result(i);
   }
-}
-
-void MapParams(Expander& e, const ir::Block* from, ir::Block* to) {
-  for (const Value* param : from->params())
-    e.scalars[param] = e.b.AddParam(to, param->type(), param->name());
-}
-
-void ExpandLoop(Expander& e, Op* op) {
-  ir::LoopOp loop(op);
-  Values inits = ScalarsOf(e, loop.inits());
-  Op* copy = e.b.Create(
-      OpKind::Loop, {{e.Scalar(loop.lo())}, {e.Scalar(loop.hi())}, {e.Scalar(loop.step())}, inits},
-      TypesOf(op->results()), op->attrs());
-  MapParams(e, op->region(), copy->region());
-  MapResults(e, op, copy);
-  FillRegion(e, op->region(), copy->region());
-}
-
-/// Its condition is a scalar here: one that differs by element stands in a nest.
-void ExpandWhile(Expander& e, Op* op) {
-  Op* copy = e.b.Create(OpKind::While, {ScalarsOf(e, op->operands())}, TypesOf(op->results()));
-  MapParams(e, op->region(), copy->region());
-  MapResults(e, op, copy);
-  FillRegion(e, op->region(), copy->region());
+  ExpandRegion(e, op->region(), copy->region());
 }
 
 /// Whether a blk has so many elements, where that is known.
@@ -102,34 +78,18 @@ void ExpandIf(Expander& e, Op* op) {
   if (known) return ExpandBlock(e, op->region(*known ? 0 : 1));
   Op* copy = e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, TypesOf(op->results()));
   for (size_t i = 0; i < op->results().size(); ++i) e.scalars[op->result(i)] = copy->result(i);
-  for (size_t r = 0; r < 2; ++r) FillRegion(e, op->region(r), copy->region(r));
+  for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
-
-void ExpandStage(Expander& e, const Op* op) {
-  Op* copy = e.b.Create(OpKind::Stage, {}, {}, op->attrs());
-  FillRegion(e, op->region(), copy->region());
-}
-
-Value* OptionalScalar(Expander& e, Value* old) { return old ? e.Scalar(old) : nullptr; }
 
 /// An op on scalars only, outside nests.
 void ExpandScalarOp(Expander& e, Op* op) {
-  if (auto load = ir::DynAs<ir::LoadOp>(op)) {
-    ElementAccess access{op,
-                         e.Scalar(load->tensor()),
-                         ScalarsOf(e, load->index()),
-                         OptionalScalar(e, load->otherwise()),
-                         OptionalScalar(e, load->mask()),
-                         {}};
-    e.scalars[op->result()] = ExpandLoad(e, access, op->result()->type()->scalar);
-  } else if (auto store = ir::DynAs<ir::StoreOp>(op)) {
-    ElementAccess access{op,      e.Scalar(store->tensor()),        ScalarsOf(e, store->index()),
-                         nullptr, OptionalScalar(e, store->mask()), {}};
-    ExpandStore(e, access, e.Scalar(store->value()));
-  } else if (auto update = ir::DynAs<ir::UpdateOp>(op)) {
-    ElementAccess access{op,      e.Scalar(update->tensor()),        ScalarsOf(e, update->index()),
-                         nullptr, OptionalScalar(e, update->mask()), {}};
-    ExpandUpdate(e, access, e.Scalar(update->value()));
+  auto access = [&] { return AccessOf(op, [&](Value* operand) { return e.Scalar(operand); }); };
+  if (op->kind() == OpKind::Load) {
+    e.scalars[op->result()] = ExpandLoad(e.b, access());
+  } else if (op->kind() == OpKind::Store) {
+    ExpandStore(e.b, access(), e.Scalar(op->operand(ir::StoreOp::at_value)));
+  } else if (op->kind() == OpKind::Update) {
+    ExpandUpdate(e.b, access(), e.Scalar(op->operand(ir::UpdateOp::at_value)));
   } else {
     ir::Clone(op, e.b, e.scalars);
   }
@@ -215,19 +175,15 @@ void ExpandOp(Expander& e, Op* op) {
       ExpandCut(e, op);
       break;
     case OpKind::Loop:
-      ExpandLoop(e, op);
-      break;
     case OpKind::While:
-      ExpandWhile(e, op);
+    case OpKind::Stage:
+      ExpandAround(e, op);
       break;
     case OpKind::If:
       ExpandIf(e, op);
       break;
     case OpKind::Print:
       ExpandPrint(e, op);
-      break;
-    case OpKind::Stage:
-      ExpandStage(e, op);
       break;
     default:
       ExpandScalarOp(e, op);

@@ -8,10 +8,6 @@
 
 namespace kdl::cpu {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 namespace {
 
 class Cutting {
@@ -46,10 +42,7 @@ class Cutting {
     Value* covered = e_.b.Binary(OpKind::Mul, count, e_.b.I64(most));
     Value* end = e_.b.Binary(OpKind::Add, first_, covered);
     LoopBounds bounds{first_, is_last_ ? whole_.size : end, most};
-    MakeLoop(e_, bounds, {}, [&](Value* index, const Values&) -> Values {
-      RunBlock(most, index);
-      return {};
-    });
+    MakeLoop(e_.b, bounds, [&](Value* index) { RunBlock(most, index); });
     first_ = end;
     number_ = e_.b.Binary(OpKind::Add, number_, count);
     if (left_) *left_ %= most;

@@ -9,14 +9,12 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/rereads.h"
+#include "passes/element_access.h"
 #include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
 
 namespace kdl::cpu {
-
-using passes::LoopBounds;
-using passes::Values;
 
 /// A home as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
 /// differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis stand together, and the panels
@@ -46,14 +44,6 @@ struct BlkFacts {
 /// A position inside the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
 
-/// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
-/// a scalar and has no mask.
-struct Piece {
-  int64_t lanes = 1;
-  ir::Value* mask = nullptr;
-  ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
-};
-
 /// A tile whose elements stand in registers: rows by vectors, row by row; of its other axes one element.
 struct RegisterTile {
   Values values;
@@ -78,7 +68,6 @@ struct Expander : KernelShape {
   std::unordered_map<const ir::Value*, Home> homes;              ///< of old homes
   std::unordered_map<const ir::Value*, RegisterTile> registers;  ///< of old tiles that folds make
   std::unordered_map<const ir::Value*, BlkFacts> blks;           ///< of old blks
-  std::unordered_map<ir::AxisId, Window> windows = {};           ///< where not the whole block
   std::unordered_set<const ir::Value*> refused =
       {};  ///< buffers that lie otherwise than they are read
   std::unordered_set<const ir::Op*> unblocked = {};  ///< folds that are no register block
@@ -86,7 +75,7 @@ struct Expander : KernelShape {
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
-  /// What loops over the axis walk: its valid elements, or those of them that `windows` names.
+  /// The axis' valid elements.
   Window WindowOf(const ir::Op* at, ir::AxisId axis);
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
   ir::Type TypeOf(kdl::Scalar scalar, int64_t lanes) {
@@ -112,25 +101,25 @@ void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position&
                 const Piece& piece = {});
 
 // loops.cpp
-/// passes/structured.h's, at the expander's place.
-inline Values MakeLoop(Expander& e, const LoopBounds& bounds, const Values& inits,
-                       const std::function<Values(ir::Value*, const Values&)>& body) {
-  return passes::MakeLoop(e.b, bounds, inits, body);
-}
-inline Values MakeIf(Expander& e, ir::Value* condition, const std::vector<ir::Type>& types,
-                     const std::function<Values()>& then,
-                     const std::function<Values()>& otherwise) {
-  return passes::MakeIf(e.b, condition, types, then, otherwise);
-}
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
 Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body);
+void MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
+              const std::function<void()>& body);
+/// Over those that `window` names.
+void MakeNest(Expander& e, const std::function<Window(ir::AxisId)>& window,
+              const ir::AxisList& axes, Position& position, const std::function<void()>& body);
 /// So many pieces take no loop where all are full.
 inline constexpr int64_t kFewPieces = 4;
-/// Loops over the valid elements of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all
-/// are full take no loop. What touches scratch only takes short axes one by one where no full piece fits.
-void MakePieces(Expander& e, const ir::Op* at, ir::AxisId axis, int64_t lanes, Position& position,
-                const std::function<void(const Piece&)>& body, bool in_scratch = false);
+/// Loops over the window of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all are full
+/// take no loop. What touches scratch only takes short axes one by one where no full piece fits.
+void MakePieces(Expander& e, ir::AxisId axis, const Window& window, int64_t lanes,
+                Position& position, const std::function<void(const Piece&)>& body, bool in_scratch);
+/// Both, for what touches scratch only: the last of the axes by pieces.
+void MakePiecesOf(Expander& e, const ir::Op* at, const ir::AxisList& axes, int64_t lanes,
+                  Position& position, const std::function<void(const Piece&)>& body);
+/// The first `count` of `lanes` elements.
+Piece PieceOf(Expander& e, ir::Value* count, int64_t lanes);
 /// Elements of an axis, counted from its block's start.
 struct Stretch {
   ir::AxisId axis;
@@ -147,32 +136,25 @@ void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 
 // access.cpp
-/// The elements of a load or store with operands `index` (new values); guards, masks and `else` become checks and
-/// branches. With several lanes the elements are side by side, and the indices those of the first.
-struct ElementAccess {
-  const ir::Op* op;
-  ir::Value* tensor;
-  Values index;
-  ir::Value* otherwise = nullptr;
-  ir::Value* mask = nullptr;
-  Piece piece;
-  bool past_caches = false;  ///< of a store of a full vector, which is aligned
-};
-ir::Value* ExpandLoad(Expander& e, const ElementAccess& access, kdl::Scalar scalar);
-void ExpandStore(Expander& e, const ElementAccess& access, ir::Value* value);
-void ExpandUpdate(Expander& e, const ElementAccess& access, ir::Value* value);
 /// A hint that the element is touched soon; it may lie outside.
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
 /// How many elements stand before the next one at which a piece of the access would be aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
 // nest.cpp, accumulate.cpp
+/// An elementwise op on what `operand` gives for its operands, scalars and vectors.
+ir::Value* ExpandInLanes(Expander& e, const ir::Op* op,
+                         const std::function<ir::Value*(ir::Value*)>& operand);
 void ExpandNest(Expander& e, const ir::Op* op);
 /// The body of a nest for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
 void ExpandNestAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece,
                   const ir::Value* tile, ir::Value* value);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
+
+// combine.cpp
+/// A fold or scan by a region, along an ascending chain.
+void ExpandCombine(Expander& e, const ir::Op* op);
 
 // registers.cpp
 void StoreRegisters(Expander& e, const ir::Op* put);

@@ -11,10 +11,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 Values IndexAt(Expander& e, const Home& home, const Position& position) {
   Values index;
   for (size_t i = 0; i < home.axes.size(); ++i) {
@@ -82,9 +78,7 @@ Home HomeOf(Expander& e, const Value* tile) {
 
 Home HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
   Home home = HomeOf(e, tile);
-  const ir::AxisList& axes = tile->type()->axes;
-  bool has = std::ranges::find(axes, axis) != axes.end();
-  if (has && home.axes.back() != axis && e.refused.insert(home.buffer).second) {
+  if (HasAxis(tile, axis) && home.axes.back() != axis && e.refused.insert(home.buffer).second) {
     e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(tile->def()->loc()),
                                  e.function.axis(axis).name.text(), home.buffer->name().text());
   }
@@ -113,17 +107,10 @@ void StorePiece(Expander& e, Value* value, const Home& home, const Position& pos
 void CopyTile(Expander& e, const Op* at, const Home& from, const Home& to, kdl::Scalar scalar) {
   if (from.buffer == to.buffer) return;
   Position position;
-  ir::AxisList outer(to.axes.begin(), to.axes.end() - 1);
   ir::AxisId last = to.axes.back();
   int64_t lanes = from.axes.back() == last ? e.LanesAlong(last, Bytes(scalar)) : 1;
-  MakeNest(e, at, outer, position, {}, [&](const Values&) -> Values {
-    MakePieces(
-        e, at, last, lanes, position,
-        [&](const Piece& piece) {
-          StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
-        },
-        true);
-    return {};
+  MakePiecesOf(e, at, to.axes, lanes, position, [&](const Piece& piece) {
+    StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
   });
 }
 

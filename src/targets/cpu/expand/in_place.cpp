@@ -17,10 +17,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// Skipping an element leaves out nothing but the store of what is there.
 bool OnlyComputes(const Op* nest) {
   bool only = true;
@@ -40,8 +36,9 @@ Changes::Changes(NestBody& body) : e_(body.e()), body_(body) {
   if (!all) kept_.clear();
 }
 
-Changes::~Changes() {
-  for (ir::AxisId axis : narrowed_) e_.windows.erase(axis);
+Window Changes::WindowOf(AxisId axis) const {
+  auto found = windows_.find(axis);
+  return found == windows_.end() ? e_.WindowOf(body_.nest(), axis) : found->second;
 }
 
 /// The tile that the result keeps in its own place; false: there is none.
@@ -159,7 +156,7 @@ bool Changes::IsWorthwhile(const Reach& reach) const {
 
 void Changes::Narrow(size_t i, size_t mapped) {
   ir::AxisId axis = body_.axes()[i];
-  if (kept_.empty() || e_.windows.contains(axis)) return;
+  if (kept_.empty() || windows_.contains(axis)) return;
   axis_ = i;
   mapped_ = mapped;
   Reach reach{Reach::Kind::None};
@@ -171,8 +168,7 @@ void Changes::Narrow(size_t i, size_t mapped) {
   Value* size = e_.blks.at(body_.nest()->operand(i)).size;
   int64_t known = ConstantOf(size).value_or(0);
   bool is_one_piece = reach.is_point && known > 0 && known % lanes == 0;
-  e_.windows[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);
-  narrowed_.push_back(axis);
+  windows_[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);
 }
 
 /// The piece with the one position. Where there is none it may be any: nothing is chosen there.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "targets/cpu/expand/nest_body.h"
@@ -11,13 +12,12 @@ namespace kdl::cpu {
 class Changes {
  public:
   explicit Changes(NestBody& body);
-  ~Changes();
-  Changes(const Changes&) = delete;
-  Changes& operator=(const Changes&) = delete;
 
   /// Narrows the window of axis number `i` of the nest to what conditions on it leave. Points of `mapped` axes, from the
   /// first one on, are known where the loop over the axis begins.
   void Narrow(size_t i, size_t mapped);
+  /// What is walked of the axis: all of it where nothing has narrowed it.
+  Window WindowOf(ir::AxisId axis) const;
 
  private:
   /// Positions along one axis of which none outside is changed.
@@ -41,10 +41,10 @@ class Changes {
 
   Expander& e_;
   NestBody& body_;
-  std::vector<ir::Value*> kept_;  ///< by result; empty where all of the nest runs
-  std::vector<ir::AxisId> narrowed_;
-  size_t axis_ = 0;    ///< that is narrowed now
-  size_t mapped_ = 0;  ///< axes before this one have points
+  std::vector<ir::Value*> kept_;                    ///< by result; empty where all of the nest runs
+  std::unordered_map<ir::AxisId, Window> windows_;  ///< of axes that are narrowed
+  size_t axis_ = 0;                                 ///< that is narrowed now
+  size_t mapped_ = 0;                               ///< axes before this one have points
 };
 
 }  // namespace kdl::cpu

@@ -19,10 +19,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::OpKind;
-using ir::Value;
-
 constexpr int64_t kLanes = 64;
 
 }  // namespace
@@ -65,13 +61,12 @@ void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes
   int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
   ir::AxisList around = kept;
   if (lanes > 1) around.pop_back();
-  MakeNest(e_, folds_[0].op, around, position, {}, [&](const Values&) -> Values {
+  MakeNest(e_, folds_[0].op, around, position, [&] {
     if (lanes > 1) {
       FoldRow(axis, lanes, homes, position, body);
     } else {
       Store(Fold(position, body), homes, position, {});
     }
-    return {};
   });
 }
 
@@ -84,16 +79,16 @@ void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
 void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes,
                         Position& position, const Body& body) {
   Window row = e_.WindowOf(folds_[0].op, axis);
-  MakeLoop(e_, {row.lo, row.hi, lanes}, {}, [&](Value* base, const Values&) -> Values {
+  MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
     Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
     Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(lanes));
     Values starts;
     for (Value* identity : Identities()) starts.push_back(e_.b.Splat(identity, lanes));
     LoopBounds elements{base, e_.b.Binary(OpKind::Add, base, count)};
-    Values vectors = MakeLoop(e_, elements, starts, [&](Value* index, const Values& before) {
+    Values vectors = MakeLoop(e_.b, elements, starts, [&](Value* index, const Values& before) {
       position[axis] = index;
       Values folded = Fold(position, body);
-      Value* is_before = Mask(e_.b.Binary(OpKind::Sub, index, base), lanes);
+      Value* is_before = PieceOf(e_, e_.b.Binary(OpKind::Sub, index, base), lanes).mask;
       for (size_t i = 0; i < folded.size(); ++i)
         folded[i] = e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes));
       return folded;
@@ -101,8 +96,7 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
     position[axis] = base;
     // Where the row's last vector fits, its other elements are nobody's.
     bool fits = e_.Extent(axis) % lanes == 0;
-    Store(vectors, homes, position, fits ? Piece{lanes} : Piece{lanes, Mask(count, lanes), count});
-    return {};
+    Store(vectors, homes, position, fits ? Piece{lanes} : PieceOf(e_, count, lanes));
   });
 }
 
@@ -118,7 +112,7 @@ Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
   if (fold.into) {
     Value* into = IsTileValue(fold.into) ? LoadPiece(e_, HomeOf(e_, fold.into), fold.acc, position)
                                          : e_.Scalar(fold.into);
-    lanes[0] = e_.b.Select(Mask(e_.b.I64(1), width_), into, lanes[0]);
+    lanes[0] = e_.b.Select(PieceOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
   }
   return lanes;
 }
@@ -133,7 +127,7 @@ Values LaneFolds::Row(const Values& carried, Position& position, const Body& bod
 Values LaneFolds::WholeTurns(const Values& carried, Value* full, Position& position,
                              const Body& body) {
   if (e_.Extent(last_) < kLanes) return carried;
-  return MakeLoop(e_, {e_.b.I64(0), full, kLanes}, carried,
+  return MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
                   [&](Value* index, const Values& inner) -> Values {
                     Values lanes = inner;
                     for (size_t i = 0; i < vectors_; ++i) {
@@ -156,13 +150,13 @@ Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, c
     if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
     Value* first = e_.b.Binary(OpKind::Add, full, e_.b.I64(skipped));
     return MakeIf(
-        e_, e_.b.Binary(OpKind::Lt, first, size), types,
+        e_.b, e_.b.Binary(OpKind::Lt, first, size), types,
         [&] {
           Values lanes = before;
           position[last_] = first;
           Value* left = e_.b.Binary(OpKind::Sub, size, first);
           Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(width_));
-          Step(lanes, vector, {width_, Mask(count, width_), count}, body);
+          Step(lanes, vector, PieceOf(e_, count, width_), body);
           return from(vector + 1, lanes);
         },
         [&] { return before; });
@@ -198,10 +192,6 @@ Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
     folded = fold.combine(low, part(1));
   }
   return folded;
-}
-
-Value* LaneFolds::Mask(Value* count, int64_t lanes) {
-  return e_.b.Make(OpKind::LaneMask, {count}, e_.TypeOf(kdl::Scalar::Bool, lanes));
 }
 
 }  // namespace kdl::cpu

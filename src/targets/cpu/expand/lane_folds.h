@@ -43,7 +43,6 @@ class LaneFolds {
   Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
   void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
   ir::Value* Finish(const Accumulation& fold, Values lanes);
-  ir::Value* Mask(ir::Value* count, int64_t lanes);
 
   Expander& e_;
   std::vector<Accumulation> folds_;

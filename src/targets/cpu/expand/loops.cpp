@@ -6,30 +6,50 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
+using WindowOfAxis = std::function<Window(AxisId)>;
 
-Values NestFrom(Expander& e, const Op* at, const ir::AxisList& axes, size_t depth,
+Values NestFrom(Expander& e, const WindowOfAxis& window_of, const AxisList& axes, size_t depth,
                 Position& position, const Values& carried,
                 const std::function<Values(const Values&)>& body) {
   if (depth == axes.size()) return body(carried);
-  Window window = e.WindowOf(at, axes[depth]);
+  Window window = window_of(axes[depth]);
   if (ConstantOf(window.size) == 1) {
     position[axes[depth]] = window.lo;
-    return NestFrom(e, at, axes, depth + 1, position, carried, body);
+    return NestFrom(e, window_of, axes, depth + 1, position, carried, body);
   }
-  return MakeLoop(e, {window.lo, window.hi}, carried, [&](Value* index, const Values& inner) {
+  return MakeLoop(e.b, {window.lo, window.hi}, carried, [&](Value* index, const Values& inner) {
     position[axes[depth]] = index;
-    return NestFrom(e, at, axes, depth + 1, position, inner, body);
+    return NestFrom(e, window_of, axes, depth + 1, position, inner, body);
   });
+}
+
+WindowOfAxis WholeAt(Expander& e, const Op* at) {
+  return [&e, at](AxisId axis) { return e.WindowOf(at, axis); };
 }
 
 }  // namespace
 
-Values MakeNest(Expander& e, const Op* at, const ir::AxisList& axes, Position& position,
+Values MakeNest(Expander& e, const Op* at, const AxisList& axes, Position& position,
                 const Values& inits, const std::function<Values(const Values&)>& body) {
-  return NestFrom(e, at, axes, 0, position, inits, body);
+  return NestFrom(e, WholeAt(e, at), axes, 0, position, inits, body);
+}
+
+void MakeNest(Expander& e, const WindowOfAxis& window, const AxisList& axes, Position& position,
+              const std::function<void()>& body) {
+  NestFrom(e, window, axes, 0, position, {}, [&](const Values&) -> Values {
+    body();
+    return {};
+  });
+}
+
+void MakeNest(Expander& e, const Op* at, const AxisList& axes, Position& position,
+              const std::function<void()>& body) {
+  MakeNest(e, WholeAt(e, at), axes, position, body);
+}
+
+Piece PieceOf(Expander& e, Value* count, int64_t lanes) {
+  ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
+  return {lanes, e.b.Make(OpKind::LaneMask, {count}, type), count};
 }
 
 Value* RoundDown(Expander& e, Value* size, int64_t step) {
@@ -42,10 +62,9 @@ Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
   const auto& [axis, begin, end] = stretch;
   Value* length = e.b.Binary(OpKind::Sub, end, begin);
   Value* full = e.b.Binary(OpKind::Add, begin, RoundDown(e, length, lanes));
-  MakeLoop(e, {begin, full, lanes}, {}, [&](Value* index, const Values&) -> Values {
+  MakeLoop(e.b, {begin, full, lanes}, [&](Value* index) {
     position[axis] = index;
     body({lanes});
-    return {};
   });
   return full;
 }
@@ -53,16 +72,11 @@ Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Piece&)>& body) {
   const auto& [axis, begin, end] = stretch;
-  MakeIf(
-      e, e.b.Binary(OpKind::Lt, begin, end), {},
-      [&]() -> Values {
-        Value* rest = e.b.Binary(OpKind::Sub, end, begin);
-        position[axis] = begin;
-        ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
-        body({lanes, e.b.Make(OpKind::LaneMask, {rest}, type), rest});
-        return {};
-      },
-      [] { return Values(); });
+  MakeIf(e.b, e.b.Binary(OpKind::Lt, begin, end), [&] {
+    Value* rest = e.b.Binary(OpKind::Sub, end, begin);
+    position[axis] = begin;
+    body(PieceOf(e, rest, lanes));
+  });
 }
 
 namespace {
@@ -73,18 +87,16 @@ void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, 
   // A processor does not hand on what a store under a mask has just written.
   bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
   if (!one_by_one) return MakeRestOfPieces(e, rest, lanes, position, body);
-  MakeLoop(e, {rest.begin, rest.end}, {}, [&](Value* index, const Values&) -> Values {
+  MakeLoop(e.b, {rest.begin, rest.end}, [&](Value* index) {
     position[rest.axis] = index;
     body({});
-    return {};
   });
 }
 
 }  // namespace
 
-void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Position& position,
+void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, Position& position,
                 const std::function<void(const Piece&)>& body, bool in_scratch) {
-  Window window = e.WindowOf(at, axis);
   int64_t known = ConstantOf(window.size).value_or(0);
   if (known > 0 && known % lanes == 0 && known <= kFewPieces * lanes) {
     for (int64_t skipped = 0; skipped < known; skipped += lanes) {
@@ -100,13 +112,20 @@ void MakePieces(Expander& e, const Op* at, ir::AxisId axis, int64_t lanes, Posit
     if (ConstantOf(window.lo) != 0) full = e.b.Binary(OpKind::Add, window.lo, full);
   }
   if (e.Extent(axis) >= lanes) {
-    MakeLoop(e, {window.lo, full, lanes}, {}, [&](Value* index, const Values&) -> Values {
+    MakeLoop(e.b, {window.lo, full, lanes}, [&](Value* index) {
       position[axis] = index;
       body({lanes});
-      return {};
     });
   }
   if (lanes > 1) MakeRest(e, {axis, full, size}, lanes, in_scratch, position, body);
+}
+
+void MakePiecesOf(Expander& e, const Op* at, const AxisList& axes, int64_t lanes,
+                  Position& position, const std::function<void(const Piece&)>& body) {
+  AxisList around(axes.begin(), axes.end() - 1);
+  MakeNest(e, at, around, position, [&] {
+    MakePieces(e, axes.back(), e.WindowOf(at, axes.back()), lanes, position, body, true);
+  });
 }
 
 }  // namespace kdl::cpu

@@ -10,10 +10,6 @@
 
 namespace kdl::cpu {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 namespace {
 
 /// The rows of a nest, one at a time.
@@ -30,16 +26,16 @@ class Rows {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
     Changes changes(body_);
     for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
-    MakeNest(e_, body_.nest(), around, body_.position(), {}, [&](const Values&) -> Values {
+    auto window = [&](AxisId axis) { return changes.WindowOf(axis); };
+    MakeNest(e_, window, around, body_.position(), [&] {
       BeginRow();
       changes.Narrow(around.size(), around.size());
       if (streaming_.large) {
         RunStreamed();
       } else {
-        MakePieces(e_, body_.nest(), axis_, body_.Lanes(), body_.position(), Body(),
+        MakePieces(e_, axis_, window(axis_), body_.Lanes(), body_.position(), Body(),
                    !TouchesTensors());
       }
-      return {};
     });
   }
 
@@ -127,7 +123,7 @@ class Rows {
     Value* large =
         start.agrees ? e_.b.Binary(OpKind::And, streaming_.large, start.agrees) : streaming_.large;
     Value* end = MakeIf(
-        e_, large, {e_.ScalarType(Scalar::I64)},
+        e_.b, large, {e_.ScalarType(Scalar::I64)},
         [&]() -> Values {
           Value* gap = e_.b.Binary(OpKind::Min, start.gap, row.size);
           Value* aligned = e_.b.Binary(OpKind::Add, row.lo, gap);
@@ -152,6 +148,18 @@ class Rows {
 };
 
 }  // namespace
+
+Value* ExpandInLanes(Expander& e, const Op* op, const std::function<Value*(Value*)>& operand) {
+  ir::Builder::Segments segments;
+  Values operands;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    segments.emplace_back();
+    for (Value* old : op->Segment(s)) segments.back().push_back(operand(old));
+    operands.insert(operands.end(), segments.back().begin(), segments.back().end());
+  }
+  ir::Type type = e.b.ElementwiseType(op->result()->type()->scalar, operands);
+  return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
+}
 
 void ExpandNest(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();

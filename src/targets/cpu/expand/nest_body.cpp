@@ -2,25 +2,23 @@
 
 #include <algorithm>
 
-#include "ir/format.h"
+#include "passes/rewrite.h"
 
 namespace kdl::cpu {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 NestBody::NestBody(Expander& e, const Op* nest)
-    : e_(e), nest_(nest), last_(nest), prefetching_(e, nest, last_.Transposes()) {
+    : e_(e),
+      nest_(nest),
+      last_(nest),
+      prefetching_(e, nest, last_.Transposes()),
+      axes_(WalkedAxes(nest)) {
   for (const Op* op : *nest->region()) {
     if (op->kind() == OpKind::FoldIn) folds_.push_back(AccumulationOf(e, op));
   }
   for (const Value* result : nest->results())
-    homes_.push_back(!IsKept(result) ? Home()
-                     : RunsByElements()
-                         ? HomeOf(e, result)
-                         : HomeAlong(e, result, nest->operands().back()->type()->axes[0]));
-  for (const Value* blk : nest->operands()) axes_.push_back(blk->type()->axes[0]);
+    homes_.push_back(!IsKept(result)    ? Home()
+                     : RunsByElements() ? HomeOf(e, result)
+                                        : HomeAlong(e, result, axes_.back()));
 }
 
 /// Whether the result is a tile that the body fills, point by point, and something reads.
@@ -62,28 +60,22 @@ Value* NestBody::Lane(Value* old) {
 }
 
 ElementAccess NestBody::AccessOf(const Op* op, const Piece& piece) {
-  bool first = op->kind() == OpKind::Load || op->kind() == OpKind::Prefetch;
-  size_t tensor = first ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor};
-  ElementAccess access{op, e_.Scalar(op->Segment(tensor)[0]), {}, nullptr, nullptr, piece};
-  for (Value* index : op->Segment(ir::AccessOperands(op->kind())))
-    access.index.push_back(At(index));
+  ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, piece};
+  for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   return access;
 }
 
 bool NestBody::IsUniformAccess(const Op* op) const {
-  auto index = op->Segment(ir::AccessOperands(op->kind()));
-  return std::all_of(index.begin(), index.end(),
-                     [&](const Value* operand) { return last_.IsUniform(operand); });
+  return std::ranges::all_of(IndexOf(op),
+                             [&](const Value* operand) { return last_.IsUniform(operand); });
 }
 
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
   Home home = piece_.lanes == 1 ? HomeOf(e_, tile) : HomeAlong(e_, tile, axes_.back());
-  const auto& axes = tile->type()->axes;
-  bool varies = std::find(axes.begin(), axes.end(), axes_.back()) != axes.end();
-  if (!varies || piece_.lanes == 1) return LoadPiece(e_, home, tile->type()->scalar, position_);
-  return LoadPiece(e_, home, tile->type()->scalar, position_, piece_);
+  return LoadPiece(e_, home, tile->type()->scalar, position_,
+                   HasAxis(tile, axes_.back()) ? piece_ : Piece());
 }
 
 void NestBody::ExpandLoadOp(Op* op) {
@@ -92,29 +84,29 @@ void NestBody::ExpandLoadOp(Op* op) {
   access.otherwise = Optional(load.otherwise());
   access.mask = Optional(load.mask());
   Prefetch(access);
-  map_[op->result()] = ExpandLoad(e_, access, op->result()->type()->scalar);
+  map_[op->result()] = ExpandLoad(e_.b, access);
 }
 
 void NestBody::ExpandUpdateOp(Op* op) {
   ir::UpdateOp update(op);
   ElementAccess access = AccessOf(op, {});
   access.mask = Optional(update.mask());
-  ExpandUpdate(e_, access, Lane(update.value()));
+  ExpandUpdate(e_.b, access, Lane(update.value()));
 }
 
 void NestBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
   ElementAccess access = AccessOf(op, piece_);
   access.mask = Optional(store.mask());
-  access.past_caches = !piece_.mask && std::ranges::find(past_caches_, op) != past_caches_.end();
+  access.past_caches = !piece_.mask && Contains(past_caches_, op);
   if (!access.past_caches) Prefetch(access);
-  ExpandStore(e_, access, Lane(store.value()));
+  ExpandStore(e_.b, access, Lane(store.value()));
 }
 
 /// Full vectors only: what comes after the others is near its end.
 void NestBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
-  auto index = access.op->Segment(ir::AccessOperands(access.op->kind()));
+  auto index = IndexOf(access.op);
   for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
     if (request.is_streaming && past_caches_.empty()) continue;
     ElementAccess ahead = access;
@@ -130,7 +122,7 @@ void NestBody::Prefetch(const ElementAccess& access) {
 /// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.
 void NestBody::ExpandPrefetchOp(Op* op) {
   ElementAccess access = AccessOf(op, {});
-  auto index = op->Segment(ir::AccessOperands(op->kind()));
+  auto index = IndexOf(op);
   for (size_t i = 0; i < index.size(); ++i) {
     if (index[i] == nest_->region()->params().back())
       access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(piece_.lanes - 1));
@@ -139,19 +131,9 @@ void NestBody::ExpandPrefetchOp(Op* op) {
 }
 
 Value* NestBody::ExpandElementwise(Op* op) {
-  ir::Builder::Segments segments;
-  Values operands;
-  for (size_t s = 0; s < op->info().operands.size(); ++s) {
-    segments.emplace_back();
-    for (Value* operand : op->Segment(s)) {
-      operands.push_back(Lane(operand));
-      segments.back().push_back(operands.back());
-    }
-  }
-  ir::Type type = e_.b.ElementwiseType(op->result()->type()->scalar, operands);
-  Op* copy = e_.b.Create(op->kind(), segments, {type}, op->attrs());
-  copy->result()->set_name(op->result()->name());
-  return copy->result();
+  Value* copy = ExpandInLanes(e_, op, [&](Value* operand) { return Lane(operand); });
+  copy->set_name(op->result()->name());
+  return copy;
 }
 
 /// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/format.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
@@ -10,24 +9,9 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
-Value* TensorOf(const Op* access) {
-  bool loads = access->kind() == OpKind::Load;
-  return access->Segment(loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor})[0];
-}
-
 bool SameElement(const Op* a, const Op* b) {
   return TensorOf(a) == TensorOf(b) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>() &&
-         std::ranges::equal(a->Segment(ir::AccessOperands(a->kind())),
-                            b->Segment(ir::AccessOperands(b->kind())));
-}
-
-bool Contains(const std::vector<const Op*>& ops, const Op* op) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
+         std::ranges::equal(IndexOf(a), IndexOf(b));
 }
 
 }  // namespace
@@ -54,13 +38,12 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
 /// Whether every row loads the same.
 bool Prefetching::IsNear(const Op* load) const {
   const auto& points = nest_->region()->params();
-  auto index = load->Segment(ir::AccessOperands(OpKind::Load));
+  auto index = IndexOf(load);
   bool plain = std::ranges::none_of(index, [&](const Value* operand) {
     return operand->def() && operand->def()->block() == nest_->region();
   });
-  return plain && std::any_of(points.begin(), points.end() - 1, [&](const Value* point) {
-           return std::ranges::find(index, point) == index.end();
-         });
+  return plain && std::any_of(points.begin(), points.end() - 1,
+                              [&](const Value* point) { return !Contains(index, point); });
 }
 
 /// What the block has loaded before is near, and memory has nothing to do: the next block's rows are asked for. Where
@@ -73,7 +56,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
     return;
   }
   std::vector<Request>& requests = near_[load];
-  const Value* point = load->Segment(ir::AccessOperands(OpKind::Load))[again->operand];
+  const Value* point = IndexOf(load)[again->operand];
   const auto& points = nest_->region()->params();
   auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
   const BlkFacts& rows = e.blks.at(nest_->operand(at));
@@ -81,7 +64,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
   Value* distance = e.b.Binary(OpKind::Sub, rows.next, rows.start);
   if (again->first) {
     constexpr int64_t kShare = 4;  // of the nearest cache: two blocks and what is written
-    Value* tensor = e.Scalar(load->Segment(ir::LoadOp::at_tensor)[0]);
+    Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Binary(OpKind::Mul, rows.size, BytesPerIndex(e.b, tensor, again->dim));
     Value* small = e.b.Binary(OpKind::Le, bytes, e.b.I64(e.facts.l1_bytes / kShare));
     requests.push_back({point, e.b.Select(small, distance, e.b.I64(0)), 0, ir::IntentKind::Read});

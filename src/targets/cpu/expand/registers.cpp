@@ -1,7 +1,4 @@
-#include <algorithm>
-
 #include "passes/diagnostics.h"
-#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/expand/block_steps.h"
 
 // Tiles that stand in registers, where a fold has made them, until they are put to a home, or a nest has read them.
@@ -10,10 +7,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// Where a vector of the tile begins.
 Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
   Position position;
@@ -21,17 +14,6 @@ Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t 
   if (tile.block.row) position[*tile.block.row] = e.b.I64(row);
   position[*tile.block.column] = e.b.I64(column * tile.block.lanes);
   return position;
-}
-
-/// Whether the nest's body can take the tile's vectors one by one.
-bool TakesVectors(const Expander& e, const Op* nest, const RegisterTile& tile) {
-  ir::AxisList walked;
-  for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
-  bool ends = walked.back() == *tile.block.column && nest->results().empty();
-  size_t axes = tile.block.outer.size() + (tile.block.row ? 2 : 1);
-  LastAxis last(nest);
-  return ends && walked.size() == axes && last.Vectorizes() &&
-         e.LanesAlong(walked.back(), last.Bytes()) == tile.block.lanes;
 }
 
 }  // namespace
@@ -54,7 +36,7 @@ const Value* RegisterTileOf(const Expander& e, const Op* nest) {
 
 void ExpandNestOnRegisters(Expander& e, const Op* nest, const Value* value) {
   const RegisterTile& tile = e.registers.at(value);
-  if (!TakesVectors(e, nest, tile)) {
+  if (!TakesVectors(e, nest, tile.block)) {
     e.context.diagnostics.Report(passes::diag::RegistersAcross, e.context.SpanOf(nest->loc()));
     return;
   }

@@ -8,20 +8,6 @@
 
 namespace kdl::cpu {
 
-namespace {
-
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
-AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
-  return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
-}
-
-}  // namespace
-
 Sliding SlidingOf(Expander& e, const Op* slide) {
   Sliding sliding{HomeOf(e, slide->operand(0)), {}};
   const ir::AxisList over = slide->attr<AttrKey::Axes>();
@@ -72,16 +58,9 @@ void ExpandSlide(Expander& e, const Op* op) {
   AxisId last = home.axes.back();
   bool runs = RunsAlong(op, window, last);
   int64_t lanes = runs ? e.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-  ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
-  MakeNest(e, op, around, position, {}, [&](const Values&) -> Values {
-    MakePieces(
-        e, op, last, lanes, position,
-        [&](const Piece& piece) {
-          Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, piece);
-          StorePiece(e, loaded, home, position, piece);
-        },
-        true);
-    return {};
+  MakePiecesOf(e, op, home.axes, lanes, position, [&](const Piece& piece) {
+    Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, piece);
+    StorePiece(e, loaded, home, position, piece);
   });
 }
 

@@ -15,10 +15,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// `lanes` points of both axes from a corner on; of those that exist, `side_points` and `last_points`.
 struct Square {
   Value* side;
@@ -41,12 +37,11 @@ class Squares {
     for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
       if (i != side_) around.push_back(body_.axes()[i]);
     }
-    MakeNest(e_, body_.nest(), around, body_.position(), {}, [&](const Values&) -> Values {
+    MakeNest(e_, body_.nest(), around, body_.position(), [&] {
       for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
         if (i != side_) body_.MapPoint(i);
       }
       RunBlock();
-      return {};
     });
   }
 
@@ -64,17 +59,13 @@ class Squares {
     Block block{Corners(SideAxis()), Corners(LastAxis())};
     if (!streaming_.large) return AlongLast(block);
     MakeIf(
-        e_, PassesCaches(block), {},
-        [&]() -> Values {
+        e_.b, PassesCaches(block),
+        [&] {
           body_.StorePastCaches(streaming_.stores);
           AlongSide(block);
           body_.StorePastCaches({});
-          return {};
         },
-        [&]() -> Values {
-          AlongLast(block);
-          return {};
-        });
+        [&] { AlongLast(block); });
   }
 
   /// Where squares may begin along both axes.
@@ -84,22 +75,14 @@ class Squares {
   };
 
   void AlongLast(const Block& block) {
-    MakeLoop(e_, block.side, {}, [&](Value* side, const Values&) -> Values {
-      MakeLoop(e_, block.last, {}, [&](Value* last, const Values&) -> Values {
-        RunSquare(block, side, last);
-        return {};
-      });
-      return {};
+    MakeLoop(e_.b, block.side, [&](Value* side) {
+      MakeLoop(e_.b, block.last, [&](Value* last) { RunSquare(block, side, last); });
     });
   }
 
   void AlongSide(const Block& block) {
-    MakeLoop(e_, block.last, {}, [&](Value* last, const Values&) -> Values {
-      MakeLoop(e_, block.side, {}, [&](Value* side, const Values&) -> Values {
-        RunSquare(block, side, last);
-        return {};
-      });
-      return {};
+    MakeLoop(e_.b, block.last, [&](Value* last) {
+      MakeLoop(e_.b, block.side, [&](Value* side) { RunSquare(block, side, last); });
     });
   }
 
@@ -131,13 +114,8 @@ class Squares {
     Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
     Value* full_last = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
     Value* full = e_.b.Binary(OpKind::And, full_side, full_last);
-    auto run = [&](bool masked) {
-      return [this, &square, masked]() -> Values {
-        body_.Locally([&] { Fill(square, masked); });
-        return {};
-      };
-    };
-    MakeIf(e_, full, {}, run(false), run(true));
+    auto run = [&](bool masked) { body_.Locally([&] { Fill(square, masked); }); };
+    MakeIf(e_.b, full, [&] { run(false); }, [&] { run(true); });
   }
 
   void Fill(const Square& square, bool masked) {
@@ -165,7 +143,7 @@ class Squares {
       for (int64_t begin = 0; begin < lanes_; begin += part) {
         Value* place = e_.b.I64(begin);
         MoveTo(square, place, e_.b.I64(i));
-        parts.push_back(ExpandLoad(e_, body_.AccessOf(load, piece), scalar));
+        parts.push_back(ExpandLoad(e_.b, body_.AccessOf(load, piece)));
       }
     }
     std::vector<ir::Type> types(static_cast<size_t>(lanes_), e_.TypeOf(scalar, lanes_));
@@ -198,12 +176,9 @@ class Squares {
 
   /// Vector number `i` of `vectors`: empty where there are fewer, else of `existing` elements.
   Piece PieceOf(Value* vectors, int64_t i, Value* existing, bool masked) {
-    Piece piece{lanes_, nullptr, nullptr};
-    if (!masked) return piece;
+    if (!masked) return {lanes_};
     Value* exists = e_.b.Binary(OpKind::Lt, e_.b.I64(i), vectors);
-    piece.count = e_.b.Select(exists, existing, e_.b.I64(0));
-    piece.mask = e_.b.Make(OpKind::LaneMask, {piece.count}, e_.TypeOf(Scalar::Bool, lanes_));
-    return piece;
+    return cpu::PieceOf(e_, e_.b.Select(exists, existing, e_.b.I64(0)), lanes_);
   }
 
   Expander& e_;

@@ -12,11 +12,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 /// Whether the op is the store, or does in another place what one store of the source does: in a loop's last turn, behind it.
 bool IsSameStore(const Op* op, const Op* store) {
   return op->kind() == OpKind::Store && op->loc() == store->loc() &&

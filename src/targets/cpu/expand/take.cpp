@@ -12,12 +12,6 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::AttrKey;
-using ir::AxisId;
-using ir::Op;
-using ir::OpKind;
-using ir::Value;
-
 class Taking {
  public:
   Taking(Expander& e, ir::TakeOp take)
@@ -33,13 +27,8 @@ class Taking {
     AxisId last = home.axes.back();
     along_ = IndexAlong(last);
     int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-    ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
-    MakeNest(e_, take_.op, around, position_, {}, [&](const Values&) -> Values {
-      MakePieces(
-          e_, take_.op, last, lanes, position_,
-          [&](const Piece& piece) { StorePiece(e_, Element(piece), home, position_, piece); },
-          true);
-      return {};
+    MakePiecesOf(e_, take_.op, home.axes, lanes, position_, [&](const Piece& piece) {
+      StorePiece(e_, Element(piece), home, position_, piece);
     });
   }
 
@@ -50,7 +39,7 @@ class Taking {
     if (along_) return !masked && !take_.otherwise();
     bool still = std::none_of(take_.index().begin(), take_.index().end(),
                               [&](const Value* index) { return HasAxis(index, last); });
-    bool kept = std::find(over_.begin(), over_.end(), last) == over_.end();
+    bool kept = !Contains(over_, last);
     return still && !masked && kept && tile_.axes.back() == last &&
            AlongOrStill(take_.otherwise(), last);
   }
@@ -137,7 +126,7 @@ class Taking {
   Value* Chosen(Value* condition, const Piece& piece, Then then, Otherwise otherwise) {
     ir::Type type = e_.TypeOf(take_.result()->type()->scalar, piece.lanes);
     return MakeIf(
-        e_, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), piece.lanes)}; },
+        e_.b, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), piece.lanes)}; },
         [&]() -> Values { return {e_.b.Splat(otherwise(), piece.lanes)}; })[0];
   }
 
