@@ -322,11 +322,18 @@ std::uint64_t Predicate(const Instruction& i, std::uint64_t a, std::uint64_t b, 
   return Compared(i, As<T>(a), As<T>(b)) ? 1 : 0;
 }
 
-enum class State : std::uint8_t { Runs, Waits, Left };
+constexpr std::size_t kCopyBytes = 16;
+
+enum class State : std::uint8_t { Runs, Gathers, Waits, Left };
 
 struct Thread {
   std::vector<std::uint64_t> registers;
   std::vector<char> local;
+  struct Copy {
+    Instruction instruction;
+    std::uint64_t from;
+  };
+  std::vector<Copy> copies;  // that have begun
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -353,10 +360,48 @@ class BlockRun {
       for (Thread& thread : threads_) {
         while (thread.state == State::Runs) Step(thread);
       }
-    } while (Meet());
+    } while (Gather() || Meet());
   }
 
  private:
+  // Warps whose threads have come to what they do together do it; false: there is none.
+  bool Gather() {
+    bool any = false;
+    for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
+      std::size_t here = 0;
+      std::size_t alike = 0;
+      for (std::size_t t = first; t < std::min(first + kWarp, threads_.size()); ++t) {
+        here += threads_[t].state == State::Gathers ? 1 : 0;
+        alike +=
+            threads_[t].state == State::Gathers && threads_[t].at == threads_[first].at ? 1 : 0;
+      }
+      if (here == 0) continue;
+      if (alike != kWarp)
+        throw std::runtime_error("threads of a warp come to different instructions");
+      TakeTogether(first);
+      any = true;
+    }
+    return any;
+  }
+
+  void TakeTogether(std::size_t first) {
+    const Instruction& i = kernel_.code[threads_[first].at];
+    const WarpRegister at = [&](unsigned lane, const Operand& operand) -> std::uint64_t& {
+      return threads_[first + lane].registers[static_cast<std::size_t>(operand.reg)];
+    };
+    const WarpRow row = [&](unsigned lane) {
+      std::vector<std::uint16_t> elements(8);
+      const std::size_t bytes = elements.size() * sizeof elements[0];
+      std::memcpy(elements.data(), Memory(threads_[first + lane], i), bytes);
+      return elements;
+    };
+    i.op == Op::Mma ? MultiplyMatrices(i, at) : LoadMatrices(i, at, row);
+    for (std::size_t t = first; t < first + kWarp; ++t) {
+      ++threads_[t].at;
+      threads_[t].state = State::Runs;
+    }
+  }
+
   // All threads are at one barrier, or all have left: then false.
   bool Meet() {
     std::uint64_t any = 0;
@@ -413,7 +458,8 @@ class BlockRun {
                                                          : const_cast<std::vector<char>&>(params_);
     if (address + bytes > space.size()) throw std::runtime_error("an access outside of its memory");
     if (i.space == Space::Shared) {
-      for (std::size_t b = 0; b < bytes; ++b) Touch(touched_[address + b], thread, i.op == Op::St);
+      for (std::size_t b = 0; b < bytes; ++b)
+        Touch(touched_[address + b], thread, i.op == Op::St || i.op == Op::CopyAhead);
     }
     return space.data() + address;
   }
@@ -433,10 +479,30 @@ class BlockRun {
         thread.state = State::Left;
         thread.at = 0;
         return;
+      case Op::LdMatrix:
+      case Op::Mma:
+        thread.state = State::Gathers;
+        return;
       case Op::Bar:
       case Op::BarRed:
         thread.state = State::Waits;
         return;
+      case Op::CopyAhead: {
+        Instruction to = i;
+        to.a = {-1, Value(thread, i.a)};
+        std::memset(Memory(thread, to), '\x5a', kCopyBytes);
+        thread.copies.push_back({to, Value(thread, i.b) + i.c.value});
+        break;
+      }
+      case Op::CopyAwait:
+        for (const Thread::Copy& copy : thread.copies) {
+          if (copy.from % kCopyBytes != 0)
+            throw std::runtime_error("an access that is not aligned");
+          std::memcpy(Memory(thread, copy.instruction), host_of_(copy.from, kCopyBytes),
+                      kCopyBytes);
+        }
+        thread.copies.clear();
+        break;
       case Op::Ld: {
         const char* memory = Memory(thread, i);
         std::uint64_t bits = 0;

@@ -1,6 +1,6 @@
 // Runs PTX on the host, thread by thread, as far as LLVM writes it for kernels of teams. Faults are what a GPU would take without
-// a word: that threads of a block wait at different barriers, or where others have left, and that they meet in shared memory
-// between two barriers.
+// a word: that threads of a block wait at different barriers, or where others have left, that they meet in shared memory
+// between two barriers, and that those of a warp come to different instructions that it takes together.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,21 @@ enum class Op : std::uint8_t {
   Atom,
   Bar,
   BarRed,
+  CopyAhead,
+  CopyAwait,
   Bfe,
   Bra,
   Cvt,
   Div,
   Fma,
   Ld,
+  LdMatrix,
   Mad,
   Max,
   MaxNan,
   Min,
   MinNan,
+  Mma,
   Mov,
   Mul,
   MulHi,
@@ -85,6 +89,8 @@ struct Instruction {
   std::int64_t offset = 0;  // of an address, in a
   std::size_t aligned =
       1;  // of what it must be a multiple; the first element of a vector: of the vector's bytes
+  std::vector<Operand> many;  // of what a warp does together: its registers
+  bool transposed = false;
   int guard = -1;  // a predicate; -1: none
   bool unless = false;
   std::size_t target = 0;
@@ -104,6 +110,15 @@ struct Kernel {
   std::size_t registers = 0;
   unsigned threads = 1024;  // the most of a block
 };
+
+constexpr unsigned kWarp = 32;
+
+// What a warp does together: of the registers that the instruction names those of each of its threads.
+using WarpRegister = std::function<std::uint64_t&(unsigned lane, const Operand& operand)>;
+// Eight elements of two bytes of shared memory, whose address the lane has.
+using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
+void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
+void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
 // Finds what computes the instruction, where it only computes.
 void Resolve(Instruction& instruction);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <stdexcept>
@@ -229,6 +230,8 @@ class Reader {
       kernel_.code.push_back(instruction);
       return;
     }
+    if (words[0] == "ldmatrix" || words[0] == "mma") return Together(instruction, words, given);
+    if (words[0] == "cp") return Copy(instruction, name, given);
     const Row* row = nullptr;
     for (const Row& one : kRows) {
       if (one.word == words[0]) row = &one;
@@ -250,6 +253,53 @@ class Reader {
       return Elements(instruction, given);
     Operands(instruction, given);
     Resolve(instruction);
+    kernel_.code.push_back(instruction);
+  }
+
+  // `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.wait_all`
+  void Copy(Instruction instruction, std::string_view name,
+            const std::vector<std::string_view>& given) {
+    constexpr int kBits = 128;
+    const bool begins = name == "cp.async.cg.shared.global";
+    if (!begins && name != "cp.async.wait_all") Unknown(name);
+    instruction.op = begins ? Op::CopyAhead : Op::CopyAwait;
+    instruction.type = {'b', kBits};
+    instruction.space = Space::Shared;
+    if (begins) {
+      if (NumberIn(given[2]) != kBits / 8) Unknown(given[2]);
+      Address(instruction, given[1]);
+      instruction.b = instruction.a;  // from there
+      instruction.c = {-1, static_cast<std::uint64_t>(instruction.offset)};
+      instruction.offset = 0;
+      Address(instruction, given[0]);
+    }
+    kernel_.code.push_back(instruction);
+  }
+
+  // `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {…}, {…}, {…}, {…}`,
+  // `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {…}, [%rd1]`
+  void Together(Instruction instruction, const std::vector<std::string_view>& words,
+                const std::vector<std::string_view>& given) {
+    const bool multiplies = words[0] == "mma";
+    instruction.op = multiplies ? Op::Mma : Op::LdMatrix;
+    instruction.how = words[words.size() - 2];
+    instruction.transposed = std::find(words.begin(), words.end(), "trans") != words.end();
+    constexpr std::string_view kMultiply = "m16n8k16";
+    if (multiplies &&
+        (words[3] != kMultiply || (instruction.how != "bf16" && instruction.how != "f16")))
+      Unknown(words[3]);
+    if (!multiplies && (words[3] != "m8n8" || words.back() != "b16")) Unknown(words[3]);
+    for (const std::string_view list : given) {
+      if (list.front() == '[') {
+        Address(instruction, list);
+        continue;
+      }
+      for (const std::string_view name : Parts(list.substr(1, list.size() - 2), ','))
+        instruction.many.push_back(Read(name));
+    }
+    constexpr int kRowBits = 128;
+    instruction.type = {'b', kRowBits};
+    instruction.space = Space::Shared;
     kernel_.code.push_back(instruction);
   }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "ir/tensor_view.h"
+#include "ir/unit.h"
 #include "ir/views.h"
 
 namespace kdl::driver {
@@ -30,12 +31,14 @@ Values OpenParameters(const ir::Function& kernel) {
 }
 
 /// What the launch adds to the open tensors.
-void AddLaunch(const ir::Module& module, const ir::Op& launch, Values& open) {
-  const ir::Function* kernel = module.FindFunction(launch.attr<ir::AttrKey::Callee>());
+void AddLaunch(const ir::Module& module, const ir::Op& launch, const std::set<Name>& open_kernels,
+               Values& open) {
+  Name callee = launch.attr<ir::AttrKey::Callee>();
+  const ir::Function* kernel = module.FindFunction(callee);
   if (!kernel) return;
   Values by_itself = OpenParameters(*kernel);
   auto arguments = launch.Segment(ir::LaunchOp::at_arguments);
-  bool reads_open = false;
+  bool reads_open = open_kernels.contains(callee);
   for (const ir::Value* argument : arguments)
     reads_open = reads_open || open.contains(ir::MemoryOf(argument));
   for (size_t i = 0; i < kernel->params.size(); ++i) {
@@ -54,13 +57,14 @@ void Share(const ir::Value* a, const ir::Value* b, Values& open) {
 
 }  // namespace
 
-Values OpenTensors(const ir::Module& module, const ir::Function& program) {
+Values OpenTensors(const ir::Module& module, const ir::Function& program,
+                   const std::set<Name>& open_kernels) {
   Values open;
   size_t before = 0;
   do {  // until a loop hands back nothing new
     before = open.size();
     ir::Walk(program.body, [&](const ir::Op* op) {
-      if (op->kind() == ir::OpKind::Launch) AddLaunch(module, *op, open);
+      if (op->kind() == ir::OpKind::Launch) AddLaunch(module, *op, open_kernels, open);
       if (op->kind() == ir::OpKind::Transfer)  // where it lives there already it is the same tensor
         Share(ir::MemoryOf(op->operand(0)), op->result(0), open);
       if (op->kind() == ir::OpKind::Swap) Share(op->operand(0), op->operand(1), open);
@@ -70,6 +74,16 @@ Values OpenTensors(const ir::Module& module, const ir::Function& program) {
     });
   } while (open.size() != before);
   return open;
+}
+
+void AddKernelsOfOwnOrder(const ir::Module& tiled, std::set<Name>& kernels) {
+  for (const ir::Function* function : tiled.functions()) {
+    ir::Walk(function->body, [&](const ir::Op* op) {
+      if (op->kind() != ir::OpKind::Contraction) return;
+      const ir::Unit* unit = ir::UnitOf(*op, tiled.context());
+      if (unit && unit->modelled) kernels.insert(function->name);
+    });
+  }
 }
 
 }  // namespace kdl::driver

@@ -7,7 +7,11 @@
 namespace kdl::driver {
 
 /// The program's tensors whose bits the language leaves open: float `atomic` and `atomic =` on several cores have no order.
-/// What a launch makes with such a tensor among its arguments is open, too.
-std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program);
+/// What a launch makes with such a tensor among its arguments is open, too, and all that the kernels make that are `open`.
+std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
+                                       const std::set<Name>& open = {});
+
+/// Adds the kernels with products of which no one has written down in which order the machine adds their terms.
+void AddKernelsOfOwnOrder(const ir::Module& tiled, std::set<Name>& kernels);
 
 }  // namespace kdl::driver

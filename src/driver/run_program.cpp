@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -234,26 +235,32 @@ std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
                      facts.cores);
 }
 
+constexpr std::string_view kOpenUpdates = "`atomic` leaves the order of updates open";
+constexpr std::string_view kOpenUnits = "the device's matrix units add in an order of their own";
+using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
+
 /// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
-/// `open` gets the names of outputs that differ and may.
+/// `open` gets the names of outputs that differ and may, by why they may.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
-                           const BoundProgram& before, const BoundProgram& after,
-                           std::vector<std::string_view>& open, DiagnosticEngine& diagnostics) {
+                           const BoundProgram& before, const BoundProgram& after, OpenNames& open,
+                           DiagnosticEngine& diagnostics) {
   RunPlace reference = place;
   reference.launch_checks = LaunchChecks::Nothing;
   for (auto& [name, spec] : reference.specs) spec = ReferenceFor(place, spec);
   BoundProgram expected = before;
   if (!RunOrReport(reference, program, {kPoison}, expected, diagnostics)) return false;
   bool equal = true;
-  std::set<const ir::Value*> open_tensors = OpenTensors(place.module, program);
+  std::set<const ir::Value*> by_updates = OpenTensors(place.module, program);
+  std::set<const ir::Value*> by_units = OpenTensors(place.module, program, place.own_orders);
   for (size_t i = 0; i < after.arguments.size(); ++i) {
     const BoundArgument& argument = after.arguments[i];
     if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
     std::string difference =
         Difference(argument.tensor, expected.arguments[i].tensor, argument.name);
     if (difference.empty()) continue;
-    if (open_tensors.contains(program.params[i].value)) {
-      open.push_back(argument.name);
+    const ir::Value* tensor = program.params[i].value;
+    if (by_units.contains(tensor)) {
+      open[by_updates.contains(tensor) ? kOpenUpdates : kOpenUnits].push_back(argument.name);
       continue;
     }
     equal = false;
@@ -389,7 +396,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
-  std::vector<std::string_view> open;
+  OpenNames open;
   bool checked =
       !before || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
   checked = (!contract || CheckEquations(*contract, *before, bound, place.sources, diagnostics)) &&
@@ -397,9 +404,9 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
   if (checked && before) text += "check: equal to the reference, bit for bit";
-  if (checked && !open.empty())
-    text +=
-        fmt::format(", but for {}: `atomic` leaves the order of updates open", QuotedList(open));
+  for (const auto& [why, names] : open) {
+    if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
+  }
   if (checked && before) text += "\n";
   if (checked && contract) text += "check: the contract holds\n";
   if (checked && before && !contract && LaunchesHaveContracts(place))

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct RunPlace {
   const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
   std::optional<BoundContract> contract = {};  ///< what --check evaluates beside the reference
   LaunchChecks launch_checks = LaunchChecks::Nothing;
+  std::set<Name> own_orders = {};  ///< kernels that AddKernelsOfOwnOrder has found
 };
 
 /// What a run's memory holds before it.

@@ -102,6 +102,13 @@ struct ClaimState {
   std::optional<int64_t> taken;  ///< of the whole row
 };
 
+/// A copy that the worker has begun: what will stand in the team's buffer from the offset on.
+struct CopyAhead {
+  const ir::Value* buffer = nullptr;
+  int64_t offset = 0;
+  std::vector<uint64_t> elements;
+};
+
 /// A block that runs. The frames of a machine are its whole control state.
 struct Frame {
   Activation* here = nullptr;
@@ -144,6 +151,7 @@ class Core {
   /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   std::unordered_map<const Instruction*, int64_t> turns;  ///< with a watch: the runs of each `spmd`
+  std::vector<CopyAhead> copies;                          ///< that have begun
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

@@ -77,6 +77,23 @@ uint64_t ScalarIndex(const Activation& here, const DimPlan& dim) {
   return index;
 }
 
+LanePlaces::LanePlaces(const Activation& here, const Instruction& instruction,
+                       const TensorValue& tensor)
+    : tensor_(tensor) {
+  for (const DimPlan& dim : instruction.access->dims) first_.push_back(ScalarIndex(here, dim));
+}
+
+Place LanePlaces::At(size_t lane) const {
+  uint64_t offset = 0;
+  for (size_t d = 0; d < first_.size(); ++d) {
+    uint64_t index = first_[d] + (d + 1 == first_.size() ? lane : 0);
+    if (index >= static_cast<uint64_t>(tensor_.sizes[d]))
+      return {nullptr, static_cast<int>(d), static_cast<int64_t>(index)};
+    offset += index * static_cast<uint64_t>(tensor_.strides[d]);
+  }
+  return {tensor_.data + offset * static_cast<uint64_t>(Bytes(tensor_.scalar)), -1, 0};
+}
+
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane) {
   int64_t offset = 0;

@@ -38,6 +38,17 @@ bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& te
 /// The index of a dimension whose terms are all scalars; a negative one wraps to above any size.
 uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 
+/// An access to a tensor: where its lanes are.
+class LanePlaces {
+ public:
+  LanePlaces(const Activation& here, const Instruction& instruction, const TensorValue& tensor);
+  Place At(size_t lane) const;
+
+ private:
+  const TensorValue& tensor_;
+  std::vector<uint64_t> first_;  ///< lane 0's index of each dimension
+};
+
 /// The number of element (index…) of a buffer, `lane` elements further along the last dimension;
 /// -1, with the core broken, where it is outside.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,

@@ -65,6 +65,13 @@ void RunUnitStep(Core& core, Activation& here, const Instruction& instruction);
 void RunHalf(Core& core, Activation& here, const Instruction& instruction);
 void RunTranspose(Core& core, Activation& here, const Instruction& instruction);
 
+// copies.cpp
+void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction);
+void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction);
+
+// matrix_step.cpp
+void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction);
+
 // vector_memory.cpp
 void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunVectorStore(Core& core, Activation& here, const Instruction& instruction);

@@ -16,6 +16,7 @@ enum class Plan : uint8_t {
   CheckedSizes,
   Constant,
   Contraction,
+  CopyAhead,
   Cut,
   Extent,
   Fold,

@@ -149,6 +149,9 @@ class FunctionPreparer {
         return AddCall(made);
       case Plan::Access:
         return AddAccess(made);
+      case Plan::CopyAhead:
+        AddSizes(made, op.operand(ir::CopyAheadOp::at_buffer)->type());
+        return AddAccess(made);
       case Plan::ResultAxes:
         return AddPoints(made, op.result()->type()->axes);
       case Plan::OperandAxes:

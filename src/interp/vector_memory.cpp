@@ -23,30 +23,6 @@ Mask MaskOf(const Activation& here, const Instruction& instruction, size_t segme
   return {ElementsOf(here, instruction.operands[instruction.op->SegmentBegin(segment)])};
 }
 
-/// An access to a tensor: where its lanes are.
-class LanePlaces {
- public:
-  LanePlaces(Activation& here, const Instruction& instruction, const TensorValue& tensor)
-      : tensor_(tensor) {
-    for (const DimPlan& dim : instruction.access->dims) first_.push_back(ScalarIndex(here, dim));
-  }
-
-  Place At(size_t lane) const {
-    uint64_t offset = 0;
-    for (size_t d = 0; d < first_.size(); ++d) {
-      uint64_t index = first_[d] + (d + 1 == first_.size() ? lane : 0);
-      if (index >= static_cast<uint64_t>(tensor_.sizes[d]))
-        return {nullptr, static_cast<int>(d), static_cast<int64_t>(index)};
-      offset += index * static_cast<uint64_t>(tensor_.strides[d]);
-    }
-    return {tensor_.data + offset * static_cast<uint64_t>(Bytes(tensor_.scalar)), -1, 0};
-  }
-
- private:
-  const TensorValue& tensor_;
-  std::vector<uint64_t> first_;  ///< lane 0's index of each dimension
-};
-
 uint64_t ElementNumber(const TensorValue& tensor, const Place& place) {
   return static_cast<uint64_t>(place.address - tensor.data) /
          static_cast<uint64_t>(Bytes(tensor.scalar));

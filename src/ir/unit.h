@@ -29,6 +29,9 @@ struct Unit {
   StepOrder order;
   bool flushes;  ///< a subnormal factor or accumulator is taken as the zero of its sign
   OpKind term;   ///< (a, b, acc): the accumulator after one term; a and b as acc. Pairs: mul
+  /// The machine adds a step's terms in an order of its own, which nobody has written down: what stands here is a model, and
+  /// results are held against contracts.
+  bool modelled = false;
 };
 
 inline constexpr int kMaxUnitDepth = 16;

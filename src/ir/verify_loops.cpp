@@ -105,6 +105,29 @@ std::string AlignGapFault(const Op& op, const Module&) {
   return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
 }
 
+std::string CopyAheadFault(const Op& op, const Module&) {
+  CopyAheadOp copy(const_cast<Op*>(&op));
+  int64_t lanes = op.attr<AttrKey::Lanes>();
+  if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
+    return fmt::format("{} lanes are no power of two", lanes);
+  Type buffer = copy.buffer()->type();
+  bool is_team = buffer->kind == TypeKind::Buffer && buffer->space == Space::Team;
+  if (!is_team) return "the buffer is none of the team's";
+  if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
+    return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
+  if (copy.tensor()->type()->scalar != buffer->scalar)
+    return "the buffer is not of the tensor's type";
+  if (std::string fault = AllI64(copy.place()); !fault.empty()) return fault;
+  return AccessFault(op, copy.tensor());
+}
+
+std::string AwaitAheadFault(const Op& op, const Module&) {
+  bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
+    return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Team;
+  });
+  return are_buffers ? "" : "an operand is no buffer of the team's";
+}
+
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
@@ -205,6 +228,44 @@ std::string UnitStepFault(const Op& op, const Module& module) {
   return fits(step.a()->type()) && fits(step.b()->type()) ? "" : "factors are not of a step a lane";
 }
 
+/// What is wrong with the buffers of a step's factors.
+std::string FactorsFault(const Op& op, const Unit& unit) {
+  NumberList folded = op.attr<AttrKey::Folded>();
+  if (folded.size() != 2) return "not one folded dimension for each factor";
+  for (size_t i = 0; i < 2; ++i) {
+    Type type = op.operand(i)->type();
+    bool is_factor =
+        type->kind == TypeKind::Buffer && type->dims.size() == 2 && type->scalar == unit.factors;
+    if (!is_factor) return "a factor is no buffer of two dimensions of the unit's factors";
+    if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
+  }
+  return "";
+}
+
+std::string MatrixStepFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  if (std::string fault = FactorsFault(op, *unit); !fault.empty()) return fault;
+  MatrixStepOp step(const_cast<Op*>(&op));
+  if (step.place().size() != 4) return "the place is not four numbers";
+  if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
+  NumberList numbers = op.attr<AttrKey::Map>();
+  if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
+    return "a number of the map is out of range";
+  LaneMap map = MapOf(op);
+  Values accs = step.accs();
+  bool fits = map.size() == 2 && numbers.size() == 8 &&
+              static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
+  if (!fits) return "not one accumulator for each of the worker's points";
+  if (op.results().size() != accs.size()) return "not one result for each accumulator";
+  for (size_t i = 0; i < accs.size(); ++i) {
+    bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == unit->acc &&
+                  op.result(i)->type() == accs[i]->type();
+    if (!is_acc) return "an accumulator is not the unit's";
+  }
+  return "";
+}
+
 std::string TransposeFault(const Op& op, const Module&) {
   if (op.operands().empty() || op.results().empty()) return "there is no row";
   Type part = op.operand(0)->type();
@@ -255,6 +316,9 @@ KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
 KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
 KDL_TYPE_RULE(UnitStep, UnitStepFault)
+KDL_TYPE_RULE(CopyAhead, CopyAheadFault)
+KDL_TYPE_RULE(AwaitAhead, AwaitAheadFault)
+KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)
 
 }  // namespace kdl::ir

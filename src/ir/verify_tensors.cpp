@@ -118,7 +118,8 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
 
 bool IsWritten(const Use& use) {
   OpKind kind = use.user->kind();
-  return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap;
+  return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap &&
+         kind != OpKind::CopyAhead;
 }
 
 std::string TableFault(const Op& op, const Module&) {

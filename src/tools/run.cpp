@@ -9,6 +9,7 @@
 #include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
+#include "driver/open_outputs.h"
 #include "driver/resume.h"
 #include "driver/run_program.h"
 #include "driver/select.h"
@@ -103,6 +104,8 @@ std::vector<sema::Define> Run(Compilation& c) {
   if (!context) return {};
   driver::RunPlace place{context.get(), *c.module,         c.runtime_specs,
                          c.sources,     &c.contracts.list, std::move(contract)};
+  for (const driver::TargetCode& target : code->targets)
+    driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
   return {};
 }

@@ -35,6 +35,8 @@ DEFINES = {
 }
 # Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
+# And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
+MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
 JUMP = re.compile(r"^(?:\$\w+:|\s*(?:@!?%p\d+\s+)?bra.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -135,6 +137,21 @@ def check_product(file, level, text, used):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_matrix_product(file, level, text, used, product):
+    """The loop over a matrix unit's steps is the straight run with the most of them; nothing there asks which memory an address is of."""
+    name, least, a_read = product
+    (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
+    run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bmma\.sync", run)))
+    steps, reads = len(re.findall(r"\bmma\.sync", run)), len(re.findall(r"\bldmatrix\.sync", run))
+    others = re.findall(r"\b(?:ld|st)\.(?!param)\S*", run)
+    checks.expect(f"{name} of {file} does {steps} steps for {reads} reads ({level})", steps >= least and steps >= a_read * reads > 0)
+    checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
+    copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
+    checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
+    (row,) = [row for row in used if row.kernel.startswith(name)]
+    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
+
+
 def check(file, level):
     with tempfile.TemporaryDirectory() as folder:
         made = built(file, level, pathlib.Path(folder))
@@ -145,6 +162,8 @@ def check(file, level):
         used = assembled(file, level, text)
         if file in PRODUCTS:
             check_product(file, level, text.read_text(), used)
+        for product in MATRIX_PRODUCTS.get(file, []):
+            check_matrix_product(file, level, text.read_text(), used, product)
         return used
 
 

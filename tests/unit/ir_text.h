@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "ir/module.h"
@@ -14,12 +15,13 @@ namespace kdl::ir {
 /// A text, read.
 struct ReadText {
   Names names;
-  Context context{names};
+  Context context;
   SourceManager sources;
   DiagnosticEngine diagnostics;
   std::unique_ptr<Module> module;
 
-  explicit ReadText(std::string text) : module(Again(std::move(text))) {}
+  explicit ReadText(std::string text, std::span<const Unit* const> units = {})
+      : context{names, units}, module(Again(std::move(text))) {}
 
   /// Another text into the same context.
   std::unique_ptr<Module> Again(std::string text) {

@@ -37,7 +37,8 @@ struct TestKernel {
   const ir::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
   PipeMode pipes = PipeMode::Auto;
 
-  explicit TestKernel(std::string text) : read(std::move(text)) {
+  explicit TestKernel(std::string text, std::span<const ir::Unit* const> units = {})
+      : read(std::move(text), units) {
     REQUIRE_MESSAGE(read.module, read.Errors());
   }
   /// The last function.

@@ -2,6 +2,7 @@
 
 #include "passes_run.h"
 #include "targets/simt/pipelines.h"
+#include "targets/simt/units.h"
 
 // The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, behind the last ones worker
 // by worker. A barrier that is taken away is missed.
@@ -44,7 +45,7 @@ std::vector<Run> RunsOf(const TestKernel& test, const std::vector<Dims>& shapes)
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
   for (int64_t workers : {1, 4, 64}) {
     SimtFacts facts = TeamOf(workers);
-    TestKernel test(text);
+    TestKernel test(text, kUnits);
     test.facts = &facts;
     std::vector<Run> runs = RunsOf(test, shapes);
     for (const Pass* pass : kLowering) {
@@ -74,7 +75,7 @@ std::vector<ir::Op*> BarriersOf(const TestKernel& test) {
 size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes) {
   SimtFacts facts = TeamOf(4);
   auto lowered = [&] {
-    auto test = std::make_unique<TestKernel>(text);
+    auto test = std::make_unique<TestKernel>(text, kUnits);
     test->facts = &facts;
     for (const Pass* pass : kLowering) test->Apply(*pass);
     return test;
@@ -109,6 +110,32 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
       yield %u
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+// Of the second product rows are the second factor's, whose terms lie side by side in memory.
+constexpr const char* kMatrixProduct = R"(
+kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,N]> in, %d: tensor<bf16,[N,K]> in, %c: tensor<f32,[M,N]> out, %e: tensor<f32,[N,M]> out) {
+  axis i = M by 32
+  axis j = N by 16
+  axis k = K by 32
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = broadcast %z : tile<f32; i j>
+    %s, %r = for %k: blk<k> in %0 .. %K carry(%p = %t, %q = %t) {
+      %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
+      %y = load %b[%k, %j] {edge = clip} : tile<bf16; j k>
+      %w = load %d[%j, %k] {edge = clip} : tile<bf16; j k>
+      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %v = contraction %w, %x into %q over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
+      yield %u, %v
+    } : tile<f32; i j>, tile<f32; i j>
+    store %s to %c[%i, %j] {edge = clip}
+    store %r to %e[%j, %i] {edge = clip}
     yield
   }
   return
@@ -306,6 +333,16 @@ TEST_CASE("products, folds in lanes and in chains, and running sums go to teams"
   CheckLowering(kTwoProducts, kProducts);
   CheckLowering(kRowSums, kRows);
   CheckLowering(kRunningSums, kRows);
+}
+
+TEST_CASE("products go to matrix units: steps of 16 terms, zeros behind the blocks' ends") {
+  const std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
+                                    {{"M", 5}, {"N", 7}, {"K", 0}},
+                                    {{"M", 33}, {"N", 17}, {"K", 45}}};
+  std::string text = kMatrixProduct;
+  CheckLowering(text, shapes);
+  for (size_t at; (at = text.find("bf16")) != std::string::npos;) text.replace(at, 4, "f16");
+  CheckLowering(text, shapes);
 }
 
 TEST_CASE("stages, and parts between barriers of the launch, take turns") {

@@ -32,7 +32,7 @@ struct TrapLocation {
 };
 
 /// Steps of a unit (ir/unit.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
-/// accumulators, of (accumulators, a, b).
+/// accumulators, of (accumulators, a, b); of a unit of matrices the intrinsic itself, of (a, b, accumulators).
 struct StepInstruction {
   std::string_view unit;
   int depth;  ///< of the unit

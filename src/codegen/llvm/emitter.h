@@ -166,6 +166,9 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
 
+// unit_steps.cpp: of the unit that the op names
+const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op);
+
 // claims.cpp
 /// How many counters the loops of a kernel take numbers from.
 int64_t CountClaims(const ir::Function& kernel);

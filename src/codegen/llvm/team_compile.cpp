@@ -51,6 +51,7 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
     code.level = source.processor->level;
+    code.steps = source.processor->steps;
     code.entry = TeamEntry(*kernel, compiled.kernels.size());
     DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel->name.text()));
     team.emit(*module, abi, *kernel, source.module->context().names, code);

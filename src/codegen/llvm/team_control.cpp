@@ -5,6 +5,7 @@
 #include "ir/attr.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
+#include "support/check.h"
 #include "support/scalar.h"
 
 // What is another thing where a core is a team. What stands outside of loops of the team's all workers compute alike: there a
@@ -24,6 +25,12 @@ constexpr uint64_t kTrapNumbers[] = {1, 2, 3};  // and those behind a trap's cod
 llvm::Value* RecordNumber(TeamEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
   return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.record, at);
+}
+
+bool Holds(const ir::Op* loop, OpKind kind) {
+  bool holds = false;
+  ir::Walk(loop->region(), [&](const ir::Op* op) { holds |= op->kind() == kind; });
+  return holds;
 }
 
 /// Where each worker keeps a number from one part to the next.
@@ -74,7 +81,8 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
       builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
   llvm::Value* stride = builder.CreateMul(step, workers);
   llvm::Value* enters = builder.CreateICmpSLT(first, hi);
-  if (emitter.live)
+  // To a step of matrices those come, too, that have trapped: what they make nobody sees.
+  if (emitter.live && !Holds(op, OpKind::MatrixStep))
     enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
   llvm::BasicBlock* before = builder.GetInsertBlock();
   builder.CreateCondBr(enters, body, done);
@@ -186,6 +194,10 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   exit = {};
 }
 
+void TeamEmitter::EmitMatrixStep(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
+void TeamEmitter::EmitCopyAhead(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitAwaitAhead() { KDL_UNREACHABLE("no copies that are awaited here"); }
+
 bool TeamEmitter::EmitOwn(ir::Op* op) {
   switch (op->kind()) {
     case OpKind::Loop:
@@ -201,6 +213,15 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
       return true;
     case OpKind::Update:
       EmitAtomicUpdate(*this, op);
+      return true;
+    case OpKind::MatrixStep:
+      EmitMatrixStep(op);
+      return true;
+    case OpKind::CopyAhead:
+      EmitCopyAhead(op);
+      return true;
+    case OpKind::AwaitAhead:
+      EmitAwaitAhead();
       return true;
     case OpKind::Print:
       EmitTeamPrint(*this, op);

@@ -28,6 +28,10 @@ struct TeamEmitter : Emitter {
   virtual void Wait() = 0;
   /// And gives, as an i32, whether `told`, another, is other than 0 for one of them.
   virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
+  /// What only some machines have.
+  virtual void EmitMatrixStep(ir::Op* op);
+  virtual void EmitCopyAhead(ir::Op* op);
+  virtual void EmitAwaitAhead();
 
   TeamMemory* places = nullptr;
   llvm::BinaryOperator* scratch_start =

@@ -16,10 +16,6 @@
 
 namespace kdl::codegen {
 
-namespace {
-
-constexpr int64_t kLeastBits = 128;  // of the instruction's accumulators
-
 const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
   std::string_view unit = op->attr<ir::AttrKey::Unit>().text();
   auto found = std::ranges::find_if(emitter.code.steps,
@@ -27,6 +23,10 @@ const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
   KDL_CHECK(found != emitter.code.steps.end(), "'{}' is no instruction here", unit);
   return *found;
 }
+
+namespace {
+
+constexpr int64_t kLeastBits = 128;  // of the instruction's accumulators
 
 /// With as many lanes; what is added is anything.
 llvm::Value* Lengthened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
@@ -87,8 +87,13 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
+void TakesTeam(Emitter&, ir::Op* op) { KDL_UNREACHABLE("'{}' takes a team", op->info().spelling); }
+
 }  // namespace
 
 KDL_EMIT(UnitStep, EmitUnitStep)
+KDL_EMIT(MatrixStep, TakesTeam)
+KDL_EMIT(CopyAhead, TakesTeam)
+KDL_EMIT(AwaitAhead, TakesTeam)
 
 }  // namespace kdl::codegen

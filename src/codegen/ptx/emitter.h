@@ -14,6 +14,9 @@ struct PtxEmitter final : TeamEmitter {
   unsigned TableSpace() const override;
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
+  void EmitMatrixStep(ir::Op* op) override;
+  void EmitCopyAhead(ir::Op* op) override;
+  void EmitAwaitAhead() override;
 };
 
 }  // namespace kdl::codegen::ptx

@@ -58,7 +58,7 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->near_bytes = facts->machine.scratchpad_bytes;
   facts->units = {&targets::kBf16Pairs};
   std::vector<Target> made;
-  made.push_back({&kFamily, std::move(facts), simt::MakeTileSelector(), std::move(spec), ""});
+  made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});
   return made;
 }
 

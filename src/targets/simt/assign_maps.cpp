@@ -5,13 +5,14 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "support/scalar.h"
+#include "targets/simt/matrix_units.h"
 #include "targets/simt/outer_product.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/tile_homes.h"
 
 // assign-maps: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. Nests
 // that make or read its tile have the same map, so that the tile stays in the workers' registers. Bits do not change: of each
-// element one worker takes the terms in their order.
+// element one worker takes the terms in their order; where the product names a matrix unit, the map is that of its steps.
 //
 //   %u = contraction %a, %b into %t over k   ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
 //   nest (%i in %bi, %j in %bj) { … }        ->   nest (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
@@ -46,6 +47,8 @@ class MapAssigner {
   std::optional<LaneMap> BestMap(const Op* op) const {
     std::optional<AxisList> kept = OuterAxes(op);
     if (!kept) return std::nullopt;
+    if (const MatrixUnit* unit = NamedMatrixUnit(op)) return MatrixMap(facts_, *unit, op);
+    if (op->HasAttr(AttrKey::Unit)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
     // Workers next to each other have columns next to each other: the second factor's rows lie so.
     size_t column = axes[0] == (*kept)[1] ? 0 : 1;

@@ -3,7 +3,7 @@
 
 #include "ir/views.h"
 #include "passes/rewrite.h"
-#include "targets/simt/team_tiles.h"
+#include "targets/simt/product_block.h"
 
 // A product with a map, as loops of workers: each has its block of the result in scalars, which loops over the terms carry.
 //
@@ -22,7 +22,6 @@ namespace kdl::simt {
 namespace {
 
 using ir::AttrKey;
-using ir::AxisDigits;
 using ir::AxisId;
 using ir::AxisList;
 using ir::Op;
@@ -39,26 +38,22 @@ class ProductExpander {
       : b_(b),
         tiles_(tiles),
         op_(op),
-        result_(op->result()),
-        axes_(result_->type()->axes),
+        block_(b, tiles, op),
+        axes_(op->result()->type()->axes),
         folded_(op->attr<AttrKey::Axes>()),
-        map_(AxisMapOf(*op)),
         acc_(op->attr<AttrKey::Acc>()) {}
 
   void Run(Value* target) {
     Value* zero = b_.I64(0);
-    int64_t workers = ir::WorkersOf(ir::MapOf(*op_));
-    Value* all = b_.I64(workers);
+    Value* all = b_.I64(block_.workers());
     MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+      block_.PlaceFor(worker);
       Value* exists = nullptr;
       Value* whole = nullptr;
       for (AxisId axis : axes_) {
-        const AxisDigits& digits = map_.at(axis);
-        Value* first = tiles_.FirstPlace(worker, digits, workers);
-        for (int64_t held = 0; held < digits.held(); ++held)
-          places_[axis].push_back(tiles_.HeldPlace(first, digits, held));
-        exists = Both(exists, IsInside(axis, first));
-        whole = Both(whole, IsInside(axis, places_[axis].back()));
+        places_[axis] = block_.PlacesAlong(axis);
+        exists = Both(exists, block_.IsInside(axis, places_[axis].front()));
+        whole = Both(whole, block_.IsInside(axis, places_[axis].back()));
       }
       MakeIf(b_, exists, [&] { Block(whole, target); });
     });
@@ -66,17 +61,11 @@ class ProductExpander {
 
  private:
   Value* Both(Value* a, Value* b) { return a ? b_.Binary(OpKind::And, a, b) : b; }
-  Value* IsInside(AxisId axis, Value* place) {
-    return b_.Binary(OpKind::Lt, place, tiles_.FactsAt(op_, axis).size);
-  }
 
   /// The worker's whole block, or one with an end in it.
   void Block(Value* whole, Value* target) {
-    Value* into = ir::ContractionOp(const_cast<Op*>(op_)).into();
-    size_t points = places_.at(axes_[0]).size() * places_.at(axes_[1]).size();
-    std::vector<ir::Type> types(points, b_.types().ScalarOf(acc_));
-    Values before;
-    AtPoints([&](const Values& place) { before.push_back(Start(into, place)); });
+    Values before = block_.Load();
+    std::vector<ir::Type> types(before.size(), b_.types().ScalarOf(acc_));
     Values after = MakeIf(
         b_, whole, types,
         [&] {
@@ -90,37 +79,7 @@ class ProductExpander {
           places_ = std::move(inside);
           return made;
         });
-    size_t at = 0;
-    AtPoints([&](const Values& place) {
-      Value* value = after[at++];
-      auto store = [&] { tiles_.Store(value, result_, target, place); };
-      tiles_.IsInRegisters(result_) ? store() : MakeIf(b_, AreInside(place), store);
-    });
-  }
-
-  /// In the order of the accumulators.
-  void AtPoints(const std::function<void(const Values& place)>& body) {
-    for (size_t i = 0; i < places_.at(axes_[0]).size(); ++i) {
-      for (size_t j = 0; j < places_.at(axes_[1]).size(); ++j) {
-        tiles_.SetHeld(axes_[0], static_cast<int64_t>(i));
-        tiles_.SetHeld(axes_[1], static_cast<int64_t>(j));
-        body({places_.at(axes_[0])[i], places_.at(axes_[1])[j]});
-      }
-    }
-  }
-
-  Value* AreInside(const Values& place) {
-    return Both(IsInside(axes_[0], place[0]), IsInside(axes_[1], place[1]));
-  }
-
-  /// In the team's memory nothing may stand behind the block's end.
-  Value* Start(const Value* into, const Values& place) {
-    auto load = [&] { return tiles_.Load(into, tiles_.BufferOf(into), place); };
-    if (tiles_.IsInRegisters(into)) return load();
-    ir::Type type = b_.types().ScalarOf(acc_);
-    return MakeIf(
-        b_, AreInside(place), {type}, [&]() -> Values { return {load()}; },
-        [&]() -> Values { return {b_.Bits(acc_, 0)}; })[0];
+    block_.Store(after, target);
   }
 
   std::map<AxisId, Values> Clamped() {
@@ -129,7 +88,7 @@ class ProductExpander {
       for (Value* place : places) {
         bool exists = place == places[0];
         clamped[axis].push_back(exists ? place
-                                       : b_.Select(IsInside(axis, place), place, places[0]));
+                                       : b_.Select(block_.IsInside(axis, place), place, places[0]));
       }
     }
     return clamped;
@@ -173,7 +132,7 @@ class ProductExpander {
     AxisId kept = Has(tile, axes_[0]) ? axes_[0] : axes_[1];
     const Values& places = places_.at(kept);
     Value* buffer = tiles_.BufferOf(tile);
-    int64_t side = whole_ && tiles_.IsLast(tile, kept) ? map_.at(kept).side : 1;
+    int64_t side = whole_ && tiles_.IsLast(tile, kept) ? block_.DigitsOf(kept).side : 1;
     for (size_t held = 0; held < places.size(); held += static_cast<size_t>(side)) {
       Values place;
       for (AxisId axis : tile->type()->axes)
@@ -186,10 +145,9 @@ class ProductExpander {
   ir::Builder& b_;
   TeamTiles& tiles_;
   const Op* op_;
-  const Value* result_;
+  ProductBlock block_;
   const AxisList& axes_;
   AxisList folded_;
-  AxisMap map_;
   kdl::Scalar acc_;
   std::map<AxisId, Values> places_;  ///< the worker's along the axes that are kept
   std::map<AxisId, Value*> term_;    ///< along those that are folded

@@ -8,6 +8,7 @@
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "support/check.h"
+#include "targets/simt/factor_copies.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_tiles.h"
 
@@ -24,18 +25,25 @@ namespace kdl::simt {
 
 namespace {
 
+/// Whether the op does nothing but compute scalars.
+bool IsOfScalars(const Op* op) {
+  return op->info().has(ir::kPure) && std::ranges::none_of(op->operands(), IsTileValue) &&
+         std::ranges::none_of(op->results(), IsTileValue);
+}
+
 TileHomes HomesOf(const ir::Function& kernel) {
   return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
 }
 
 class TeamExpander {
  public:
-  TeamExpander(ir::Module& module, ir::Function& kernel, int64_t workers)
+  TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts, int64_t workers)
       : module_(module),
         kernel_(kernel),
         workers_(workers),
         b_(module),
-        tiles_(b_, kernel, HomesOf(kernel)) {}
+        tiles_(b_, kernel, HomesOf(kernel)),
+        copies_(facts, b_, tiles_) {}
 
   void Run() {
     ir::Block* old = kernel_.body;
@@ -81,8 +89,10 @@ class TeamExpander {
     for (Op* op : *block) {
       if (op->info().has(ir::kTerminator)) break;
       b_.set_loc(op->loc());
+      if (!in_nest_ && !copies_.Takes(op) && !IsOfScalars(op)) copies_.Await();
       ExpandOp(op);
     }
+    if (!in_nest_) copies_.Await();
   }
 
   void ExpandOp(Op* op) {
@@ -104,7 +114,8 @@ class TeamExpander {
       case OpKind::Nest:
         return ExpandNest(op);
       case OpKind::Contraction:
-        return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()));
+        return (op->HasAttr(AttrKey::Unit) ? ExpandMatrixProduct : ExpandProduct)(
+            b_, tiles_, op, BufferOf(op, op->result()));
       case OpKind::Scan:
         return ExpandScan(op);
       case OpKind::Element:
@@ -184,19 +195,33 @@ class TeamExpander {
     if (!map.empty()) {
       return tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
     }
-    if (!BringsFactor(op, axes)) return tiles_.Deal(op, axes, body);
     auto together = [&](const std::vector<Values>& places) {
       std::vector<Values> made;
       for (const Values& place : places) made.push_back(MakePoint(op, axes, place));
       for (size_t i = 0; i < places.size(); ++i) StorePoint(op, axes, places[i], made[i], buffers);
     };
-    tiles_.DealTogether(op, axes, workers_, together, body);
+    auto deal = [&] {
+      BringsFactor(op, axes) ? tiles_.DealTogether(op, axes, workers_, together, body)
+                             : tiles_.Deal(op, axes, body);
+    };
+    copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
+  }
+
+  void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
+                    const std::function<void()>& otherwise) {
+    if (!buffers[0]) return;
+    auto index_at = [&](const Op* load, const Values& point) {
+      for (size_t i = 0; i < axes.size(); ++i) scalars_[op->region()->param(i)] = point[i];
+      return ScalarsOf(load->Segment(ir::LoadOp::at_index));
+    };
+    Value* tensor = Scalar(op->region()->first()->operand(ir::LoadOp::at_tensor));
+    copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
   }
 
   /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
   /// way before the first one is waited for.
   bool BringsFactor(const Op* nest, const AxisList& axes) const {
-    constexpr int64_t kMost = 16;  // at once
+    constexpr int64_t kMost = 32;  // at once
     int64_t each = tiles_.EachOf(axes, workers_);
     bool brings = 2 <= each && each <= kMost && !nest->results().empty() &&
                   std::ranges::all_of(nest->results(),
@@ -455,6 +480,7 @@ class TeamExpander {
   ir::Builder b_;
   ir::ValueMap scalars_;  ///< old scalar or tensor -> new
   TeamTiles tiles_;
+  FactorCopies copies_;
   std::unordered_map<const Value*, Value*>
       places_;  ///< new index -> its distance from the block's start
   bool in_nest_ = false;
@@ -463,11 +489,12 @@ class TeamExpander {
 }  // namespace
 
 void RunExpandTeam(PassContext& context, ir::Function& kernel) {
-  int64_t workers = FactsOf(context).workers;
+  const SimtFacts& facts = FactsOf(context);
+  int64_t workers = facts.workers;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->HasAttr(ir::AttrKey::Map)) workers = std::max(workers, ir::WorkersOf(ir::MapOf(*op)));
   });
-  TeamExpander(context.module, kernel, workers).Run();
+  TeamExpander(context.module, kernel, facts, workers).Run();
   kernel.team = workers;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "ir/target_facts.h"
 #include "passes/names.h"
@@ -8,14 +9,18 @@
 
 namespace kdl::simt {
 
+struct MatrixUnit;
+
 // Its passes use the shared ones' tools freely.
 using namespace passes;
 
 /// A machine whose core is a team of workers that run one code, beside what every target has.
 struct SimtFacts : ir::TargetFacts {
-  int64_t workers = 128;          ///< of a core
-  int64_t most_workers = 256;     ///< where a kernel's products are large
-  int64_t held_bytes = 256;       ///< of a product that a worker has in registers
+  int64_t workers = 128;       ///< of a core
+  int64_t most_workers = 256;  ///< where a kernel's products are large
+  int64_t held_bytes = 256;    ///< of a product that a worker has in registers
+  int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
+  std::span<const MatrixUnit> matrix_units;  ///< the best one first
   int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
 };
 

@@ -8,6 +8,7 @@
 #include "codegen/opencl/compile.h"
 #include "codegen/ptx/compile.h"
 #include "support/check.h"
+#include "targets/simt/matrix_units.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/units.h"
@@ -33,7 +34,7 @@ struct DeviceFacts : SimtFacts {
 
 Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
   facts->units = {&targets::kBf16Pairs};
-  return {&kFamily, std::move(facts), MakeTileSelector(), std::move(spec), ""};
+  return {&kFamily, facts, MakeTileSelector(*facts), std::move(spec), ""};
 }
 
 // -- OpenCL -----------------------------------------------------------------------------------------
@@ -52,6 +53,9 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 
 // -- CUDA -------------------------------------------------------------------------------------------
 
+/// Values of `dot`: whether its products take units that only some machines have.
+constexpr std::string_view kDots[] = {"native", "portable"};
+
 /// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run.
 constexpr std::string_view kCudaLevels[] = {"sm_80", "sm_90", "sm_90a"};
 
@@ -63,33 +67,45 @@ Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFa
 
 Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   std::string_view level = kCudaLevels[0];
+  std::string_view dot = kDots[0];
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") level = value;
+    if (key == "dot") dot = value;
   }
-  if (std::ranges::find(kCudaLevels, level) == std::end(kCudaLevels)) {
-    return Failure{fmt::format("target '{}': there is no isa '{}'; those known are: {}", spec.text,
-                               level, fmt::join(kCudaLevels, " ")),
+  auto unknown = [&](std::string_view key, std::string_view value,
+                     std::span<const std::string_view> known) {
+    return Failure{fmt::format("target '{}': there is no {} '{}'; those known are: {}", spec.text,
+                               key, value, fmt::join(known, " ")),
                    FailureKind::Usage};
-  }
+  };
+  if (std::ranges::find(kCudaLevels, level) == std::end(kCudaLevels))
+    return unknown("isa", level, kCudaLevels);
+  if (std::ranges::find(kDots, dot) == std::end(kDots)) return unknown("dot", dot, kDots);
   auto facts = std::make_shared<DeviceFacts>();
   facts->kind = "cuda";
   facts->arch = facts->level = level;
   facts->near_bytes = 48 << 10;  // what a kernel may name itself; more is asked for at a launch
   facts->generate = GenerateCuda;
+  facts->copy_bytes = 16;
   facts->processor = codegen::ptx::ProcessorOf(level);
-  return std::vector<Target>{TargetOf(std::move(facts), fmt::format("cuda?isa={}", level))};
+  bool is_native = dot == kDots[0];
+  if (is_native) facts->matrix_units = kMatrixUnits;
+  for (const MatrixUnit& unit : facts->matrix_units)
+    facts->processor.steps.push_back({unit.unit->name, unit.unit->depth, unit.intrinsic});
+  return std::vector<Target>{TargetOf(
+      std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
 }
 
 constexpr std::string_view kNoKeys;
-constexpr std::string_view kCudaKeys = "isa";
+constexpr std::string_view kCudaKeys = "isa dot";
 constexpr targets::TargetKind kKinds[] = {
     {"opencl", kNoKeys, kNoKeys, MakeOpencl,
      "an OpenCL device of any vendor: its driver compiles the kernels when they are first launched",
      "cl"},
     {"cuda", kCudaKeys, kCudaKeys, MakeCuda,
      "a GPU of NVIDIA's, whose driver compiles the kernels' PTX when they are first launched; isa "
-     "= "
-     "sm_80 (the default: that and what came after), sm_90, sm_90a",
+     "= sm_80 (the default: that and what came after), sm_90, sm_90a; dot = native (the default: "
+     "matrix units, whose bits are their own), portable",
      "ptx"}};
 
 Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
@@ -114,6 +130,7 @@ const targets::Family kFamily = {.name = "simt",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .generate = Generate};
+                                 .generate = Generate,
+                                 .units = kUnits};
 
 }  // namespace kdl::simt

@@ -6,7 +6,7 @@
 
 namespace kdl::simt {
 
-/// Of a contraction whose terms are outer products, taken one by one in a chain: the axes that it keeps, of its first factor
+/// Of a contraction whose terms are outer products, taken in a chain: the axes that it keeps, of its first factor
 /// and of its second. All others it folds, of both.
 std::optional<ir::AxisList> OuterAxes(const ir::Op* op);
 

@@ -12,6 +12,14 @@ inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
 inline constexpr Fact kTeamLoops{"team-loops"};
 inline constexpr Fact kTurnsTaken{"turns-taken"};
 
+void RunSelectMatrixUnits(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kSelectMatrixUnits{
+    .name = "select-matrix-units",
+    .summary = "names the matrix unit of which a product's blocks are whole steps",
+    .on_kernel = RunSelectMatrixUnits,
+    .needs = {{&kUnitsSelected, "a matrix unit is better than one that takes single points"},
+              {&kTilesSelected, "blocks of constant extents are made of whole steps, or not"}}};
+
 void RunDealBlocks(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDealBlocks{
     .name = "deal-blocks",

@@ -9,7 +9,7 @@
 
 namespace kdl::simt {
 
-inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles};
+inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles, &kSelectMatrixUnits};
 inline constexpr std::array kPipePipeline = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
                                              &kCheckStatics, &kFuseStages,        &kFoldGroups};
 inline constexpr std::array kLoopPipeline = {

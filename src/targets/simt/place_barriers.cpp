@@ -174,7 +174,8 @@ class BarrierPlacer {
 
   Touched Next(Op* op, Touched open, const Touched& now, bool places) {
     if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
-    if (Collide(open, now)) {
+    // What a worker awaits it has begun itself.
+    if (op->kind() != OpKind::AwaitAhead && Collide(open, now)) {
       if (places) {
         b_.SetInsertionPoint(op);
         b_.set_loc(op->loc());

@@ -37,6 +37,8 @@ class TeamTiles {
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
   bool IsInRegisters(const ir::Value* tile) const { return homes_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return homes_.IsFactor(tile); }
+  /// Of a tile in the team's memory, outermost first.
+  ir::AxisList OrderOf(const ir::Value* tile) const { return homes_.OrderOf(tile); }
   /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
   ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
   /// Whether elements of a tile in the team's memory along the axis are side by side.
@@ -46,6 +48,8 @@ class TeamTiles {
   /// Those from the place on that are side by side, loaded at once, as scalars; a power of two.
   Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
   void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
+  /// As the dimensions of the tile's buffer are.
+  Values IndexOf(const ir::Value* tile, const Values& place);
   /// Gives a tile in registers its first elements, zeros: those behind the blocks' ends are read, too.
   void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
   void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
@@ -57,6 +61,7 @@ class TeamTiles {
   void DealTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
                     const std::function<void(const std::vector<Values>& places)>& together,
                     const Body& body);
+  int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
   /// How many points of whole blocks each worker has; 0: not all have as many.
   int64_t EachOf(const ir::AxisList& axes, int64_t workers) const;
   /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those behind the blocks' ends.
@@ -70,8 +75,6 @@ class TeamTiles {
   void SetHeld(ir::AxisId axis, int64_t held) { held_[axis] = held; }
 
  private:
-  Values IndexOf(const ir::Value* tile, const Values& place);
-  int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
   /// How many points are dealt, in rows of whole blocks but along the first axis.
   ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
   Values PlaceOf(ir::Value* number, const ir::AxisList& axes);
@@ -89,5 +92,7 @@ class TeamTiles {
 /// Expands a product with a map: each worker loads its factors of a term and does their outer product.
 /// `target`: the buffer that the result gets.
 void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
+/// One that names a matrix unit: workers take its steps together.
+void ExpandMatrixProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
 
 }  // namespace kdl::simt

@@ -59,6 +59,18 @@ bool ReadsOwnPoints(const Op* nest, const Op* element) {
   return true;
 }
 
+std::optional<AxisId> LoadedAlong(const Value* tile) {
+  const Op* nest = tile->def();
+  if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
+  const Op* load = nest->region()->terminator()->operand(tile->index())->def();
+  if (!load || load->kind() != OpKind::Load) return std::nullopt;
+  const ir::Access access = load->attr<AttrKey::Access>();
+  if (access.dims.empty() || access.dims.back().terms.size() != 1) return std::nullopt;
+  const Value* index = load->Segment(ir::LoadOp::at_index)[access.dims.back().terms[0].operand];
+  if (index->block() != nest->region()) return std::nullopt;
+  return nest->operand(index->index())->type()->axes[0];
+}
+
 const Op* NestAround(const Op* op) {
   const Op* around = op->block()->parent();
   while (around && around->kind() != OpKind::Nest) around = around->block()->parent();
@@ -128,15 +140,20 @@ void TileHomes::Study(const Op* op) {
   }
   if (!IsMappedProduct(op)) return;
   tiles_[Find(op->result())].map = AxisMapOf(*op);
-  const AxisList folded = op->attr<AttrKey::Axes>();
   for (size_t i = 0; i < 2; ++i) {
-    AxisList order = folded;
-    for (AxisId axis : op->operand(i)->type()->axes) {
-      if (std::ranges::find(folded, axis) == folded.end()) order.push_back(axis);
-    }
     AxisList& known = tiles_[Find(op->operand(i))].order;
-    if (known.empty()) known = std::move(order);
+    if (known.empty()) known = FactorOrder(op, op->operand(i));
   }
+}
+
+AxisList TileHomes::FactorOrder(const Op* product, const Value* factor) const {
+  AxisList order = product->attr<AttrKey::Axes>();
+  for (AxisId axis : factor->type()->axes) {
+    if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
+  }
+  bool takes_any = product->HasAttr(AttrKey::Unit);
+  if (takes_any && LoadedAlong(factor) != order.back()) std::ranges::reverse(order);
+  return order;
 }
 
 bool TileHomes::IsHeld(const Tile& tile) const {

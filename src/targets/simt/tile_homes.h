@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,13 +17,15 @@ AxisMap AxisMapOf(const ir::Op& op);
 bool IsTileValue(const ir::Value* value);
 /// Whether the op in the nest reads each element of its tile at the nest's own point only.
 bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
+/// The axis of which the tile's elements are side by side in the tensor that a nest loads them from; else nothing.
+std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
 /// The nest around; null: none.
 const ir::Op* NestAround(const ir::Op* op);
 
 /// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
 /// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have
 /// this map, at their own points; else in the team's memory, where what a product with a map folds comes slowest: a worker's
-/// factors of one term are side by side.
+/// factors of one term are side by side. Those of matrix units lie as they were loaded.
 class TileHomes {
  public:
   /// Whether a nest has the map, or may have it.
@@ -52,6 +55,7 @@ class TileHomes {
   void Join(const ir::Value* a, const ir::Value* b);
   void JoinAll(const ir::Op* op);
   void Study(const ir::Op* op);
+  ir::AxisList FactorOrder(const ir::Op* product, const ir::Value* factor) const;
   bool IsHeld(const Tile& tile) const;
   bool MakesHeld(const Tile& tile, const ir::Value* value) const;
   bool ReadsHeld(const Tile& tile, const ir::Use& use) const;

@@ -5,12 +5,13 @@
 
 #include "ir/module.h"
 #include "ir/views.h"
+#include "targets/simt/matrix_units.h"
 #include "targets/simt/outer_product.h"
 
 // The model. What a contraction folds stays short, since near memory holds both operands; what it keeps makes squares. Elsewhere
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
 // is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
-// of each of 256 workers.
+// of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps.
 
 namespace kdl::simt {
 
@@ -25,9 +26,12 @@ struct Role {
   bool along = false;   ///< the last index of some access
 };
 
-int64_t Wanted(const Role& role, bool in_registers) {
-  if (role.folded) return 16;
-  if (role.kept) return in_registers ? 128 : 32;
+/// The one thing that a kernel folds.
+enum class Product : uint8_t { None, Outer, Matrix };
+
+int64_t Wanted(const Role& role, Product product) {
+  if (role.folded) return product == Product::Matrix ? 32 : 16;
+  if (role.kept) return product == Product::None ? 32 : 128;
   return role.along ? 256 : 4;
 }
 
@@ -55,18 +59,19 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
   return role;
 }
 
-/// Whether all that the kernel folds is one sum of outer products.
-bool IsOuterProduct(const ir::Function& kernel) {
-  int sums = 0;
-  int others = 0;
+/// What all that the kernel folds is, where that is one sum of outer products.
+Product ProductOf(const SimtFacts& facts, const ir::Function& kernel) {
+  const ir::Op* sum = nullptr;
+  int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    bool is_sum = op->kind() == ir::OpKind::Contraction && OuterAxes(op);
-    bool folds = op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
-                 op->kind() == ir::OpKind::Fold || op->kind() == ir::OpKind::Scan;
-    sums += is_sum ? 1 : 0;
-    others += folds && !is_sum ? 1 : 0;
+    bool is_fold = op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
+                   op->kind() == ir::OpKind::Fold || op->kind() == ir::OpKind::Scan;
+    folds += is_fold ? 1 : 0;
+    if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
-  return sums == 1 && others == 0;
+  if (!sum || folds != 1) return Product::None;
+  if (FindMatrixUnit(facts, sum)) return Product::Matrix;
+  return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
 
 /// The largest choice that is not above what is wanted, or the smallest.
@@ -81,21 +86,26 @@ int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
 
 class TileSelector final : public ir::TileSelector {
  public:
+  explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
+
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
-    bool in_registers = IsOuterProduct(kernel);
+    Product product = ProductOf(facts_, kernel);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (generic.is_auto && generic.values.empty())
-        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), in_registers)));
+        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product)));
     }
     return extents;
   }
+
+ private:
+  SimtFacts facts_;
 };
 
 }  // namespace
 
-std::unique_ptr<const ir::TileSelector> MakeTileSelector() {
-  return std::make_unique<TileSelector>();
+std::unique_ptr<const ir::TileSelector> MakeTileSelector(const SimtFacts& facts) {
+  return std::make_unique<TileSelector>(facts);
 }
 
 }  // namespace kdl::simt

@@ -3,10 +3,11 @@
 #include <memory>
 
 #include "ir/target_facts.h"
+#include "targets/simt/facts.h"
 
 namespace kdl::simt {
 
 /// Chooses blocks whose tiles fit near memory and have a few points for each worker. See the source for the model.
-std::unique_ptr<const ir::TileSelector> MakeTileSelector();
+std::unique_ptr<const ir::TileSelector> MakeTileSelector(const SimtFacts& facts);
 
 }  // namespace kdl::simt

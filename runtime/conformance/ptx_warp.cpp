@@ -1,0 +1,93 @@
+#include <cstring>
+
+#include "conformance/ptx_machine.h"
+
+// What the threads of a warp do together: matrices whose parts they hold in their registers.
+
+namespace ptx {
+
+namespace {
+
+constexpr unsigned kSide = 8;    // of a matrix that is loaded
+constexpr unsigned kTerms = 16;  // of a step
+
+float Widened(const Instruction& i, std::uint64_t bits) {
+  if (i.how == "f16") {
+    const auto narrow = static_cast<std::uint16_t>(bits);
+    _Float16 value = 0;
+    std::memcpy(&value, &narrow, sizeof value);
+    return static_cast<float>(value);
+  }
+  const auto wide = static_cast<std::uint32_t>(bits << 16);
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+float Float(std::uint64_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+std::uint64_t BitsOf(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// A model: machines add in an order that nobody has written down (the table of units of the compiler has the same).
+float Step(float sum, const float* a, const float* b) {
+  float terms[kTerms];
+  for (unsigned k = 0; k < kTerms; ++k) terms[k] = a[k] * b[k];
+  for (unsigned left = kTerms / 2; left > 0; left /= 2) {
+    for (unsigned k = 0; k < left; ++k) terms[k] = terms[2 * k] + terms[2 * k + 1];
+  }
+  return sum + terms[0];
+}
+
+}  // namespace
+
+// Lane l names row l % 8 of matrix l / 8, and gets of each matrix two neighbours of row l / 4, or, transposed, of column l / 4.
+void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& row) {
+  for (unsigned matrix = 0; matrix < i.many.size(); ++matrix) {
+    std::vector<std::vector<std::uint16_t>> rows;
+    for (unsigned r = 0; r < kSide; ++r) rows.push_back(row(kSide * matrix + r));
+    for (unsigned lane = 0; lane < kWarp; ++lane) {
+      const unsigned one = lane / 4;
+      const unsigned pair = 2 * (lane % 4);
+      const std::uint64_t low = i.transposed ? rows[pair][one] : rows[one][pair];
+      const std::uint64_t high = i.transposed ? rows[pair + 1][one] : rows[one][pair + 1];
+      at(lane, i.many[matrix]) = high << 16 | low;
+    }
+  }
+}
+
+// m16n8k16: of the result lane l has rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next one.
+void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
+  float a[16][kTerms];
+  float b[kSide][kTerms];
+  const Operand* registers = i.many.data();  // 4 of d, 4 of a, 2 of b, 4 of c
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    const unsigned one = lane / 4;
+    for (unsigned half = 0; half < 2; ++half) {
+      const unsigned term = 2 * (lane % 4) + half;
+      for (unsigned r = 0; r < 4; ++r)
+        a[one + 8 * (r & 1)][term + 8 * (r >> 1)] =
+            Widened(i, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
+      for (unsigned r = 0; r < 2; ++r)
+        b[one][term + 8 * r] = Widened(i, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
+    }
+  }
+  std::uint64_t sums[kWarp][4];
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned r = 0; r < 4; ++r)
+      sums[lane][r] = BitsOf(Step(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
+                                  b[2 * (lane % 4) + (r & 1)]));
+  }
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];
+  }
+}
+
+}  // namespace ptx

@@ -1,0 +1,43 @@
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "codegen/ptx/emitter.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// Copies from global to shared memory that pass by the registers: `cp.async`. Where near memory is full, a load and a store.
+
+namespace kdl::codegen::ptx {
+
+namespace {
+
+constexpr int64_t kCopyBytes = 16;
+constexpr unsigned kNear = 3;  // LLVM's number of shared memory
+
+}  // namespace
+
+void PtxEmitter::EmitCopyAhead(ir::Op* op) {
+  ir::CopyAheadOp copy(op);
+  int64_t element_bytes = Bytes(copy.tensor()->type()->scalar);
+  KDL_CHECK(element_bytes * op->attr<ir::AttrKey::Lanes>() == kCopyBytes, "a copy of 16 bytes");
+  llvm::Value* from = AccessAddress(*this, op, copy.tensor(), copy.index());
+  const Memory& buffer = memories.at(copy.buffer());
+  llvm::Value* offset = builder.getInt64(0);
+  for (size_t d = 0; d < copy.place().size(); ++d)
+    offset = builder.CreateAdd(offset, builder.CreateMul(Get(copy.place()[d]), buffer.strides[d]));
+  llvm::Type* element = MemoryType(context(), copy.buffer()->type()->scalar);
+  llvm::Value* to = builder.CreateInBoundsGEP(element, buffer.base, offset);
+  if (to->getType()->getPointerAddressSpace() == kNear) {
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to, from});
+    return;
+  }
+  llvm::Type* all = builder.getIntNTy(8 * kCopyBytes);
+  llvm::Align align(kCopyBytes);
+  builder.CreateAlignedStore(builder.CreateAlignedLoad(all, from, align), to, align);
+}
+
+void PtxEmitter::EmitAwaitAhead() {
+  builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+}
+
+}  // namespace kdl::codegen::ptx

@@ -1,0 +1,176 @@
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <array>
+#include <vector>
+
+#include "codegen/ptx/emitter.h"
+#include "ir/lane_map.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+// A step of matrices by a warp: `mma.m16n8k16`, of factors that `ldmatrix` brings from shared memory, four squares at once. Of the result lane l has
+// rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/matrix_units.h) the
+// worker's first place is these in the warp's first block, and blocks of 8 rows, of 8 columns, follow by the digits' repeats.
+
+namespace kdl::codegen::ptx {
+
+namespace {
+
+using ir::AttrKey;
+
+constexpr uint64_t kWarp = 32;
+constexpr int64_t kSide = 8;   // of the squares that ldmatrix brings
+constexpr unsigned kNear = 3;  // LLVM's number of shared memory
+constexpr size_t kRegisters = 4;
+
+class StepEmitter {
+ public:
+  StepEmitter(PtxEmitter& emitter, ir::Op* op)
+      : emitter_(emitter),
+        builder_(emitter.builder),
+        step_(op),
+        map_(ir::MapOf(*op)),
+        worker_(emitter.Get(step_.place()[0])),
+        term_(emitter.Get(step_.place()[1])) {}
+
+  void Run() {
+    std::vector<Fragment> rows;
+    for (int64_t block = 0; block < map_[0].repeats; block += 2) rows.push_back(RowsAt(block));
+    auto of = [&](int64_t row, int64_t column) {
+      return static_cast<size_t>(row * map_[1].held() + column);
+    };
+    for (int64_t block = 0; block < map_[1].repeats; block += 2) {
+      Fragment columns = ColumnsAt(block);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        for (int64_t half = 0; half < 2; ++half) {
+          auto row = static_cast<int64_t>(2 * i);
+          int64_t column = 2 * (block + half);
+          Multiply(
+              rows[i], columns[static_cast<size_t>(2 * half)],
+              columns[static_cast<size_t>(2 * half + 1)],
+              {of(row, column), of(row, column + 1), of(row + 1, column), of(row + 1, column + 1)});
+        }
+      }
+    }
+  }
+
+ private:
+  using Fragment = std::array<llvm::Value*, kRegisters>;
+
+  const StepInstruction& instruction() const { return InstructionOf(emitter_, step_.op); }
+  llvm::Value* Number(int64_t number) { return builder_.getInt64(static_cast<uint64_t>(number)); }
+  llvm::Value* Plus(llvm::Value* a, llvm::Value* b) { return builder_.CreateAdd(a, b); }
+  llvm::Value* Times(llvm::Value* a, int64_t by) { return builder_.CreateMul(a, Number(by)); }
+
+  llvm::Value* Lane() { return builder_.CreateURem(worker_, Number(kWarp), "lane"); }
+
+  /// Four squares: two along rows or columns, `apart` from each other, by two along terms, of which bit `half` of a square's
+  /// number says which.
+  struct Squares {
+    size_t factor;
+    llvm::Value* first;
+    int64_t apart;
+    unsigned half;
+  };
+
+  Fragment RowsAt(int64_t block) {
+    llvm::Value* warp = builder_.CreateURem(builder_.CreateUDiv(worker_, Number(kWarp)),
+                                            Number(map_[0].workers / kSide));
+    llvm::Value* first = Plus(Times(warp, kSide), Number(block * map_[0].workers));
+    return Bring({0, first, map_[0].workers, 1});
+  }
+  Fragment ColumnsAt(int64_t block) { return Bring({1, Number(block * kSide), kSide, 0}); }
+
+  Fragment Bring(const Squares& squares) {
+    const Memory& memory = emitter_.memories.at(step_.op->operand(squares.factor));
+    bool is_near = memory.base->getType()->getPointerAddressSpace() == kNear;
+    return is_near ? BringTogether(squares) : BringAlone(squares);
+  }
+
+  /// Where an element of a square lies.
+  llvm::Value* AddressIn(const Squares& squares, llvm::Value* square, llvm::Value* kept,
+                         llvm::Value* term) {
+    const Memory& memory = emitter_.memories.at(step_.op->operand(squares.factor));
+    auto bit = [&](unsigned number) {
+      return builder_.CreateAnd(builder_.CreateLShr(square, number), Number(1));
+    };
+    llvm::Value* at_kept = Plus(squares.first, Times(bit(1 - squares.half), squares.apart));
+    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), kSide));
+    at_kept = Plus(at_kept, kept);
+    at_term = Plus(at_term, term);
+    bool by_terms = HasTermsSideBySide(squares);
+    llvm::Value* row = by_terms ? at_kept : at_term;
+    llvm::Value* column = by_terms ? at_term : at_kept;
+    llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[0]), column);
+    return builder_.CreateInBoundsGEP(builder_.getInt16Ty(), memory.base, offset);
+  }
+
+  bool HasTermsSideBySide(const Squares& squares) const {
+    return step_.op->attr<AttrKey::Folded>()[squares.factor] == 1;
+  }
+
+  /// Lane l says where row l % 8 of square l / 8 lies.
+  Fragment BringTogether(const Squares& squares) {
+    bool by_terms = HasTermsSideBySide(squares);
+    llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
+    llvm::Value* square = builder_.CreateUDiv(Lane(), Number(kSide));
+    llvm::Value* address =
+        AddressIn(squares, square, by_terms ? row : Number(0), by_terms ? Number(0) : row);
+    llvm::Intrinsic::ID id = by_terms
+                                 ? llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16
+                                 : llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16;
+    llvm::Value* brought = builder_.CreateIntrinsic(id, {address->getType()}, {address});
+    Fragment fragment;
+    for (unsigned i = 0; i < kRegisters; ++i) fragment[i] = builder_.CreateExtractValue(brought, i);
+    return fragment;
+  }
+
+  /// Where near memory is full: each lane's pairs of terms, one by one.
+  Fragment BringAlone(const Squares& squares) {
+    llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
+    llvm::Value* pair = builder_.CreateURem(Lane(), Number(4));
+    Fragment fragment;
+    for (int64_t i = 0; i < int64_t{kRegisters}; ++i) {
+      fragment[static_cast<size_t>(i)] = builder_.getInt32(0);
+      for (int64_t part : {0, 1}) {
+        llvm::Value* term = Plus(Times(pair, 2), Number(part));
+        llvm::Value* address = AddressIn(squares, Number(i), kept, term);
+        llvm::Value* bits = builder_.CreateZExt(builder_.CreateLoad(builder_.getInt16Ty(), address),
+                                                builder_.getInt32Ty());
+        fragment[static_cast<size_t>(i)] =
+            builder_.CreateOr(fragment[static_cast<size_t>(i)],
+                              builder_.CreateShl(bits, static_cast<uint64_t>(16 * part)));
+      }
+    }
+    return fragment;
+  }
+
+  void Multiply(const Fragment& a, llvm::Value* b0, llvm::Value* b1,
+                const std::array<size_t, kRegisters>& points) {
+    std::string name(instruction().intrinsic);
+    llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
+    KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+    llvm::Type* pair = llvm::Intrinsic::getType(emitter_.context(), id)->getParamType(0);
+    std::vector<llvm::Value*> arguments;
+    for (llvm::Value* factor : {a[0], a[1], a[2], a[3], b0, b1})
+      arguments.push_back(builder_.CreateBitCast(factor, pair));
+    for (size_t point : points) arguments.push_back(emitter_.Get(step_.accs()[point]));
+    llvm::Value* sums = builder_.CreateIntrinsic(id, {}, arguments);
+    for (unsigned i = 0; i < kRegisters; ++i)
+      emitter_.Set(step_.op->result(points[i]), builder_.CreateExtractValue(sums, i));
+  }
+
+  PtxEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  ir::MatrixStepOp step_;
+  ir::LaneMap map_;
+  llvm::Value* worker_;
+  llvm::Value* term_;
+};
+
+}  // namespace
+
+void PtxEmitter::EmitMatrixStep(ir::Op* op) { StepEmitter(*this, op).Run(); }
+
+}  // namespace kdl::codegen::ptx

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "ir/lane_map.h"
+#include "ir/unit.h"
+#include "targets/simt/facts.h"
+#include "targets/simt/units.h"
+
+namespace kdl::simt {
+
+/// A unit that multiplies matrices, as a group of workers next to each other gives it theirs: of the result each has the
+/// points that the digits say, of rows and columns.
+struct MatrixUnit {
+  const ir::Unit* unit;
+  int64_t rows;  ///< of a step's result
+  int64_t columns;
+  ir::AxisDigits row;  ///< of the rows a worker has
+  ir::AxisDigits column;
+  int64_t workers;     ///< of a group
+  int64_t held_bytes;  ///< of results that a worker may have in registers
+  std::string_view intrinsic;
+
+  /// What a product's blocks are multiples of, along its columns: factors are brought for two steps at once.
+  int64_t columns_together() const { return 2 * columns; }
+};
+
+/// `mma.sync` of sm_80 and later.
+inline constexpr MatrixUnit kMatrixUnits[] = {
+    {&kMmaBf16, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k16.row.col.bf16"},
+    {&kMmaF16,
+     16,
+     8,
+     {2, 8, 4, 1},
+     {1, 4, 1, 2},
+     32,
+     512,
+     "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"}};
+
+/// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
+const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);
+/// That which the product names; null: none.
+const MatrixUnit* NamedMatrixUnit(const ir::Op* product);
+/// How workers share the product, so that as many as the machine has of them have whole steps; nothing: its blocks are not made
+/// of such, or are too large.
+std::optional<ir::LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
+                                     const ir::Op* product);
+
+}  // namespace kdl::simt

@@ -1,0 +1,22 @@
+#include "passes/rewrite.h"
+#include "targets/simt/matrix_units.h"
+#include "targets/simt/passes.h"
+
+// select-matrix-units: a product of two tiles whose blocks are made of whole steps of one of the machine's matrix units takes
+// those steps; the interpreter does so, too.
+//
+//   contraction %a, %b into %c over k {acc = f32, …, unit = "cpu.bf16_pairs"}   ->   … {acc = f32, …, unit = "simt.mma_bf16"}
+
+namespace kdl::simt {
+
+void RunSelectMatrixUnits(PassContext& context, ir::Function& kernel) {
+  const SimtFacts& facts = FactsOf(context);
+  for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
+    const MatrixUnit* unit = FindMatrixUnit(facts, op);
+    if (!unit || !MatrixMap(facts, *unit, op)) continue;
+    Name name = context.module.context().names.Intern(unit->unit->name);
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Unit>(name));
+  }
+}
+
+}  // namespace kdl::simt
