@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kdl/errors.hpp"
 #include "kdl/program.hpp"
@@ -52,6 +53,12 @@ class Device {
     kdl_statistics statistics;
     kdl_device_get_statistics(device_, &statistics);
     return statistics;
+  }
+  std::vector<kdl_count> counts() const {
+    std::vector<kdl_count> counts(
+        static_cast<std::size_t>(kdl_device_get_counts(device_, nullptr, 0)));
+    kdl_device_get_counts(device_, counts.data(), static_cast<std::int64_t>(counts.size()));
+    return counts;
   }
   inline Queue queue(std::int32_t index = 0) const;
   // The same device for one thread alone: through the queues of what this gives, and as long as copies of it live,

@@ -178,6 +178,8 @@ typedef struct kdl_device_ops {
   void (*submit)(void* device, const kdl_submission* submission);
   /* The kind of images that its devices take, as in kdl_device_facts: what kernelc makes for them. NULL: "host". */
   const char* image_kind;
+  /* NULL, or gives what the device counts of itself, as kdl_device_get_counts does. At any time. */
+  int64_t (*counts)(void* device, kdl_count* counts, int64_t capacity);
 } kdl_device_ops;
 
 /* Makes a kind of device known to the context. The tables are copied; a kind that is already there is

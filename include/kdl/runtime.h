@@ -52,6 +52,15 @@ typedef struct kdl_statistics {
  * receives. */
 void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics);
 
+/* What a kind of device counts of itself, such as bytes that its kernels moved between its memories. */
+typedef struct kdl_count {
+  const char* name; /* lives as long as the device */
+  int64_t value;
+} kdl_count;
+
+/* Counts of a device since the context was made: stores at most `capacity` of them and returns how many there are. */
+int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity);
+
 /* What one cause moved between one pair of devices. */
 typedef struct kdl_transfer {
   const char* cause; /* the strings live until the context is destroyed */

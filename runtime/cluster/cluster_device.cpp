@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/cluster_memory.h"
@@ -33,12 +35,15 @@ constexpr std::string_view kOwnText =
 constexpr const char* kOwnKind = "cluster-riscv64";
 constexpr const char* kKind = "cluster";
 constexpr const char* kImageKind = "cluster";
-constexpr std::int64_t kDevices = 64;  // an emulator has as many as are asked for
+constexpr std::int64_t kMostEvents = 1 << 16;  // of a cluster in a call
+constexpr std::int64_t kDevices = 64;          // an emulator has as many as are asked for
 
 struct ClusterDevice {
   ClusterDescription description;
   std::unique_ptr<ClusterMemory> memory;
-  std::mutex mutex;  // one launch at a time
+  std::string events;  // the file that they go to; empty: none
+  std::mutex mutex;    // one launch at a time; guards the rest
+  ClusterCounts counts;
 };
 
 ClusterDevice& Of(void* device) { return *static_cast<ClusterDevice*>(device); }
@@ -46,11 +51,15 @@ ClusterDevice& Of(void* device) { return *static_cast<ClusterDevice*>(device); }
 // -- opening ----------------------------------------------------------------------------------------
 
 // What the options of a spec change.
-Error SetOption(const kdl_option& option, ClusterDescription* description) {
+Error SetOption(const kdl_option& option, ClusterDevice* device) {
   const std::string_view key = option.key;
-  if (key == "clusters") return ParseOption(option, 1, 256, &description->clusters);
-  if (key == "deadline") return ParseOption(option, 1, 86400, &description->deadline_seconds);
-  return UnknownOption(kKind, key, {"clusters", "deadline", "description"});
+  ClusterDescription& description = device->description;
+  if (key == "clusters") return ParseOption(option, 1, 256, &description.clusters);
+  if (key == "deadline") return ParseOption(option, 1, 86400, &description.deadline_seconds);
+  if (key != "events")
+    return UnknownOption(kKind, key, {"clusters", "deadline", "description", "events"});
+  device->events = option.value;
+  return nullptr;
 }
 
 Error OpenDevice(std::string_view file, std::string_view text, std::span<const kdl_option> options,
@@ -61,7 +70,7 @@ Error OpenDevice(std::string_view file, std::string_view text, std::span<const k
   device->description = std::move(reader.description);
   for (const kdl_option& option : options) {
     if (option.key != std::string_view("description") || file == kOwnKind)
-      KDL_RETURN_IF_ERROR(SetOption(option, &device->description));
+      KDL_RETURN_IF_ERROR(SetOption(option, device.get()));
   }
   KDL_RETURN_IF_ERROR(ClusterMemory::Make(device->description.memory_bytes, &device->memory));
   *opened = device.release();
@@ -208,6 +217,7 @@ class Launcher final : public TeamDriver {
     const ClusterDescription& description = device_.description;
     for (std::int64_t number = 0; number < description.clusters; ++number) {
       KDL_RETURN_IF_ERROR(ClusterProcess::Start(description, *device_.memory, module_.image, number,
+                                                device_.events.empty() ? 0 : kMostEvents,
                                                 &module_.clusters.emplace_back()));
     }
     return WaitForAll("booted");
@@ -255,13 +265,32 @@ class Launcher final : public TeamDriver {
     for (const auto& cluster : module_.clusters) cluster->Ring(OffsetOf(call));
     Error error = WaitForAll(Concat("ran kernel '", request_.kernel->name, "'"));
     Release(call);
-    return error;
+    if (error) return error;
+    for (const auto& cluster : module_.clusters) cluster->TakeCounts(&device_.counts);
+    return WriteEvents();
   }
 
   // Where one has failed, none is left that could still write.
   void Stop() { module_.clusters.clear(); }
 
  private:
+  // Appends those of the call, each cluster's by themselves: no clock says which of two came first.
+  Error WriteEvents() {
+    if (device_.events.empty()) return nullptr;
+    static constexpr const char* kWords[] = {
+        "?", "core begins", "core ends", "copy begins", "copy ends", "copy awaited", "barrier"};
+    std::ofstream file(device_.events, std::ios::app);
+    for (const auto& cluster : module_.clusters) {
+      for (const kdl_cluster_event& event : cluster->Events()) {
+        const char* word = kWords[event.kind < std::size(kWords) ? event.kind : 0];
+        file << request_.kernel->name << " cluster " << cluster->number() << " core " << event.core
+             << ": " << word << ' ' << event.number << '\n';
+      }
+    }
+    if (file.flush()) return nullptr;
+    return Fail(KDL_ERROR_INVALID_ARGUMENT, "cannot write events to ", device_.events);
+  }
+
   Error WaitForAll(const std::string& what) {
     Error error = ClusterProcess::WaitForAll(module_.clusters, what);
     if (error) Stop();
@@ -288,6 +317,19 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
   done.call(done.context, error.release());
 }
 
+std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
+  ClusterDevice& of = Of(device);
+  const std::lock_guard lock(of.mutex);
+  const std::pair<const char*, std::uint64_t> all[] = {
+      {"block copies", of.counts.copies},
+      {"bytes by block copies", of.counts.copied_bytes},
+      {"barriers", of.counts.barriers},
+      {"scratchpad bytes at most", of.counts.scratchpad_peak}};
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, std::ssize(all)); ++i)
+    counts[i] = {all[i].first, static_cast<std::int64_t>(all[i].second)};
+  return std::ssize(all);
+}
+
 constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .version = KDL_PLUGIN_VERSION,
                                        .allocate = Allocate,
@@ -309,7 +351,8 @@ constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) 
           .unload = Unload,
           .launch = Launch,
           .submit = nullptr,
-          .image_kind = kImageKind};
+          .image_kind = kImageKind,
+          .counts = Counts};
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 extern char** environ;
@@ -54,7 +56,8 @@ kdl_cluster_mailbox& ClusterProcess::mailbox() const {
 }
 
 Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory& memory, int image,
-                            std::int64_t number, std::unique_ptr<ClusterProcess>* started) {
+                            std::int64_t number, std::int64_t most_events,
+                            std::unique_ptr<ClusterProcess>* started) {
   std::unique_ptr<ClusterProcess> made(new ClusterProcess(description, memory, number));
   made->mailbox_ = memory.Take(sizeof(kdl_cluster_mailbox));
   if (made->mailbox_ == 0) return OutOfMemory();
@@ -65,6 +68,12 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
   mailbox.stack_bytes = static_cast<std::uint64_t>(description.stack_bytes);
   mailbox.cluster = static_cast<std::uint64_t>(number);
   mailbox.clusters = static_cast<std::uint64_t>(description.clusters);
+  if (most_events > 0) {
+    made->events_ = memory.Take(most_events * static_cast<std::int64_t>(sizeof(kdl_cluster_event)));
+    if (made->events_ == 0) return OutOfMemory();
+    mailbox.events = static_cast<std::uint64_t>(made->events_);
+    made->most_events_ = mailbox.most_events = static_cast<std::uint64_t>(most_events);
+  }
   KDL_RETURN_IF_ERROR(made->Spawn(image));
   *started = std::move(made);
   return nullptr;
@@ -141,12 +150,13 @@ ClusterProcess::~ClusterProcess() {
   if (life_ >= 0) ::close(life_);
   if (said_ >= 0) ::close(said_);
   if (mailbox_ != 0) memory_.Release(mailbox_);
+  if (events_ != 0) memory_.Release(events_);
 }
 
 void ClusterProcess::Ring(std::int64_t call) {
   mailbox().call = static_cast<std::uint64_t>(call);
   // All that has been written before is there when the cluster sees it.
-  __atomic_store_n(&mailbox().number, mailbox().number + 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mailbox().number, ++calls_, __ATOMIC_SEQ_CST);
   const char byte = 1;
   ::send(bell_, &byte, 1, MSG_NOSIGNAL);  // to one that is dead: `Wait` tells
 }
@@ -160,11 +170,36 @@ std::string ClusterProcess::LastWords() const {
   return words.empty() ? "" : "; it said: " + words;
 }
 
+// What the cluster itself said of its end; null: nothing.
+Error ClusterProcess::Fault(const std::string& what) const {
+  const kdl_cluster_mailbox& said = mailbox();
+  const std::string who =
+      Concat(Name(), ", worker ", said.fault_worker, " of core ", said.fault_core);
+  switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {
+    case kdl_cluster_beyond_scratchpad:
+      return Fail(KDL_ERROR_DEVICE, who, ", touched byte ",
+                  static_cast<std::int64_t>(said.fault_address), " of a scratchpad of ",
+                  description_.scratchpad_bytes, " bytes while it ", what);
+    case kdl_cluster_beyond_stack:
+      return Fail(KDL_ERROR_DEVICE, who, ", needed more than its stack of ",
+                  description_.stack_bytes, " bytes while it ", what);
+    case kdl_cluster_no_memory:
+      return Fail(KDL_ERROR_DEVICE, who, ", touched address ", said.fault_address,
+                  ", where there is no memory, while it ", what);
+    case kdl_cluster_bad_instruction:
+      return Fail(KDL_ERROR_DEVICE, who, ", came to an instruction that it does not have while it ",
+                  what);
+    default:
+      return nullptr;
+  }
+}
+
 Error ClusterProcess::Died(const std::string& what) {
   int status = 0;
   ::kill(process_, SIGKILL);  // it may have closed its end alone
   ::waitpid(process_, &status, 0);
   process_ = -1;
+  if (Error fault = Fault(what)) return fault;
   return Fail(KDL_ERROR_DEVICE, Name(), " ", DescribeStatus(status), " while it ", what,
               LastWords());
 }
@@ -178,7 +213,7 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
                 "' was made for another version of the runtime: it is of ABI ", answer.abi_hash,
                 ", and this is ", kdl_cluster_abi_hash, "; build it again");
   }
-  if (answer.status == kdl_cluster_ready && done == answer.number) return nullptr;
+  if (answer.status == kdl_cluster_ready && done == calls_) return nullptr;
   if (answer.status == kdl_cluster_no_entry)
     return Fail(KDL_ERROR_INTERNAL, "the image has no kernel that ", Name(), " can run: it ", what);
   if (answer.status == kdl_cluster_no_scratchpad) {
@@ -186,7 +221,21 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
                 " bytes of scratchpad, fewer than the kernel was made for: it ", what);
   }
   return Fail(KDL_ERROR_DEVICE, Name(), " has written nonsense into its mailbox while it ", what,
-              ": status ", answer.status, ", call ", done, " of ", answer.number);
+              ": status ", answer.status, ", call ", done, " of ", calls_);
+}
+
+void ClusterProcess::TakeCounts(ClusterCounts* counts) {
+  kdl_cluster_mailbox& counted = mailbox();
+  counts->copies += std::exchange(counted.copies, 0);
+  counts->copied_bytes += std::exchange(counted.copied_bytes, 0);
+  counts->barriers += std::exchange(counted.barriers, 0);
+  counts->scratchpad_peak = std::max(counts->scratchpad_peak, counted.scratchpad_peak);
+}
+
+std::vector<kdl_cluster_event> ClusterProcess::Events() const {
+  if (events_ == 0) return {};
+  const auto* first = reinterpret_cast<const kdl_cluster_event*>(memory_.At(events_));
+  return {first, first + std::min(mailbox().event_count, most_events_)};
 }
 
 void ClusterProcess::Began() {

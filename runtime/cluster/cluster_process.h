@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cluster/cluster_memory.h"
 #include "core/error.h"
@@ -16,11 +17,21 @@
 
 namespace kdl::runtime {
 
+// What clusters count of themselves.
+struct ClusterCounts {
+  std::uint64_t copies = 0;
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t barriers = 0;
+  std::uint64_t scratchpad_peak = 0;
+};
+
 class ClusterProcess {
  public:
   // Starts cluster `number` of `description.clusters` on the image that the file holds. `WaitForAll` tells when it has booted.
+  // `most_events`: of a call, that it notes.
   static Error Start(const ClusterDescription& description, ClusterMemory& memory, int image,
-                     std::int64_t number, std::unique_ptr<ClusterProcess>* started);
+                     std::int64_t number, std::int64_t most_events,
+                     std::unique_ptr<ClusterProcess>* started);
   ~ClusterProcess();
   ClusterProcess(const ClusterProcess&) = delete;
   ClusterProcess& operator=(const ClusterProcess&) = delete;
@@ -32,6 +43,12 @@ class ClusterProcess {
   static Error WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                           const std::string& what);
 
+  // Of one that waits for work: adds what it has counted since the last time.
+  void TakeCounts(ClusterCounts* counts);
+  // Of its last call, in the order in which they happened there: the first ones.
+  std::vector<kdl_cluster_event> Events() const;
+  std::int64_t number() const { return number_; }
+
  private:
   ClusterProcess(const ClusterDescription& description, ClusterMemory& memory, std::int64_t number)
       : description_(description), memory_(memory), number_(number) {}
@@ -42,6 +59,7 @@ class ClusterProcess {
   void Began();
   bool GetsOn();
   Error Answer(const std::string& what);
+  Error Fault(const std::string& what) const;
   Error Died(const std::string& what);
   Error CheckAnswer(const std::string& what) const;
 
@@ -49,6 +67,10 @@ class ClusterProcess {
   ClusterMemory& memory_;
   std::int64_t number_;
   std::int64_t mailbox_ = 0;
+  std::int64_t events_ = 0;
+  std::uint64_t most_events_ =
+      0;  // nothing that decides is read back from where the cluster may write
+  std::uint64_t calls_ = 0;
   pid_t process_ = -1;
   int bell_ = -1;
   int life_ = -1;  // whose end ends the process, whatever it does

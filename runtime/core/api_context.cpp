@@ -167,6 +167,12 @@ void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statist
   *statistics = Unwrap(device)->counters().Read();
 }
 
+int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity) {
+  if (device == nullptr || (counts == nullptr && capacity != 0)) return 0;
+  const Device& of = *Unwrap(device);
+  return of.ops().counts == nullptr ? 0 : of.ops().counts(of.state(), counts, capacity);
+}
+
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
   if (context == nullptr || Unwrap(context)->scheduler()->in_child()) return 0;

@@ -436,7 +436,8 @@ const kdl_device_ops& CudaDeviceOps() {
                                           .unload = Unload,
                                           .launch = Launch,
                                           .submit = nullptr,
-                                          .image_kind = "cuda"};
+                                          .image_kind = "cuda",
+                                          .counts = nullptr};
   return kOps;
 }
 

@@ -280,7 +280,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .unload = nullptr,
                                           .launch = Launch,
                                           .submit = nullptr,
-                                          .image_kind = "host"};
+                                          .image_kind = "host",
+                                          .counts = nullptr};
   return kOps;
 }
 

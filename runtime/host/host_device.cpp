@@ -172,7 +172,8 @@ const kdl_device_ops& HostDeviceOps() {
                                           .unload = nullptr,
                                           .launch = Launch,
                                           .submit = nullptr,
-                                          .image_kind = "host"};
+                                          .image_kind = "host",
+                                          .counts = nullptr};
   return kOps;
 }
 

@@ -423,7 +423,8 @@ const kdl_device_ops& OpenclDeviceOps() {
                                           .unload = Unload,
                                           .launch = Launch,
                                           .submit = nullptr,
-                                          .image_kind = "opencl"};
+                                          .image_kind = "opencl",
+                                          .counts = nullptr};
   return kOps;
 }
 

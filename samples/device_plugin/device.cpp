@@ -183,7 +183,8 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .unload = nullptr,
                                  .launch = nullptr,
                                  .submit = Submit,
-                                 .image_kind = "host"};
+                                 .image_kind = "host",
+                                 .counts = nullptr};
 
 }  // namespace
 

@@ -197,10 +197,14 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
   return std::nullopt;
 }
 
+/// Whether a file is to be explained, not a word.
+bool IsReport(const Options& options) {
+  return options.workspace || options.placement || options.copies;
+}
+
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
-  bool optional =
-      (info.words.empty() || info.words.front() == '[') && !options.workspace && !options.placement;
+  bool optional = (info.words.empty() || info.words.front() == '[') && !IsReport(options);
   if (options.files.size() > most) {
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {
@@ -213,7 +217,7 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
 /// Words are explained without a compile: what says how to compile belongs to a report on a file.
 void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
-  bool is_report = options.workspace || options.placement;
+  bool is_report = IsReport(options);
   if (options.command != Command::Explain || is_report || options.help) return;
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);

@@ -286,6 +286,16 @@ std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
 }
 
 /// For each device its launches, copies and bytes, and its names where it has several; then each transfer with its cause.
+/// What the device counts of itself.
+std::string CountsText(const kdl_device* device) {
+  std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device, nullptr, 0)));
+  kdl_device_get_counts(device, counts.data(), static_cast<int64_t>(counts.size()));
+  std::string text;
+  for (const kdl_count& count : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.name, count.value);
+  return text.empty() ? "" : fmt::format("{}: {}\n", kdl_device_uri(device), text);
+}
+
 std::string StatisticsText(const RunPlace& place) {
   std::string text;
   for (const auto& [device, names] : NamesOfDevices(place)) {
@@ -297,6 +307,7 @@ std::string StatisticsText(const RunPlace& place) {
     text += counts.bytes_in_use == 0
                 ? "\n"
                 : fmt::format(", {} bytes still in use\n", counts.bytes_in_use);
+    text += CountsText(device);
     if (names.size() > 1)
       text += fmt::format("{} are one device, {}\n",
                           QuotedList(std::vector<std::string_view>(names.begin(), names.end())),

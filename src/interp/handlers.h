@@ -46,6 +46,9 @@ void RunCheck(Core& core, Activation& here, const Instruction& instruction);
 void RunAlignGap(Core& core, Activation& here, const Instruction& instruction);
 void RunHint(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferNew(Core& core, Activation& here, const Instruction& instruction);
+void RunCopyIn(Core& core, Activation& here, const Instruction& instruction);
+void RunCopyOut(Core& core, Activation& here, const Instruction& instruction);
+void RunAwaitCopies(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferLoad(Core& core, Activation& here, const Instruction& instruction);
 void RunBufferStore(Core& core, Activation& here, const Instruction& instruction);
 

@@ -202,6 +202,12 @@ class FunctionPreparer {
         return AddSizes(made, op.result()->type());
       case Plan::BufferLoad:
         return AddSizes(made, op.operand(0)->type());
+      case Plan::Copy: {
+        bool in = op.kind() == OpKind::CopyIn;
+        AddAccess(made);
+        return AddSizes(made,
+                        op.operand(in ? op.SegmentBegin(ir::CopyInOp::at_buffer) : 0)->type());
+      }
       case Plan::BufferStore:
         return AddSizes(made, op.operand(1)->type());
     }

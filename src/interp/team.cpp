@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "interp/elements.h"
+
 namespace kdl::interp {
 
 Buffer& Team::Memory(const ir::Value* buffer, size_t elements) {
@@ -17,27 +19,52 @@ Buffer& Team::Memory(const ir::Value* buffer, size_t elements) {
 
 bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
                        int64_t offset, TouchKind kind) {
-  if (workers_ == 1) return true;
   Shared& shared = memories_.at(buffer);
+  if (shared.coming.contains(offset))
+    return Stop(core, instruction, "touches what a block copy has not brought yet");
+  if (workers_ == 1) return true;
   auto element = static_cast<size_t>(offset);
   if (kind == TouchKind::Read && !shared.buffer.defined[element])
-    return Stop(core, instruction, "reads what nobody has written yet");
+    return Stop(core, instruction, "reads what nobody has written yet, with no barrier between");
   return Touch(core, instruction, shared.marks[element], kind);
 }
 
 bool Team::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                        TouchKind kind) {
+  if (kind != TouchKind::Read && sources_.contains(address))
+    return Stop(core, instruction, "changes what a block copy has not read yet");
   return workers_ == 1 || Touch(core, instruction, tensors_[address], kind);
 }
 
+void Team::BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                     int64_t offset, const std::byte* from) {
+  if (!TouchBuffer(core, instruction, buffer, offset, TouchKind::Write)) return;
+  memories_.at(buffer).coming.emplace(offset, from);
+  sources_.insert(from);
+}
+
+void Team::AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                       int64_t first, int64_t end) {
+  Shared& shared = memories_.at(buffer);
+  while (core.state == MachineState::Running) {
+    auto next = shared.coming.lower_bound(first);
+    if (next == shared.coming.end() || next->first >= end) return;
+    auto [offset, from] = *next;
+    shared.coming.erase(next);
+    sources_.erase(sources_.find(from));
+    Define(shared.buffer, offset, ReadElement(from, buffer->type()->scalar));
+    TouchBuffer(core, instruction, buffer, offset, TouchKind::Write);
+  }
+}
+
 bool Team::Stop(Core& core, const Instruction& instruction, const std::string& what) const {
-  Trap trap{KDL_TRAP_SIZES,
-            instruction.op,
-            -1,
-            0,
-            0,
-            fmt::format("'{}': worker {} {}, with no barrier between", QuotedText(*instruction.op),
-                        core.facts.worker, what)};
+  Trap trap{
+      KDL_TRAP_SIZES,
+      instruction.op,
+      -1,
+      0,
+      0,
+      fmt::format("'{}': worker {} {}", QuotedText(*instruction.op), core.facts.worker, what)};
   trap.finding = FindingKind::Race;
   core.Stop(trap);
   return false;
@@ -51,7 +78,8 @@ bool Team::Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKi
   auto collides = [&](int64_t other) { return other != kNobody && other != worker; };
   auto race = [&](int64_t other, std::string_view what) {
     std::string who = other == kSeveral ? "several workers" : fmt::format("worker {}", other);
-    return Stop(core, instruction, fmt::format("touches what {} {}", who, what));
+    return Stop(core, instruction,
+                fmt::format("touches what {} {}, with no barrier between", who, what));
   };
   if (collides(mark.writer)) return race(mark.writer, "wrote");
   if (!reads && collides(mark.reader)) return race(mark.reader, "read");

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "interp/core.h"
@@ -26,6 +28,13 @@ class Team {
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
+  // Block copies: an element of a buffer comes when it is awaited, and until then nobody touches it or changes its source.
+  void BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                 int64_t offset, const std::byte* from);
+  /// Of the elements from `first` up to `end`.
+  void AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                   int64_t first, int64_t end);
+
   /// All workers are at a barrier.
   void NextInterval() { ++interval_; }
   int64_t workers() const { return workers_; }
@@ -43,6 +52,7 @@ class Team {
   struct Shared {
     Buffer buffer;
     std::vector<Mark> marks;
+    std::map<int64_t, const std::byte*> coming;  ///< elements on their way, and where from
   };
 
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
@@ -52,6 +62,7 @@ class Team {
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
+  std::unordered_multiset<const std::byte*> sources_;  ///< of elements on their way
 };
 
 }  // namespace kdl::interp

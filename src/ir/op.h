@@ -98,7 +98,7 @@ class ShortList {
 struct OpInfo {
   OpKind kind;
   std::string_view spelling;
-  ShortList<OperandSpec, 4> operands;
+  ShortList<OperandSpec, 5> operands;
   int results;
   ShortList<AttrSpec, 7> attrs;
   uint32_t places;

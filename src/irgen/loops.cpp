@@ -59,6 +59,12 @@ Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
 }
 
+/// What `@pipelined` says.
+void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Attr>& attrs) {
+  int64_t ahead = gen.checked.Info(&loop).ahead;
+  if (ahead > 0) attrs.push_back(ir::MakeAttr<ir::AttrKey::Ahead>(ahead));
+}
+
 /// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
@@ -68,6 +74,7 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   std::vector<Value*> inits = Present(gen, vars);
   std::vector<ir::Attr> attrs;
   if (gen.loops.back().stays) attrs.push_back(ir::MakeAttr<ir::AttrKey::Breaks>(1));
+  AddAhead(gen, loop, attrs);
   ir::Op* op;
   if (binder->kind == sema::EntityKind::Range) {
     op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits),
@@ -185,6 +192,7 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
   std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
   if (const sema::Entity* domain = binders[0]->of)
     attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
+  AddAhead(gen, loop, attrs);
   ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
   BindDealt(gen, op->region(), walked);
   OpenLoop(gen, *loop.body);

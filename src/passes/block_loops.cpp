@@ -18,6 +18,8 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   for (const Value* init : inits) types.push_back(init->type());
   Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
   if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
+  if (op->HasAttr(AttrKey::Ahead))
+    loop->SetAttr(ir::MakeAttr<AttrKey::Ahead>(op->attr<AttrKey::Ahead>()));
   b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
   for (size_t i = 0; i < inits.size(); ++i) {
     Value* old = op->region()->param(i + 1);

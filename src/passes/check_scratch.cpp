@@ -43,6 +43,14 @@ double Sum(const std::vector<Piece>& pieces) {
   return sum;
 }
 
+Piece PieceOf(const ir::Function& kernel, const Op* buffer) {
+  ir::Type type = buffer->result()->type();
+  Piece piece{buffer, {}, Bytes(type->scalar)};
+  if (type->space != ir::Space::Team) piece.copies = kernel.team;
+  for (Size extent : type->dims) piece.extents.push_back(extent->value);
+  return piece;
+}
+
 /// Finds what is there when most is.
 class Peak {
  public:
@@ -62,17 +70,9 @@ class Peak {
         if (Sum(now) > Sum(most)) most = now;
         if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
       }
-      if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(op));
+      if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(kernel_, op));
     }
     return Sum(now) > Sum(most) ? now : most;
-  }
-
-  Piece PieceOf(const Op* op) const {
-    ir::Type type = op->result()->type();
-    Piece piece{op, {}, Bytes(type->scalar)};
-    if (type->space != ir::Space::Team) piece.copies = kernel_.team;
-    for (Size extent : type->dims) piece.extents.push_back(extent->value);
-    return piece;
   }
 
   const ir::Function& kernel_;
@@ -126,12 +126,21 @@ std::string Describe(const Piece& piece) {
                      Amount(piece.bytes()));
 }
 
-}  // namespace
+/// Buffers of the team's, each of which has a place of its own in the memory near its workers. What outlives a part between barriers
+/// of the launch lies elsewhere.
+std::vector<Piece> TeamPieces(const ir::Function& kernel) {
+  std::vector<Piece> pieces;
+  bool of_parts = false;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    of_parts |= op->kind() == OpKind::Sync;
+    if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
+    pieces.push_back(PieceOf(kernel, op));
+  });
+  return of_parts ? std::vector<Piece>() : pieces;
+}
 
-void RunCheckScratch(PassContext& context, ir::Function& kernel) {
-  auto most = static_cast<double>(context.facts->scratch_bytes);
-  std::vector<Piece> pieces = Peak(kernel).pieces();
-  if (Sum(pieces) <= most) return;
+void Report(PassContext& context, const ir::Function& kernel, std::vector<Piece> pieces,
+            double most) {
   auto largest = [&] { return std::ranges::max_element(pieces, {}, &Piece::bytes); };
   Diagnostic& report = context.diagnostics.Report(
       diag::TilesTooLarge, context.SpanOf(largest()->op->loc()), kernel.base_name(),
@@ -146,6 +155,17 @@ void RunCheckScratch(PassContext& context, ir::Function& kernel) {
     report.Note(context.SpanOf(piece->op->loc()), Describe(*piece));
     pieces.erase(piece);
   }
+}
+
+}  // namespace
+
+void RunCheckScratch(PassContext& context, ir::Function& kernel) {
+  auto team = static_cast<double>(context.facts->team_bytes);
+  std::vector<Piece> near = team > 0 ? TeamPieces(kernel) : std::vector<Piece>();
+  if (Sum(near) > team) return Report(context, kernel, std::move(near), team);
+  auto most = static_cast<double>(context.facts->scratch_bytes);
+  std::vector<Piece> pieces = Peak(kernel).pieces();
+  if (Sum(pieces) > most) Report(context, kernel, std::move(pieces), most);
 }
 
 }  // namespace kdl::passes

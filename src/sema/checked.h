@@ -154,6 +154,8 @@ struct StmtInfo {
   std::vector<const Entity*> entities;
   bool is_dynamic = false;  ///< `spmd for`: a core that is free takes the next block
   bool is_grouped = false;  ///< `spmd for`: a core takes whole groups of blocks
+  int64_t ahead =
+      0;  ///< `for`: turns ahead of theirs in which copies begin; 0: nothing says how many
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< `let x = random(f32[N], seed);`: of the tensor
   const syntax::Expr* fill = nullptr;  ///< `let h: f32[N] = 0.0;`: of each element

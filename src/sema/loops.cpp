@@ -244,6 +244,8 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   for (const Expr* bound : bounds) divergent |= MayVary(state, bound) ? 1 : 0;
   if (is_spmd && FindAttribute(loop.attributes, "dynamic") != nullptr)
     state.dynamic.push_back(&loop);
+  if (const syntax::Attribute* ahead = FindAttribute(loop.attributes, "pipelined"))
+    state.fn.stmts[&loop].ahead = NumberOf(state, *ahead).value_or(0);
   size_t around = state.spmd_depth;
   size_t conditions = state.conditions.size();
   state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());

@@ -65,6 +65,11 @@ struct Family {
   Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
                                               const codegen::CompileOptions& options);
   std::span<const ir::Unit* const> units = {};  ///< that contractions may name
+  /// How many bytes its block copies move in a launch of a kernel whose pipes are decided, over the launch's sizes; null: there are
+  /// none.
+  std::string (*copied_bytes)(ir::Module& module, const ir::Function& kernel) = nullptr;
+  /// What a file says of the machine that a spec of one of its kinds names, as text; null: no file does.
+  Result<std::string> (*describe)(const Spec& spec) = nullptr;
 };
 
 }  // namespace kdl::targets

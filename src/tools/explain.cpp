@@ -105,20 +105,39 @@ void Show(driver::Compilation& c, const Report& report) {
   }
 }
 
-/// Writes the report; the compile stops where its pipes are decided.
-void ExplainWorkspaces(driver::Compilation& c) {
+/// The targets that the options name, with their pipes decided; false: there are none.
+bool DecideTargets(driver::Compilation& c, driver::Code& code) {
   if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
       driver::RunModulePasses(c) != driver::PipelineEnd::Done)
-    return;
+    return false;
   std::string under_test = fmt::format("{}", fmt::join(c.options.target, ","));
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
                                     c.diagnostics);
   auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
   if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
+  return targets && driver::DecidePipes(c, std::move(*targets), code) == driver::PipelineEnd::Done;
+}
+
+/// Writes the report; the compile stops where its pipes are decided.
+void ExplainWorkspaces(driver::Compilation& c) {
   driver::Code code;
-  if (!targets || driver::DecidePipes(c, std::move(*targets), code) != driver::PipelineEnd::Done)
-    return;
-  Show(c, MapWorkspaces(c, code));
+  if (DecideTargets(c, code)) Show(c, MapWorkspaces(c, code));
+}
+
+/// Of each kernel, where its target has block copies.
+void ExplainCopies(driver::Compilation& c) {
+  driver::Code code;
+  if (!DecideTargets(c, code)) return;
+  for (const driver::TargetCode& one : code.targets) {
+    auto* copied_bytes = one.target.family->copied_bytes;
+    for (const ir::Function* function : one.module->functions()) {
+      if (!one.kernels.contains(function->name)) continue;
+      c.printed +=
+          fmt::format("kernel {} on {}: {}\n", function->name.text(), one.target.spec,
+                      copied_bytes ? "block copies move " + copied_bytes(*one.module, *function)
+                                   : "no block copies");
+    }
+  }
 }
 
 void ExplainPlacement(driver::Compilation& c) {
@@ -139,6 +158,7 @@ int RunReport(const driver::Options& options, const targets::Registry& families,
 
 int RunExplain(const driver::Options& options, const targets::Registry& families) {
   if (options.workspace) return RunReport(options, families, ExplainWorkspaces);
+  if (options.copies) return RunReport(options, families, ExplainCopies);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = PageFor(word, families);

@@ -258,7 +258,8 @@ const InterpreterKind* MakeKind(std::string_view name, std::span<const ir::Unit*
               .unload = Unload,
               .launch = Launch,
               .submit = nullptr,
-              .image_kind = made.name.c_str()};
+              .image_kind = made.name.c_str(),
+              .counts = nullptr};
   return &made;
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 
 #include "driver/diagnostics.h"
@@ -8,7 +10,9 @@
 
 namespace kdl::tools {
 
-int RunTargets(const driver::Options&, const targets::Registry& families) {
+namespace {
+
+std::string ListTargets(const targets::Registry& families) {
   std::string text;
   for (const targets::Family* family : families.families()) {
     for (const targets::TargetKind& kind : family->kinds) {
@@ -18,10 +22,43 @@ int RunTargets(const driver::Options&, const targets::Registry& families) {
       text += '\n';
     }
   }
-  text += fmt::format("{:<17}{}\n", "plugin:PATH",
-                      "a device that a shared object brings (kdl/device_plugin.h): the code of the "
-                      "kind of images that it takes, with the keys of that");
-  return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
+  return text +
+         fmt::format("{:<17}{}\n", "plugin:PATH",
+                     "a device that a shared object brings (kdl/device_plugin.h): the code of the "
+                     "kind of images that it takes, with the keys of that");
+}
+
+/// What a file says of the machine that the spec names.
+Result<std::string> Description(const std::string& text, const targets::Registry& families) {
+  Result<targets::Spec> spec = targets::ParseSpec(text);
+  if (!spec) return spec.failure();
+  for (const targets::Family* family : families.families()) {
+    bool has_kind = std::ranges::find(family->kinds, spec->kind, &targets::TargetKind::kind) !=
+                    family->kinds.end();
+    if (has_kind && family->describe) return family->describe(*spec);
+  }
+  return Failure{fmt::format("no file describes '{}'; `kernelc targets` lists the targets", text),
+                 FailureKind::Usage};
+}
+
+}  // namespace
+
+int RunTargets(const driver::Options& options, const targets::Registry& families) {
+  if (options.files.empty())
+    return driver::PrintOutput(ListTargets(families)) ? driver::kExitDone
+                                                      : driver::kExitEnvironment;
+  Result<std::string> text =
+      options.files.size() == 2 && options.files[0] == "show"
+          ? Description(options.files[1], families)
+          : Failure{
+                fmt::format("`kernelc targets {}` says nothing: write `kernelc targets show SPEC`",
+                            fmt::join(options.files, " ")),
+                FailureKind::Usage};
+  if (text) return driver::PrintOutput(*text) ? driver::kExitDone : driver::kExitEnvironment;
+  DiagnosticEngine diagnostics;
+  diagnostics.Report(driver::diag::UnknownTarget, {}, text.failure().message);
+  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
+  return driver::ExitCodeOf(diagnostics);
 }
 
 }  // namespace kdl::tools

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Kernels on a machine of clusters, under an emulator: samples and families against their contracts and the interpreter, in an
-order drawn from a seed until the time is over; any number of clusters gives the same bits; machines that files describe; traps; a
-cluster that is killed; one that hangs."""
+order drawn from a seed until the time is over; any number of clusters gives the same bits; block copies move as many bytes as the
+compiler says, and go on while workers compute; machines that files describe; traps; a cluster that is killed; one that hangs; one
+that leaves its scratchpad."""
 
 import argparse
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +32,24 @@ export kernel count(at: in i32[N], hits: inout i32[M], weights: inout f32[M]) {
     spmd for i in N by 4 {
         atomic hits[at[i]] += 1;
         atomic weights[at[i]] += 0.5;
+    }
+}
+"""
+SHIFTED = """
+export kernel shifted(x: in f32[M, N], y: out f32[N, M], z: out f32[M]) {
+    spmd for i in M by 24 {
+        for j in N by 40 @pipelined(3) { y[j, i] = x[i, j] * 2.0; }
+        z[i] = x[i, 0];
+    }
+}
+requires { N > 0; }
+"""
+# Of a kernel whose one buffer has 256 elements: the turn that stores to element 1 stores far behind it.
+STRAYS = """
+export kernel strays(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 256 {
+        let t = x[i] * 2.0;
+        y[i] = t + sum(t over i);
     }
 }
 """
@@ -64,6 +84,69 @@ def shared_counts(folder):
                          "--arg", "hits=zeros", "--arg", "weights=zeros")
     told = "hits: i32[2] = [40000, 0]" in done.stdout and "weights: f32[2] = [20000, 0]" in done.stdout
     checks.expect("no update is lost", told, done.stdout + done.stderr)
+
+
+def moved(done):
+    """What the device counted of its block copies: how many there were, and their bytes."""
+    found = re.search(r"block copies (\d+), bytes by block copies (\d+), barriers (\d+), scratchpad bytes at most (\d+)", done.stdout)
+    return tuple(map(int, found.groups())) if found else (0, 0, 0, 0)
+
+
+def predicted(file, kernel, sizes, *more):
+    """The bytes that the compiler's formula gives for these sizes."""
+    done = teams.kernelc("explain", "--copies", file, "--target", KIND, *more)
+    found = re.search(rf"kernel {kernel}\S* on \S+: block copies move (.*) bytes", done.stdout)
+    checks.expect(f"a formula of {kernel}", found is not None, done.stdout + done.stderr)
+    return eval(found[1].replace("/", "//"), {"min": min}, dict(sizes)) if found else -1
+
+
+def copies(folder):
+    """Bytes counted by the device are those of the formula, whatever the sizes; results are the interpreter's."""
+    attention = (teams.ROOT / "tests/run/families/attention.kdl").read_text()
+    (folder / "attention.kdl").write_text(attention[:attention.index("\n// Query i")])
+    (folder / "shifted.kdl").write_text(SHIFTED)
+    cases = [(folder / "product.kdl", "product", {"M": 100, "N": 77, "K": 65}, []),
+             (folder / "product.kdl", "product", {"M": 5, "N": 300, "K": 1}, []),
+             (folder / "shifted.kdl", "shifted", {"M": 50, "N": 333}, []),
+             ("samples/softmax/softmax.kdl", "softmax", {"R": 37, "C": 1003}, []),
+             (folder / "attention.kdl", "attention", {"B": 2, "H": 3, "L": 33, "S": 50}, ["-D", "D=16"])]
+    for file, kernel, sizes, more in cases:
+        bytes_said = predicted(file, kernel, sizes, *more)
+        words = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
+        done = teams.kernelc("run", file, "--target", KIND, "--check", "--verbose", *words, *more)
+        count, bytes_moved, barriers, peak = moved(done)
+        checks.expect(f"{kernel} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
+        checks.expect(f"{kernel}: bytes counted are those of the formula", bytes_moved == bytes_said > 0, (bytes_moved, bytes_said))
+        checks.expect(f"{kernel}: other counts", count > 0 and barriers > 0 and 0 < peak <= 4 << 20, done.stdout)
+
+
+def overlaps(file):
+    """Of how many copies some worker met others at a barrier between their beginning and their end, in the device's own order."""
+    begun, passed = {}, set()
+    for line in file.read_text().splitlines():
+        place, event = line.split(": ")
+        word, number = event.rsplit(" ", 1)
+        if word == "core begins":
+            begun.clear()
+        elif word == "copy begins":
+            begun[number] = False
+        elif word == "barrier":
+            begun = {copy: True for copy in begun}
+        elif word == "copy ends" and begun.pop(number):
+            passed.add((place, number))
+    return len(passed)
+
+
+def ahead(folder):
+    """Copies go on while workers compute, and each is awaited before it is used."""
+    (folder / "ahead.kdl").write_text(PRODUCT.replace("by 16 {", "by 16 @pipelined(2) {"))
+    for name in ("product", "ahead"):
+        events = folder / f"{name}.events"
+        done = teams.kernelc("run", folder / f"{name}.kdl", "--target", f"{KIND}?clusters=1&events={events}", "--check",
+                             "--set", "M=32", "--set", "N=32", "--set", "K=256")
+        checks.expect(f"{name}: turns ahead change no bit", "bit for bit" in done.stdout, done.stdout + done.stderr)
+        seen = overlaps(events) if events.exists() else 0
+        checks.expect(f"{name}: copies overlap with work", seen >= 10, seen)
 
 
 def described(folder):
@@ -148,6 +231,8 @@ def main():
         folder = pathlib.Path(folder)
         same_bits(folder)
         shared_counts(folder)
+        copies(folder)
+        ahead(folder)
         described(folder)
         failures(folder)
         teams.against_interpreter(KIND, folder)

@@ -14,7 +14,16 @@ extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
 
 namespace {
 
-enum : long { kRead = 63, kWrite = 64, kExit = 93, kSetRlimit = 164, kMmap = 222, kMprotect = 226 };
+enum : long {
+  kRead = 63,
+  kWrite = 64,
+  kExit = 93,
+  kSigaltstack = 132,
+  kSigaction = 134,
+  kSetRlimit = 164,
+  kMmap = 222,
+  kMprotect = 226
+};
 
 long System(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   register long a0 asm("a0") = a;
@@ -58,7 +67,112 @@ char* MapGuarded(uint64_t bytes) {
   return all + kPage + inside - bytes;  // what is written behind the end meets the guard at once
 }
 
+// There is no library.
+__attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  const uint64_t apart = reinterpret_cast<uint64_t>(to) | reinterpret_cast<uint64_t>(from);
+  uint64_t at = 0;
+  for (; apart % kWord == 0 && at + kWord <= bytes; at += kWord)
+    *reinterpret_cast<uint64_t*>(to + at) = *reinterpret_cast<const uint64_t*>(from + at);
+  for (; at < bytes; ++at) to[at] = from[at];
+}
+
 void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
+
+// -- block copies -------------------------------------------------------------------------------------
+
+// They go on, in the order in which they have begun, whenever a worker stops at a barrier, and as far as somebody waits for them.
+class Copies {
+ public:
+  void Open(char* memory, volatile kdl_cluster_mailbox* mailbox) {
+    memory_ = memory;
+    mailbox_ = mailbox;
+  }
+
+  void Note(kdl_cluster_event_kind kind, uint64_t number) {
+    const uint64_t at = mailbox_->event_count;
+    mailbox_->event_count = at + 1;
+    if (mailbox_->events == 0 || at >= mailbox_->most_events) return;
+    auto* events = reinterpret_cast<kdl_cluster_event*>(memory_ + mailbox_->events);
+    events[at] = {kind, core_, number};
+  }
+
+  void BeginCore(uint64_t core) {
+    core_ = core;
+    begun_ = ended_ = barriers_ = 0;
+    Note(kdl_cluster_core_begins, 0);
+  }
+  void EndCore() {
+    while (ended_ < begun_) Step(kAll);
+    Note(kdl_cluster_core_ends, 0);
+  }
+  void Barrier() {
+    mailbox_->barriers = mailbox_->barriers + 1;
+    Note(kdl_cluster_barrier, barriers_++);
+  }
+
+  void Begin(char* to, const char* from, uint64_t row_bytes, uint64_t rows, int64_t to_stride,
+             int64_t from_stride) {
+    if (begun_ - ended_ == kMost) Step(kAll);
+    waiting_[begun_ % kMost] = {to, from, row_bytes, rows, to_stride, from_stride};
+    Note(kdl_cluster_copy_begins, begun_++);
+    mailbox_->copies = mailbox_->copies + 1;
+    mailbox_->copied_bytes = mailbox_->copied_bytes + row_bytes * rows;
+  }
+
+  void Await(const char* near, uint64_t bytes) {
+    uint64_t last = ended_;
+    for (uint64_t n = ended_; n < begun_; ++n) {
+      const Copy& copy = waiting_[n % kMost];
+      if (IsIn(copy.to, near, bytes) || IsIn(copy.from, near, bytes)) last = n + 1;
+    }
+    if (last == ended_) return;
+    Note(kdl_cluster_copy_awaited, last - 1);
+    while (ended_ < last) Step(kAll);
+  }
+
+  // What the hardware does while a worker works.
+  void GoOn() {
+    if (ended_ < begun_) Step(kRows);
+  }
+
+ private:
+  struct Copy {
+    char* to;
+    const char* from;
+    uint64_t row_bytes;
+    uint64_t rows;
+    int64_t to_stride;
+    int64_t from_stride;
+  };
+
+  static bool IsIn(const char* place, const char* near, uint64_t bytes) {
+    return place >= near && place < near + bytes;
+  }
+
+  // At most so many rows of the first one.
+  void Step(uint64_t rows) {
+    Copy& copy = waiting_[ended_ % kMost];
+    for (; rows > 0 && copy.rows > 0; --rows, --copy.rows) {
+      CopyRow(copy.to, copy.from, copy.row_bytes);
+      copy.to += copy.to_stride;
+      copy.from += copy.from_stride;
+    }
+    if (copy.rows == 0) Note(kdl_cluster_copy_ends, ended_++);
+  }
+
+  static constexpr uint64_t kMost = 64;  // under way at once
+  static constexpr uint64_t kRows = 1;   // at a step of a worker's
+  static constexpr uint64_t kAll = ~uint64_t{0};
+  char* memory_ = nullptr;
+  volatile kdl_cluster_mailbox* mailbox_ = nullptr;
+  Copy waiting_[kMost];
+  uint64_t core_ = 0;
+  uint64_t begun_ = 0;
+  uint64_t ended_ = 0;
+  uint64_t barriers_ = 0;
+};
+Copies copies;
 
 // -- workers ------------------------------------------------------------------------------------------
 
@@ -176,6 +290,75 @@ uint32_t Wait(kdl_cluster_worker* worker, uint32_t told) {
   return told_last;
 }
 
+void BeginCopy(kdl_cluster_worker*, char* to, const char* from, uint64_t row_bytes, uint64_t rows,
+               int64_t to_stride, int64_t from_stride) {
+  copies.Begin(to, from, row_bytes, rows, to_stride, from_stride);
+}
+
+void AwaitCopies(kdl_cluster_worker*, const char* near, uint64_t bytes) {
+  copies.Await(near, bytes);
+}
+
+// -- faults -------------------------------------------------------------------------------------------
+
+// As Linux has them on this processor.
+struct SignalAction {
+  void (*handler)(int signal, const char* info, void* context);
+  uint64_t flags;
+  uint64_t mask;
+};
+struct SignalStack {
+  char* memory;
+  uint64_t flags;
+  uint64_t bytes;
+};
+
+volatile kdl_cluster_mailbox* fault_mailbox = nullptr;
+const char* fault_scratchpad = nullptr;
+
+// Whether an address lies in the pages around memory that nobody may touch, or not far from them.
+bool IsBeside(uint64_t address, const char* memory, uint64_t bytes) {
+  constexpr uint64_t kNear = kPage;
+  const auto begin = reinterpret_cast<uint64_t>(memory);
+  return address + kNear >= begin && address < begin + bytes + kNear;
+}
+
+// Says what has happened, and ends the cluster.
+void Fault(int signal, const char* info, void*) {
+  constexpr int kIllegal = 4;  // SIGILL
+  constexpr uint64_t kAddressAt = 16;
+  volatile kdl_cluster_mailbox& mailbox = *fault_mailbox;
+  uint64_t address = *reinterpret_cast<const uint64_t*>(info + kAddressAt);
+  uint64_t fault = signal == kIllegal ? kdl_cluster_bad_instruction : kdl_cluster_no_memory;
+  if (fault == kdl_cluster_no_memory &&
+      IsBeside(address, fault_scratchpad, mailbox.scratchpad_bytes)) {
+    fault = kdl_cluster_beyond_scratchpad;
+    address -= reinterpret_cast<uint64_t>(fault_scratchpad);
+  } else if (fault == kdl_cluster_no_memory && running != nullptr &&
+             IsBeside(address, running->stack, mailbox.stack_bytes)) {
+    fault = kdl_cluster_beyond_stack;
+  }
+  mailbox.fault_address = address;
+  mailbox.fault_core = running != nullptr ? running->worker.core : 0;
+  mailbox.fault_worker = running != nullptr ? running->worker.worker : 0;
+  Fence();
+  mailbox.fault = fault;
+  Exit(4);
+}
+
+void CatchFaults(volatile kdl_cluster_mailbox* mailbox, const char* scratchpad) {
+  constexpr uint64_t kStackBytes = 4 * kPage;
+  constexpr uint64_t kInfoOnStack = 0x08000004;  // SA_SIGINFO | SA_ONSTACK
+  fault_mailbox = mailbox;
+  fault_scratchpad = scratchpad;
+  const SignalStack stack = {MapGuarded(kStackBytes), 0, kStackBytes};
+  System(kSigaltstack, reinterpret_cast<long>(&stack));
+  const SignalAction action = {Fault, kInfoOnStack, 0};
+  static constexpr long kSignals[] = {4, 7, 8, 11};  // SIGILL, SIGBUS, SIGFPE, SIGSEGV
+  for (const long signal : kSignals)
+    System(kSigaction, signal, reinterpret_cast<long>(&action), 0, sizeof action.mask);
+}
+
 void Begin(Fiber& fiber, uint64_t stack_bytes) {
   if (fiber.stack == nullptr) fiber.stack = MapGuarded(stack_bytes);
   auto top = reinterpret_cast<uint64_t>(fiber.stack + stack_bytes) / 16 * 16;
@@ -189,6 +372,8 @@ class Cluster {
  public:
   Cluster(char* memory, kdl_cluster_mailbox* mailbox) : memory_(memory), mailbox_(*mailbox) {
     scratchpad_ = MapGuarded(mailbox_.scratchpad_bytes);
+    copies.Open(memory, mailbox);
+    CatchFaults(mailbox, scratchpad_);
   }
 
   void Ready(kdl_cluster_status status) {
@@ -217,6 +402,9 @@ class Cluster {
     entry = Find(reinterpret_cast<const char*>(memories + call.memory_count));
     if (entry == nullptr || entry->workers > kMostWorkers) return kdl_cluster_no_entry;
     if (entry->scratchpad_bytes > mailbox_.scratchpad_bytes) return kdl_cluster_no_scratchpad;
+    if (entry->scratchpad_bytes > mailbox_.scratchpad_peak)
+      mailbox_.scratchpad_peak = entry->scratchpad_bytes;
+    mailbox_.event_count = 0;
     for (uint64_t core = mailbox_.cluster; core < call.cores; core += mailbox_.clusters) Run(core);
     return kdl_cluster_ready;
   }
@@ -232,8 +420,9 @@ class Cluster {
 
   // Round after round, each to the next barrier.
   void Run(uint64_t core) {
+    copies.BeginCore(core);
     for (uint64_t i = 0; i < entry->workers; ++i) {
-      fibers[i].worker = {core, i, memory_, scratchpad_, Wait};
+      fibers[i].worker = {core, i, memory_, scratchpad_, Wait, BeginCopy, AwaitCopies};
       Begin(fibers[i], mailbox_.stack_bytes);
     }
     for (uint64_t left = entry->workers; left > 0;) {
@@ -242,11 +431,14 @@ class Cluster {
         running = &fibers[i];
         kdl_switch(&main_sp, &fibers[i].sp);
         if (fibers[i].done) --left;
+        copies.GoOn();
       }
+      if (left > 0) copies.Barrier();
       told_last = told_now;
       told_now = 0;
       mailbox_.heartbeat = mailbox_.heartbeat + 1;
     }
+    copies.EndCore();
   }
 
   char* memory_;

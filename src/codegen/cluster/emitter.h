@@ -14,6 +14,8 @@ struct ClusterEmitter final : TeamEmitter {
   unsigned TableSpace() const override { return 0; }
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
+  void BeginCopy(const codegen::BlockCopy& copy) override;
+  void AwaitCopies(llvm::Value* near, llvm::Value* bytes) override;
 
   int64_t scratchpad_bytes = 0;  ///< taken so far
 

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "codegen/cluster/emitter.h"
+#include "ir/team_memory.h"
 #include "kdl/cluster_abi.hpp"
 
 // A kernel's function, a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the worker). The memories are
@@ -19,7 +20,9 @@ enum WorkerField : unsigned {
   kNumber = offsetof(kdl_cluster_worker, worker) / 8,
   kMemory = offsetof(kdl_cluster_worker, memory) / 8,
   kScratchpad = offsetof(kdl_cluster_worker, scratchpad) / 8,
-  kWait = offsetof(kdl_cluster_worker, wait) / 8
+  kWait = offsetof(kdl_cluster_worker, wait) / 8,
+  kCopy = offsetof(kdl_cluster_worker, copy) / 8,
+  kAwait = offsetof(kdl_cluster_worker, await) / 8
 };
 
 }  // namespace
@@ -63,7 +66,7 @@ llvm::Value* ClusterEmitter::TensorMemory(unsigned number) {
 llvm::Value* ClusterEmitter::NearMemory(const ir::Value* buffer) {
   llvm::Value* scratchpad = Field(kScratchpad, builder.getPtrTy(), "scratchpad");
   auto offset = static_cast<uint64_t>(scratchpad_bytes);
-  scratchpad_bytes += TeamMemory::NearBytes(buffer->type());
+  scratchpad_bytes += ir::TeamBytes(buffer->type());
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), scratchpad, offset,
                                             buffer->name().str());
 }
@@ -75,6 +78,24 @@ llvm::Value* ClusterEmitter::WaitForAny(llvm::Value* told) {
                                        {builder.getPtrTy(), builder.getInt32Ty()}, false);
   llvm::Value* wait = Field(kWait, builder.getPtrTy(), "wait");
   return builder.CreateCall(type, wait, {function->getArg(kWorker), told});
+}
+
+void ClusterEmitter::BeginCopy(const codegen::BlockCopy& copy) {
+  auto* pointer = builder.getPtrTy();
+  auto* number = builder.getInt64Ty();
+  auto* type = llvm::FunctionType::get(
+      builder.getVoidTy(), {pointer, pointer, pointer, number, number, number, number}, false);
+  builder.CreateCall(type, Field(kCopy, pointer, "copy"),
+                     {function->getArg(kWorker), copy.to, copy.from, copy.row_bytes, copy.rows,
+                      copy.to_stride, copy.from_stride});
+}
+
+void ClusterEmitter::AwaitCopies(llvm::Value* near, llvm::Value* bytes) {
+  auto* pointer = builder.getPtrTy();
+  auto* type =
+      llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, builder.getInt64Ty()}, false);
+  builder.CreateCall(type, Field(kAwait, pointer, "await"),
+                     {function->getArg(kWorker), near, bytes});
 }
 
 }  // namespace kdl::codegen::cluster

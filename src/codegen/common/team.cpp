@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "ir/attr.h"
+#include "ir/team_memory.h"
 #include "ir/views.h"
 #include "support/scalar.h"
 
@@ -86,8 +87,6 @@ int64_t BytesOf(ir::Type buffer) {
   return bytes;
 }
 
-int64_t TeamMemory::NearBytes(ir::Type buffer) { return Aligned(BytesOf(buffer)); }
-
 TeamPlace TeamMemory::InScratch(TeamPlace::Home home, int64_t bytes) {
   TeamPlace place{home, code_.scratch_bytes};
   code_.scratch_bytes += Aligned(bytes);
@@ -100,8 +99,8 @@ TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
   bool outlives = HasOp(kernel_, OpKind::Sync);
   if (type->space != ir::Space::Team)
     return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
-  if (outlives || NearBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
-  near_bytes_ -= NearBytes(type);
+  if (outlives || ir::TeamBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
+  near_bytes_ -= ir::TeamBytes(type);
   return {Home::Near};
 }
 

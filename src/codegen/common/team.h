@@ -53,8 +53,6 @@ class TeamMemory {
   TeamPlace PlaceOf(const ir::Value* buffer);
   /// A number that each worker keeps from one part to the next: offset of worker 0's, beside which those of the others lie.
   int64_t KeptPlace(Scalar scalar);
-  /// Bytes of a near buffer.
-  static int64_t NearBytes(ir::Type buffer);
 
  private:
   TeamPlace InScratch(TeamPlace::Home home, int64_t bytes);

@@ -18,8 +18,7 @@
 
 namespace kdl::codegen {
 
-/// A tensor or a buffer: element (i, j, …) lies i * strides[0] + j * strides[1] + … elements after
-/// the base.
+/// A tensor or a buffer: element (i, j, …) lies i * strides[0] + j * strides[1] + … elements after the base.
 struct Memory {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> strides;
@@ -166,9 +165,6 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
 
-// unit_steps.cpp: of the unit that the op names
-const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op);
-
 // claims.cpp
 /// How many counters the loops of a kernel take numbers from.
 int64_t CountClaims(const ir::Function& kernel);
@@ -217,6 +213,9 @@ void EndBuffers(Emitter& emitter, const ir::Block* block);
 /// Where the element of an access lies, which is inside of the tensor.
 llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
                            std::span<ir::Value* const> index);
+/// Of an element of a buffer.
+llvm::Value* PlaceAddress(Emitter& emitter, const ir::Value* buffer,
+                          std::span<ir::Value* const> index);
 /// A size of an access as an i64 over the dims.
 llvm::Value* EmitSize(Emitter& emitter, Size size);
 

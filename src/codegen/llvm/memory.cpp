@@ -230,6 +230,12 @@ llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* 
       emitter, {emitter.memories.at(tensor), tensor->type(), AccessIndex(emitter, op, index)});
 }
 
+llvm::Value* PlaceAddress(Emitter& emitter, const ir::Value* buffer,
+                          std::span<ir::Value* const> index) {
+  return ElementAddress(emitter,
+                        {emitter.memories.at(buffer), buffer->type(), BufferIndex(emitter, index)});
+}
+
 void EndBuffers(Emitter& emitter, const ir::Block* block) {
   for (const ir::Op* op : *block) {
     if (op->kind() != ir::OpKind::BufferNew) continue;

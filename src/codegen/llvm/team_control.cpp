@@ -226,6 +226,15 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::Print:
       EmitTeamPrint(*this, op);
       return true;
+    case OpKind::CopyIn:
+      EmitCopyIn(*this, op);
+      return true;
+    case OpKind::CopyOut:
+      EmitCopyOut(*this, op);
+      return true;
+    case OpKind::AwaitCopies:
+      EmitAwaitCopies(*this, op);
+      return true;
     case OpKind::BufferNew:  // placed with the kernel
     case OpKind::Prefetch:
     case OpKind::Sync:  // the host's

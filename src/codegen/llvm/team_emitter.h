@@ -8,6 +8,16 @@
 
 namespace kdl::codegen {
 
+/// Rows of bytes on their way between memory far from the workers and near to them.
+struct BlockCopy {
+  llvm::Value* to = nullptr;
+  llvm::Value* from = nullptr;
+  llvm::Value* row_bytes = nullptr;
+  llvm::Value* rows = nullptr;
+  llvm::Value* to_stride = nullptr;  ///< bytes from row to row
+  llvm::Value* from_stride = nullptr;
+};
+
 /// A kernel whose core is a team, of whose workers each runs what is emitted. What differs from machine to machine its own
 /// emitter tells: how a kernel is called, where memories lie, how workers wait for each other.
 struct TeamEmitter : Emitter {
@@ -32,6 +42,10 @@ struct TeamEmitter : Emitter {
   virtual void EmitMatrixStep(ir::Op* op);
   virtual void EmitCopyAhead(ir::Op* op);
   virtual void EmitAwaitAhead();
+  /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.
+  virtual void BeginCopy(const BlockCopy& copy);
+  /// Waits for those that have begun and touch these bytes near the workers.
+  virtual void AwaitCopies(llvm::Value* near, llvm::Value* bytes);
 
   TeamMemory* places = nullptr;
   llvm::BinaryOperator* scratch_start =
@@ -82,6 +96,11 @@ void EmitTeamBarrier(TeamEmitter& emitter);
 void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then);
 /// Whether a worker may trap where others do not.
 bool MayTrapAlone(const ir::Function& kernel);
+
+// team_copies.cpp
+void EmitCopyIn(TeamEmitter& emitter, ir::Op* op);
+void EmitCopyOut(TeamEmitter& emitter, ir::Op* op);
+void EmitAwaitCopies(TeamEmitter& emitter, ir::Op* op);
 
 // team_print.cpp
 void EmitTeamPrint(TeamEmitter& emitter, ir::Op* op);

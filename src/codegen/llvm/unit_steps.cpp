@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "codegen/llvm/emitter.h"
+#include "codegen/llvm/unit_steps.h"
 #include "ir/views.h"
 #include "support/check.h"
 #include "support/scalar.h"

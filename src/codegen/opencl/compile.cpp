@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/opencl/writer.h"
+#include "ir/team_memory.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/team_abi.h"
@@ -112,7 +113,7 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
       break;
     case TeamPlace::Home::Near:
       w.Line("__local {} {}[{}];", element, name,
-             std::max<int64_t>(TeamMemory::NearBytes(type) / Bytes(type->scalar), 1));
+             std::max<int64_t>(ir::TeamBytes(type) / Bytes(type->scalar), 1));
       break;
     case TeamPlace::Home::FarOwn:
       base = fmt::format("({} + kdl_worker)", name);

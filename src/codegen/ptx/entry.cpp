@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/ptx/emitter.h"
+#include "ir/team_memory.h"
 #include "kdl/kernel_abi.h"
 
 // A kernel's function: void NAME(the launch's numbers, memory, shared, record, prints, each tensor's memory).
@@ -79,7 +80,7 @@ llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
 
 llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
   auto* type = llvm::ArrayType::get(builder.getInt8Ty(),
-                                    static_cast<uint64_t>(TeamMemory::NearBytes(buffer->type())));
+                                    static_cast<uint64_t>(ir::TeamBytes(buffer->type())));
   auto* global = new llvm::GlobalVariable(
       module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
       llvm::PoisonValue::get(type), code.entry + "_" + buffer->name().str(), nullptr,

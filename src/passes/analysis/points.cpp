@@ -50,7 +50,7 @@ bool IsPointwise(const Op* op) {
               op->kind() == OpKind::Assert || (op->kind() == OpKind::While && IsPointwiseWhile(op));
   bool accesses =
       op->kind() == OpKind::Load || op->kind() == OpKind::Store || op->kind() == OpKind::Update;
-  return (maps || accesses) && !PointAxes(op).empty();
+  return (maps || accesses) && !op->HasAttr(ir::AttrKey::Copied) && !PointAxes(op).empty();
 }
 
 }  // namespace kdl::passes

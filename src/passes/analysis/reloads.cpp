@@ -39,7 +39,8 @@ bool IsReader(const ir::Use& use, const Op* load) {
 }
 
 bool MayReload(const Op* op, const ir::Function& kernel, const AxisOrder& order) {
-  if (op->kind() != OpKind::Load || PointAxes(op).empty()) return false;
+  bool by_points = op->kind() == OpKind::Load && !op->HasAttr(AttrKey::Copied);
+  if (!by_points || PointAxes(op).empty()) return false;
   ir::LoadOp load(const_cast<Op*>(op));
   if (load.mask() || load.otherwise() || op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard ||
       !IsConstantTensor(kernel, load.tensor()))

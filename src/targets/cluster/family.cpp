@@ -8,9 +8,10 @@
 #include "codegen/cluster/compile.h"
 #include "support/check.h"
 #include "support/io.h"
+#include "targets/cluster/copied_bytes.h"
 #include "targets/cluster/link.h"
+#include "targets/cluster/pipelines.h"
 #include "targets/simt/facts.h"
-#include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/units.h"
 
@@ -55,7 +56,7 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->arch = facts->level = facts->machine.name;
   facts->workers = facts->most_workers = facts->machine.cores;
   facts->held_bytes = kHeldBytes;
-  facts->near_bytes = facts->machine.scratchpad_bytes;
+  facts->near_bytes = facts->team_bytes = facts->machine.scratchpad_bytes;
   facts->units = {&targets::kBf16Pairs};
   std::vector<Target> made;
   made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});
@@ -94,6 +95,15 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   return compiled;
 }
 
+Result<std::string> Describe(const Spec& spec) {
+  Result<std::vector<Target>> made = spec.kind == "cluster" ? MakeDescribed(spec) : MakeOwn(spec);
+  if (!made) return made.failure();
+  for (const auto& [key, value] : spec.options) {
+    if (key == "description") return ReadFile(value);
+  }
+  return std::string(kOwnText);
+}
+
 constexpr targets::TargetKind kKinds[] = {
     {"cluster-riscv64", "", "", MakeOwn,
      "five clusters of 16 RISC-V processors with 4 MiB of scratchpad each, under qemu-riscv64", ""},
@@ -106,7 +116,9 @@ const targets::Family kFamily = {.name = "cluster",
                                  .kinds = kKinds,
                                  .tiles = simt::kTilePipeline,
                                  .pipes = simt::kPipePipeline,
-                                 .loops = simt::kLoopPipeline,
-                                 .generate = Generate};
+                                 .loops = kLoopPipeline,
+                                 .generate = Generate,
+                                 .copied_bytes = CopiedBytes,
+                                 .describe = Describe};
 
 }  // namespace kdl::cluster

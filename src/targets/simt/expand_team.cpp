@@ -126,9 +126,11 @@ class TeamExpander {
       case OpKind::If:
         return ExpandIf(op);
       case OpKind::Load:
+        if (op->HasAttr(AttrKey::Copied)) return ExpandCopiedLoad(op);
         scalars_[op->result()] = ExpandLoad(b_, AccessOf(op));
         return;
       case OpKind::Store:
+        if (op->HasAttr(AttrKey::Copied)) return ExpandCopiedStore(op);
         return Once([&] { ExpandStore(b_, AccessOf(op), Scalar(op->operand(0))); });
       case OpKind::Update:
         return Once([&] { ExpandUpdate(b_, AccessOf(op), Scalar(op->operand(0))); });
@@ -143,6 +145,141 @@ class TeamExpander {
 
   ElementAccess AccessOf(const Op* op) const {
     return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
+  }
+
+  // -- Block copies -----------------------------------------------------------------------------
+
+  /// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
+  struct Box {
+    const Op* access;
+    Value* tensor;
+    Value* buffer;
+    AxisList axes;
+  };
+
+  /// A tile that does not lie in the team's memory as in the tensor comes and goes through a buffer that does.
+  void ExpandCopiedLoad(const Op* op) {
+    Value* result = op->result();
+    AxisList axes = IndexedAxes(op);
+    Value* home = tiles_.NewBuffer(result, result->name());
+    bool direct = tiles_.LiesAs(result, axes);
+    Box box{op, Scalar(op->operand(0)), direct ? home : NewRows(result, axes), axes};
+    Once([&] {
+      Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
+                    const ir::NumberList& along) {
+        b_.Create(OpKind::CopyIn, {{box.tensor}, index, {box.buffer}, place, sizes}, {},
+                  CopyAttrs(op, along));
+      });
+      b_.Create(OpKind::AwaitCopies, {{box.buffer}, {}}, {});
+    });
+    if (tiles_.IsInRegisters(result)) tiles_.Clear(op, result, home);
+    if (!direct) {
+      tiles_.Walk(op, result, /*harmless=*/false, [&](const Values& place) {
+        tiles_.Store(LoadRow(box, result, place), result, home, place);
+      });
+    }
+    tiles_[result] = home;
+  }
+
+  void ExpandCopiedStore(const Op* op) {
+    ir::StoreOp store(const_cast<Op*>(op));
+    const Value* tile = store.value();
+    AxisList axes = IndexedAxes(op);
+    bool direct = tiles_.LiesAs(tile, axes);
+    Box box{op, Scalar(store.tensor()), direct ? tiles_.BufferOf(tile) : NewRows(tile, axes), axes};
+    if (!direct) {
+      tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
+        Value* value = tiles_.Load(tile, tiles_.BufferOf(tile), place);
+        b_.Create(OpKind::BufferStore, {{value}, {box.buffer}, RowPlace(box, tile, place), {}}, {});
+      });
+    }
+    Once([&] {
+      Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
+                    const ir::NumberList& along) {
+        b_.Create(OpKind::CopyOut, {{box.buffer}, place, {box.tensor}, index, sizes}, {},
+                  CopyAttrs(op, along));
+      });
+    });
+  }
+
+  Value* NewRows(const Value* tile, const AxisList& axes) {
+    std::vector<int64_t> extents;
+    for (AxisId axis : axes) extents.push_back(kernel_.axis(axis).extent->value);
+    ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents), ir::Space::Team);
+    Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
+    buffer->set_name(tile->name());
+    return buffer;
+  }
+
+  static Values RowPlace(const Box& box, const Value* tile, const Values& place) {
+    Values in_rows;
+    const AxisList& own = tile->type()->axes;
+    for (AxisId axis : box.axes)
+      in_rows.push_back(place[static_cast<size_t>(std::ranges::find(own, axis) - own.begin())]);
+    return in_rows;
+  }
+
+  Value* LoadRow(const Box& box, const Value* tile, const Values& place) {
+    ir::Type type = b_.types().ScalarOf(tile->type()->scalar);
+    return b_.Create(OpKind::BufferLoad, {{box.buffer}, RowPlace(box, tile, place), {}}, {type})
+        ->result();
+  }
+
+  static std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
+    return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
+  }
+
+  using CopyMaker = std::function<void(const Values& index, const Values& place,
+                                       const Values& sizes, const ir::NumberList& along)>;
+
+  /// In copies of two dimensions at most, and of one where the elements of rows lie apart.
+  void Copy(const Box& box, const CopyMaker& make) {
+    const ir::Access access = box.access->attr<AttrKey::Access>();
+    auto operands =
+        box.access->Segment(box.access->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
+                                                               : size_t{ir::StoreOp::at_index});
+    ir::NumberList dims;
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      for (const ir::AccessTerm& term : access.dims[d].terms) {
+        if (operands[term.operand]->type()->kind == ir::TypeKind::Blk)
+          dims.push_back(static_cast<int64_t>(d));
+      }
+    }
+    bool side_by_side = dims.back() + 1 == static_cast<int64_t>(access.dims.size());
+    size_t together = side_by_side ? std::min<size_t>(2, dims.size()) : 1;
+    const std::function<void(Values)> walk = [&](Values place) {
+      size_t depth = place.size();
+      if (depth + together < dims.size()) {
+        Value* zero = b_.I64(0);
+        MakeLoop(b_, {zero, Facts(box.access, box.axes[depth]).size}, {},
+                 [&](Value* number, const Values&) {
+                   Values deeper = place;
+                   deeper.push_back(number);
+                   walk(deeper);
+                   return Values();
+                 });
+        return;
+      }
+      Values sizes;
+      for (size_t i = depth; i < dims.size(); ++i) {
+        sizes.push_back(Facts(box.access, box.axes[i]).size);
+        place.push_back(b_.I64(0));
+      }
+      Values index;
+      for (Value* operand : operands) index.push_back(IndexAt(box, operand, place, depth));
+      make(index, place, sizes, {dims.begin() + static_cast<std::ptrdiff_t>(depth), dims.end()});
+    };
+    walk({});
+  }
+
+  /// Of an index operand its value where the box's first axes are at a place.
+  Value* IndexAt(const Box& box, Value* operand, const Values& place, size_t placed) {
+    if (operand->type()->kind != ir::TypeKind::Blk)
+      return b_.Cast(Scalar(operand), kdl::Scalar::I64);
+    AxisId axis = operand->type()->axes[0];
+    auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());
+    Value* start = Facts(box.access, axis).start;
+    return at < placed ? b_.Binary(OpKind::Add, start, place[at]) : start;
   }
 
   // -- Nests ------------------------------------------------------------------------------------

@@ -88,8 +88,12 @@ void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
 void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
   if (from == to) return;
   auto body = [&](const Values& place) { Store(Load(tile, from, place), tile, to, place); };
+  Walk(at, tile, /*harmless=*/true, body);
+}
+
+void TeamTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
   const AxisList& axes = tile->type()->axes;
-  homes_.IsInRegisters(tile) ? DealByMap(at, axes, homes_.MapOf(tile), /*harmless=*/true, body)
+  homes_.IsInRegisters(tile) ? DealByMap(at, axes, homes_.MapOf(tile), harmless, body)
                              : Deal(at, axes, body);
 }
 

@@ -41,6 +41,10 @@ class TeamTiles {
   ir::AxisList OrderOf(const ir::Value* tile) const { return homes_.OrderOf(tile); }
   /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
   ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
+  /// Whether rows of the tile lie in its buffer as these axes have them.
+  bool LiesAs(const ir::Value* tile, const ir::AxisList& axes) const {
+    return !homes_.IsInRegisters(tile) && homes_.OrderOf(tile) == axes;
+  }
   /// Whether elements of a tile in the team's memory along the axis are side by side.
   bool IsLast(const ir::Value* tile, ir::AxisId axis) const {
     return homes_.OrderOf(tile).back() == axis;
@@ -53,6 +57,8 @@ class TeamTiles {
   /// Gives a tile in registers its first elements, zeros: those behind the blocks' ends are read, too.
   void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
   void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
+  /// The workers take the tile's points, those of one in registers by its map.
+  void Walk(const ir::Op* at, const ir::Value* tile, bool harmless, const Body& body);
 
   // -- Points
   /// Gives the axes' points to the workers, one after the other.

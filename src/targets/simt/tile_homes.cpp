@@ -77,6 +77,19 @@ const Op* NestAround(const Op* op) {
   return around;
 }
 
+AxisList IndexedAxes(const Op* access) {
+  auto index = access->Segment(access->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
+                                                              : size_t{ir::StoreOp::at_index});
+  AxisList axes;
+  for (const ir::AccessDim& dim : access->attr<AttrKey::Access>().dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      ir::Type type = index[term.operand]->type();
+      if (type->kind == ir::TypeKind::Blk) axes.push_back(type->axes[0]);
+    }
+  }
+  return axes;
+}
+
 TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
   auto add = [&](const Value* value) {
     if (!IsTileValue(value)) return;
@@ -103,7 +116,7 @@ AxisList TileHomes::OrderOf(const Value* value) const {
 
 int64_t TileHomes::PadOf(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
-  bool is_padded = !tile.order.empty() && !tile.printed;
+  bool is_padded = IsFactor(value) && !tile.printed;
   return is_padded ? kPadBytes / Bytes(value->type()->scalar) : 0;
 }
 
@@ -138,6 +151,11 @@ void TileHomes::Study(const Op* op) {
   for (const Value* operand : op->operands()) {
     if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
   }
+  if (op->kind() == OpKind::Load && op->HasAttr(AttrKey::Copied)) {
+    Tile& tile = tiles_[Find(op->result())];
+    if (tile.order.empty()) tile.order = IndexedAxes(op);
+    tile.copied = true;
+  }
   if (!IsMappedProduct(op)) return;
   tiles_[Find(op->result())].map = AxisMapOf(*op);
   for (size_t i = 0; i < 2; ++i) {
@@ -169,6 +187,7 @@ bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
   const Op* def = value->def();
   if (!def) return HandsOn(value->block()->parent());
   if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
+  if (def->HasAttr(AttrKey::Copied)) return true;
   return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
 }
 
@@ -178,6 +197,7 @@ bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
     const Op* nest = NestAround(user);
     return nest && takes_(nest, tile.map) && ReadsOwnPoints(nest, user);
   }
+  if (user->HasAttr(AttrKey::Copied)) return true;
   if (user->kind() == OpKind::Yield) return HandsOn(user->block()->parent());
   if (user->kind() == OpKind::Contraction)
     return IsMappedProduct(user) && AxisMapOf(*user) == tile.map &&

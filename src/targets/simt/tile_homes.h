@@ -22,10 +22,14 @@ std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
 /// The nest around; null: none.
 const ir::Op* NestAround(const ir::Op* op);
 
+/// The axes of a tile that a load or store moves, as its index has them, outermost first.
+ir::AxisList IndexedAxes(const ir::Op* access);
+
 /// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
 /// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have
 /// this map, at their own points; else in the team's memory, where what a product with a map folds comes slowest: a worker's
-/// factors of one term are side by side. Those of matrix units lie as they were loaded.
+/// factors of one term are side by side. Those of matrix units lie as they were loaded, and what a block copy brings as in the
+/// tensor.
 class TileHomes {
  public:
   /// Whether a nest has the map, or may have it.
@@ -37,7 +41,9 @@ class TileHomes {
   const AxisMap& MapOf(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
   bool IsInRegisters(const ir::Value* tile) const { return !MapOf(tile).empty(); }
   /// Whether a product with a map folds it.
-  bool IsFactor(const ir::Value* tile) const { return !tiles_[Find(tile)].order.empty(); }
+  bool IsFactor(const ir::Value* tile) const {
+    return !tiles_[Find(tile)].order.empty() && !tiles_[Find(tile)].copied;
+  }
   /// Outermost first.
   ir::AxisList OrderOf(const ir::Value* tile) const;
   /// Elements behind each row that are nobody's: rows of workers side by side begin in different banks.
@@ -49,6 +55,7 @@ class TileHomes {
     AxisMap map;
     ir::AxisList order;  ///< empty: as in its type
     bool printed = false;
+    bool copied = false;
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }

@@ -1,0 +1,100 @@
+#include "codegen/llvm/team_emitter.h"
+#include "support/check.h"
+
+// Block copies, of one dimension or two. Rows are elements side by side in both memories; where the tensor's are apart each is a row.
+
+namespace kdl::codegen {
+
+namespace {
+
+/// How far an element lies in bytes from the one before it along the dimension.
+llvm::Value* StrideBytes(TeamEmitter& emitter, const ir::Value* memory, size_t dimension) {
+  auto bytes = static_cast<uint64_t>(Bytes(memory->type()->scalar));
+  llvm::Value* stride = emitter.memories.at(memory).strides[dimension];
+  return emitter.builder.CreateMul(stride, emitter.builder.getInt64(bytes));
+}
+
+struct CopyEnds {
+  const ir::Value* tensor;
+  const ir::Value* buffer;
+  llvm::Value* far;
+  llvm::Value* near;
+};
+
+BlockCopy MakeCopy(TeamEmitter& emitter, const ir::Op* op, const CopyEnds& ends,
+                   std::span<ir::Value* const> sizes, bool in) {
+  auto& builder = emitter.builder;
+  const ir::NumberList along = op->attr<ir::AttrKey::Along>();
+  size_t rank = ends.tensor->type()->dims.size();
+  size_t places = ends.buffer->type()->dims.size();
+  llvm::Value* element =
+      builder.getInt64(static_cast<uint64_t>(Bytes(ends.buffer->type()->scalar)));
+  bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
+  KDL_CHECK(side_by_side || along.size() == 1, "rows of a block copy whose elements lie apart");
+  bool one_row = side_by_side && along.size() == 1;
+  llvm::Value* near_stride =
+      one_row ? builder.getInt64(0) : StrideBytes(emitter, ends.buffer, places - along.size());
+  llvm::Value* far_stride =
+      one_row ? builder.getInt64(0)
+              : StrideBytes(emitter, ends.tensor, static_cast<size_t>(along.front()));
+  return {
+      .to = in ? ends.near : ends.far,
+      .from = in ? ends.far : ends.near,
+      .row_bytes = side_by_side ? builder.CreateMul(emitter.Get(sizes.back()), element) : element,
+      .rows = one_row ? builder.getInt64(1) : emitter.Get(sizes.front()),
+      .to_stride = in ? near_stride : far_stride,
+      .from_stride = in ? far_stride : near_stride};
+}
+
+/// Of the part of a buffer that its first index names, or of the whole one.
+llvm::Value* PartBytes(TeamEmitter& emitter, const ir::Value* buffer, bool whole) {
+  int64_t bytes = BytesOf(buffer->type());
+  if (!whole) bytes /= buffer->type()->dims[0]->value;
+  return emitter.builder.getInt64(static_cast<uint64_t>(bytes));
+}
+
+}  // namespace
+
+void TeamEmitter::BeginCopy(const BlockCopy&) {
+  KDL_UNREACHABLE("this machine has no block copies");
+}
+void TeamEmitter::AwaitCopies(llvm::Value*, llvm::Value*) {
+  KDL_UNREACHABLE("this machine has no block copies");
+}
+
+void EmitCopyIn(TeamEmitter& emitter, ir::Op* op) {
+  ir::CopyInOp copy(op);
+  CopyEnds ends{copy.tensor(), copy.buffer(),
+                AccessAddress(emitter, op, copy.tensor(), copy.index()),
+                PlaceAddress(emitter, copy.buffer(), copy.place())};
+  emitter.BeginCopy(MakeCopy(emitter, op, ends, copy.sizes(), /*in=*/true));
+}
+
+void EmitCopyOut(TeamEmitter& emitter, ir::Op* op) {
+  ir::CopyOutOp copy(op);
+  CopyEnds ends{copy.tensor(), copy.buffer(),
+                AccessAddress(emitter, op, copy.tensor(), copy.index()),
+                PlaceAddress(emitter, copy.buffer(), copy.place())};
+  emitter.BeginCopy(MakeCopy(emitter, op, ends, copy.sizes(), /*in=*/false));
+  emitter.AwaitCopies(emitter.memories.at(copy.buffer()).base,
+                      PartBytes(emitter, copy.buffer(), /*whole=*/true));
+}
+
+void EmitAwaitCopies(TeamEmitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::AwaitCopiesOp await(op);
+  llvm::Value* near = emitter.memories.at(await.buffer()).base;
+  llvm::Value* bytes = PartBytes(emitter, await.buffer(), await.part().empty());
+  if (!await.part().empty()) {
+    llvm::Value* offset = builder.CreateMul(emitter.Get(await.part()[0]), bytes);
+    near = builder.CreateGEP(builder.getInt8Ty(), near, offset);
+  }
+  emitter.AwaitCopies(near, bytes);
+}
+
+// A core of a processor has caches.
+KDL_EMIT(CopyIn, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
+KDL_EMIT(CopyOut, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
+KDL_EMIT(AwaitCopies, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
+
+}  // namespace kdl::codegen

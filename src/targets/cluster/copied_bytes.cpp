@@ -1,0 +1,128 @@
+#include "targets/cluster/copied_bytes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/busy_cores.h"
+#include "ir/views.h"
+#include "support/scalar.h"
+#include "targets/cluster/stage_tiles.h"
+
+namespace kdl::cluster {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Adds up what the block copies move, from loop to loop.
+class ByteCounter {
+ public:
+  ByteCounter(ir::Module& module, const ir::Function& kernel)
+      : kernel_(kernel), sizes_(module.types().sizes()), total_(sizes_.Constant(0)) {}
+
+  std::string Run() {
+    Visit(kernel_.body);
+    if (!open_) return fmt::format("{} bytes", ToString(total_));
+    return fmt::format("as many bytes as '{}' in line {} decides", open_->info().spelling,
+                       open_->loc().line);
+  }
+
+ private:
+  /// The elements that a loop walks, and the block that a turn has of them; null: it is an index.
+  struct Walk {
+    const Value* binder;
+    Size length;
+  };
+
+  void Visit(const ir::Block* block) {
+    for (const Op* op : *block) {
+      if (IsStaged(op)) Add(op);
+      size_t around = walks_.size();
+      const Op* before = closed_;
+      Enter(op);
+      for (const ir::Block* region : op->regions()) Visit(region);
+      walks_.resize(around);
+      closed_ = before;
+    }
+  }
+
+  /// Goes into the regions of an op; of those of one whose turns no size tells nothing is known.
+  void Enter(const Op* op) {
+    if (op->regions().empty() || op->kind() == OpKind::Stage) return;
+    bool walks =
+        op->kind() == OpKind::For || op->kind() == OpKind::Spmd || op->kind() == OpKind::Loop;
+    if (!walks || op->HasAttr(AttrKey::Breaks)) {
+      closed_ = op;
+      return;
+    }
+    bool deals = op->kind() == OpKind::Spmd;
+    size_t binders = deals ? op->region()->params().size() : 1;
+    for (size_t i = 0; i < binders; ++i) {
+      Size lo = ir::SizeOfValue(kernel_, sizes_, op->operand(2 * i));
+      Size hi = ir::SizeOfValue(kernel_, sizes_, op->operand(2 * i + 1));
+      Size step = op->kind() == OpKind::Loop
+                      ? ir::SizeOfValue(kernel_, sizes_, op->operand(ir::LoopOp::at_step))
+                      : sizes_.Constant(1);
+      if (!lo || !hi || !step || !IsConstant(step)) {
+        closed_ = op;
+        return;
+      }
+      walks_.push_back(
+          {op->region()->param(i), Blocks(sizes_.Binary(SizeKind::Sub, hi, lo), step)});
+    }
+  }
+
+  Size Blocks(Size length, Size extent) {
+    Size more = sizes_.Binary(SizeKind::Sub, extent, sizes_.Constant(1));
+    return sizes_.Binary(SizeKind::FloorDiv, sizes_.Binary(SizeKind::Add, length, more), extent);
+  }
+
+  void Add(const Op* op) {
+    const Value* tile = op->kind() == OpKind::Load ? op->result() : op->operand(0);
+    std::vector<ir::AxisId> left = tile->type()->axes;
+    Size bytes = sizes_.Constant(Bytes(tile->type()->scalar));
+    for (const Walk& walk : walks_) {
+      ir::Type type = walk.binder->type();
+      Size times = walk.length;
+      if (type->kind == ir::TypeKind::Blk && std::erase(left, type->axes[0]) == 0)
+        times = Blocks(times, kernel_.axis(type->axes[0]).extent);
+      bytes = sizes_.Binary(SizeKind::Mul, bytes, times);
+    }
+    for (ir::AxisId axis : left) bytes = Times(op, bytes, axis);
+    if (!bytes) closed_ = op;
+    if (closed_) {
+      open_ = open_ ? open_ : closed_;
+    } else {
+      total_ = sizes_.Binary(SizeKind::Add, total_, bytes);
+    }
+  }
+
+  /// Of an axis that no loop walks.
+  Size Times(const Op* op, Size bytes, ir::AxisId axis) {
+    const Value* blk = ir::FindBlk(op, axis);
+    const Op* made = blk ? blk->def() : nullptr;
+    if (!bytes || !made || made->kind() != OpKind::MakeBlk) return nullptr;
+    Size size = ir::SizeOfValue(kernel_, sizes_, ir::MakeBlkOp(const_cast<Op*>(made)).size());
+    return size ? sizes_.Binary(SizeKind::Mul, bytes, size) : nullptr;
+  }
+
+  const ir::Function& kernel_;
+  SizeTable& sizes_;
+  Size total_;
+  std::vector<Walk> walks_;
+  const Op* closed_ = nullptr;  ///< around, or at, what is visited: its turns no size tells
+  const Op* open_ = nullptr;    ///< the first one of those in which something is copied
+};
+
+}  // namespace
+
+std::string CopiedBytes(ir::Module& module, const ir::Function& kernel) {
+  return ByteCounter(module, kernel).Run();
+}
+
+}  // namespace kdl::cluster

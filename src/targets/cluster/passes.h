@@ -1,0 +1,31 @@
+#pragma once
+
+#include "targets/simt/passes.h"
+
+// The passes that only machines of clusters need, each in the file named like it.
+
+namespace kdl::cluster {
+
+using namespace passes;
+
+inline constexpr Fact kTilesStaged{"tiles-staged"};
+
+void RunStageTiles(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kStageTiles{
+    .name = "stage-tiles",
+    .summary =
+        "whole tiles that are loaded or stored go by block copies, as early and as late as may be",
+    .on_kernel = RunStageTiles,
+    .needs = {{&kTilesSelected, "a tile in near memory has constant extents"},
+              {&kSlotsOpen, "slots of pipes are near already"}},
+    .gives = {&kTilesStaged}};
+
+void RunTurnsAhead(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kTurnsAhead{
+    .name = "turns-ahead",
+    .summary = "block copies begin turns before the one that needs them, where memory has room",
+    .on_kernel = RunTurnsAhead,
+    .needs = {{&simt::kTeamLoops, "copies go into buffers"},
+              {&simt::kTurnsTaken, "stages have no loops of their own any more"}}};
+
+}  // namespace kdl::cluster

@@ -1,0 +1,160 @@
+// Mailboxes of clusters, truncated and corrupted: whatever a cluster writes there and however it ends, the host gets one error or
+// none, and the next clusters that it starts work. The cluster is this program, too.
+//
+//   fuzz_cluster_mailbox [seconds] [seed] [most mutations]
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster_process.h"
+#include "kdl/error.h"
+
+namespace {
+
+using kdl::runtime::ClusterCounts;
+using kdl::runtime::ClusterMemory;
+using kdl::runtime::ClusterProcess;
+
+constexpr std::int64_t kMemoryBytes = 1 << 20;
+constexpr std::int64_t kMostEvents = 16;
+constexpr int kBell = 0;
+constexpr int kMemory = 3;
+
+// -- the cluster --------------------------------------------------------------------------------------
+
+void Answer() {
+  const char byte = 1;
+  if (::write(kBell, &byte, 1) != 1) std::exit(0);
+}
+
+void Flip(std::mt19937_64& random, unsigned char* bytes, std::size_t count) {
+  for (std::uint64_t n = random() % 8 + 1; n > 0; --n)
+    bytes[random() % count] ^= 1u << random() % 8;
+}
+
+void SetField(std::mt19937_64& random, unsigned char* bytes, std::size_t count) {
+  const std::uint64_t values[] = {
+      0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63, random(), random() % 8, random() % 4096};
+  const std::uint64_t value = values[random() % std::size(values)];
+  std::memcpy(bytes + random() % (count / 8) * 8, &value, sizeof value);
+}
+
+void Truncate(std::mt19937_64& random, unsigned char* bytes, std::size_t count) {
+  const std::size_t left = random() % count;
+  std::memset(bytes + left, random() % 2 == 0 ? 0 : 0xff, count - left);
+}
+
+// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one.
+void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call) {
+  mailbox.done = mailbox.number;
+  mailbox.status = kdl_cluster_ready;
+  mailbox.copies = 1;
+  mailbox.event_count = 3;
+  if (call == 0) return Answer();
+  std::mt19937_64 random(call);
+  auto* bytes = reinterpret_cast<unsigned char*>(&mailbox);
+  constexpr void (*kMutations[])(std::mt19937_64&, unsigned char*, std::size_t) = {Flip, SetField,
+                                                                                   Truncate};
+  kMutations[random() % std::size(kMutations)](random, bytes, sizeof mailbox);
+  switch (random() % 16) {
+    case 0:
+      std::exit(static_cast<int>(random() % 3));
+    case 1:
+      ::close(kBell);
+      std::exit(0);
+    case 2:
+      Answer();  // and once more
+  }
+  Answer();
+}
+
+int RunCluster(char** words) {
+  void* memory = ::mmap(nullptr, static_cast<std::size_t>(std::atoll(words[0])),
+                        PROT_READ | PROT_WRITE, MAP_SHARED, kMemory, 0);
+  auto& mailbox =
+      *reinterpret_cast<kdl_cluster_mailbox*>(static_cast<char*>(memory) + std::atoll(words[1]));
+  mailbox.abi_hash = kdl_cluster_abi_hash;
+  mailbox.status = kdl_cluster_ready;
+  Answer();
+  for (char byte = 0; ::read(kBell, &byte, 1) == 1;) Serve(mailbox, mailbox.call);
+  return 0;
+}
+
+// -- the host -----------------------------------------------------------------------------------------
+
+[[noreturn]] void Wrong(std::uint64_t seed, const std::string& what) {
+  std::fprintf(stderr, "mutation %llu: %s\n", static_cast<unsigned long long>(seed), what.c_str());
+  std::exit(1);
+}
+
+class Host {
+ public:
+  explicit Host(const char* self) {
+    description_.name = "fuzzed";
+    description_.clusters = 1;
+    description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
+    description_.deadline_seconds = 5;
+    description_.run = {self, "--cluster"};
+    if (ClusterMemory::Make(kMemoryBytes, &memory_)) std::exit(2);
+  }
+
+  // Whether the call went well.
+  bool Call(std::uint64_t call) {
+    if (clusters_.empty()) Start();
+    clusters_[0]->Ring(static_cast<std::int64_t>(call));
+    kdl::runtime::Error error = ClusterProcess::WaitForAll(clusters_, "was fuzzed");
+    if (error) {
+      const std::string text = kdl_error_message(error.get());
+      if (text.empty() || text.find('\n') != std::string::npos) Wrong(call, "it says: " + text);
+      clusters_.clear();
+      return false;
+    }
+    ClusterCounts counts;
+    clusters_[0]->TakeCounts(&counts);
+    if (clusters_[0]->Events().size() > kMostEvents) Wrong(call, "more events than there may be");
+    return true;
+  }
+
+ private:
+  void Start() {
+    const kdl::runtime::Error error = ClusterProcess::Start(description_, *memory_, kImage, 0,
+                                                            kMostEvents, &clusters_.emplace_back());
+    if (error || ClusterProcess::WaitForAll(clusters_, "booted")) Wrong(0, "it does not boot");
+  }
+
+  static constexpr int kImage = 1;  // any file: the cluster does not read it
+  kdl::ClusterDescription description_;
+  std::unique_ptr<ClusterMemory> memory_;
+  std::vector<std::unique_ptr<ClusterProcess>> clusters_;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count == 4 && std::strcmp(words[1], "--cluster") == 0) return RunCluster(words + 2);
+  const double seconds = count > 1 ? std::atof(words[1]) : 10;
+  const std::uint64_t seed = count > 2 ? std::strtoull(words[2], nullptr, 10) : 1;
+  const std::uint64_t most = count > 3 ? std::strtoull(words[3], nullptr, 10) : 100000;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  std::mt19937_64 random(seed);
+  Host host("/proc/self/exe");
+  std::uint64_t mutations = 0;
+  std::uint64_t refused = 0;
+  for (; mutations < most && std::chrono::steady_clock::now() < end; ++mutations) {
+    const std::uint64_t call = random() | 1;
+    if (host.Call(call)) continue;
+    ++refused;
+    if (!host.Call(0)) Wrong(call, "the clusters behind it do not work");
+  }
+  std::printf("%llu mutations, %llu of them errors of a launch; the machine works\n",
+              static_cast<unsigned long long>(mutations), static_cast<unsigned long long>(refused));
+  return mutations > 0 ? 0 : 1;
+}
