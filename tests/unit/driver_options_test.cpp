@@ -64,7 +64,7 @@ TEST_CASE("options: usage errors name what was probably meant") {
   CHECK(Refused(Command::Test, {"a", "-j", "0"}).starts_with("E0904"));
   CHECK(Refused(Command::Build, {}).starts_with("E0906"));
   CHECK(Refused(Command::Build, {"a.kdl", "b.kdl"}).starts_with("E0907"));
-  CHECK(Refused(Command::Targets, {"host"}).starts_with("E0907"));
+  CHECK(Refused(Command::Targets, {"show", "host", "debug"}).starts_with("E0907"));
 }
 
 TEST_CASE("options: NAME=VALUE") {
