@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kdl/error.h"
-#include "kdl/kernel_abi.h"
+#include "kdl/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,12 +20,13 @@ typedef struct kdl_buffer kdl_buffer;
 typedef struct kdl_event kdl_event;
 typedef struct kdl_timeline kdl_timeline;
 typedef struct kdl_function kdl_function;
+typedef struct kdl_image kdl_image; /* a compiled module for one kind of device: kernel_abi.h */
 
 /* ---- context and kernels ---- */
 
 /* A context with the built-in kinds of device and no kernels; and its end, which waits for
  * operations that run, fails those that still wait, and releases all devices. Buffers, events, timelines
- * and queues' own handles of the context may be freed after it, and buffers unmapped, but no longer used.
+ * and queues' own handles of the context may be freed after it, kernels closed and buffers unmapped, but no longer used.
  * NULL is allowed. */
 kdl_error* kdl_context_create(kdl_context** context);
 void kdl_context_destroy(kdl_context* context);
@@ -48,7 +49,7 @@ typedef struct kdl_hooks {
 #define KDL_HOOKS_VERSION 1u
 
 /* A context that works with what the application lends; it is used until the context and the last of its
- * buffers are gone. */
+ * buffers and kernels are gone. */
 kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context);
 
 /* Makes an image's kernels known. The image is not copied and must outlive the context. Refused:
@@ -97,7 +98,8 @@ typedef struct kdl_device_facts {
 } kdl_device_facts;
 
 enum kdl_capability {
-  KDL_CAN_ORDER = 1 /* takes operations early and orders them itself */
+  KDL_CAN_ORDER = 1, /* takes operations early and orders them itself */
+  KDL_CAN_CALL = 2 /* runs launches of several threads at once, each to its end on its own thread */
 };
 
 /* Selects a device by spec: `kind[ordinal]?key=value&key=value`, ordinal 0 and no keys where left

@@ -18,6 +18,7 @@
  * `plugin:PATH?key=value`. */
 #pragma once
 
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.h"
 
 #ifdef __cplusplus

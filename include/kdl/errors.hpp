@@ -1,6 +1,10 @@
 // Errors of the C interface as exceptions, and back.
 #pragma once
 
+#if !defined(__cpp_exceptions) || __cplusplus < 202002L
+#error "this is for C++20 with exceptions; kdl/status.hpp is for C++17, without them, too"
+#endif
+
 #include <memory>
 #include <new>
 #include <stdexcept>

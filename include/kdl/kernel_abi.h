@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "kdl/tensor.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,8 +24,9 @@ extern "C" {
 #define KDL_ABI_VERSION 1u
 
 /* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. */
-#define KDL_ABI_HASH UINT64_C(0x5487354566a92b8c)
+#define KDL_ABI_HASH UINT64_C(0xc3c2444cf8ebbbc5)
 
+#define KDL_BESIDE_TENSOR
 #define KDL_STRUCT(name, comment) typedef struct name name;
 #include "kdl/abi.def"
 
@@ -55,12 +58,6 @@ typedef void (*kdl_turn_fn)(kdl_core* core, int32_t stage, int32_t state);
 /* clang-format on */
 #include "kdl/abi.def"
 
-/* Element kinds: KDL_F32 and so on. */
-enum kdl_element {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) KDL_##ID = code,
-#include "kdl/abi.def"
-};
-
 enum kdl_abi_code {
 #define KDL_CODE(ID, value, comment) KDL_##ID = value,
 #include "kdl/abi.def"
@@ -76,6 +73,7 @@ enum kdl_feature_bit {
 #define KDL_FEATURE(ID, bit, arch, spelling) KDL_FEATURE_BIT_##ID = bit,
 #include "kdl/abi.def"
 };
+#undef KDL_BESIDE_TENSOR
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,7 @@
  * goes wrong later comes out of the event and of kdl_queue_wait. */
 #pragma once
 
+#include "kdl/call.h"
 #include "kdl/device.h"
 #include "kdl/queue.h"
 

@@ -38,7 +38,7 @@ constexpr const char* ElementName(std::uint8_t element) {
 #define KDL_ELEMENT(ID, spelling, code, bits, comment) \
   case code:                                           \
     return #spelling;
-#include "kdl/abi.def"
+#include "kdl/tensor.def"
     default:
       return "?";
   }

@@ -1,9 +1,13 @@
 # kdl_add_library(NAME FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])
 #
 # A library NAME of the kernels and programs in FILE.kdl. What links it includes "FILE.h" and links the runtime; with
-# MODULE "module.h", whose namespace is `module`: libraries whose files have one name need that to be linked together.
+# MODULE "module.h", whose namespace is `module`: libraries whose files have one name need that to be linked together, else CMake
+# says that their KDL_MODULE_name does not agree.
 # OPTIONS go to `kernelc build`: --target host?isa=x86-64-v3, -D BM=64, -O3. The file, and what it imports, are compiled
 # again when they change.
+#
+# In a project of C alone the programs of the file, which become C++, are compiled by KDL_CXX, a C++ compiler that is looked
+# for; kernels take none.
 #
 # STATIC, as it is without a word: for a program, or inside a library of your own, which then has the runtime inside, too,
 # and shows neither. SHARED: shows what FILE.h declares and uses libkdl.so, so that contexts and tensors are the same for all
@@ -19,7 +23,11 @@ function(kdl_add_library name source)
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(NOT CXX IN_LIST languages)
-    message(FATAL_ERROR "kdl_add_library(${name}): programs become C++, which C calls: write project(... LANGUAGES C CXX)")
+    find_program(KDL_CXX NAMES c++ g++ clang++)
+    if(NOT KDL_CXX AND NOT arg_SHARED)
+      message(FATAL_ERROR "kdl_add_library(${name}): the runtime inside takes the library of C++; install a C++ compiler, or "
+                          "write SHARED, which uses libkdl.so")
+    endif()
   endif()
   if(NOT KDL_KERNELC)
     message(FATAL_ERROR "kdl_add_library(${name}): kernelc was not found; set KDL_KERNELC to its path")
@@ -32,36 +40,69 @@ function(kdl_add_library name source)
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kdl")
   string(MAKE_C_IDENTIFIER "${stem}" module)
+  set(generated "${folder}/${stem}.c" "${folder}/${stem}.h")
+  set(sources ${generated})
+  list(APPEND generated "${folder}/${stem}.orch.cpp")
+  set(compile_programs "")
+  if(CXX IN_LIST languages)
+    set(sources ${generated})
+  else()
+    set(compile_programs COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${folder}/${stem}.orch.cpp" "-DCXX=${KDL_CXX}"
+        "-DINCLUDE=$<TARGET_PROPERTY:kdl::runtime,INTERFACE_INCLUDE_DIRECTORIES>"
+        -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_compile_programs.cmake")
+  endif()
+  # The objects go into a static library itself, which is then all that is linked and installed.
   set(archive "${folder}/lib${module}.kdl.a")
+  if(NOT arg_SHARED)
+    set(archive "$<TARGET_FILE:${name}>")
+  endif()
+  set(collect COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DARCHIVE=${archive}" "-DAR=${CMAKE_AR}"
+      "-DPROCESSOR=${CMAKE_SYSTEM_PROCESSOR}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_collect.cmake")
+  set(output ${generated})
+  set(collect_shared "")
+  if(arg_SHARED)
+    list(APPEND output "${archive}")
+    set(collect_shared ${collect})
+  endif()
   add_custom_command(
-    OUTPUT "${folder}/${stem}.h" "${folder}/${stem}.orch.cpp" "${archive}"
+    OUTPUT ${output}
     # No object of an earlier set of targets may stay.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
     # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here,
     # so that they come from a command of their own.
-    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,orch,deps ${arg_OPTIONS}
+    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,orch,deps ${arg_OPTIONS}
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
-    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DARCHIVE=${archive}" "-DAR=${CMAKE_AR}"
-            "-DPROCESSOR=${CMAKE_SYSTEM_PROCESSOR}"
-            -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_collect.cmake"
+    ${compile_programs}
+    ${collect_shared}
     DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"
     COMMENT "Compiling ${stem}.kdl"
     VERBATIM)
-  set(generated "${folder}/${stem}.orch.cpp" "${folder}/${stem}.h")
+  if(CXX IN_LIST languages)  # C may be a part's language only
+    set_source_files_properties("${folder}/${stem}.c" PROPERTIES LANGUAGE CXX)
+  endif()
   if(arg_SHARED)
-    add_library(${name} SHARED ${generated})
+    add_library(${name} SHARED ${sources})
     kdl_export_only(${name} ${module}_* kdl_images_${module}_* kdl_module_images ${module}::*)
     target_link_libraries(${name} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archive}>" PUBLIC kdl::shared)
   else()
-    add_library(${name} STATIC ${generated})
-    target_link_options(${name} INTERFACE "LINKER:--exclude-libs,lib${module}.kdl.a:$<TARGET_FILE_NAME:${name}>")
-    target_link_libraries(${name} PUBLIC "${archive}" kdl::runtime)
+    add_library(${name} STATIC ${sources})
+    add_custom_command(TARGET ${name} POST_BUILD ${collect} VERBATIM)
+    target_link_options(${name} INTERFACE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:$<TARGET_NAME:${name}>>")
+    target_link_libraries(${name} PUBLIC kdl::runtime)
   endif()
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_features(${name} PUBLIC cxx_std_20)
-  target_include_directories(${name} PUBLIC "${folder}")
+  target_compile_options(${name} PRIVATE -w)  # a project that takes warnings for errors means those of its own sources
+  if(CXX IN_LIST languages)
+    target_compile_features(${name} PRIVATE cxx_std_20)
+  elseif(KDL_CXX)
+    target_link_libraries(${name} PUBLIC stdc++)
+  endif()
+  target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${folder}>")  # install() puts the header elsewhere
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/${stem}.h"
+    INTERFACE_KDL_MODULE_${module} ${name})
+  # The linker would take the functions of the first library for those of the second.
+  set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING KDL_MODULE_${module})
 endfunction()
 
 function(kdl_export_only name)

@@ -19,5 +19,4 @@ if(NOT objects)
   message(FATAL_ERROR "kdl_add_library: its OPTIONS make no code for ${PROCESSOR}; --target names targets: "
                       "`kernelc targets` lists them")
 endif()
-file(REMOVE "${ARCHIVE}")
 execute_process(COMMAND "${AR}" rcs "${ARCHIVE}" ${objects} COMMAND_ERROR_IS_FATAL ANY)

@@ -74,6 +74,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
        {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
         {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
         {"SlicesOnlyForBusyCores", kNoWorkspace},
+        {"CallsHaveTheirWorkspaces", kNoWorkspace},
         {"CancelEndsWhatRuns", kNoStop}}}};
   return kDevices;
 }

@@ -37,6 +37,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
                        {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
                         {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
                         {"SlicesOnlyForBusyCores", kNoWorkspace},
+                        {"CallsHaveTheirWorkspaces", kNoWorkspace},
                         {"CancelEndsWhatRuns", kNoStop}}});
     if (!has_two) {
       for (const char* test : kOfTwo) devices[0].unsupported.emplace_back(test, kOneDevice);

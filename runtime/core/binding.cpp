@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/binding_parts.h"
 #include "core/element.h"
 #include "core/handles.h"
 #include "core/view.h"
@@ -15,9 +16,6 @@ using Args = std::span<const kdl_arg>;
 constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
 
 std::int64_t RoundUp(std::int64_t bytes) { return (bytes + kAlignment - 1) & -kAlignment; }
-
-// "a[M, K]".
-std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
 
 // "a: f32[M, K]".
 std::string TypeOf(const kdl_param_desc& param) {
@@ -187,16 +185,20 @@ Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) 
   return nullptr;
 }
 
-Error CheckOverlaps(const kdl_variant& variant, Args args) {
+Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
+  const kdl_tensor* a = binding.tensors.begin();
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& written = variant.params[p];
-    if (written.is_tensor == 0 || written.direction == KDL_IN) continue;
+    if (written.is_tensor == 0) continue;
+    const kdl_tensor& of_written = *a++;
+    if (written.direction == KDL_IN) continue;
+    const kdl_tensor* b = binding.tensors.begin();
     for (std::int32_t q = 0; q < variant.param_count; ++q) {
       const kdl_param_desc& other = variant.params[q];
-      if (q == p || other.is_tensor == 0 || (q < p && other.direction != KDL_IN)) continue;
-      const kdl_tensor& a = args[static_cast<std::size_t>(p)].array->view;
-      const kdl_tensor& b = args[static_cast<std::size_t>(q)].array->view;
-      if (Overlap(a, b)) {
+      if (other.is_tensor == 0) continue;
+      const kdl_tensor& of_other = *b++;
+      if (q == p || (q < p && other.direction != KDL_IN)) continue;
+      if (Overlap(of_written, of_other)) {
         return Invalid("the tensors for ", Spelling(written), " and ", Spelling(other),
                        " share memory, but ", written.name, " is ",
                        written.direction == KDL_OUT ? "out" : "inout",
@@ -213,7 +215,7 @@ struct Source {
   std::int32_t dimension;
 };
 
-Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
+Error BindSizes(const kdl_variant& variant, Binding* binding) {
   const auto count = static_cast<std::size_t>(variant.dim_count);
   SmallArray<Source, 16> sources;
   sources.Reserve(count);
@@ -223,12 +225,15 @@ Error BindSizes(const kdl_variant& variant, Args args, Binding* binding) {
     dims.Add(0);
     sources.Add({-1, 0});
   }
+  const kdl_tensor* tensor = binding->tensors.begin();
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) continue;
+    const kdl_tensor& view = *tensor++;
     for (std::int32_t d = 0; d < param.rank; ++d) {
       if (param.dim_symbol[d] < 0) continue;
       const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
-      const std::int64_t size = args[static_cast<std::size_t>(p)].array->view.size[d];
+      const std::int64_t size = view.size[d];
       const Source source = sources[symbol];
       if (source.param < 0) {
         sources[symbol] = {p, d};
@@ -275,10 +280,7 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_arg& arg = args[static_cast<std::size_t>(p)];
     if (arg.array == nullptr) {
-      const int bits = FactsOfElement(arg.element)->bits;
-      std::uint64_t value = bits == 64 ? arg.bits : arg.bits & ((std::uint64_t{1} << bits) - 1);
-      if (arg.element == KDL_BOOL) value = value != 0 ? 1 : 0;
-      binding->scalars.Add(value);
+      binding->scalars.Add(TakeScalar(arg.element, arg.bits));
       continue;
     }
     TakeView(arg.array->view, &binding->tensors.Add());
@@ -334,11 +336,26 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
   const kdl_variant& variant = *binding->candidate.variant;
   KDL_RETURN_IF_ERROR(CheckTensors(variant, args, device));
-  KDL_RETURN_IF_ERROR(BindSizes(variant, args, binding));
-  KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
-  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, args));
-  binding->core_num = core_num;
   TakeArguments(variant, args, binding);
+  return Settle(device, core_num, binding);
+}
+
+}  // namespace
+
+std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
+
+std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
+  const int width = FactsOfElement(element)->bits;
+  const std::uint64_t value = width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+  return element == KDL_BOOL && value != 0 ? 1 : value;
+}
+
+Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  KDL_RETURN_IF_ERROR(BindSizes(variant, binding));
+  KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
+  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));
+  binding->core_num = core_num;
   binding->args = {.size = sizeof(kdl_args),
                    .version = KDL_ABI_VERSION,
                    .dims = binding->dims.data(),
@@ -360,7 +377,10 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   return SizeWorkspace(device, binding);
 }
 
-}  // namespace
+Error OfLaunch(std::string_view name, Error error) {
+  if (error == nullptr || kdl_error_code(error.get()) == KDL_ERROR_TRAP) return error;
+  return Prefixed(Concat("launch of '", name, "': "), std::move(error));
+}
 
 void Binding::KeepBuffers() {
   for (Buffer* buffer : buffers) buffer->Retain();
@@ -429,8 +449,7 @@ Error Bind(const Function& function, Device& device, std::int64_t core_num, Args
            Binding* binding) {
   if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
   Error error = BindUnprefixed(function, device, core_num, args, binding);
-  if (error == nullptr || kdl_error_code(error.get()) == KDL_ERROR_TRAP) return error;
-  return Prefixed(Concat("launch of '", function.shown_name(), "': "), std::move(error));
+  return error == nullptr ? nullptr : OfLaunch(function.shown_name(), std::move(error));
 }
 
 }  // namespace kdl::runtime

@@ -42,6 +42,12 @@ struct Binding {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
+// The same for a variant that was picked before, over memory of this process: `sizes` are those of all dimensions of its
+// tensors, one behind the other, and `values` those of its parameters, of which tensors are row-major. On as many cores
+// as the device holds.
+Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
+                const kdl_value* values, Binding* binding);
+
 // Checks memory that a caller hands to a bound launch as its workspace: where it lives, that no
 // argument lies in it, that it holds the slices.
 Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace);

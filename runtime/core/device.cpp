@@ -78,7 +78,9 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
     return Fail(KDL_ERROR_DEVICE, opened->uri(), " says that it has ", facts.cores, " cores, ",
                 facts.resident, " of a launch at once; it needs 1 or more, and 0 or more");
   }
-  facts.capabilities = opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0;
+  const bool calls = opened->works_in_host_memory() && ops.launch != nullptr;
+  facts.capabilities = (facts.capabilities & (calls ? std::uint64_t{KDL_CAN_CALL} : 0)) |
+                       (opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0);
   if (facts.checks_order != 0) services.scheduler->CheckOrders();
   *device = std::move(opened);
   return nullptr;

@@ -31,6 +31,7 @@ inline constexpr const char* kForeign =
 
 class Buffer;
 class Caller;
+class Calls;
 class Context;
 class Device;
 class Event;
@@ -54,6 +55,7 @@ KDL_HANDLE(kdl_context, Context)
 KDL_HANDLE(kdl_device, Device)
 KDL_HANDLE(kdl_event, Event)
 KDL_HANDLE(kdl_function, Function)
+KDL_HANDLE(kdl_kernels, Calls)
 KDL_HANDLE(kdl_queue, Caller)
 KDL_HANDLE(kdl_timeline, Timeline)
 #undef KDL_HANDLE

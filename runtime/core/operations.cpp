@@ -198,6 +198,37 @@ bool SameShape(const kdl_tensor& a, const kdl_tensor& b) {
 
 }  // namespace
 
+void LaunchFrame::Fill(const Binding& binding, void* module, std::int32_t queue, void* workspace,
+                       void* shared) {
+  host.SetVariant(*binding.candidate.variant);
+  launch = {.size = sizeof(kdl_launch),
+            .version = KDL_ABI_VERSION,
+            .stop = 0,
+            .reserved0 = 0,
+            .claims = nullptr,
+            .shared = shared,
+            .host = &host.host(),
+            .turn = nullptr};
+  request = {.size = sizeof(kdl_launch_request),
+             .version = KDL_PLUGIN_VERSION,
+             .image = binding.candidate.image,
+             .kernel = binding.candidate.kernel,
+             .variant = binding.candidate.variant,
+             .module = module,
+             .args = &binding.args,
+             .memories = binding.memories.data(),
+             .tensor_count = static_cast<std::int32_t>(binding.memories.size()),
+             .queue = queue,
+             .core_num = binding.core_num,
+             .busy_cores = binding.busy_cores,
+             .instances = binding.instances,
+             .workspace = workspace,
+             .slice_bytes = binding.slice_bytes,
+             .shared = shared,
+             .launch = &launch,
+             .observer = nullptr};
+}
+
 Error LaunchOperation::Prepare() {
   void* module = nullptr;
   KDL_RETURN_IF_ERROR(device_.FindModule(*binding_.candidate.image, &module));
@@ -206,40 +237,14 @@ Error LaunchOperation::Prepare() {
   void* workspace =
       memory_.shared || address == nullptr ? address : address + binding_.shared_bytes;
   void* shared = memory_.shared ? memory_.shared->memory().address : address;
-  host_.SetVariant(*binding_.candidate.variant);
-  launch_ = {.size = sizeof(kdl_launch),
-             .version = KDL_ABI_VERSION,
-             .stop = 0,
-             .reserved0 = 0,
-             .claims = nullptr,
-             .shared = shared,
-             .host = &host_.host(),
-             .turn = nullptr};
-  request_ = {.size = sizeof(kdl_launch_request),
-              .version = KDL_PLUGIN_VERSION,
-              .image = binding_.candidate.image,
-              .kernel = binding_.candidate.kernel,
-              .variant = binding_.candidate.variant,
-              .module = module,
-              .args = &binding_.args,
-              .memories = binding_.memories.data(),
-              .tensor_count = static_cast<std::int32_t>(binding_.memories.size()),
-              .queue = queue_index_,
-              .core_num = binding_.core_num,
-              .busy_cores = binding_.busy_cores,
-              .instances = binding_.instances,
-              .workspace = workspace,
-              .slice_bytes = binding_.slice_bytes,
-              .shared = shared,
-              .launch = &launch_,
-              .observer = nullptr};
+  frame_.Fill(binding_, module, queue_index_, workspace, shared);
   if (device_.scheduler().trace() != nullptr) {
     observer_ = {.size = sizeof(kdl_observer),
                  .version = KDL_PLUGIN_VERSION,
                  .busy = NoteBusy,
                  .context = this,
                  .waited = NoteWait};
-    request_.observer = &observer_;
+    frame_.request.observer = &observer_;
   }
   return nullptr;
 }
@@ -249,7 +254,7 @@ void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t 
   const auto& self = *static_cast<const LaunchOperation*>(context);
   try {
     self.device_.scheduler().trace()->Add(
-        {self.CoreRow(worker), self.request_.kernel->name, begin_ns, end_ns, 0});
+        {self.CoreRow(worker), self.frame_.request.kernel->name, begin_ns, end_ns, 0});
   } catch (const std::bad_alloc&) {  // the trace lacks it
   }
 }
@@ -258,7 +263,7 @@ void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t 
 void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t stage,
                                std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns) {
   const auto& self = *static_cast<const LaunchOperation*>(context);
-  const kdl_variant& variant = *self.request_.variant;
+  const kdl_variant& variant = *self.frame_.request.variant;
   try {
     std::string row = self.CoreRow(worker);
     std::string what = "waits for the others at a sync";
@@ -274,11 +279,12 @@ std::string LaunchOperation::CoreRow(std::int32_t worker) const {
 }
 
 void LaunchOperation::Start() {
-  if (!device_.orders()) return device_.ops().launch(device_.state(), &request_, Completion());
+  if (!device_.orders())
+    return device_.ops().launch(device_.state(), &frame_.request, Completion());
   submission_ = {};
   Address(&submission_);
   submission_.kind = KDL_SUBMIT_LAUNCH;
-  submission_.launch = &request_;
+  submission_.launch = &frame_.request;
   device_.ops().submit(device_.state(), &submission_);
 }
 
@@ -288,7 +294,9 @@ void LaunchOperation::Drop() {
   memory_.shared = {};
 }
 
-void LaunchOperation::Stop() { std::atomic_ref(launch_.stop).store(1, std::memory_order_relaxed); }
+void LaunchOperation::Stop() {
+  std::atomic_ref(frame_.launch.stop).store(1, std::memory_order_relaxed);
+}
 
 bool LaunchOperation::is_little() const {
   std::int64_t bytes = 0;
@@ -299,13 +307,13 @@ bool LaunchOperation::is_little() const {
 }
 
 std::string LaunchOperation::Describe() const {
-  return Concat("launch of '", request_.kernel->name, "'");
+  return Concat("launch of '", frame_.request.kernel->name, "'");
 }
 
 std::vector<Access> LaunchOperation::Accesses() const {
   std::vector<Access> accesses;
-  for (std::int32_t p = 0; p < request_.variant->param_count; ++p) {
-    const kdl_param_desc& param = request_.variant->params[p];
+  for (std::int32_t p = 0; p < frame_.request.variant->param_count; ++p) {
+    const kdl_param_desc& param = frame_.request.variant->params[p];
     if (param.is_tensor == 0) continue;
     const std::size_t tensor = accesses.size();
     accesses.push_back(

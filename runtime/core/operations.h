@@ -13,11 +13,24 @@ struct LaunchMemory {
   Ref<Buffer> shared;  // the shared tensors, where they do not lie in `workspace`
 };
 
+// What a device is handed of a bound launch. Stays where it is while the launch runs.
+struct LaunchFrame {
+  explicit LaunchFrame(PrintSink& prints) : host(prints) {}
+
+  // `module`: of the variant's image on the device; `workspace` and `shared`: the device's addresses, or null.
+  void Fill(const Binding& binding, void* module, std::int32_t queue, void* workspace,
+            void* shared);
+
+  LaunchHost host;
+  kdl_launch launch = {};
+  kdl_launch_request request;
+};
+
 // Runs a kernel.
 class LaunchOperation final : public Operation {
  public:
   explicit LaunchOperation(Queue& queue)
-      : device_(queue.device()), queue_index_(queue.index()), host_(queue.device().prints()) {}
+      : device_(queue.device()), queue_index_(queue.index()), frame_(queue.device().prints()) {}
 
   // To be bound before anything else.
   Binding& binding() { return binding_; }
@@ -44,10 +57,8 @@ class LaunchOperation final : public Operation {
   Device& device_;
   std::int32_t queue_index_;
   Binding binding_;
-  LaunchHost host_;
+  LaunchFrame frame_;
   LaunchMemory memory_;
-  kdl_launch launch_ = {};
-  kdl_launch_request request_;
   kdl_submission submission_;
   kdl_observer observer_ = {};
 };

@@ -16,7 +16,7 @@ void DeviceCounters::CountAllocation(std::int64_t bytes) {
 }
 
 kdl_statistics DeviceCounters::Read() const {
-  return {.launches = launches_,
+  return {.launches = launches_ + calls_,
           .copies = copies_,
           .bytes_copied = bytes_copied_,
           .fills = fills_,

@@ -18,6 +18,8 @@ class DeviceCounters {
   void CountLaunch() {
     launches_.store(launches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  // One that went past the scheduler.
+  void CountCall() { calls_.fetch_add(1, std::memory_order_relaxed); }
   void CountFill() { ++fills_; }
   void CountCopy(std::int64_t bytes) {
     ++copies_;
@@ -30,6 +32,7 @@ class DeviceCounters {
 
  private:
   std::atomic<std::int64_t> launches_{0};
+  std::atomic<std::int64_t> calls_{0};
   std::atomic<std::int64_t> copies_{0};
   std::atomic<std::int64_t> bytes_copied_{0};
   std::atomic<std::int64_t> fills_{0};

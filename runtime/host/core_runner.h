@@ -3,44 +3,14 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "core/error.h"
-#include "core/host_memory.h"
+#include "core/scratch_pool.h"
 #include "host/worker_pool.h"
 #include "kdl/device_plugin.h"
 
 namespace kdl::runtime {
-
-// Blocks of memory that launches borrow, kept for the next one.
-class ScratchPool {
- public:
-  struct Block {
-    char* data = nullptr;
-    std::int64_t bytes = 0;
-  };
-
-  explicit ScratchPool(const HostMemory& memory = {}) : memory_(memory) {
-    free_.reserve(kMostKept + 1);
-  }
-  ~ScratchPool();
-  ScratchPool(const ScratchPool&) = delete;
-  ScratchPool& operator=(const ScratchPool&) = delete;
-
-  // At least `bytes`, aligned; data is null where memory is short.
-  Block Acquire(std::int64_t bytes);
-  void GiveBack(Block block);
-
- private:
-  // Larger blocks serve every launch; a few are enough for the launches that run at once.
-  static constexpr std::size_t kMostKept = 4;
-
-  const HostMemory memory_;
-  std::mutex mutex_;
-  std::vector<Block> free_;
-};
 
 // What a device may add to the plain order of things.
 class CoreHooks {

@@ -138,7 +138,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .features = host.options.features,
             .image_kind = "host",
             .arch = ProcessorArch(),
-            .capabilities = 0};
+            .capabilities = KDL_CAN_CALL};
 }
 
 bool IsLittleWork(const kdl_launch_request& request) {

@@ -25,11 +25,14 @@ constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512DQ) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512VL) | Bit(KDL_FEATURE_BIT_X86_AVX512CD);
 
-constexpr std::uint64_t kV4Bf16 = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
+constexpr std::uint64_t kV3Vnni = kV3 | Bit(KDL_FEATURE_BIT_X86_AVXVNNI);
+constexpr std::uint64_t kV4Vnni = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512VNNI);
+constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
 
-constexpr std::array kLevels = {Level{"x86-64-v3", kV3}, Level{"x86-64-v4", kV4},
-                                Level{"x86-64-v4-bf16", kV4Bf16},
-                                Level{"native", ~std::uint64_t{0}}};
+constexpr std::array kLevels = {
+    Level{"x86-64-v3", kV3},          Level{"x86-64-v3-vnni", kV3Vnni},
+    Level{"x86-64-v4", kV4},          Level{"x86-64-v4-vnni", kV4Vnni},
+    Level{"x86-64-v4-bf16", kV4Bf16}, Level{"native", ~std::uint64_t{0}}};
 
 }  // namespace
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -17,6 +15,7 @@
 #include "driver/sizes.h"
 #include "ir/requirement.h"
 #include "support/near_names.h"
+#include "support/process.h"
 
 namespace kdl::driver {
 
@@ -120,7 +119,7 @@ class Binder {
 
   /// The first parameter whose size is none, or more than there is memory, is reported.
   bool CheckShapes(const SizeValues& values) {
-    int64_t most = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+    int64_t most = PhysicalMemoryBytes();
     int64_t left = most;
     for (const ir::Param& param : program_.params) {
       std::string_view name = param.value->name().text();

@@ -86,14 +86,17 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
                          std::span<const WantedTarget> all) {
   std::set<Name> kernels = KernelsFor(module, wanted.devices);
   const ir::TargetFacts& facts = *wanted.target.facts;
-  bool extends = std::ranges::any_of(all, [&](const WantedTarget& other) {
+  auto extended = std::ranges::find_if(all, [&](const WantedTarget& other) {
     return InOnePart(other.target, wanted.target) && other.target.facts->level == facts.extends &&
            std::ranges::includes(other.devices, wanted.devices);
   });
-  if (extends) {
-    std::erase_if(kernels,
-                  [&](Name kernel) { return !Uses(*module.FindFunction(kernel), facts.native); });
+  if (extended == all.end()) return kernels;
+  std::vector<const ir::Unit*> added;
+  for (const ir::Unit* unit : facts.native) {
+    const auto& known = extended->target.facts->native;
+    if (std::ranges::find(known, unit) == known.end()) added.push_back(unit);
   }
+  std::erase_if(kernels, [&](Name kernel) { return !Uses(*module.FindFunction(kernel), added); });
   return kernels;
 }
 

@@ -333,14 +333,14 @@ Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
   return ensured.ok() ? done : ensured.failure();
 }
 
-Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
+Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& request) {
+  Launching launch;
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
-  const kdl_function* function = nullptr;
+  launch.queue = *queue;
   std::string name = RuntimeNameOf(request.kernel, request.constants, TypeNames::WhereNeeded);
-  Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &function));
+  Status status = StatusOf(kdl_context_find_kernel(context_, name.c_str(), &launch.function));
   if (!status.ok()) return status.failure();
-  std::vector<kdl_arg> args;
   for (const interp::LaunchArgument& argument : request.arguments) {
     kdl_arg arg = {};
     if (argument.tensor.valid()) {
@@ -349,22 +349,36 @@ Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
       arg.bits = argument.bits;
       arg.element = ElementCode(argument.scalar);
     }
-    args.push_back(arg);
+    launch.args.push_back(arg);
   }
-  std::vector<kdl_event*> after = Events(request.after);
   if (request.core_num == KDL_CORES_AUTO) {  // what a program may compute, but not mean
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                name, *request.core_num),
                    FailureKind::User};
   }
-  kdl_buffer* workspace =
-      request.workspace.valid() ? workspaces_[request.workspace.value].buffer : nullptr;
+  launch.core_num = request.core_num.value_or(KDL_CORES_AUTO);
+  if (request.workspace.valid()) launch.workspace = workspaces_[request.workspace.value].buffer;
+  return launch;
+}
+
+Result<EventId> Executor::StartLaunch(const interp::LaunchRequest& request) {
+  Result<Launching> launch = Prepare(request);
+  if (!launch.ok()) return launch.failure();
+  last_ = std::move(*launch);
+  std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;
-  status = StatusOf(kdl_launch_kernel(*queue, function, request.core_num.value_or(KDL_CORES_AUTO),
-                                      args.data(), static_cast<int32_t>(args.size()), workspace,
-                                      after.data(), static_cast<int32_t>(after.size()), &done));
+  Status status =
+      StatusOf(kdl_launch_kernel(last_.queue, last_.function, last_.core_num, last_.args.data(),
+                                 static_cast<int32_t>(last_.args.size()), last_.workspace,
+                                 after.data(), static_cast<int32_t>(after.size()), &done));
   if (!status.ok()) return status.failure();
   return AddEvent(done);
+}
+
+Status Executor::Relaunch() {
+  return StatusOf(kdl_run_kernel(last_.queue, last_.function, last_.core_num, last_.args.data(),
+                                 static_cast<int32_t>(last_.args.size()), last_.workspace, nullptr,
+                                 0));
 }
 
 }  // namespace kdl::driver

@@ -60,6 +60,8 @@ class Executor final : public interp::ProgramHost {
   /// Walks the program and waits for all that it has started. Gives the failure of the earliest
   /// operation, in the order of the program, that failed.
   Status Run(const ir::Function& program, const interp::ProgramArguments& arguments);
+  /// Runs the last launch again, with the same arguments, on the calling thread. Its tensors are alive.
+  Status Relaunch();
 
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
@@ -114,6 +116,15 @@ class Executor final : public interp::ProgramHost {
   Result<CheckedLaunch> CheckRequired(const interp::LaunchRequest& request);
   Status CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
                       interp::EventId done);
+  /// A launch as the runtime takes it.
+  struct Launching {
+    kdl_queue* queue = nullptr;
+    const kdl_function* function = nullptr;
+    int64_t core_num = KDL_CORES_AUTO;
+    std::vector<kdl_arg> args;
+    kdl_buffer* workspace = nullptr;
+  };
+  Result<Launching> Prepare(const interp::LaunchRequest& request);
   Result<interp::EventId> StartLaunch(const interp::LaunchRequest& request);
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
@@ -140,7 +151,8 @@ class Executor final : public interp::ProgramHost {
   std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed
   std::vector<kdl_event*> events_;     ///< by id, in the order of the program
   std::vector<Workspace> workspaces_;  ///< by id
-  size_t waited_ = 0;                  ///< events that WaitForStarted has seen
+  Launching last_;
+  size_t waited_ = 0;  ///< events that WaitForStarted has seen
 };
 
 }  // namespace kdl::driver

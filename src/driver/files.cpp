@@ -1,11 +1,8 @@
 #include "driver/files.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -88,24 +85,25 @@ Status WriteOne(const OutputFile& file) {
 
 std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
                                          DiagnosticEngine& diagnostics) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0) {
-    if (errno == ENOENT) {
+  std::error_code error;
+  fs::file_status status = fs::status(path, error);
+  if (error) {
+    if (error == std::errc::no_such_file_or_directory) {
       ReportMissing(path, diagnostics);
     } else {
-      diagnostics.Report(diag::CannotRead, {}, path, std::strerror(errno));
+      diagnostics.Report(diag::CannotRead, {}, path, error.message());
     }
     return std::nullopt;
   }
-  if (S_ISDIR(info.st_mode)) {
+  if (fs::is_directory(status)) {
     diagnostics.Report(diag::IsFolder, {}, path);
     return std::nullopt;
   }
-  if (!S_ISREG(info.st_mode)) {
+  if (!fs::is_regular_file(status)) {
     diagnostics.Report(diag::CannotRead, {}, path, "input is read from regular files");
     return std::nullopt;
   }
-  if (max_bytes != 0 && static_cast<uint64_t>(info.st_size) > max_bytes) {
+  if (max_bytes != 0 && fs::file_size(path, error) > max_bytes) {
     diagnostics.Report(diag::FileTooLong, {}, path, static_cast<int64_t>(max_bytes >> 20));
     return std::nullopt;
   }

@@ -347,7 +347,7 @@ std::string HelpText() {
     text += Columns(fmt::format("{} {}", info.name, info.words), info.summary);
   }
   text += "\n" + Columns("-h, --help", "prints this, or with a command what it takes");
-  text += Columns("    --version", "prints the version");
+  text += Columns("    --version", "prints the version and the kinds of target");
   text += "\nExit codes:\n";
   for (const ExitCodeInfo& info : AllExitCodes())
     text += fmt::format("  {:>2}  {}\n", info.code, info.meaning);
@@ -391,7 +391,7 @@ std::optional<Assignment> SplitAssignment(std::string_view option, std::string_v
 
 std::optional<Emits> ParseEmits(const Options& options, std::span<const std::string_view> texts,
                                 DiagnosticEngine& diagnostics) {
-  if (options.emit.empty()) return Emits{{Emit::Header, Emit::Orch, Emit::Obj}, {}};
+  if (options.emit.empty()) return Emits{{Emit::Header, Emit::C, Emit::Orch, Emit::Obj}, {}};
   std::vector<std::string_view> words;
   for (const EmitInfo& info : kEmits) words.push_back(info.word);
   words.insert(words.end(), texts.begin(), texts.end());

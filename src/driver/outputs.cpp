@@ -37,6 +37,9 @@ class Collector {
       case Emit::Header:
         AddFile(name_ + ".h", codegen::PrintHeader(*c_.module, RuntimeName(c_), c_.runtime_specs));
         break;
+      case Emit::C:
+        AddFile(name_ + ".c", codegen::PrintCalls(*c_.module, RuntimeName(c_)));
+        break;
       case Emit::Orch:
         AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module, RuntimeName(c_)));
         break;

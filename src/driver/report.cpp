@@ -1,7 +1,6 @@
 #include "driver/report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "support/io.h"
 #include "support/render.h"
 
 namespace kdl::driver {
@@ -20,7 +20,7 @@ bool HasColour() {
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return (refused == nullptr || *refused == '\0') && !dumb && ::isatty(STDERR_FILENO) == 1;
+  return (refused == nullptr || *refused == '\0') && !dumb && ErrorsGoToTerminal();
 }
 
 }  // namespace

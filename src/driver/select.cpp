@@ -194,4 +194,28 @@ bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& argumen
   return true;
 }
 
+Options WithoutConstants(const Options& options, const Function& kernel) {
+  Options left = options;
+  std::erase_if(left.set, [&](const std::string& text) {
+    return std::ranges::any_of(kernel.generics, [&](const ir::Generic& generic) {
+      return text.substr(0, text.find('=')) == generic.name.text();
+    });
+  });
+  return left;
+}
+
+std::vector<Function*> SelectKernels(const ir::Module& module, const std::string& file,
+                                     const Options& options, DiagnosticEngine& diagnostics) {
+  if (!options.kernel.empty()) {
+    for (Function* function : FunctionsOf(module, FunctionKind::Kernel, false)) {
+      if (function->name.text() == options.kernel) return {function};
+    }
+    return Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics);
+  }
+  std::vector<Function*> found = FunctionsOf(module, FunctionKind::Kernel, true);
+  if (found.empty()) found = FunctionsOf(module, FunctionKind::Kernel, false);
+  if (found.empty()) diagnostics.Report(diag::NothingToRun, {}, file);
+  return found;
+}
+
 }  // namespace kdl::driver

@@ -28,4 +28,12 @@ std::vector<sema::Define> GenericsFromData(const ir::Function& program,
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics);
 
+/// --set gives sizes, and constants of a kernel: what is left of it once the constants are bound.
+Options WithoutConstants(const Options& options, const ir::Function& kernel);
+
+/// The instances of the kernels that --kernel names, as `matmul` or `matmul.f32`; without it of the exported ones, or of all where
+/// none is. Empty after an error.
+std::vector<ir::Function*> SelectKernels(const ir::Module& module, const std::string& file,
+                                         const Options& options, DiagnosticEngine& diagnostics);
+
 }  // namespace kdl::driver

@@ -74,7 +74,8 @@ struct FoldPlan {
   ir::EvalFn fold = nullptr;       ///< reduce: (acc, term); contraction: how lanes add up
   ir::EvalFn term = nullptr;       ///< contraction: (a, b, acc)
   const ir::Unit* unit = nullptr;  ///< contraction, unit_step: whose steps it takes; null: terms
-  ir::EvalFn widen = nullptr;      ///< contraction: an element of a or b as acc; null where it is
+  ir::EvalFn widen[2] = {};        ///< contraction: an element of a, of b, as acc; null where it is
+  int plus = -1;                   ///< contraction: the operand that is added; -1: there is none
 };
 
 /// Where a tile stands in a home.

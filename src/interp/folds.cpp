@@ -161,8 +161,8 @@ void RunFoldIn(Core& core, Activation& here, const Instruction& instruction) {
   uint64_t term = here.scalar(instruction.operands[0]);
   if (plan.term) {
     uint64_t other = here.scalar(instruction.operands[1]);
-    uint64_t operands[] = {plan.widen ? plan.widen(&term, nullptr) : term,
-                           plan.widen ? plan.widen(&other, nullptr) : other, lane};
+    uint64_t operands[] = {plan.widen[0] ? plan.widen[0](&term, nullptr) : term,
+                           plan.widen[1] ? plan.widen[1](&other, nullptr) : other, lane};
     lane = plan.term(operands, nullptr);
   } else {
     lane = Folded(plan.fold, lane, term);
@@ -191,17 +191,23 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
   const FoldPlan& plan = *instruction.fold;
-  FoldOperand a = OperandOf(here, instruction, 0, plan.widen, ranges);
-  FoldOperand b = OperandOf(here, instruction, 1, plan.widen, ranges);
+  FoldOperand a = OperandOf(here, instruction, 0, plan.widen[0], ranges);
+  FoldOperand b = OperandOf(here, instruction, 1, plan.widen[1], ranges);
   FoldOperand into = OperandOf(here, instruction, 2, nullptr, ranges);
   PointWalk terms(ReducedSizes(instruction, ranges), {a.inner_strides, b.inner_strides});
   size_t last_axis = instruction.points->reduced - 1;
   std::vector<std::vector<int64_t>> strides = {a.outer_strides, b.outer_strides,
                                                into.outer_strides};
+  FoldOperand plus;
+  if (plan.plus >= 0) {
+    plus = OperandOf(here, instruction, static_cast<size_t>(plan.plus), nullptr, ranges);
+    strides.push_back(plus.outer_strides);
+  }
   FillResult(here, instruction, ranges, strides, [&](const PointWalk& point) {
     const uint64_t* a_base = a.elements + point.offset(0);
     const uint64_t* b_base = b.elements + point.offset(1);
     uint64_t start = into.elements[point.offset(2)];
+    if (plus.elements) start = Folded(plan.fold, start, plus.elements[point.offset(3)]);
     auto read = [&](const PointWalk& term, uint64_t& x, uint64_t& y) {
       x = a_base[term.offset(0)];
       y = b_base[term.offset(1)];

@@ -48,7 +48,7 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
     if (!Notes(core, instruction, factor.operand, offset, TouchKind::Read)) return false;
     if (!IsDefined(core, instruction, *factor.buffer, offset)) return false;
     uint64_t bits = factor.buffer->elements[static_cast<size_t>(offset)];
-    terms[turn] = instruction.fold->widen(&bits, nullptr);
+    terms[turn] = instruction.fold->widen[factor.operand](&bits, nullptr);
   }
   return true;
 }

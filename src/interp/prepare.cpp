@@ -412,22 +412,29 @@ class FunctionPreparer {
   void AddContraction(Instruction& made) {
     AddFold(made);
     AddProducts(made);
+    made.fold->plus = OptionalOperand(*made.op, ir::ContractionOp::at_plus);
   }
 
   /// What is folded are products.
   void AddProducts(Instruction& made) {
     auto acc = made.op->attr<AttrKey::Acc>();
-    Scalar element = made.op->operand(0)->type()->scalar;
-    if (element != acc) made.fold->widen = ir::FindEval(OpKind::Cast, element, acc);
+    for (size_t i : {0, 1}) {
+      Scalar element = made.op->operand(i)->type()->scalar;
+      if (element != acc) made.fold->widen[i] = ir::FindEval(OpKind::Cast, element, acc);
+    }
     made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
-    made.fold->unit = ir::UnitOf(*made.op, context_);
+    const ir::Unit* unit = ir::UnitOf(*made.op, context_);
+    bool matters = unit && unit->order != ir::StepOrder::Any;
+    made.fold->unit = matters ? unit : nullptr;
   }
 
   void AddUnitStep(Instruction& made) {
     made.fold = std::make_unique<FoldPlan>();
     made.fold->unit = ir::UnitOf(*made.op, context_);
-    made.fold->widen = ir::FindEval(OpKind::Cast, made.fold->unit->factors, made.fold->unit->acc);
+    const ir::Unit& unit = *made.fold->unit;
+    made.fold->widen[0] = ir::FindEval(OpKind::Cast, unit.a, unit.acc);
+    made.fold->widen[1] = ir::FindEval(OpKind::Cast, unit.b, unit.acc);
   }
 
   void AddFoldIn(Instruction& made) {

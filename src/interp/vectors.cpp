@@ -70,7 +70,7 @@ void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
   std::vector<uint64_t> factors[2];
   for (size_t i = 0; i < 2; ++i) {
     factors[i] = here.vector(instruction.operands[i]);
-    for (uint64_t& factor : factors[i]) factor = instruction.fold->widen(&factor, nullptr);
+    for (uint64_t& factor : factors[i]) factor = instruction.fold->widen[i](&factor, nullptr);
   }
   auto of_lane = [&](const std::vector<uint64_t>& all, size_t lane) {
     return all.data() + (all.size() == depth ? 0 : lane * depth);

@@ -98,8 +98,9 @@ std::string TypeText(Type type, const FunctionNames& names) {
     case TypeKind::Blk:
       return fmt::format("blk<{}>", axes());
     case TypeKind::Home:
-      return fmt::format("home<{}; {}{}{}>", Spelling(type->scalar), axes(),
+      return fmt::format("home<{}; {}{}{}{}>", Spelling(type->scalar), axes(),
                          type->panel ? fmt::format("; panel {}", type->panel) : "",
+                         type->group > 1 ? fmt::format("; group {}", type->group) : "",
                          type->pad ? fmt::format("; pad {}", type->pad) : "");
     case TypeKind::Buffer:
       return fmt::format("buffer<{},[{}]{}>", Spelling(type->scalar), dims(),

@@ -121,7 +121,30 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
-/// `f32; k j; panel 32; pad 16>` after the `<`.
+/// The word and its number in a home's type.
+bool ReadHomeNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t& pad) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  TextCursor& cursor = reader.cursor;
+  bool is_panel = cursor.TryWord("panel");
+  bool is_group = !is_panel && cursor.TryWord("group");
+  if (!is_panel && !is_group && !cursor.Word("pad")) return false;
+  size_t begin = cursor.Here();
+  std::optional<int64_t> number = cursor.Integer("a number of elements");
+  if (!number) return false;
+  bool is_power = is_panel || is_group;
+  bool fits = *number > 0 && *number <= kMost &&
+              (!is_power || std::has_single_bit(static_cast<uint64_t>(*number)));
+  if (!fits) {
+    cursor.Fail(diag::IrExpected, cursor.From(begin),
+                is_power ? "a power of two, at most 2^30" : "a number from 1 to 2^30",
+                fmt::format("{}", *number));
+    return false;
+  }
+  (is_panel ? panel : is_group ? group : pad) = *number;
+  return true;
+}
+
+/// `f32; k j; panel 32; group 2; pad 16>` after the `<`.
 Type ReadHome(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
@@ -129,29 +152,17 @@ Type ReadHome(TextReader& reader) {
   std::vector<AxisId> axes;
   int64_t panel = 0;
   int64_t pad = 0;
+  int64_t group = 1;
   while (!cursor.NextIs(">") && !cursor.NextIs(";")) {
     std::optional<AxisId> axis = ReadAxis(reader);
     if (!axis) return nullptr;
     axes.push_back(*axis);
   }
-  constexpr int64_t kMost = int64_t{1} << 30;
   while (cursor.TrySign(";")) {
-    bool is_panel = cursor.TryWord("panel");
-    if (!is_panel && !cursor.Word("pad")) return nullptr;
-    size_t begin = cursor.Here();
-    std::optional<int64_t> number = cursor.Integer("a number of elements");
-    if (!number) return nullptr;
-    bool fits = *number > 0 && *number <= kMost &&
-                (!is_panel || std::has_single_bit(static_cast<uint64_t>(*number)));
-    if (!fits) {
-      cursor.Fail(diag::IrExpected, cursor.From(begin),
-                  is_panel ? "a power of two, at most 2^30" : "a number from 1 to 2^30",
-                  fmt::format("{}", *number));
-      return nullptr;
-    }
-    (is_panel ? panel : pad) = *number;
+    if (!ReadHomeNumber(reader, panel, group, pad)) return nullptr;
   }
-  return cursor.Sign(">") ? reader.types().Home(*scalar, std::move(axes), panel, pad) : nullptr;
+  if (!cursor.Sign(">")) return nullptr;
+  return reader.types().Home(*scalar, std::move(axes), panel, pad, group);
 }
 
 constexpr int64_t kMaxLanes = 4096;

@@ -12,7 +12,7 @@ Type TypeTable::Intern(TypeNode node) {
   for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
   for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
   if (node.space != Space::Scratch) key += " team";
-  if (node.panel || node.pad) key += fmt::format(" p{} {}", node.panel, node.pad);
+  if (node.panel || node.pad) key += fmt::format(" p{} {} {}", node.panel, node.pad, node.group);
   auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);
   if (is_new) {
     types_.push_back(std::make_unique<TypeNode>(std::move(node)));
@@ -33,14 +33,15 @@ Type TypeTable::Tensor(Scalar scalar, std::vector<Size> dims) {
 
 Type TypeTable::Blk(AxisId axis) { return Intern({TypeKind::Blk, Scalar::I64, {axis}, {}}); }
 
-Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad) {
-  return Intern({TypeKind::Home, scalar, std::move(axes), {}, panel, pad});
+Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad,
+                     int64_t group) {
+  return Intern({TypeKind::Home, scalar, std::move(axes), {}, panel, pad, group});
 }
 
 Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents, Space space) {
   std::vector<Size> dims;
   for (int64_t extent : extents) dims.push_back(sizes_.Constant(extent));
-  return Intern({TypeKind::Buffer, scalar, {}, std::move(dims), 0, 0, space});
+  return Intern({TypeKind::Buffer, scalar, {}, std::move(dims), 0, 0, 1, space});
 }
 
 Type TypeTable::Vector(Scalar scalar, int64_t lanes) {

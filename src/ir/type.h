@@ -48,6 +48,9 @@ struct TypeNode {
   /// axis is in one piece.
   int64_t panel = 0;
   int64_t pad = 0;  ///< Home: elements behind each row of the last axis that are nobody's
+  /// Home: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
+  /// then, make a group; behind the block's last element its group is filled with +0.
+  int64_t group = 1;
   Space space = Space::Scratch;  ///< Buffer
 };
 /// Interned: equal means same pointer.
@@ -71,7 +74,7 @@ class TypeTable {
   Type Tile(Scalar scalar, std::vector<AxisId> axes);
   Type Tensor(Scalar scalar, std::vector<Size> dims);
   Type Blk(AxisId axis);
-  Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad);
+  Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad, int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
   /// Its extents are those of a tile that travels: constants once tiles are selected.

@@ -1,5 +1,6 @@
 #include "ir/unit.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -7,16 +8,49 @@
 
 namespace kdl::ir {
 
+namespace {
+
+bool IntegersFit(const Unit& unit, const Op& contraction) {
+  const Value* a = NarrowFactor(contraction.operand(0));
+  const Value* b = NarrowFactor(contraction.operand(1));
+  auto fits = [&](const Value* factor) {
+    Scalar scalar = factor->type()->scalar;
+    if (!IsInteger(scalar) || Bytes(scalar) > Bytes(unit.a)) return false;
+    return unit.a != unit.b || scalar == unit.a || Bytes(scalar) < Bytes(unit.a);
+  };
+  bool moves = unit.a != unit.b && a->type()->scalar == b->type()->scalar;
+  return fits(a) && fits(b) && (!moves || SumsUp(contraction, a) || SumsUp(contraction, b));
+}
+
+}  // namespace
+
+bool SumsUp(const Op& contraction, const Value* factor) {
+  return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
+    return std::ranges::find(factor->type()->axes, axis) != factor->type()->axes.end();
+  });
+}
+
+Value* NarrowFactor(Value* factor) {
+  const Op* cast = factor->def();
+  bool widens = cast && cast->kind() == OpKind::Cast && IsInteger(factor->type()->scalar) &&
+                IsInteger(cast->operand(0)->type()->scalar) &&
+                Bytes(cast->operand(0)->type()->scalar) < Bytes(factor->type()->scalar);
+  return widens ? cast->operand(0) : factor;
+}
+
 bool Suits(const Unit& unit, const Op& contraction) {
-  return contraction.attr<AttrKey::Order>() == OrderKind::Chain &&
-         contraction.operand(0)->type()->scalar == unit.factors &&
-         contraction.attr<AttrKey::Acc>() == unit.acc;
+  if (contraction.attr<AttrKey::Order>() != OrderKind::Chain ||
+      contraction.attr<AttrKey::Acc>() != unit.acc)
+    return false;
+  if (unit.order == StepOrder::Any) return IntegersFit(unit, contraction);
+  return contraction.operand(0)->type()->scalar == unit.a;
 }
 
 bool IsSound(const Unit& unit) {
   bool pairs = unit.order != StepOrder::Pairs ||
                (std::has_single_bit(static_cast<unsigned>(unit.depth)) && unit.term == OpKind::Mul);
-  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs;
+  bool any = unit.order != StepOrder::Any || (IsInteger(unit.acc) && unit.term == OpKind::Mul);
+  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any;
 }
 
 namespace {
@@ -46,7 +80,16 @@ uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64
     int i = TermAt(unit, turn);
     uint64_t operands[] = {eval.Taken(a[i]), eval.Taken(b[i]), acc};
     uint64_t term = eval.term(operands, nullptr);
-    unit.order == StepOrder::Pairs ? products.push_back(term) : void(acc = term);
+    switch (unit.order) {
+      case StepOrder::Pairs:
+        products.push_back(term);
+        break;
+      case StepOrder::Any:
+        acc = eval.Sum(acc, term);
+        break;
+      default:
+        acc = term;
+    }
   }
   if (products.empty()) return acc;
   auto sum = [&](uint64_t x, uint64_t y) { return eval.Sum(x, y); };

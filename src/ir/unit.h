@@ -14,6 +14,7 @@ enum class StepOrder : uint8_t {
   Forward,   ///< the first one first, each by `term` onto what is there
   Backward,  ///< the last one first
   Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
+  Any,    ///< integers: the sum is the same in each order
 };
 
 /// What multiplies and adds, as its results show it. A family of targets has a table of them; the attribute `unit` of a
@@ -21,14 +22,15 @@ enum class StepOrder : uint8_t {
 /// its terms one by one, an fma each.
 struct Unit {
   std::string_view name;
-  Scalar factors;  ///< of a and b
+  Scalar a;  ///< its elements, and those of b
+  Scalar b;
   Scalar acc;
   /// Terms of a step: neighbours along the last folded axis, counted from where its block starts. Behind the block's end
   /// both factors are +0, and count.
   int depth;
   StepOrder order;
   bool flushes;  ///< a subnormal factor or accumulator is taken as the zero of its sign
-  OpKind term;   ///< (a, b, acc): the accumulator after one term; a and b as acc. Pairs: mul
+  OpKind term;   ///< (a, b, acc): the accumulator after one term; a and b as acc. Pairs, Any: mul
   /// The machine adds a step's terms in an order of its own, which nobody has written down: what stands here is a model, and
   /// results are held against contracts.
   bool modelled = false;
@@ -53,7 +55,14 @@ T InPairs(std::vector<T> terms, const Add& add) {
   return terms[0];
 }
 
-/// Whether the unit multiplies what the contraction does, in one chain.
+/// What is multiplied, as it was before a cast to the accumulator's type.
+Value* NarrowFactor(Value* factor);
+
+/// Whether the factor has all axes that the contraction folds, so that its own elements can be summed up along them.
+bool SumsUp(const Op& contraction, const Value* factor);
+
+/// Whether the unit multiplies what the contraction does, in one chain. Of integers it takes those that go into its factors as
+/// they are, and one of two that do but for their sign, where the other one sums up.
 bool Suits(const Unit& unit, const Op& contraction);
 
 /// The accumulator after a step: `depth` terms, of factors as acc.

@@ -37,6 +37,11 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result is not the value without the reduced axes, of the accumulator's type";
 }
 
+/// Whether an accumulator takes products of such integers exactly, but for what wraps.
+bool IsNarrowInteger(Scalar scalar, Scalar acc) {
+  return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
+}
+
 /// What is wrong with the unit that a contraction names.
 std::string UnitFault(const Op& op, const Module& module) {
   if (!op.HasAttr(AttrKey::Unit)) return "";
@@ -44,10 +49,13 @@ std::string UnitFault(const Op& op, const Module& module) {
   const Unit* unit = FindUnit(module.context(), name);
   if (!unit) return fmt::format("there is no unit '{}'", name.text());
   if (op.attr<AttrKey::Order>() != OrderKind::Chain) return "a unit takes its steps in a chain";
-  Scalar factors = op.operand(0)->type()->scalar;
-  bool fits =
-      op.attr<AttrKey::Acc>() == unit->acc && (factors == unit->factors || factors == unit->acc);
-  return fits ? "" : fmt::format("unit '{}' does not multiply {}", name.text(), Spelling(factors));
+  Scalar a = op.operand(0)->type()->scalar;
+  Scalar b = op.operand(1)->type()->scalar;
+  bool is_acc = a == unit->acc && b == unit->acc;
+  bool fits = op.attr<AttrKey::Acc>() == unit->acc && (is_acc || (a == unit->a && b == unit->b));
+  return fits ? ""
+              : fmt::format("unit '{}' does not multiply {} and {}", name.text(), Spelling(a),
+                            Spelling(b));
 }
 
 std::string ContractionFault(const Op& op, const Module& module) {
@@ -61,10 +69,12 @@ std::string ContractionFault(const Op& op, const Module& module) {
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
   auto acc = op.attr<AttrKey::Acc>();
-  if (a->scalar != b->scalar)
+  bool integers = IsNarrowInteger(a->scalar, acc) && IsNarrowInteger(b->scalar, acc);
+  if (!integers && a->scalar != b->scalar)
     return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
   bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
-  if (!widens) return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
+  if (!integers && !widens)
+    return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
   if (!FindMultiplyAdd(acc)) return fmt::format("is not defined on {}", Spelling(acc));
   if (op.result()->type() != into) return "the result is not of the type of 'into'";
   if (into->scalar != acc) return "'into' is not of the accumulator's type";
@@ -74,6 +84,12 @@ std::string ContractionFault(const Op& op, const Module& module) {
     bool is_bool = IsScalar(plain->type()) && plain->type()->scalar == Scalar::Bool;
     if (!is_bool || !op.HasAttr(AttrKey::Unit))
       return "'plain' is no scalar bool of a unit's terms";
+  }
+  for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
+    bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
+                   Includes(into->axes, plus->type()->axes);
+    if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Chain)
+      return "'plus' is no tile of integers over axes of a chain's result";
   }
   std::string fault = UnitFault(op, module);
   return fault.empty() ? MapFault(op) : fault;

@@ -24,7 +24,9 @@ std::string HomeFault(const Op& op, const Module&) {
   if (axes.empty()) return "a home needs an axis";
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     return "an axis stands in it twice";
-  int64_t bytes = Bytes(type->scalar);
+  if (type->group > 1 && type->panel > 0 && axes.size() < 2)
+    return "groups in panels are along another axis";
+  int64_t bytes = Bytes(type->scalar) * type->group;
   for (AxisId axis : axes) {
     Size extent = function.axis(axis).extent;
     if (!IsConstant(extent))

@@ -220,12 +220,13 @@ std::string UnitStepFault(const Op& op, const Module& module) {
   Type acc = step.acc()->type();
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == unit->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
-  auto fits = [&](Type factors) {
+  auto fits = [&](Type factors, Scalar scalar) {
     int64_t steps = IsVector(factors) ? Lanes(factors) / unit->depth : 0;
-    return factors->scalar == unit->factors && Lanes(factors) == steps * unit->depth &&
+    return factors->scalar == scalar && Lanes(factors) == steps * unit->depth &&
            (steps == 1 || steps == Lanes(acc));
   };
-  return fits(step.a()->type()) && fits(step.b()->type()) ? "" : "factors are not of a step a lane";
+  bool both = fits(step.a()->type(), unit->a) && fits(step.b()->type(), unit->b);
+  return both ? "" : "factors are not of a step a lane";
 }
 
 /// What is wrong with the buffers of a step's factors.
@@ -234,8 +235,8 @@ std::string FactorsFault(const Op& op, const Unit& unit) {
   if (folded.size() != 2) return "not one folded dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
-    bool is_factor =
-        type->kind == TypeKind::Buffer && type->dims.size() == 2 && type->scalar == unit.factors;
+    bool is_factor = type->kind == TypeKind::Buffer && type->dims.size() == 2 &&
+                     type->scalar == (i == 0 ? unit.a : unit.b);
     if (!is_factor) return "a factor is no buffer of two dimensions of the unit's factors";
     if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
   }

@@ -256,8 +256,7 @@ class Former {
 
   void Run(ir::Block* body) {
     FormInBlock(body);
-    conditions_.Erase();
-    reloads_.EraseLoads();
+    EraseRemade(body);
   }
 
  private:
@@ -284,6 +283,16 @@ class Former {
       }
     }
     close();
+  }
+
+  /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
+  void EraseRemade(const ir::Block* body) {
+    std::vector<Op*> remade;
+    ir::Walk(body, [&](Op* op) {
+      bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());
+      if (is_load || conditions_.Has(op)) remade.push_back(op);
+    });
+    for (auto op = remade.rbegin(); op != remade.rend(); ++op) ir::Erase(*op);
   }
 
   ir::Module& module_;

@@ -48,9 +48,29 @@ void MakeLoop(ir::Builder& b, const LoopBounds& bounds, const std::function<void
   LoopWithout(b, bounds, body);
 }
 
+void MakeLoops(ir::Builder& b, const Values& sizes,
+               const std::function<void(const Values&)>& body) {
+  const std::function<void(const Values&)> nest = [&](const Values& place) {
+    if (place.size() == sizes.size()) return body(place);
+    Value* zero = b.I64(0);
+    MakeLoop(b, {zero, sizes[place.size()]}, [&](Value* index) {
+      Values deeper = place;
+      deeper.push_back(index);
+      nest(deeper);
+    });
+  };
+  nest({});
+}
+
 void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
                   const std::function<void(Value*)>& body) {
   LoopWithout(b, bounds, body)->SetAttr(ir::MakeAttr<AttrKey::Team>(1));
+}
+
+void OnFirstWorker(ir::Builder& b, const std::function<void()>& effect) {
+  Value* zero = b.I64(0);
+  Value* one = b.I64(1);
+  MakeTeamLoop(b, {zero, one}, [&](Value*) { effect(); });
 }
 
 Values MakeIf(ir::Builder& b, Value* condition, const std::vector<ir::Type>& types,

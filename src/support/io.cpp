@@ -133,4 +133,6 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
+bool ErrorsGoToTerminal() { return ::isatty(STDERR_FILENO) == 1; }
+
 }  // namespace kdl

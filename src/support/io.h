@@ -19,6 +19,9 @@ Result<std::string> BehindLinks(const std::string& path);
 /// named pipe at `path` stays, and takes the bytes.
 Status WriteFileWhole(const std::string& path, std::string_view bytes);
 
+/// Whether somebody sees standard error as it is written.
+bool ErrorsGoToTerminal();
+
 /// A private folder (mode 0700) under TMPDIR, removed with all that is in it when the object dies.
 class TemporaryFolder {
  public:

@@ -36,6 +36,16 @@ int Print(const std::string& text) {
   return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
 }
 
+/// The version, and the kinds of target that there is code for.
+std::string VersionText(const targets::Registry& families) {
+  std::string kinds;
+  for (const targets::Family* family : families.families()) {
+    for (const targets::TargetKind& kind : family->kinds)
+      kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", kind.kind);
+  }
+  return fmt::format("kernelc {}\ntargets: {}\n", KDL_VERSION, kinds);
+}
+
 /// What was wrong with the words, in the form that they ask for.
 int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
   bool json = false;
@@ -55,7 +65,7 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
     return UsageError(diagnostics, words);
   }
   if (words[0] == "--help" || words[0] == "-h") return Print(driver::HelpText());
-  if (words[0] == "--version") return Print(fmt::format("kernelc {}\n", KDL_VERSION));
+  if (words[0] == "--version") return Print(VersionText(families));
   const driver::CommandInfo* command = driver::ParseCommand(words[0], diagnostics);
   if (!command) return UsageError(diagnostics, words);
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);

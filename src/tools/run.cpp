@@ -24,19 +24,7 @@ namespace {
 using driver::Compilation;
 using driver::PipelineEnd;
 
-/// --set gives sizes, and constants of a kernel; what is left of it once the constants are bound.
-driver::Options WithoutConstants(const driver::Options& options, const ir::Function& kernel) {
-  driver::Options left = options;
-  std::erase_if(left.set, [&](const std::string& text) {
-    return std::any_of(kernel.generics.begin(), kernel.generics.end(),
-                       [&](const ir::Generic& generic) {
-                         return text.substr(0, text.find('=')) == generic.name.text();
-                       });
-  });
-  return left;
-}
-
-/// The same of what the data has given to the program's integer parameters, where they are no sizes of it any more.
+/// The options without what the data has given to the program's integer parameters, where they are no sizes of it any more.
 driver::Options WithoutData(const Compilation& c, const ir::Function& program) {
   driver::Options left = c.options;
   std::erase_if(left.set, [&](const std::string& text) {
@@ -58,7 +46,7 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
       driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
-    options = WithoutConstants(c.options, *chosen);
+    options = driver::WithoutConstants(c.options, *chosen);
     contract = driver::FindContract(c.contracts.list, *c.module, *chosen);
     chosen = driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module));
   }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -185,7 +184,7 @@ class Progress {
   }
 
  private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool terminal_ = ErrorsGoToTerminal();
   bool shown_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kdl/runtime.hpp"
+#include "tools/measure/trials.h"
 
 namespace bench {
 
@@ -19,11 +20,8 @@ struct Work {
   double divisions = 0;  // of f32, beside them
 };
 
-// One of those that do the same work: a call does it once, all of it.
-struct Side {
-  std::string name;
-  std::function<void()> run;
-};
+// One of those that do the same work.
+using kdl::measure::Side;
 
 struct Task {
   std::function<void()> ours;  // keeps the operands that the peers share

@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "elements.h"
+#include "kdl/kernel_abi.h"
 #include "share.h"
 
 namespace bench {
@@ -32,6 +33,15 @@ Task Beside(std::function<void()> ours, std::vector<Side> peers) {
   return {std::move(ours), std::move(peers), [] { return std::string(); }};
 }
 
+// What a call costs anyway: a function of C that does nothing, which the compiler does not see into.
+[[gnu::noinline]] void EmptyFunction(std::int64_t size, const float* x) {
+  asm volatile("" : : "r"(size), "r"(x) : "memory");
+}
+
+Side PlainFunction(const Array<float>& x) {
+  return {"function", [x, call = &EmptyFunction] { call(x.count(), x.data()); }};
+}
+
 Side EmptyOpenMp(const Host& host) {
   return {"openmp", [threads = host.threads] { EmptyRegion(threads); }};
 }
@@ -49,7 +59,7 @@ Task MakeRun(const Host& host, std::int64_t size) {
   const Array<float> x = Ones(size);
   return Beside(
       [queue = host.queue, t = x.On(host)] { elements::nothing(queue, KDL_CORES_AUTO, t); },
-      {EmptyOpenMp(host)});
+      {EmptyOpenMp(host), PlainFunction(x)});
 }
 
 // The kernel's own time: one call of its entry, as the runtime makes it.
@@ -95,20 +105,44 @@ class Entry {
   kdl_kernel_fn entry_ = nullptr;
 };
 
-// Through the header for C, with the handle that was looked up before.
-Task MakeHandle(const Host& host) {
-  const kdl_function* kernel = nullptr;
-  kdl::Check(elements_nothing_find(host.context.get(), &kernel));
-  const Array<float> x = Ones(kLittle);
+struct CloseKernels {
+  void operator()(elements_kernels* kernels) const { elements_close(kernels); }
+};
+
+std::shared_ptr<const elements_kernels> OpenKernels(const Host& host) {
+  elements_kernels* kernels = nullptr;
+  kdl::Check(elements_open(host.context.get(), host.device.uri().c_str(), &kernels));
+  return {kernels, CloseKernels()};
+}
+
+// Beside the kernel's own time, the least that any call takes and a region of OpenMP.
+std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
   const Operand t = x.On(host);
   const kdl::Tensor& tensor = t;
+  return {{"kernel",
+           [t, entry = Entry(tensor, host.device.facts().features)]() mutable { entry.Call(); }},
+          PlainFunction(x),
+          EmptyOpenMp(host)};
+}
+
+// Through the header for C, with pointers.
+Task MakeCall(const Host& host) {
+  const Array<float> x = Ones(kLittle);
+  return Beside([kernels = OpenKernels(host),
+                 x] { kdl::Check(elements_nothing(kernels.get(), x.count(), x.data())); },
+                PeersOfCalls(host, x));
+}
+
+// The same, given to the queue and waited for.
+Task MakeCallAsync(const Host& host) {
+  const Array<float> x = Ones(kLittle);
   return Beside(
-      [kernel, queue = host.queue.get(), t] {
-        const kdl::Tensor& argument = t;
-        kdl::Check(elements_nothing(queue, kernel, 1, &argument.array()));
+      [kernels = OpenKernels(host), x] {
+        kdl_event* done = nullptr;
+        kdl::Check(elements_nothing_async(kernels.get(), x.count(), x.data(), nullptr, 0, &done));
+        kdl::Event(done).Wait();
       },
-      {{"kernel",
-        [entry = Entry(tensor, host.device.facts().features)]() mutable { entry.Call(); }}});
+      PeersOfCalls(host, x));
 }
 
 // As many turns of `work` as take a millisecond.
@@ -171,7 +205,8 @@ std::vector<Case> LaunchCases() {
        "run on the pool",
        {},
        [](const Host& host) { return MakeRun(host, kBlock * host.threads); }},
-      {"launch", "", "handle in C", {}, MakeHandle},
+      {"launch", "", "call in C", {}, MakeCall},
+      {"launch", "", "call in C async", {}, MakeCallAsync},
       {"launch", "", "alternating", {}, MakeAlternating},
   };
 }

@@ -9,24 +9,30 @@ namespace bench {
 
 namespace {
 
-constexpr std::int64_t kProductSizes[] = {256, 1024};
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+constexpr Shape kShapes[] = {
+    {256, 256, 256}, {1024, 1024, 1024}, {128, 4096, 4096}, {1, 4096, 4096}};
 constexpr std::int64_t kVectorSizes[] = {512, 8192};
 
-std::string Cube(std::int64_t n) {
-  const std::string text = std::to_string(n);
-  return text + "x" + text + "x" + text;
+std::string Text(const Shape& s) {
+  return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
 }
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
                      const kdl::Tensor&);
 
-// Square operands of T, a result of S.
-template <class T, class S>
+// Operands of A and B, a result of C.
+template <class A, class B, class C>
 struct Product {
-  Array<T> a, b;
-  Array<S> ours, theirs;
+  Array<A> a;
+  Array<B> b;
+  Array<C> ours, theirs;
 
-  explicit Product(std::int64_t n) : a({n, n}), b({n, n}), ours({n, n}), theirs({n, n}) {
+  explicit Product(const Shape& s)
+      : a({s.m, s.k}), b({s.k, s.n}), ours({s.m, s.n}), theirs({s.m, s.n}) {
     a.Fill(1);
     b.Fill(2);
     ours.Poison();
@@ -41,33 +47,37 @@ struct Product {
   }
 };
 
-template <class T, class S>
-Task MakeDnnl(const Host& host, Run run, std::int64_t n, double absolute) {
-  const Product<T, S> product(n);
+template <class A, class B, class C>
+Task MakeDnnl(const Host& host, Run run, const Shape& s, double absolute) {
+  const Product<A, B, C> product(s);
   const DnnlStep step =
       DnnlMatmul(DnnlMemory(product.a), DnnlMemory(product.b), DnnlMemory(product.theirs));
   const auto step_once = [product, once = DnnlRun({step})] { once(); };
   return product.With(host, run, {{"onednn", step_once}}, absolute);
 }
 
+template <class T>
+Array<float> AsFloats(const Array<T>& array) {
+  const Array<float> floats(array.sizes());
+  for (std::int64_t i = 0; i < array.count(); ++i) floats[i] = ToFloat(array[i]);
+  return floats;
+}
+
 // oneDNN has no f16 on processors: the peer takes the same numbers as f32.
-Task MakeF16(const Host& host, std::int64_t n, double absolute) {
-  const Product<kdl::F16, float> product(n);
-  const Array<float> a({n, n});
-  const Array<float> b({n, n});
-  for (std::int64_t i = 0; i < a.count(); ++i) {
-    a[i] = ToFloat(product.a[i]);
-    b[i] = ToFloat(product.b[i]);
-  }
+Task MakeF16(const Host& host, const Shape& s, double absolute) {
+  const Product<kdl::F16, kdl::F16, float> product(s);
+  const Array<float> a = AsFloats(product.a);
+  const Array<float> b = AsFloats(product.b);
   const DnnlStep step = DnnlMatmul(DnnlMemory(a), DnnlMemory(b), DnnlMemory(product.theirs));
   const auto run = [a, b, product, run = DnnlRun({step})] { run(); };
   return product.With(host, matmul_types::matmul_half, {{"onednn-f32", run}}, absolute);
 }
 
-Task MakeF64(const Host& host, std::int64_t n, double absolute) {
-  const Product<double, double> product(n);
-  const auto run = [product, n = static_cast<int>(n)] {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, product.a.data(), n,
+Task MakeF64(const Host& host, const Shape& s, double absolute) {
+  const Product<double, double, double> product(s);
+  const auto run = [product, m = static_cast<int>(s.m), n = static_cast<int>(s.n),
+                    k = static_cast<int>(s.k)] {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, product.a.data(), k,
                 product.b.data(), n, 0, product.theirs.data(), n);
   };
   return product.With(host, matmul_types::matmul_f64, {{"openblas", run}}, absolute);
@@ -103,33 +113,45 @@ struct Type {
   double slots;        // of a multiplication: see Work
   double sum_epsilon;  // of the type that sums have
   double result_bytes;
-  Task (*make)(const Host&, std::int64_t, double absolute);
+  Task (*make)(const Host&, const Shape&, double absolute);
 };
 
 constexpr Type kTypes[] = {
     {"bf16", 2, 1, 0x1p-23, 4,
-     [](const Host& host, std::int64_t n, double absolute) {
-       return MakeDnnl<kdl::Bf16, float>(host, matmul_types::matmul_half, n, absolute);
+     [](const Host& host, const Shape& s, double absolute) {
+       return MakeDnnl<kdl::Bf16, kdl::Bf16, float>(host, matmul_types::matmul_half, s, absolute);
+     }},
+    {"i8", 1, 1, 0, 4,
+     [](const Host& host, const Shape& s, double absolute) {
+       return MakeDnnl<std::int8_t, std::int8_t, std::int32_t>(host, matmul_types::matmul_bytes, s,
+                                                               absolute);
+     }},
+    {"u8", 1, 1, 0, 4,
+     [](const Host& host, const Shape& s, double absolute) {
+       return MakeDnnl<std::uint8_t, std::int8_t, std::int32_t>(host, matmul_types::matmul_bytes, s,
+                                                                absolute);
      }},
     {"f16", 2, 1, 0x1p-23, 4, MakeF16},
     {"f64", 8, 2, 0x1p-52, 8, MakeF64},
 };
+
+void AddProduct(std::vector<Case>& cases, const Type& type, const Shape& s) {
+  const auto m = static_cast<double>(s.m);
+  const auto n = static_cast<double>(s.n);
+  const auto k = static_cast<double>(s.k);
+  const Work work = {.read_bytes = (m * k + k * n) * type.bytes,
+                     .written_bytes = m * n * type.result_bytes,
+                     .slots = m * n * k * type.slots};
+  cases.push_back({"matmul", type.name, Text(s), work,
+                   [=](const Host& host) { return type.make(host, s, type.sum_epsilon * k); }});
+}
 
 }  // namespace
 
 std::vector<Case> TypeCases() {
   std::vector<Case> cases;
   for (const Type& type : kTypes) {
-    for (std::int64_t n : kProductSizes) {
-      const auto square = static_cast<double>(n * n);
-      const double absolute = type.sum_epsilon * static_cast<double>(n);
-      cases.push_back({"matmul",
-                       type.name,
-                       Cube(n),
-                       {2 * square * type.bytes, square * type.result_bytes,
-                        square * static_cast<double>(n) * type.slots},
-                       [=](const Host& host) { return type.make(host, n, absolute); }});
-    }
+    for (const Shape& shape : kShapes) AddProduct(cases, type, shape);
   }
   for (std::int64_t n : kVectorSizes) {
     const auto square = static_cast<double>(n * n);

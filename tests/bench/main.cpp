@@ -23,9 +23,11 @@
 #include "report.h"
 #include "rows.h"
 #include "tiles.h"
-#include "trials.h"
+#include "tools/measure/trials.h"
 
 namespace bench {
+
+using namespace kdl::measure;  // NOLINT: all of it
 
 namespace {
 
@@ -141,8 +143,11 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
   const std::size_t ceilings = sides.size();
   const bool has_ceiling = c.work.read_bytes + c.work.written_bytes > 0;
   if (has_ceiling) {
-    for (Side& side : ArithmeticSides(host.threads)) sides.push_back(std::move(side));
-    for (Side& side : StreamSides(c.work, host.threads)) sides.push_back(std::move(side));
+    for (Side& side : ArithmeticSides(host.threads, SharedBy(host.threads)))
+      sides.push_back(std::move(side));
+    for (Side& side :
+         StreamSides({c.work.read_bytes, c.work.written_bytes}, SharedBy(host.threads)))
+      sides.push_back(std::move(side));
   }
   const std::vector<Series> series = TakeTurns(sides, limits);
   const Series& ours = series[0];

@@ -21,6 +21,7 @@ constexpr dnnl::memory::data_type DnnlType() {
   if constexpr (std::is_same_v<T, kdl::Bf16>) return Type::bf16;
   if constexpr (std::is_same_v<T, kdl::F16>) return Type::f16;
   if constexpr (std::is_same_v<T, std::int8_t>) return Type::s8;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return Type::u8;
   if constexpr (std::is_same_v<T, std::int32_t>) return Type::s32;
 }
 

@@ -48,6 +48,12 @@ ONLY_IN = {
     "isl/": "src/passes",
 }
 
+# What asks the system: in the compiler the files of one folder do, for all; what measures keeps to processors and pages itself.
+ONLY_IN.update({name: "src/support runtime" for name in (
+    "dlfcn.h", "fcntl.h", "poll.h", "pthread.h", "sched.h", "signal.h", "spawn.h", "sys/mman.h", "sys/prctl.h", "sys/resource.h",
+    "sys/stat.h", "sys/wait.h", "termios.h", "unistd.h")})
+ONLY_IN.update({name: "src/support src/tools runtime" for name in ("sched.h", "sys/mman.h")})
+
 # The files outside of the families' folders that include from them.
 FAMILIES = "src/targets"
 LIST_FAMILIES = [pathlib.PurePath(f"src/targets/{name}") for name in ("builtin.cpp", "builtin_units.h")]

@@ -51,6 +51,10 @@ class Lints(unittest.TestCase):
         self.expect(includes, {"src/passes/a.cpp": "#include <llvm/IR/Module.h>\n"},
                     ["llvm/IR/Module.h", "src/codegen/llvm"])
 
+    def test_system_of_one_folder(self):
+        self.expect(includes, {"src/driver/a.cpp": "#include <unistd.h>\n", "src/support/b.cpp": "#include <unistd.h>\n"},
+                    ["src/driver/a.cpp", "unistd.h", "src/support"])
+
     def test_cycle(self):
         self.expect(includes, {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "a.h"\n'},
                     ["cycle", "src/ir/a.h", "src/ir/b.h"])

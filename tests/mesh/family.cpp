@@ -15,7 +15,8 @@ using namespace kdl;
 using namespace kdl::passes;
 
 constexpr ir::Unit kEights{.name = "mesh.eights",
-                           .factors = Scalar::F16,
+                           .a = Scalar::F16,
+                           .b = Scalar::F16,
                            .acc = Scalar::F32,
                            .depth = 8,
                            .order = ir::StepOrder::Pairs,

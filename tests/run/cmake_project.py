@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A user's CMake project over the installed package: libraries from files of one name, for two architectures of hosts, link and
-run; one without code for this processor is an error that says so."""
+run; one without code for this processor is an error that says so. Projects of C alone do the same, and one of C++17 without
+exceptions; a library with kernels inside is installed and found."""
 
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import tempfile
 
 from shared import checks
 
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
 KERNEL = """
 export kernel scale(x: in f32[N], y: out f32[N]) {{ spmd for i in N by 64 {{ y[i] = {factor} * x[i]; }} }}
 """
@@ -40,6 +43,111 @@ kdl_add_library(more elsewhere/numbers.kdl MODULE more_numbers OPTIONS {options}
 add_executable(app app.cpp)
 target_link_libraries(app numbers more)
 """
+PROGRAM = KERNEL.format(factor="2.0") + """
+export program twice(x: in f32[N], y: out f32[N]) { let t: f32[N]; spmd scale(x, t); spmd scale(t, y); }
+"""
+C_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(app C)
+find_package(kdl REQUIRED)
+kdl_add_library(numbers numbers.kdl {kind} OPTIONS --target host)
+add_executable(app app.c)
+target_link_libraries(app numbers)
+"""
+C_CALL = """
+#include <stdio.h>
+#include "numbers.h"
+#define CHECK(call) do { kdl_error* e = (call); if (e) { puts(kdl_error_message(e)); return 1; } } while (0)
+int main(void) {
+  numbers_kernels* kernels;
+  kdl_context* context;
+  float x[3] = {1, 2, 3}, y[3] = {0, 0, 0};
+  CHECK(kdl_context_create(&context));
+  CHECK(numbers_open(context, "host", &kernels));
+  CHECK(numbers_scale(kernels, 3, x, y));
+  numbers_close(kernels);
+"""
+C_KERNELS = C_CALL + """
+  printf("%g %g\\n", y[0], y[2]);
+  kdl_context_destroy(context);
+}
+"""
+C_PROGRAMS = C_CALL + """
+  kdl_device* host;
+  kdl_array from, to;
+  const int64_t size = 3;
+  CHECK(kdl_select_device(context, "host", &host));
+  CHECK(kdl_array_wrap(host, y, KDL_F32, 1, &size, NULL, "x", &from));
+  CHECK(kdl_array_wrap(host, x, KDL_F32, 1, &size, NULL, "y", &to));
+  CHECK(numbers_twice(context, &from, &to, NULL));
+  printf("%g %g\\n", x[0], x[2]);
+  kdl_array_free(&from);
+  kdl_array_free(&to);
+  kdl_context_destroy(context);
+}
+"""
+CPP_17 = """
+#include <cstdio>
+#include "numbers.h"
+#if defined(__cpp_exceptions) || __cplusplus != 201703L
+#error
+#endif
+int main() {
+  numbers::Kernels kernels;
+  const float x[2] = {1, 2};
+  float y[2] = {0, 0};
+  if (!kernels.Open("host").ok() || !kernels.scale(2, x, y).ok()) return 1;
+  std::printf("%g %g\\n", y[0], y[1]);
+}
+"""
+CPP_17_PROJECT = C_PROJECT.replace("app C)", "app CXX)").replace("app.c)", "app.cpp)\nset_target_properties(app PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)\ntarget_compile_options(app PRIVATE -fno-exceptions)")
+# A library for others, static, as it is installed, and who finds it there. Warnings of their own sources are errors.
+VENDOR_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(vendor {language})
+find_package(kdl REQUIRED)
+add_compile_options(-Wall -Wextra -pedantic -Wconversion $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast> -Werror)
+kdl_add_library(numbers numbers.kdl)
+add_library(vendor STATIC vendor.{ending})
+target_link_libraries(vendor PRIVATE numbers)
+install(TARGETS vendor numbers EXPORT vendor INCLUDES DESTINATION include)
+install(EXPORT vendor FILE vendor-config.cmake DESTINATION lib/cmake/vendor)
+"""
+VENDOR = """
+#include "numbers.h"
+#ifdef __cplusplus
+extern "C"
+#endif
+int vendor_scale(const float* x, float* y);
+int vendor_scale(const float* x, float* y) {
+  numbers_kernels* kernels;
+  kdl_error* error = numbers_open(NULL, "host", &kernels);
+  if (error == NULL) {
+    error = numbers_scale(kernels, 2, x, y);
+    numbers_close(kernels);
+  }
+  kdl_error_free(error);
+  return error != NULL;
+}
+"""
+FINDER_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(app C)
+find_package(kdl REQUIRED)
+find_package(vendor REQUIRED)
+add_executable(app app.c)
+target_link_libraries(app vendor)
+"""
+FINDER = """
+#include <stdio.h>
+int vendor_scale(const float* x, float* y);
+int main(void) {
+  const float x[2] = {1, 2};
+  float y[2];
+  if (vendor_scale(x, y) != 0) return 1;
+  printf("%g %g\\n", y[0], y[1]);
+}
+"""
 OTHER = "armv8-a" if platform.machine() == "x86_64" else "x86-64-v3"
 
 
@@ -47,15 +155,85 @@ def call(*words, folder):
     return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
 
 
-def build(root, package, options):
-    """What the build of a project with these options for kernels says."""
-    (root / "elsewhere").mkdir(parents=True)
-    for name, text in (("numbers.kdl", KERNEL.format(factor="2.0")), ("elsewhere/numbers.kdl", KERNEL.format(factor="3.0")), ("app.cpp", MAIN), ("CMakeLists.txt", PROJECT.format(options=options))):
+def build(root, package, files, *options):
+    """What the build of a project says, after it was configured with the options."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    configured = call("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={package}", f"-DKDL_KERNELC={shutil.which('kernelc')}",
+                      *options, folder=root)
+    checks.expect("configured", configured.returncode == 0, configured.stdout + configured.stderr)
+    return call("cmake", "--build", "build", folder=root)
+
+
+def of_two(options):
+    return {"numbers.kdl": KERNEL.format(factor="2.0"), "elsewhere/numbers.kdl": KERNEL.format(factor="3.0"), "app.cpp": MAIN,
+            "CMakeLists.txt": PROJECT.format(options=options)}
+
+
+def check_runs(what, root, package, files, expected):
+    built = build(root, package, files)
+    checks.expect(f"{what}: built", built.returncode == 0, built.stdout + built.stderr)
+    if built.returncode == 0:
+        ran = call("build/app", folder=root)
+        checks.expect(f"{what}: runs", ran.stdout == expected, ran.stdout + ran.stderr)
+
+
+def check_one_name(root, package):
+    for name, text in (of_two("--target host") | {"CMakeLists.txt": PROJECT.format(options="").replace("MODULE more_numbers", "")}).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     configured = call("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={package}", f"-DKDL_KERNELC={shutil.which('kernelc')}",
                       folder=root)
-    checks.expect("configured", configured.returncode == 0, configured.stdout + configured.stderr)
-    return call("cmake", "--build", "build", folder=root)
+    checks.expect("libraries of one module are not linked together",
+                  configured.returncode != 0 and "KDL_MODULE_numbers" in configured.stderr, configured.stdout + configured.stderr)
+
+
+def check_thin(root, package):
+    kernels = {"numbers.kdl": KERNEL.format(factor="2.0"), "app.c": C_KERNELS}
+    programs = {"numbers.kdl": PROGRAM, "app.c": C_PROGRAMS}
+    for kind in ("STATIC", "SHARED"):
+        project = {"CMakeLists.txt": C_PROJECT.format(kind=kind)}
+        check_runs(f"kernels in C, {kind}", root / f"kernels{kind}", package, kernels | project, "2 6\n")
+        check_runs(f"programs in C, {kind}", root / f"programs{kind}", package, programs | project, "8 24\n")
+        cache = (root / f"programs{kind}/build/CMakeCache.txt").read_text()
+        checks.expect("the project is C alone", "CMAKE_CXX_COMPILER:" not in cache, cache)
+    project = {"CMakeLists.txt": C_PROJECT.format(kind="SHARED")}
+    built = build(root / "none", package, kernels | project, "-DKDL_CXX=")
+    checks.expect("kernels in C take no compiler of C++", built.returncode == 0, built.stdout + built.stderr)
+    built = build(root / "without", package, programs | project, "-DKDL_CXX=")
+    checks.expect("programs in C say what is missing", built.returncode != 0 and "there is no C++ compiler" in " ".join(
+        (built.stdout + built.stderr).split()), built.stdout + built.stderr)
+    check_runs("C++17 without exceptions", root / "cpp17", package,
+               {"numbers.kdl": PROGRAM, "app.cpp": CPP_17, "CMakeLists.txt": CPP_17_PROJECT.format(kind="STATIC")}, "2 4\n")
+
+
+def check_installed_library(root, package):
+    for language, ending in (("C", "c"), ("CXX", "cpp")):
+        own, prefix = root / f"vendor{ending}", root / f"prefix{ending}"
+        project = VENDOR_PROJECT.format(language=language, ending=ending)
+        built = build(own, package, {"numbers.kdl": PROGRAM, f"vendor.{ending}": VENDOR, "CMakeLists.txt": project})
+        installed = call("cmake", "--install", "build", "--prefix", prefix, folder=own)
+        checks.expect(f"a library in {language}: built and installed", built.returncode == installed.returncode == 0,
+                      built.stdout + built.stderr + installed.stderr)
+        shutil.rmtree(own)  # nothing of it is needed
+        check_runs(f"a library in {language}, found", root / f"finder{ending}", f"{package};{prefix}",
+                   {"app.c": FINDER, "CMakeLists.txt": FINDER_PROJECT}, "2 4\n")
+
+
+def check_uninstall(package, own):
+    """What the target does, with a list of this installation: the build folder's own is of whoever installs from it last."""
+    files = [path for path in package.rglob("*") if not path.is_dir() or path.is_symlink()]
+    others = package / "lib/other.txt"
+    others.write_text("stays")
+    (package / "manifest.txt").write_text("\n".join(map(str, files)))
+    removed = call("cmake", f"-DMANIFEST={package}/manifest.txt", "-P", SOURCES / "src/uninstall.cmake", folder=package)
+    left = [path for path in package.rglob("*") if not path.is_dir() or path.name == "kdl"]
+    checks.expect("uninstalled", removed.returncode == 0 and left == [others], f"{left}\n{removed.stdout}{removed.stderr}")
+    again = call("cmake", f"-DMANIFEST={package}/manifest.txt", "-P", SOURCES / "src/uninstall.cmake", folder=package)
+    checks.expect("nothing is left to uninstall", "nothing was installed from here" in again.stderr, again.stderr)
+    known = call("cmake", "--build", own, "--target", "help", folder=package).stdout
+    checks.expect("uninstall is a target", re.search(r"\buninstall\b", known), known)
 
 
 def main():
@@ -64,15 +242,16 @@ def main():
         root = pathlib.Path(folder)
         installed = call("cmake", "--install", own, "--prefix", root / "kdl", folder=root)
         checks.expect("installed", installed.returncode == 0, installed.stdout + installed.stderr)
-        built = build(root / "both", root / "kdl", f'--target host --target "host?isa={OTHER}"')
-        checks.expect("built for two architectures", built.returncode == 0, built.stdout + built.stderr)
-        if built.returncode == 0:
-            ran = call("build/app", folder=root / "both")
-            checks.expect("runs", ran.stdout == "2 6 3 9\n", ran.stdout + ran.stderr)
-        built = build(root / "other", root / "kdl", f'--target "host?isa={OTHER}"')
+        both = of_two(f'--target host --target "host?isa={OTHER}"')
+        check_runs("two architectures", root / "both", root / "kdl", both, "2 6 3 9\n")
+        built = build(root / "other", root / "kdl", of_two(f'--target "host?isa={OTHER}"'))
         text = f"make no code for {platform.machine()}"
         checks.expect("says what is missing", built.returncode != 0 and text in built.stdout + built.stderr,
                       built.stdout + built.stderr)
+        check_one_name(root / "one_name", root / "kdl")
+        check_thin(root, root / "kdl")
+        check_installed_library(root, root / "kdl")
+        check_uninstall(root / "kdl", own)
     return checks.end()
 
 

@@ -164,6 +164,10 @@ class Kernel:
             return lambda t: f"({t})[{k} = {k} {sign} {abs(shift)} else 9]", shifted, self.type, list(self.dims)
         return lambda t: f"({t})[{k} = {shift} else 9]", element, self.type, self.kept
 
+    def index(self, dim):
+        """The dimension's range, or a tile of its indices: the elements are the same."""
+        return f"iota({dim.lower()})" if self.random.random() < 0.1 else dim.lower()
+
     def text(self):
         block = lambda: self.random.choice([1, 4, 8, 16, 24, 64])
         tensors = [f"x{n}: in {self.type}[{', '.join(order)}]" for n, order in enumerate(self.inputs)]
@@ -175,7 +179,7 @@ class Kernel:
         for dim in self.folded:
             most = max(self.sizes[dim], 1) + self.random.choice([0, 3, 64])
             lines.append(f"range {dim.lower()} in {dim} max {most};")
-        value = " + ".join(f"x{n}[{', '.join(dim.lower() for dim in order)}]" for n, order in enumerate(self.inputs))
+        value = " + ".join(f"x{n}[{', '.join(self.index(dim) for dim in order)}]" for n, order in enumerate(self.inputs))
         if self.lets:
             lines.append(f"let t = {value};")
             value = "t"

@@ -16,6 +16,7 @@ EXPECTED = """3, 1: 4 7 10 13
 4, 1: launch of 'K': kernel 'K' cannot run on host: no variant has these constants
 sums of 2: 3 7 17 22
 in C: 6 11 16 21
+sums of 4: 10 11 16 21
 """
 
 
@@ -37,7 +38,7 @@ def main():
              "-o", folder)
         outputs = pathlib.Path(folder)
         call("g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include", "-I", folder,
-             HERE / "header_constants_caller.cpp", *outputs.glob("*.orch.cpp"), *outputs.glob("*.o"),
+             HERE / "header_constants_caller.cpp", *outputs.glob("*.orch.cpp"), "-x", "c++", *outputs.glob("*.c"), "-x", "none", *outputs.glob("*.o"),
              BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread", "-o", outputs / "caller")
         printed = call(outputs / "caller")
     printed = re.sub(r"'header_constants[#.][^']*'", "'K'", re.sub(r"; there are .*", "", printed))

@@ -34,10 +34,12 @@ int main() {
   Show("5, 2", y, [&] { face::scale_launch(queue, 2, 5, 2, from, to).Wait(); });
   Show("4, 1", y, [&] { face::scale(queue, 2, 4, 1, from, to); });
   Show("sums of 2", y, [&] { face::sums(queue, 2, rows, two); });
-  Show("in C", y, [&] {
-    const kdl_function* kernel = nullptr;
-    kdl::Check(header_constants_scale_find(context.get(), 5, 1, &kernel));
-    kdl::Check(header_constants_scale(queue.get(), kernel, 1, &from.array(), &to.array()));
-  });
+  header_constants_kernels* kernels = nullptr;
+  kdl::Check(header_constants_open(context.get(), "host", &kernels));
+  Show("in C", y,
+       [&] { kdl::Check(header_constants_scale_f32_S5_queue1(kernels, 4, x.data(), y.data())); });
+  Show("sums of 4", y,
+       [&] { kdl::Check(header_constants_sums_D4(kernels, 1, x.data(), y.data())); });
+  header_constants_close(kernels);
   return 0;
 }

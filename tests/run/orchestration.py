@@ -29,12 +29,20 @@ CALLS = {"orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_pr
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
 3 6 9
-launch of 'my mod.scale': core_num is 0; a launch runs on 1 core or more
-launch of 'my mod.scale': core_num is -3; a launch runs on 1 core or more
-launch of 'my mod.scale': no variant takes (x: f32[3], y: f32[3], a: i32); there are (x: f32[N], y: f32[N], a: f32) with T=f32; (x: f64[N], y: f64[N], a: f64) with T=f64
-kdl_run_kernel: function is NULL
-launch of 'my mod.scale': parameter x: f32[N] is a tensor, and NULL is given
+4 8 12
+launch of 'scale': the tensor for x[N] has size -3 in dimension 0; sizes are 0 or more
+launch of 'scale': the tensor for x[N] is f32[3] at a null pointer
+launch of 'scale': the tensors for y[N] and x[N] share memory, but y is out; what is written may overlap no other parameter
+kdl_kernels_call: kernels is NULL
 parameter 'x' is NULL
+there is no device 'hots'
+5 10 15
+"""
+CPP_17_OUTPUT = """kdl_kernels_call: kernels is NULL
+1 there is no device 'hots'
+3 6 9
+0 launch of 'scale': the tensor for y[N] is f32[3] at a null pointer
+4 8 12
 """
 
 
@@ -108,7 +116,7 @@ class Project:
         self.source, self.folder = source, folder
         self.bound = BOUND.get(source.name, [])
         self.flags = FLAGS.get(source.name, [])
-        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,orch,obj", "--path-prefix-map",
+        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,c,orch,obj", "--path-prefix-map",
              f"{ROOT}={ROOT}", folder=folder)
         self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
         self.header = (folder / f"{self.name}.h").read_text()
@@ -124,13 +132,14 @@ class Project:
         return [(name, direction, element, sizes.split(", "), on) for name, direction, element, sizes, on in found]
 
     def compile(self):
-        """The object of the generated C++; the header must also be C11."""
-        (self.folder / "header.c").write_text(f'#include "{self.name}.h"\n')
-        orchestration = ["-std=c++20", *WARNINGS, f"{self.name}.orch.cpp"]
+        """The objects of the generated C and C++; the C is C++, too, and the header C++17 without exceptions."""
+        (self.folder / "header.cpp").write_text(f'#include "{self.name}.h"\n')
         for cpp, c in COMPILERS:
-            call(c, "-std=c11", *WARNINGS, "-pedantic", "-fsyntax-only", "header.c", folder=self.folder)
-            what = ["-c", "-o", "orch.o"] if cpp == COMPILERS[0][0] else ["-fsyntax-only"]
-            call(cpp, *orchestration, *what, folder=self.folder)
+            as_object = ["-c", "-o"] if cpp == COMPILERS[0][0] else ["-fsyntax-only", "-o"]
+            call(c, "-std=c11", "-pedantic", *WARNINGS, f"{self.name}.c", *as_object, "calls.o", folder=self.folder)
+            call(cpp, "-std=c++20", "-pedantic", *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
+            call(cpp, "-std=c++17", "-pedantic", "-fno-exceptions", *WARNINGS, "header.cpp", "-fsyntax-only", folder=self.folder)
+            call(cpp, "-std=c++20", *WARNINGS, f"{self.name}.orch.cpp", *as_object, "orch.o", folder=self.folder)
 
     def link(self, compiler, caller, language):
         call(compiler, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
@@ -240,12 +249,18 @@ def check_places(project):
     return [] if found == expected else [f"{path.name}: lines {found}, the statements are on {expected}"]
 
 
-def check_c_caller(project):
-    if project.name != "my mod":
-        return []
-    project.link("gcc", HERE / "orchestration_caller.c", ["-std=c11", "-pedantic"])
-    printed = call("./program", folder=project.folder)
-    return [] if printed == C_OUTPUT else [f"the caller in C: {printed!r}"]
+def check_thin_callers(project):
+    problems = []
+    for compiler, caller, language, expected in [
+            ("gcc", "orchestration_caller.c", ["-std=c11", "-pedantic"], C_OUTPUT),
+            ("g++", "orchestration_caller_17.cpp", ["-std=c++17", "-pedantic", "-fno-exceptions"], CPP_17_OUTPUT)]:
+        if project.name != "my mod":
+            continue
+        project.link(compiler, HERE / caller, language)
+        printed = re.sub("no kind of device 'hots'; .*", "no device 'hots'", call("./program", folder=project.folder))
+        if printed != expected:
+            problems.append(f"{caller}: {printed!r}")
+    return problems
 
 
 def main():
@@ -258,7 +273,7 @@ def main():
                 project = Project(source, pathlib.Path(scratch))
                 project.compile()
                 checks += 1
-                problems += check_places(project) + check_c_caller(project)
+                problems += check_places(project) + check_thin_callers(project)
                 for case in CASES:
                     for target in case.targets if ROOT / case.source == source else ():
                         checks += 1

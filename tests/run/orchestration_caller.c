@@ -1,4 +1,4 @@
-// A caller in C11 of tests/golden/orchestration/program.kir: a program, a kernel, and launches that are refused.
+// A caller in C11 of tests/golden/orchestration/program.kir: a program, kernels by pointers, and calls that are refused.
 #include <stdio.h>
 
 #include "my mod.h"
@@ -13,11 +13,9 @@ static int Failed(kdl_error* error) {
 int main(void) {
   kdl_context* context = NULL;
   kdl_device* host = NULL;
-  kdl_queue* queue = NULL;
   if (Failed(kdl_context_create(&context))) return 1;
   if (Failed(kdl_context_register_all(context, kdl_images_my_mod))) return 1;
   if (Failed(kdl_select_device(context, "host", &host))) return 1;
-  if (Failed(kdl_device_queue(host, 0, &queue))) return 1;
   float x[3] = {1, 2, 3};
   float y[3] = {0, 0, 0};
   const int64_t sizes[1] = {3};
@@ -28,21 +26,29 @@ int main(void) {
   const my_mod_devices devices = {NULL, "host"};
   if (Failed(my_mod_work(context, &from, &to, 0, &devices))) return 1;
   printf("%g %g %g\n", y[0], y[1], y[2]);
-  kdl_arg factor = {NULL, 0x40400000, KDL_F32, {0}};
-  kdl_event* done = NULL;
-  const kdl_function* scale = NULL;
-  if (Failed(my_mod_scale_find(context, &scale))) return 1;
-  if (Failed(my_mod_scale_launch(queue, scale, 1, &from, &to, factor, NULL, 0, &done))) return 1;
-  if (Failed(kdl_event_wait(done, -1))) return 1;
+
+  my_mod_kernels* kernels = NULL;
+  if (Failed(my_mod_open(context, "host", &kernels))) return 1;
+  if (Failed(my_mod_scale_f32(kernels, 3, x, y, 3))) return 1;
   printf("%g %g %g\n", y[0], y[1], y[2]);
+  kdl_event* done = NULL;
+  if (Failed(my_mod_scale_f32_async(kernels, 3, x, y, 4, NULL, 0, &done))) return 1;
+  if (Failed(kdl_event_wait(done, -1))) return 1;
   kdl_event_free(done);
-  Failed(my_mod_scale(queue, scale, 0, &from, &to, factor));
-  Failed(my_mod_scale_launch(queue, scale, -3, &from, &to, factor, NULL, 0, NULL));
-  factor.element = KDL_I32;
-  Failed(my_mod_scale(queue, scale, 1, &from, &to, factor));
-  Failed(my_mod_scale(queue, NULL, 1, &from, &to, factor));
-  Failed(my_mod_scale(queue, scale, 1, NULL, &to, factor));
+  printf("%g %g %g\n", y[0], y[1], y[2]);
+  Failed(my_mod_scale_f32(kernels, -3, x, y, 3));
+  Failed(my_mod_scale_f32(kernels, 3, NULL, y, 3));
+  Failed(my_mod_scale_f32(kernels, 2, x, x + 1, 3));
+  Failed(my_mod_scale_f32(NULL, 3, x, y, 3));
   Failed(my_mod_work(context, NULL, &to, 0, &devices));
+  my_mod_close(kernels);
+  my_mod_close(NULL);
+  Failed(my_mod_open(NULL, "hots", &kernels));
+  // Copied to a device with memory of its own, in a context of its own, and back.
+  if (Failed(my_mod_open(NULL, "debug", &kernels))) return 1;
+  if (Failed(my_mod_scale_f32(kernels, 3, x, y, 5))) return 1;
+  printf("%g %g %g\n", y[0], y[1], y[2]);
+  my_mod_close(kernels);
   kdl_array_free(&from);
   kdl_array_free(&to);
   kdl_context_destroy(context);

@@ -16,19 +16,20 @@ SOURCE = pathlib.Path(__file__).with_suffix(".kdl")
 LEVELS = ["x86-64-v3", "x86-64-v4"]
 V4_FLAGS = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
 UNIT_LEVEL = "x86-64-v4-bf16"
-UNIT_FLAGS = V4_FLAGS | {"avx512_bf16"}
+UNIT_FLAGS = V4_FLAGS | {"avx512_bf16", "avx512_vnni"}
 PRODUCTS = """
 export kernel products_TYPE<BM: int = auto, BN: int = auto, BK: int = auto>(
-    a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N])
+    a: in TYPE[M, K], b: in TYPE[K, N], c: out SUM[M, N])
 {
     spmd for i in M by BM, j in N by BN {
-        var acc: f32[i, j] = 0;
+        var acc: SUM[i, j] = 0;
         for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
         c[i, j] = acc;
     }
 }
 """
-PRODUCTS = PRODUCTS.replace("TYPE", "bf16") + PRODUCTS.replace("TYPE", "f32")
+PRODUCTS = "".join(PRODUCTS.replace("TYPE", a).replace("SUM", c)
+                   for a, c in [("bf16", "f32"), ("f32", "f32"), ("i8", "i32"), ("i16", "i32")])
 SIZES = "--set M=33 --set N=70 --set K=1000 --arg a=random:1 --arg b=random:2".split()
 problems = []
 
@@ -84,14 +85,17 @@ def check_choice(folder, has_v4):
 
 
 def check_unit(folder, flags):
-    """A level that adds an instruction for products of bf16 has code of kernels that make some, and its bits are those of the
-    levels without."""
+    """A level that adds an instruction for products has code of kernels that make some, and its bits are those of the levels
+    without. units.py has integers' results."""
     (folder / "products.kdl").write_text(PRODUCTS)
     call("kernelc", "build", "products.kdl", "--emit", "obj,asm", "-o", ".", folder=folder)
     symbols = call("nm", "products.x86-64.o", folder=folder)
-    expect(f"products_bf16.{UNIT_LEVEL}" in symbols, "no code for the instruction")
-    expect(f"products_f32.{UNIT_LEVEL}" not in symbols, "code for an instruction that the kernel has no use for")
-    expect("vdpbf16ps" in (folder / "products.x86-64.s").read_text(), "the instruction is not there")
+    for level, kind in itertools.product(["x86-64-v3-vnni", "x86-64-v4-vnni", UNIT_LEVEL], ["bf16", "f32", "i8", "i16"]):
+        wanted = kind == "bf16" if level == UNIT_LEVEL else kind in ("i8", "i16")
+        expect((f"products_{kind}.{level}" in symbols) == wanted, f"code of {kind} for {level}: {not wanted}")
+    text = (folder / "products.x86-64.s").read_text()
+    for instruction in ["vdpbf16ps", "vpdpbusd", "vpdpwssd", "vpmaddwd"]:
+        expect(instruction in text, f"{instruction} is not there")
     levels = ["x86-64-v3"] + ["x86-64-v4"] * (V4_FLAGS <= flags) + [UNIT_LEVEL] * (UNIT_FLAGS <= flags)
     run = ["kernelc", "run", "products.kdl", "--kernel", "products_bf16"]
     bits = {result(run, f"host?isa={level}", folder) for level in levels}

@@ -128,7 +128,7 @@ kdl_queue_wait: queue{FOREIGN}
 a tensor{FOREIGN}
 """
 SHOWN = {
-    "numbers": {"kdl_images_numbers_", "kdl_module_images", "numbers_scale", "numbers_scale_find", "numbers_scale_launch",
+    "numbers": {"kdl_images_numbers_", "kdl_module_images", "numbers_open", "numbers_close", "numbers_scale", "numbers_scale_async",
                 "numbers_twice", "numbers::scale", "numbers::scale_launch", "numbers::twice"},
     "vendor": {"vendor_twice", "vendor_refuses"},
 }

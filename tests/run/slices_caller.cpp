@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
 
 namespace {

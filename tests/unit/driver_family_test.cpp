@@ -197,7 +197,8 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
         std::string::npos);
 
   static constexpr ir::Unit threes{.name = "threes",
-                                   .factors = Scalar::F16,
+                                   .a = Scalar::F16,
+                                   .b = Scalar::F16,
                                    .acc = Scalar::F32,
                                    .depth = 3,
                                    .order = ir::StepOrder::Pairs,

@@ -123,6 +123,26 @@ class CProgram {
     }
     kdl_array_free(&x);
     kdl_array_free(&y);
+    if (first_ == KDL_OK) UsePointers(context);
+  }
+
+  void UsePointers(kdl_context* context) {
+    const kdl_image* const none[] = {nullptr};
+    const char* const name = "double";
+    kdl_kernels* kernels = nullptr;
+    kdl_event* done = nullptr;
+    float x[64] = {0.25f};
+    const std::int64_t sizes[] = {64};
+    kdl_value value = {};
+    value.data = x;
+    if (Passes(kdl_kernels_open(context, none, machine_.spec, &name, 1, &kernels)) &&
+        Passes(kdl_kernels_call(kernels, 0, sizes, &value)) &&
+        Passes(kdl_kernels_call_async(kernels, 0, sizes, &value, nullptr, 0, &done)) &&
+        Passes(kdl_event_wait(done, -1))) {
+      result_ *= x[0];
+    }
+    kdl_event_free(done);
+    kdl_kernels_close(kernels);
   }
 
   void UseQueues(kdl_queue* queue, kdl_queue* other, const kdl_function* function,

@@ -1,14 +1,15 @@
 // Each allocation of a program on the reference device fails in turn.
 #include "failing_memory.h"
+#include "kdl/kernel_abi.h"
 #include "tools/reference_device.h"
 
 namespace {
 
 constexpr char kText[] = R"(module "memory"
 kernel @double dims(%N) (%x: tensor<f32,[N]> inout) {
-  %0 = const 0 : i64
-  %1 = const 1 : i64
-  loop %i in %0 .. %N step %1 {
+  %id = core_id : i64
+  %num = core_num : i64
+  loop %i in %id .. %N step %num {
     %v = load %x[%i] {edge = proven} : f32
     %w = add %v, %v : f32
     store %w to %x[%i] {edge = proven}

@@ -7,6 +7,7 @@
 #include <new>
 #include <thread>
 
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
 
 namespace kdl {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
 
 namespace kdl {

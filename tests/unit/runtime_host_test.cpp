@@ -6,6 +6,7 @@
 
 #include "host/processor.h"
 #include "host/worker_pool.h"
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
 
 namespace kdl {
@@ -43,8 +44,8 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
-  CHECK(RefusalOf(context, "host?isa=pentium")
-            .find("x86-64-v3, x86-64-v4, x86-64-v4-bf16 and native") != std::string::npos);
+  CHECK(RefusalOf(context, "host?isa=pentium").find("x86-64-v4-vnni, x86-64-v4-bf16 and native") !=
+        std::string::npos);
   CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
   CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]: wanted the 65th, 64 match");
 }

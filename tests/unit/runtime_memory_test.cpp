@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include "failing_memory.h"
+#include "kdl/kernel_abi.h"
 
 namespace {
 
-std::int32_t Double(const kdl_args* args, kdl_core*) {
+std::int32_t Double(const kdl_args* args, kdl_core* core) {
   auto* x = static_cast<float*>(args->tensors[0].data);
-  for (std::int64_t i = 0; i < args->dims[0]; ++i) x[i] *= 2;
+  for (std::int64_t i = core->core_id; i < args->dims[0]; i += core->core_num) x[i] *= 2;
   return KDL_DONE;
 }
 
@@ -87,6 +88,14 @@ TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its o
   REQUIRE(kdl_buffer_allocate(device, 64, "x", &buffer) == nullptr);
   REQUIRE(kdl_host_call(queue, nullptr, nullptr, nullptr, nullptr, 0, nullptr) == nullptr);
   REQUIRE(kdl_queue_wait(queue) == nullptr);
+  const kdl_image* const images[] = {&kImage, nullptr};
+  const char* const name = "double";
+  kdl_kernels* kernels = nullptr;
+  REQUIRE(kdl_kernels_open(nullptr, images, "host", &name, 1, &kernels) == nullptr);
+  float x[1] = {1};
+  const std::int64_t sizes[] = {1};
+  kdl_value value = {};
+  value.data = x;
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -98,6 +107,8 @@ TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its o
     int wrong = 0;
     wrong += refuses(kdl_host_call(queue, nullptr, nullptr, nullptr, nullptr, 0, nullptr)) ? 0 : 1;
     wrong += refuses(kdl_queue_wait(queue)) ? 0 : 1;
+    wrong += refuses(kdl_kernels_call(kernels, 0, sizes, &value)) ? 0 : 1;
+    kdl_kernels_close(kernels);
     wrong += refuses(kdl_select_device(context, "debug", &device)) ? 0 : 1;
     kdl_buffer_free(buffer);
     kdl_context_destroy(context);
@@ -110,6 +121,9 @@ TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its o
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+  CHECK(kdl_kernels_call(kernels, 0, sizes, &value) == nullptr);
+  CHECK(x[0] == 2);
+  kdl_kernels_close(kernels);
   kdl_buffer_free(buffer);
   kdl_context_destroy(context);
 }

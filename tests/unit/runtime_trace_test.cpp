@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
 
 namespace kdl {

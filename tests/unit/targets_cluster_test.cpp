@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes_run.h"
 #include "targets/cluster/pipelines.h"
+#include "team_lowering.h"
 
 // Block copies change no bit: each kernel here is interpreted before and behind the passes of clusters, at the end worker by worker,
 // with copies that come when they are awaited. A wait or a barrier that is taken away is missed.
@@ -13,14 +13,12 @@ namespace kdl::cluster {
 
 namespace {
 
-constexpr auto kLowering = [] {
-  std::array<const Pass*, simt::kPipePipeline.size() + kLoopPipeline.size()> both{};
-  std::copy(simt::kPipePipeline.begin(), simt::kPipePipeline.end(), both.begin());
-  std::copy(kLoopPipeline.begin(), kLoopPipeline.end(), both.begin() + simt::kPipePipeline.size());
-  return both;
-}();
+constexpr auto kPasses = simt::Both(simt::kPipePipeline, kLoopPipeline);
+constexpr simt::TeamLowering kLowering{kPasses, {}};
 
-simt::SimtFacts MachineOf(int64_t workers, int64_t team_bytes) {
+constexpr int64_t kRoom = 1 << 20;
+
+simt::SimtFacts MachineOf(int64_t workers, int64_t team_bytes = kRoom) {
   simt::SimtFacts facts;
   facts.workers = facts.most_workers = workers;
   facts.held_bytes = 64;
@@ -28,59 +26,18 @@ simt::SimtFacts MachineOf(int64_t workers, int64_t team_bytes) {
   return facts;
 }
 
-constexpr int64_t kRoom = 1 << 20;
-
-std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
-  std::vector<ir::Op*> ops;
-  ir::Walk(test.kernel().body, [&](ir::Op* op) {
-    if (op->kind() == kind) ops.push_back(op);
-  });
-  return ops;
-}
-
-std::unique_ptr<TestKernel> Lowered(const std::string& text, const simt::SimtFacts& facts) {
-  auto test = std::make_unique<TestKernel>(text);
-  test->facts = &facts;
-  for (const Pass* pass : kLowering) test->Apply(*pass);
-  return test;
-}
-
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
-  for (int64_t workers : {1, 4, 16}) {
-    simt::SimtFacts facts = MachineOf(workers, kRoom);
-    TestKernel source(text);
-    std::unique_ptr<TestKernel> lowered = Lowered(text, facts);
-    std::vector<std::string> faults = ir::VerifyLoopLevel(lowered->kernel());
-    REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", lowered->Text());
-    for (const Dims& dims : shapes) {
-      for (int64_t cores : {1, 3}) {
-        Outcome expected = RunOn(source, dims, cores, 5);
-        Outcome outcome = RunOn(*lowered, dims, cores, 5);
-        REQUIRE_MESSAGE(outcome.trap == expected.trap, lowered->Text());
-        REQUIRE_MESSAGE(outcome.tensors == expected.tensors, lowered->Text());
-      }
-    }
-  }
+  for (int64_t workers : {1, 4, 16})
+    simt::CheckLowering(kLowering, text, MachineOf(workers), shapes);
 }
 
-/// Takes each op of a kind away in turn: how many there are, and how many of them are missed.
-struct Missed {
-  size_t all = 0;
-  size_t missed = 0;
-};
-Missed CountMissed(const std::string& text, ir::OpKind kind, std::string_view told,
-                   const std::vector<Dims>& shapes) {
-  simt::SimtFacts facts = MachineOf(4, kRoom);
-  Missed count{OpsOf(*Lowered(text, facts), kind).size(), 0};
-  for (size_t i = 0; i < count.all; ++i) {
-    std::unique_ptr<TestKernel> test = Lowered(text, facts);
-    ir::Erase(OpsOf(*test, kind)[i]);
-    auto is_told = [&](const Dims& dims) {
-      return RunOn(*test, dims, 1, 2).trap.find(told) != std::string::npos;
-    };
-    if (std::any_of(shapes.begin(), shapes.end(), is_told)) ++count.missed;
-  }
-  return count;
+const std::vector<Dims> kShapes = {{{"M", 4}, {"N", 8}, {"K", 4}},
+                                   {{"M", 9}, {"N", 11}, {"K", 13}},
+                                   {{"M", 9}, {"N", 17}, {"K", 0}},
+                                   {{"M", 1}, {"N", 3}, {"K", 1}}};
+
+size_t CheckMissed(const std::string& text, ir::OpKind kind) {
+  return simt::CheckMissed(kLowering, text, MachineOf(4), kind, kShapes);
 }
 
 constexpr const char* kMatmul = R"(
@@ -150,10 +107,6 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
 }
 )";
 
-const std::vector<Dims> kShapes = {{{"M", 4}, {"N", 8}, {"K", 4}},
-                                   {{"M", 9}, {"N", 11}, {"K", 13}},
-                                   {{"M", 1}, {"N", 3}, {"K", 1}}};
-
 }  // namespace
 
 TEST_CASE("block copies, also turns ahead, change no bit") {
@@ -164,20 +117,16 @@ TEST_CASE("block copies, also turns ahead, change no bit") {
 
 TEST_CASE("a copy that is not awaited, and a barrier that is taken away, are missed") {
   for (const char* text : {kMatmul, kAddsTo, kColumns}) {
-    Missed waits = CountMissed(text, ir::OpKind::AwaitCopies, "a block copy has not", kShapes);
-    CHECK(waits.all >= 2);
-    CHECK(waits.missed == waits.all);
-    // A wait may stand in for a barrier beside it.
-    CHECK(CountMissed(text, ir::OpKind::Barrier, "with no barrier between", kShapes).missed >= 1);
+    CHECK(CheckMissed(text, ir::OpKind::AwaitCopies) >= 2);
+    CHECK(CheckMissed(text, ir::OpKind::Barrier) >= 2);
   }
 }
 
 TEST_CASE("copies run ahead as far as the scratchpad has room") {
   auto slots = [](int64_t team_bytes) {
-    simt::SimtFacts facts = MachineOf(4, team_bytes);
     int64_t most = 0;
-    std::unique_ptr<TestKernel> lowered = Lowered(kAddsTo, facts);
-    for (const ir::Op* await : OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
+    auto lowered = simt::Lowered(kLowering, kAddsTo, MachineOf(4, team_bytes));
+    for (const ir::Op* await : simt::OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
       if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
         most = std::max(most, await->operand(0)->type()->dims[0]->value);
     }

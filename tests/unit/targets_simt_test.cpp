@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "passes_run.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/units.h"
+#include "team_lowering.h"
 
 // The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, behind the last ones worker
 // by worker. A barrier that is taken away is missed.
@@ -11,12 +11,8 @@ namespace kdl::simt {
 
 namespace {
 
-constexpr auto kLowering = [] {
-  std::array<const Pass*, kPipePipeline.size() + kLoopPipeline.size()> both{};
-  std::copy(kPipePipeline.begin(), kPipePipeline.end(), both.begin());
-  std::copy(kLoopPipeline.begin(), kLoopPipeline.end(), both.begin() + kPipePipeline.size());
-  return both;
-}();
+constexpr auto kPasses = Both(kPipePipeline, kLoopPipeline);
+constexpr TeamLowering kLowering{kPasses, kUnits};
 
 SimtFacts TeamOf(int64_t workers) {
   SimtFacts facts;
@@ -24,74 +20,12 @@ SimtFacts TeamOf(int64_t workers) {
   return facts;
 }
 
-struct Run {
-  Dims dims;
-  int64_t core_num;
-  uint64_t seed;
-  Outcome expected;
-};
-
-std::vector<Run> RunsOf(const TestKernel& test, const std::vector<Dims>& shapes) {
-  std::vector<Run> runs;
-  for (const Dims& dims : shapes) {
-    for (int64_t cores : {1, 3}) {
-      runs.push_back({dims, cores, runs.size() + 1, {}});
-      runs.back().expected = RunOn(test, dims, cores, runs.back().seed);
-    }
-  }
-  return runs;
-}
-
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
-  for (int64_t workers : {1, 4, 64}) {
-    SimtFacts facts = TeamOf(workers);
-    TestKernel test(text, kUnits);
-    test.facts = &facts;
-    std::vector<Run> runs = RunsOf(test, shapes);
-    for (const Pass* pass : kLowering) {
-      // Behind these two passes the workers' code has no barriers yet.
-      test.Apply(*pass);
-      if (pass == &kExpandTeam || pass == &kTakeTurns) continue;
-      for (const Run& run : runs) {
-        Outcome outcome = RunOn(test, run.dims, run.core_num, run.seed);
-        REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, "\n", test.Text());
-        REQUIRE_MESSAGE(outcome.tensors == run.expected.tensors, pass->name, "\n", test.Text());
-      }
-    }
-    std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
-    REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
-  }
+  for (int64_t workers : {1, 4, 64}) CheckLowering(kLowering, text, TeamOf(workers), shapes);
 }
 
-std::vector<ir::Op*> BarriersOf(const TestKernel& test) {
-  std::vector<ir::Op*> barriers;
-  ir::Walk(test.kernel().body, [&](ir::Op* op) {
-    if (op->kind() == ir::OpKind::Barrier) barriers.push_back(op);
-  });
-  return barriers;
-}
-
-/// Takes each barrier away in turn; how many there are.
 size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes) {
-  SimtFacts facts = TeamOf(4);
-  auto lowered = [&] {
-    auto test = std::make_unique<TestKernel>(text, kUnits);
-    test->facts = &facts;
-    for (const Pass* pass : kLowering) test->Apply(*pass);
-    return test;
-  };
-  size_t count = BarriersOf(*lowered()).size();
-  for (size_t i = 0; i < count; ++i) {
-    std::unique_ptr<TestKernel> test = lowered();
-    ir::Erase(BarriersOf(*test)[i]);
-    bool missed = false;
-    for (const Dims& dims : shapes) {
-      std::string trap = RunOn(*test, dims, 1, 2).trap;
-      missed |= trap.find("with no barrier between") != std::string::npos;
-    }
-    CHECK_MESSAGE(missed, "barrier ", i, " of\n", test->Text());
-  }
-  return count;
+  return CheckMissed(kLowering, text, TeamOf(4), ir::OpKind::Barrier, shapes);
 }
 
 constexpr const char* kMatmul = R"(

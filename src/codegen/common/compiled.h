@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,11 +33,13 @@ struct TrapLocation {
 };
 
 /// Steps of a unit (ir/unit.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
-/// accumulators, of (accumulators, a, b); of a unit of matrices the intrinsic itself, of (a, b, accumulators).
+/// accumulators, of (accumulators, a, b); of a unit of matrices the intrinsic itself, of (a, b, accumulators); or, where an
+/// addition of its own follows, those of (a, b) that give 128, 256 and 512 bits of sums.
 struct StepInstruction {
   std::string_view unit;
   int depth;  ///< of the unit
   std::string_view intrinsic;
+  std::array<std::string_view, 3> sums = {};
 
   bool operator==(const StepInstruction&) const = default;
 };

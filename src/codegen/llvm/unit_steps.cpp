@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -63,6 +64,18 @@ llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, int64_t depth, in
   return steps == 1 ? Splat(emitter, value, lanes) : value;
 }
 
+/// The one for so many bits of accumulators.
+llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits) {
+  std::string name = fmt::format("{}.{}", instruction.intrinsic, bits);
+  if (instruction.intrinsic.empty())
+    name =
+        instruction
+            .sums[static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(bits / kLeastBits)))];
+  llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
+  KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+  return id;
+}
+
 void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::UnitStepOp step(op);
@@ -71,19 +84,19 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   int64_t lanes = ir::Lanes(acc);
   int64_t padded = std::max(lanes, kLeastBits / acc_bits);
   const StepInstruction& instruction = InstructionOf(emitter, op);
-  std::string name = fmt::format("{}.{}", instruction.intrinsic, padded * acc_bits);
-  llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
-  KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+  bool adds = instruction.sums[0].empty();
+  llvm::Intrinsic::ID id = IntrinsicOf(instruction, padded * acc_bits);
   llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
   auto factors = [&](const ir::Value* value, unsigned parameter) {
     int64_t depth = instruction.depth;
     llvm::Value* steps = Steps(emitter, value, depth, padded);
     return builder.CreateBitCast(Lengthened(emitter, steps, padded), type->getParamType(parameter));
   };
-  llvm::Value* a = factors(step.a(), 1);
-  llvm::Value* b = factors(step.b(), 2);
+  llvm::Value* a = factors(step.a(), adds ? 1 : 0);
+  llvm::Value* b = factors(step.b(), adds ? 2 : 1);
   llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
-  llvm::Value* sums = builder.CreateIntrinsic(id, {}, {start, a, b});
+  llvm::Value* sums = adds ? builder.CreateIntrinsic(id, {}, {start, a, b})
+                           : builder.CreateAdd(start, builder.CreateIntrinsic(id, {}, {a, b}));
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 

@@ -93,36 +93,7 @@ void EmitHalf(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), builder.CreateShuffleVector(whole, taken));
 }
 
-/// Of vectors no more than two: what the units so far take.
-void EmitZip(Emitter& emitter, ir::Op* op) {
-  auto& builder = emitter.builder;
-  auto lanes = static_cast<int>(ir::Lanes(op->operand(0)->type()));
-  auto rows = static_cast<int>(op->operands().size());
-  llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
-  llvm::Value* zipped = llvm::PoisonValue::get(type);
-  if (lanes == 1) {
-    for (int row = 0; row < rows; ++row)
-      zipped = builder.CreateInsertElement(
-          zipped, emitter.Get(op->operand(static_cast<size_t>(row))), static_cast<uint64_t>(row));
-  } else {
-    KDL_CHECK(rows == 2, "{} rows are zipped", rows);
-    LaneList taken;
-    for (int lane = 0; lane < lanes; ++lane) {
-      taken.push_back(lane);
-      taken.push_back(lanes + lane);
-    }
-    zipped = builder.CreateShuffleVector(emitter.Get(op->operand(0)), emitter.Get(op->operand(1)),
-                                         taken);
-  }
-  emitter.Set(op->result(), zipped);
-}
-
-/// One round of a transposition: how each pair of rows becomes two others. Every pattern is one
-/// instruction of the machines that we compile for.
-struct Round {
-  LaneList low;
-  LaneList high;
-};
+using Rows = std::vector<llvm::Value*>;
 
 /// Lanes in groups of `group`; of each group the low (part 0) or high half of a and b, in turn
 /// `chunk` lanes of each: with groups of 4 a0 b0 a1 b1 a4 b4 …
@@ -137,6 +108,87 @@ LaneList Interleave(int lanes, int group, int chunk, int part) {
   }
   return list;
 }
+
+llvm::Value* ZipTwo(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements());
+  LaneList taken;
+  for (int lane = 0; lane < lanes; ++lane) {
+    taken.push_back(lane);
+    taken.push_back(lanes + lane);
+  }
+  return emitter.builder.CreateShuffleVector(a, b, taken);
+}
+
+LaneList Ascending(int lanes) {
+  LaneList list(static_cast<size_t>(lanes));
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
+/// Four rows whose parts of 128 bits are whole: parts of two rows side by side are zipped with those of the other two, then pairs
+/// with pairs. That takes a third of the instructions that zips of whole rows do.
+llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
+  auto& builder = emitter.builder;
+  auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
+  auto lanes = static_cast<int>(type->getNumElements());
+  LaneList joined = Ascending(2 * lanes);
+  llvm::Value* even = builder.CreateShuffleVector(rows[0], rows[2], joined);
+  llvm::Value* odd = builder.CreateShuffleVector(rows[1], rows[3], joined);
+  auto* pair = builder.getIntNTy(2 * type->getScalarSizeInBits());
+  auto* pairs = llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes));
+  llvm::Value* halves[2];
+  for (int half : {0, 1}) {
+    LaneList taken = Interleave(2 * lanes, part, 1, half);
+    halves[half] = builder.CreateBitCast(builder.CreateShuffleVector(even, odd, taken), pairs);
+  }
+  LaneList taken;
+  for (int column = 0; column < lanes; ++column) {
+    for (int row : {0, lanes}) {
+      int in_part = column % part;
+      int half = in_part / (part / 2);
+      taken.push_back(half * lanes + (row + column) / part * (part / 2) + in_part % (part / 2));
+    }
+  }
+  llvm::Value* zipped = builder.CreateShuffleVector(halves[0], halves[1], taken);
+  auto* result =
+      llvm::FixedVectorType::get(type->getElementType(), static_cast<unsigned>(4 * lanes));
+  return builder.CreateBitCast(zipped, result);
+}
+
+/// The even rows, zipped, with the odd ones. Of vectors there is a power of two.
+llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
+  if (rows.size() == 1) return rows[0];
+  auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
+  auto part = static_cast<int>(128 / type->getScalarSizeInBits());
+  if (rows.size() == 4 && static_cast<int>(type->getNumElements()) % part == 0)
+    return ZipFour(emitter, rows, part);
+  Rows halves[2];
+  for (size_t row = 0; row < rows.size(); ++row) halves[row % 2].push_back(rows[row]);
+  return ZipTwo(emitter, Zipped(emitter, halves[0]), Zipped(emitter, halves[1]));
+}
+
+void EmitZip(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  Rows rows;
+  for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
+  if (ir::Lanes(op->operand(0)->type()) > 1) {
+    KDL_CHECK(std::has_single_bit(rows.size()), "{} rows are zipped", rows.size());
+    emitter.Set(op->result(), Zipped(emitter, rows));
+    return;
+  }
+  llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
+  llvm::Value* zipped = llvm::PoisonValue::get(type);
+  for (size_t row = 0; row < rows.size(); ++row)
+    zipped = builder.CreateInsertElement(zipped, rows[row], uint64_t{row});
+  emitter.Set(op->result(), zipped);
+}
+
+/// One round of a transposition: how each pair of rows becomes two others. Every pattern is one
+/// instruction of the machines that we compile for.
+struct Round {
+  LaneList low;
+  LaneList high;
+};
 
 /// Of groups of `group` lanes the even (part 0) or odd ones: those of a, then those of b.
 LaneList Gather(int lanes, int group, int part) {
@@ -156,8 +208,6 @@ size_t ReversedInGroup(size_t number, size_t group) {
     if ((number & bit) != 0) reversed |= other;
   return reversed;
 }
-
-using Rows = std::vector<llvm::Value*>;
 
 /// The round on rows whose numbers differ in the bit `distance`.
 void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round) {
@@ -196,8 +246,7 @@ llvm::Value* Joined(Emitter& emitter, Rows parts) {
   while (parts.size() > 1) {
     auto lanes =
         static_cast<int>(llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements());
-    LaneList all(static_cast<size_t>(2 * lanes));
-    std::iota(all.begin(), all.end(), 0);
+    LaneList all = Ascending(2 * lanes);
     Rows pairs;
     for (size_t i = 0; i < parts.size(); i += 2)
       pairs.push_back(emitter.builder.CreateShuffleVector(parts[i], parts[i + 1], all));

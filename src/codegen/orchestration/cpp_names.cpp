@@ -136,4 +136,9 @@ std::string CppNames::PickGlobal(std::string_view wanted) {
   return Pick(wanted);
 }
 
+std::string CppNames::PickLocal(std::string_view wanted) {
+  const bool is_runtimes = wanted.starts_with("kdl_") && !wanted.ends_with('_');
+  return is_runtimes ? Pick(fmt::format("{}_", wanted)) : Pick(wanted);
+}
+
 }  // namespace kdl::codegen

@@ -13,6 +13,8 @@ class CppNames {
   std::string Pick(std::string_view wanted);
   /// Like `Pick`, for a name of the global namespace: functions of the C library get the `_` too.
   std::string PickGlobal(std::string_view wanted);
+  /// Like `Pick`, for a name that is seen where the runtime's `kdl_value` is meant: what begins with `kdl_` gets the `_`.
+  std::string PickLocal(std::string_view wanted);
 
  private:
   std::set<std::string, std::less<>> taken_;

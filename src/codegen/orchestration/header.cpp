@@ -55,23 +55,26 @@ void PrintC(Writer& writer, const ModuleFace& face) {
     writer.Line("/// Returns when all is done.");
     DeclareCProgram(writer, face, program, ");");
   }
-  for (const FaceFunction& kernel : face.kernels) {
-    writer.Line();
-    Describe(writer, "///", kernel);
-    writer.Line("/// Runs the kernel and returns when it is over, as kdl_run_kernel does.");
-    DeclareCKernel(writer, kernel, Way::Run, ");");
-    writer.Line("/// The handle that it takes; as long as the context.");
-    DeclareCFind(writer, kernel, ");");
-    writer.Line("/// Launches the kernel and does not wait, as kdl_launch_kernel does.");
-    DeclareCKernel(writer, kernel, Way::Launch, ");");
-  }
+  if (!face.calls.calls.empty()) DeclareCalls(writer, face.calls);
   writer.Line();
   writer.Line("#ifdef __cplusplus");
   writer.Line("}  // extern \"C\"");
 }
 
+void PrintCallsClass(Writer& writer, const ModuleFace& face) {
+  if (face.calls.calls.empty()) return;
+  writer.Line();
+  writer.Line("#include \"kdl/status.hpp\"");
+  writer.Line();
+  writer.Line(fmt::format("namespace {} {{", face.name_space));
+  DeclareCallsClass(writer, face.calls);
+  writer.Line();
+  writer.Line(fmt::format("}}  // namespace {}", face.name_space));
+}
+
 void PrintCpp(Writer& writer, const ModuleFace& face) {
   writer.Line();
+  writer.Line("#if __cplusplus >= 202002L && defined(__cpp_exceptions)");
   writer.Line("#include \"kdl/runtime.hpp\"");
   writer.Line();
   writer.Line(fmt::format("namespace {} {{", face.name_space));
@@ -105,6 +108,7 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
   writer.Line();
   writer.Line(fmt::format("}}  // namespace {}", face.name_space));
   writer.Line("#endif");
+  writer.Line("#endif");
 }
 
 }  // namespace
@@ -114,8 +118,9 @@ std::string PrintHeader(const ir::Module& module, const std::string& runtime_nam
   ModuleFace face = MakeFace(module, runtime_name);
   for (FaceDevice& device : face.devices) device.spec = specs.at(device.source_name);
   Writer writer;
-  writer.Line(fmt::format("// {}.kdl for C11 and, in namespace {}, for C++20. Written by kernelc.",
-                          face.module_name, face.name_space));
+  writer.Line(fmt::format(
+      "// {}.kdl for C11 and, in namespace {}, for C++17 and C++20. Written by kernelc.",
+      face.module_name, face.name_space));
   writer.Line("#pragma once");
   writer.Line();
   writer.Line("#include <stdbool.h>");
@@ -124,6 +129,7 @@ std::string PrintHeader(const ir::Module& module, const std::string& runtime_nam
   writer.Line("#include \"kdl/runtime.h\"");
   writer.Line();
   PrintC(writer, face);
+  PrintCallsClass(writer, face);
   PrintCpp(writer, face);
   return writer.Take();
 }

@@ -105,21 +105,6 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
                      HomeText(first.value));
 }
 
-std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
-  std::vector<FaceParam> params;
-  CppNames names;
-  for (size_t p = 0; p < variants[0]->params.size(); ++p) {
-    FaceParam face;
-    face.param = &variants[0]->params[p];
-    face.name = names.Pick(face.param->value->name().text());
-    face.declared = DeclaredText(variants, p);
-    face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
-    face.any_scalar = !face.is_tensor && face.declared != Spelling(ScalarOf(*variants[0], p));
-    params.push_back(std::move(face));
-  }
-  return params;
-}
-
 /// "T is f16, bf16 or f32."
 std::string TypesNote(const std::vector<const ir::Function*>& variants) {
   std::string note;
@@ -168,7 +153,7 @@ void AddConstants(FaceFunction& kernel) {
     for (const ir::Function* variant : kernel.functions)
       values.insert(variant->generics[g].values.begin(), variant->generics[g].values.end());
     std::string_view name = first.generics[g].name.text();
-    kernel.constants.push_back({std::string(name), names.Pick(name)});
+    kernel.constants.push_back({std::string(name), names.PickLocal(name)});
     kernel.note +=
         fmt::format("{}{} is {}.", kernel.note.empty() ? "" : " ", name, fmt::join(values, " or "));
   }
@@ -180,8 +165,27 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
   return found == functions.end() ? nullptr : &*found;
 }
 
+}  // namespace
+
+std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
+  std::vector<FaceParam> params;
+  CppNames names;
+  for (size_t p = 0; p < variants[0]->params.size(); ++p) {
+    FaceParam face;
+    face.param = &variants[0]->params[p];
+    face.name = names.PickLocal(face.param->value->name().text());
+    face.declared = DeclaredText(variants, p);
+    face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
+    face.any_scalar = !face.is_tensor && face.declared != Spelling(ScalarOf(*variants[0], p));
+    params.push_back(std::move(face));
+  }
+  return params;
+}
+
+namespace {
+
 void Complete(FaceFunction& function, CppNames& names, const std::string& prefix) {
-  function.name = names.Pick(function.source_name);
+  function.name = names.PickLocal(function.source_name);
   function.c_name = prefix + "_" + function.source_name;
   function.doc = function.functions[0]->doc;
   function.note = TypesNote(function.functions);
@@ -200,15 +204,12 @@ void NameHomes(const ir::Module& module, FaceFunction& program) {
 
 /// Beside the names of the source, which keep theirs.
 void NameKernelFunctions(ModuleFace& face, CppNames& names) {
+  for (FaceFunction& kernel : face.kernels)
+    kernel.launch_name = names.Pick(kernel.source_name + "_launch");
   CppNames c_names;
   c_names.Pick(face.name_space + "_devices");
-  for (const auto* list : {&face.programs, &face.kernels})
-    for (const FaceFunction& function : *list) c_names.Pick(function.c_name);
-  for (FaceFunction& kernel : face.kernels) {
-    kernel.launch_name = names.Pick(kernel.source_name + "_launch");
-    kernel.c_launch_name = c_names.Pick(kernel.c_name + "_launch");
-    kernel.c_find_name = c_names.Pick(kernel.c_name + "_find");
-  }
+  for (const FaceFunction& program : face.programs) c_names.Pick(program.c_name);
+  face.calls = MakeCalls(face, names, c_names);
 }
 
 std::string NamespaceOf(std::string_view module_name) {
@@ -221,6 +222,8 @@ std::string NamespaceOf(std::string_view module_name) {
 
 std::string CppType(Scalar scalar) { return std::string(NamesOf(scalar).cpp); }
 
+std::string CType(Scalar scalar) { return std::string(NamesOf(scalar).c); }
+
 std::string FaceParam::CppType() const {
   if (is_tensor) return "const kdl::Tensor&";
   if (any_scalar) return "const kdl::Argument&";
@@ -230,7 +233,7 @@ std::string FaceParam::CppType() const {
 std::string FaceParam::CType() const {
   if (is_tensor) return "const kdl_array*";
   if (any_scalar) return "kdl_arg";
-  return std::string(NamesOf(param->value->type()->scalar).c);
+  return codegen::CType(param->value->type()->scalar);
 }
 
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
@@ -277,10 +280,11 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   return only;
 }
 
-OwnNames NamesBeside(const FaceFunction& function) {
+OwnNames NamesBeside(const std::vector<FaceParam>& params,
+                     const std::vector<FaceConstant>& constants) {
   CppNames names;
-  for (const FaceParam& param : function.params) names.Pick(param.name);
-  for (const FaceConstant& constant : function.constants) names.Pick(constant.name);
+  for (const FaceParam& param : params) names.Pick(param.name);
+  for (const FaceConstant& constant : constants) names.Pick(constant.name);
   OwnNames own;
   own.context = names.Pick("context");
   own.devices = names.Pick("devices");
@@ -289,14 +293,15 @@ OwnNames NamesBeside(const FaceFunction& function) {
   own.after = names.Pick("after");
   own.after_count = names.Pick("after_count");
   own.done = names.Pick("done");
-  own.args = names.Pick("args");
-  own.kernel = names.Pick("kernel");
+  own.kernels = names.Pick("kernels");
+  own.sizes = names.Pick("sizes");
+  own.values = names.Pick("values");
   return own;
 }
 
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail) {
-  OwnNames own = NamesBeside(kernel);
+  OwnNames own = NamesBeside(kernel.params, kernel.constants);
   std::vector<std::string> items = {"const kdl::Queue& " + own.queue,
                                     "std::int64_t " + own.core_num};
   for (const FaceConstant& constant : kernel.constants)
@@ -310,7 +315,7 @@ void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults
 
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                     Defaults defaults, std::string_view tail) {
-  OwnNames own = NamesBeside(program);
+  OwnNames own = NamesBeside(program.params, program.constants);
   std::vector<std::string> items = {"const kdl::Context& " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CppType() + " " + param.name);
   if (!face.devices.empty()) {
@@ -319,29 +324,9 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
   writer.List("void " + program.name + "(", items, tail);
 }
 
-void DeclareCKernel(Writer& writer, const FaceFunction& kernel, Way way, std::string_view tail) {
-  OwnNames own = NamesBeside(kernel);
-  std::vector<std::string> items = {"kdl_queue* " + own.queue, "const kdl_function* " + own.kernel,
-                                    "int64_t " + own.core_num};
-  for (const FaceParam& param : kernel.params) items.push_back(param.CType() + " " + param.name);
-  if (way == Way::Run) return writer.List("kdl_error* " + kernel.c_name + "(", items, tail);
-  items.push_back("kdl_event* const* " + own.after);
-  items.push_back("int32_t " + own.after_count);
-  items.push_back("kdl_event** " + own.done);
-  writer.List("kdl_error* " + kernel.c_launch_name + "(", items, tail);
-}
-
-void DeclareCFind(Writer& writer, const FaceFunction& kernel, std::string_view tail) {
-  OwnNames own = NamesBeside(kernel);
-  std::vector<std::string> items = {"kdl_context* " + own.context};
-  for (const FaceConstant& constant : kernel.constants) items.push_back("int64_t " + constant.name);
-  items.push_back("const kdl_function** " + own.kernel);
-  writer.List("kdl_error* " + kernel.c_find_name + "(", items, tail);
-}
-
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail) {
-  OwnNames own = NamesBeside(program);
+  OwnNames own = NamesBeside(program.params, program.constants);
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/orchestration/cpp_names.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 
@@ -21,6 +22,9 @@ struct FaceParam {
   std::string CType() const;
 };
 
+/// `int64_t`, `uint16_t` of f16 …
+std::string CType(Scalar scalar);
+
 /// An integer parameter of a kernel that its tensors do not tell: the caller gives it.
 struct FaceConstant {
   std::string source_name;
@@ -32,15 +36,33 @@ struct FaceFunction {
   std::string source_name;
   std::string name;  ///< in its C++ namespace
   std::string c_name;
-  std::string launch_name;    ///< of a kernel: what gives it to a queue, beside what runs it
-  std::string c_launch_name;  ///< and in C
-  std::string c_find_name;    ///< its handle in C
+  std::string launch_name;  ///< of a kernel: what gives it to a queue, beside what runs it
   std::string doc;
   std::string
       note;  ///< what the doc cannot say: the types that T stands for, the values of constants
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
+};
+
+/// One instance of an exported kernel, as a function over pointers and sizes.
+struct FaceCall {
+  std::string name;  ///< a member of the class of C++
+  std::string c_name;
+  std::string c_async_name;
+  std::string looked_up;  ///< what the runtime knows it as: "mlp#1f2e3d4c.scale<T=f32>"
+  std::string doc;
+  std::vector<FaceParam> params;
+  std::vector<FaceConstant> sizes;  ///< those that the tensors' dimensions are made of
+};
+
+/// The kernels of a module on a device, for callers with pointers.
+struct FaceCalls {
+  std::string type;  ///< the class of C++
+  std::string c_type;
+  std::string c_open;
+  std::string c_close;
+  std::vector<FaceCall> calls;
 };
 
 struct FaceDevice {
@@ -59,6 +81,7 @@ struct ModuleFace {
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;
+  FaceCalls calls;
 };
 
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name);
@@ -77,8 +100,6 @@ void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults
                    std::string_view tail);
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                     Defaults defaults, std::string_view tail);
-void DeclareCKernel(Writer& writer, const FaceFunction& kernel, Way way, std::string_view tail);
-void DeclareCFind(Writer& writer, const FaceFunction& kernel, std::string_view tail);
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail);
 
@@ -91,14 +112,24 @@ struct OwnNames {
   std::string after;
   std::string after_count;
   std::string done;
-  std::string args;
-  std::string kernel;
+  std::string kernels;
+  std::string sizes;
+  std::string values;
 };
-OwnNames NamesBeside(const FaceFunction& function);
+OwnNames NamesBeside(const std::vector<FaceParam>& params,
+                     const std::vector<FaceConstant>& constants);
+
+/// The parameters of variants, named for C++.
+std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants);
+
+// calls.cpp
+FaceCalls MakeCalls(const ModuleFace& face, CppNames& names, CppNames& c_names);
+void DeclareCalls(Writer& writer, const FaceCalls& calls);
+void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
 
 // launchers.cpp
 void PrintLaunchers(Writer& writer, const ModuleFace& face);
-void PrintCFunctions(Writer& writer, const ModuleFace& face);
+void PrintCPrograms(Writer& writer, const ModuleFace& face);
 
 // program.cpp
 void PrintProgram(Writer& writer, const ir::Module& module, const ModuleFace& face,

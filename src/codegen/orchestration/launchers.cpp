@@ -34,54 +34,8 @@ std::string Forwarded(const FaceParam& param) {
   return IsNarrowFloat(scalar) ? fmt::format("{}{{{}}}", CppType(scalar), param.name) : param.name;
 }
 
-/// A parameter of a C function as a kdl_arg.
-std::string AsArg(const FaceParam& param) {
-  if (param.is_tensor) return fmt::format("{{{}, 0, 0, {{}}}}", param.name);
-  if (param.any_scalar) return param.name;
-  return fmt::format("kdl::Argument({}).get()", Forwarded(param));
-}
-
-void PrintCKernel(Writer& writer, const FaceFunction& kernel, Way way) {
-  OwnNames own = NamesBeside(kernel);
-  DeclareCKernel(writer, kernel, way, ") {");
-  writer.Indent();
-  if (!kernel.params.empty()) {
-    std::vector<std::string> args;
-    args.reserve(kernel.params.size());
-    for (const FaceParam& param : kernel.params) args.push_back(AsArg(param));
-    writer.List(fmt::format("const kdl_arg {}[] = {{", own.args), args, "};");
-  }
-  std::vector<std::string> items = {own.queue,
-                                    own.kernel,
-                                    own.core_num,
-                                    kernel.params.empty() ? "nullptr" : own.args,
-                                    std::to_string(kernel.params.size()),
-                                    "nullptr"};
-  if (way == Way::Run) {
-    items.insert(items.end(), {"nullptr", "0"});
-  } else {
-    items.insert(items.end(), {own.after, own.after_count, own.done});
-  }
-  writer.List(way == Way::Run ? "return kdl_run_kernel(" : "return kdl_launch_kernel(", items,
-              ");");
-  writer.Outdent();
-  writer.Line("}");
-}
-
-void PrintCFind(Writer& writer, const ModuleFace& face, const FaceFunction& kernel) {
-  OwnNames own = NamesBeside(kernel);
-  DeclareCFind(writer, kernel, ") {");
-  writer.Indent();
-  bool throws = !kernel.constants.empty();  // its name is put together
-  writer.List(throws ? "return kdl::Try([&] { kdl::Check(kdl_context_find_kernel("
-                     : "return kdl_context_find_kernel(",
-              {own.context, KernelName(face, kernel), own.kernel}, throws ? ")); });" : ");");
-  writer.Outdent();
-  writer.Line("}");
-}
-
 void PrintCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program) {
-  OwnNames own = NamesBeside(program);
+  OwnNames own = NamesBeside(program.params, program.constants);
   std::vector<std::string> args = {fmt::format("kdl::Context::Borrow({})", own.context)};
   for (const FaceParam& param : program.params) args.push_back(Forwarded(param));
   if (!face.devices.empty()) args.push_back(fmt::format("WithDefaults({})", own.devices));
@@ -119,7 +73,7 @@ void PrintDefaults(Writer& writer, const ModuleFace& face) {
 
 void PrintLaunchers(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
-    OwnNames own = NamesBeside(kernel);
+    OwnNames own = NamesBeside(kernel.params, kernel.constants);
     std::vector<std::string> args;
     args.reserve(kernel.params.size());
     for (const FaceParam& param : kernel.params) args.push_back(param.name);
@@ -138,19 +92,11 @@ void PrintLaunchers(Writer& writer, const ModuleFace& face) {
   }
 }
 
-void PrintCFunctions(Writer& writer, const ModuleFace& face) {
+void PrintCPrograms(Writer& writer, const ModuleFace& face) {
   if (!face.programs.empty() && !face.devices.empty()) PrintDefaults(writer, face);
   for (const FaceFunction& program : face.programs) {
     writer.Line();
     PrintCProgram(writer, face, program);
-  }
-  for (const FaceFunction& kernel : face.kernels) {
-    writer.Line();
-    PrintCKernel(writer, kernel, Way::Run);
-    writer.Line();
-    PrintCFind(writer, face, kernel);
-    writer.Line();
-    PrintCKernel(writer, kernel, Way::Launch);
   }
 }
 

@@ -30,7 +30,7 @@ std::string PrintOrchestration(const ir::Module& module, const std::string& runt
   PrintLaunchers(writer, face);
   writer.Line();
   writer.Line(fmt::format("}}  // namespace {}", face.name_space));
-  PrintCFunctions(writer, face);
+  PrintCPrograms(writer, face);
   return writer.Take();
 }
 

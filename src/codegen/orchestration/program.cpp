@@ -77,7 +77,7 @@ void ProgramPrinter::UseQueue(Name device, int64_t queue) {
 }
 
 void ProgramPrinter::PrintSizes() {
-  for (Name dim : function_.dims) dims_[dim] = names_.Pick(dim.text());
+  for (Name dim : function_.dims) dims_[dim] = names_.PickLocal(dim.text());
   for (size_t i = 0; i < function_.dims.size(); ++i) {
     variables_[function_.dim_value(i)] = dims_[function_.dims[i]];
     writer_.Line(fmt::format("const std::int64_t {} = {};", dims_[function_.dims[i]],
@@ -136,7 +136,7 @@ bool ProgramPrinter::IsVariable(const Value* value) const {
 }
 
 const std::string& ProgramPrinter::NameOf(const Value* value, std::string_view wanted) {
-  return variables_[value] = names_.Pick(wanted);
+  return variables_[value] = names_.PickLocal(wanted);
 }
 
 std::string ProgramPrinter::Wanted(const Value* value, std::string otherwise) {

@@ -33,7 +33,7 @@ std::string FitsText(const FaceFunction& face, const FaceFunction& function) {
 /// Calls the one of several functions that the element types of the arguments name.
 void PrintDispatch(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                    const std::vector<FaceFunction>& functions) {
-  OwnNames own = NamesBeside(program);
+  OwnNames own = NamesBeside(program.params, program.constants);
   DeclareProgram(writer, face, program, Defaults::Absent, ") {");
   writer.Indent();
   for (const FaceFunction& function : functions) {

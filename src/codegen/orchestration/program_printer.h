@@ -62,7 +62,7 @@ class ProgramPrinter {
         program_(program),
         function_(*program.functions[0]),
         needs_(function_.body),
-        own_(NamesBeside(program)) {}
+        own_(NamesBeside(program.params, program.constants)) {}
 
   void Print();
   /// Of a fn: a function of C++.

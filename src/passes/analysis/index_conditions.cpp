@@ -45,9 +45,7 @@ IndexConditions::IndexConditions(const ir::Function& kernel) {
     if (!MayBe(op) || IsInWhile(op)) return;
     bool in_nests = std::ranges::all_of(op->result()->uses(),
                                         [](const ir::Use& use) { return IsPointwise(use.user); });
-    if (!in_nests) return;
-    ops_.push_back(op);
-    set_.insert(op);
+    if (in_nests) set_.insert(op);
   });
 }
 
@@ -64,10 +62,6 @@ bool IndexConditions::MayBe(const Op* op) const {
 
 Op* IndexConditions::OpOf(const Value* value) const {
   return set_.contains(value->def()) ? value->def() : nullptr;
-}
-
-void IndexConditions::Erase() {
-  for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) ir::Erase(*op);
 }
 
 }  // namespace kdl::passes

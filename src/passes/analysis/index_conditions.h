@@ -1,7 +1,6 @@
 #pragma once
 
 #include <unordered_set>
-#include <vector>
 
 #include "ir/module.h"
 #include "passes/names.h"
@@ -21,13 +20,10 @@ class IndexConditions {
   /// The op that makes the value, where nests compute it; else null.
   ir::Op* OpOf(const ir::Value* value) const;
   bool Has(const ir::Op* op) const { return set_.contains(op); }
-  /// Once all nests are formed.
-  void Erase();
 
  private:
   bool MayBe(const ir::Op* op) const;
 
-  std::vector<ir::Op*> ops_;  ///< operands before users
   std::unordered_set<const ir::Op*> set_;
 };
 

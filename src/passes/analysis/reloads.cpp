@@ -1,6 +1,7 @@
 #include "passes/analysis/reloads.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/tensor_view.h"
@@ -72,10 +73,11 @@ Op* PartTwin(ir::Module& module, Op* load) {
 }  // namespace
 
 Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order) {
+  std::vector<Op*> loads;
   ir::Walk(kernel.body, [&](Op* op) {
-    if (MayReload(op, kernel, order)) loads_.push_back(op);
+    if (MayReload(op, kernel, order)) loads.push_back(op);
   });
-  for (Op* load : loads_) twins_[load] = PartTwin(module, load);
+  for (Op* load : loads) twins_[load] = PartTwin(module, load);
 }
 
 Op* Reloads::LoadOf(const Value* value) const {
@@ -83,9 +85,5 @@ Op* Reloads::LoadOf(const Value* value) const {
 }
 
 Op* Reloads::KeptTwin(const Op* load) const { return twins_.at(load); }
-
-void Reloads::EraseLoads() {
-  for (Op* load : loads_) ir::Erase(load);
-}
 
 }  // namespace kdl::passes

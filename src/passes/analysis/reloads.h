@@ -1,7 +1,6 @@
 #pragma once
 
 #include <unordered_map>
-#include <vector>
 
 #include "ir/module.h"
 #include "passes/analysis/axis_order.h"
@@ -20,12 +19,9 @@ class Reloads {
   ir::Op* LoadOf(const ir::Value* value) const;
   /// The load's copy that makes a tile; null: there is none.
   ir::Op* KeptTwin(const ir::Op* load) const;
-  /// Removes the loads; nothing may use them any more.
-  void EraseLoads();
 
  private:
-  std::vector<ir::Op*> loads_;
-  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< of all loads; null: none
+  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< of all of them; null: none
 };
 
 }  // namespace kdl::passes

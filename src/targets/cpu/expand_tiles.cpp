@@ -19,7 +19,7 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::Home)) {
     ir::Type type = op->result()->type();
     int64_t lanes = shape.LanesAlong(type->axes.back(), Bytes(type->scalar));
-    if (type->panel == 0 || type->panel >= lanes) continue;
+    if (type->panel == 0 || type->group > 1 || type->panel >= lanes) continue;
     context.diagnostics.Report(passes::diag::NarrowPanel, context.SpanOf(op->loc()),
                                op->result()->name().text(), type->panel, lanes);
     hold = false;

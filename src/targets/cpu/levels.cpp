@@ -77,14 +77,14 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// The level before it that is the same processor of LLVM's: this one adds instructions of units to it.
+/// The last level before it that is the same processor of LLVM's: this one adds instructions of units to it.
 std::string ExtendedBy(const Isa& isa) {
-  auto extends = [&](const Isa& other) {
-    return other.cpu == isa.cpu && other.arch == isa.arch && other.name != isa.name;
-  };
-  const Isa* end = std::ranges::find(kIsas, isa.name, &Isa::name);
-  const Isa* found = std::find_if(std::begin(kIsas), end, extends);
-  return found == end ? "" : std::string(found->name);
+  std::string found;
+  for (const Isa& other : kIsas) {
+    if (other.name == isa.name) break;
+    if (other.cpu == isa.cpu && other.arch == isa.arch) found = other.name;
+  }
+  return found;
 }
 
 ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
@@ -95,7 +95,6 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.level = isa.name;
   facts.required_features = isa.required_features;
   facts.vector_bits = isa.vector_bits;
-  facts.units.assign(std::begin(kUnits), std::end(kUnits));
   facts.extends = ExtendedBy(isa);
   facts.split_units = wanted.split_units;
   facts.pipes_on_chip = wanted.pipes_on_chip;
@@ -106,9 +105,14 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
   for (const Instruction& row : kInstructions) {
-    if ((isa.required_features & row.features) != row.features) continue;
+    bool has = (isa.required_features & row.features) == row.features;
+    if (!has || Contains(facts.native, row.unit)) continue;
     facts.native.push_back(row.unit);
-    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic});
+    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic, row.sums});
+  }
+  facts.units = facts.native;
+  for (const ir::Unit* unit : kDefined) {
+    if (!Contains(facts.units, unit)) facts.units.push_back(unit);
   }
   facts.vector_registers = isa.vector_registers;
   facts.l1_bytes = isa.l1_bytes;

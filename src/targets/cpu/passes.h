@@ -27,6 +27,14 @@ inline constexpr Pass kFitOperands{
     .needs = {{&kUnitsSelected, "the unit says what it takes"},
               {&kTilesSelected, "an operand's tile has its constant axes"}}};
 
+void RunFoldRows(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kFoldRows{
+    .name = "fold-rows",
+    .summary = "folds what is read once row by row, from where it lies",
+    .on_kernel = RunFoldRows,
+    .needs = {{&kDealt, "a block's rows are turns of a loop"},
+              {&kTilesSelected, "accumulators stay in the nearest cache"}}};
+
 void RunTakeFolds(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kTakeFolds{
     .name = "take-folds",

@@ -86,15 +86,16 @@ class TilePlacer {
   // -- What has which home ----------------------------------------------------------------------
 
   Value* NewHome(const Op* at, ir::Type tile, std::optional<AxisId> last = std::nullopt,
-                 int64_t panel = 0) {
+                 Panel panel = {}) {
     AxisList axes = kernel_.order.Sorted(tile->axes);
     if (last) {
       std::erase(axes, *last);
       axes.push_back(*last);
     }
-    int64_t pad = panel || axes.size() == 1 ? 0 : RowPad(axes.back(), Bytes(tile->scalar));
+    int64_t pad = panel.columns || axes.size() == 1 ? 0 : RowPad(axes.back(), Bytes(tile->scalar));
     b_.set_loc(at->loc());
-    ir::Type type = module_.types().Home(tile->scalar, std::move(axes), panel, pad);
+    ir::Type type =
+        module_.types().Home(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
     return b_.Create(OpKind::Home, {}, {type})->result();
   }
 
@@ -153,7 +154,9 @@ class TilePlacer {
 
   /// The home of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
   Value* KeptHome(const Op* nest, size_t i) const {
-    if (nest->kind() != OpKind::Nest || PanelOf(kernel_, nest->result(i))) return nullptr;
+    if (nest->kind() != OpKind::Nest ||
+        PanelOf(kernel_, module_.context(), nest->result(i)).columns)
+      return nullptr;
     for (const Value* tile : KeptTiles(nest, i)) {
       auto home = homes_.find(tile);
       if (home == homes_.end() || home->second->type()->panel || !DiesAt(tile, nest)) continue;
@@ -172,7 +175,7 @@ class TilePlacer {
     Value* home = YieldTarget(result, op);
     if (!home) home = KeptHome(op, i);
     if (!home) {
-      home = NewHome(op, result->type(), std::nullopt, PanelOf(kernel_, result));
+      home = NewHome(op, result->type(), std::nullopt, PanelOf(kernel_, module_.context(), result));
       home->set_name(result->name());
     }
     return homes_[result] = home;
@@ -287,8 +290,9 @@ class TilePlacer {
   void PlaceChain(Op* op) {
     std::optional<AxisId> column = RegisterBlock::Of(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
-    size_t terms = op->operands().size() - (into ? 1 : 0);
-    for (size_t i = 0; i < terms; ++i) {
+    size_t terms = into ? size_t{ir::ContractionOp::at_into} : op->operands().size();
+    for (size_t i = 0; i < op->operands().size(); ++i) {
+      if (into && i == terms) continue;
       Value* tile = op->operand(i);
       if (!IsTileValue(tile) || IsReadInPlace(tile, op)) continue;
       bool walks = column && HasAxis(tile, *column);

@@ -21,7 +21,8 @@
 //                                                     %u = contraction %a, %b into %t ; put %u to %c }
 //
 // A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than pieces
-// of them: all columns are packed at once.
+// of them: all columns are packed at once. So they are where a panel of groups has less than a line of each row: the line would
+// be gone when the next panel wants the rest of it.
 
 namespace kdl::cpu {
 
@@ -72,6 +73,9 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
   const Value* home = get->operand(0);
   Op* put = OnlyPut(home);
   if (!put || home->uses().size() != 2 || home->type()->panel == 0) return nullptr;
+  ir::Type type = home->type();
+  if (type->group > 1 && type->panel * Bytes(type->scalar) < kernel.facts.cache_line_bytes)
+    return nullptr;
   const Op* nest = put->operand(0)->def();
   if (nest->results().size() != 1 || !CanWait(nest)) return nullptr;
   if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction))

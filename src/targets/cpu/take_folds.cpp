@@ -6,6 +6,7 @@
 #include "passes/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
 // take-folds: what a fold in lanes reads and a nest makes need not become a tile: each point goes into the accumulators as
@@ -28,13 +29,6 @@ bool EndsWith(const AxisList& axes, const AxisList& end) {
 Value* StartOf(const Op* fold) {
   if (fold->kind() != OpKind::Contraction) return nullptr;
   return ir::ContractionOp(const_cast<Op*>(fold)).into();
-}
-
-/// What is folded: a value, or two of which the products are.
-std::vector<Value*> TermsOf(const Op* fold) {
-  if (fold->kind() == OpKind::Reduce) return {fold->operand(0)};
-  ir::ContractionOp contraction(const_cast<Op*>(fold));
-  return {contraction.a(), contraction.b()};
 }
 
 class FoldTaker {

@@ -15,13 +15,14 @@
 #include "support/names.h"
 #include "support/scalar.h"
 #include "support/size.h"
+#include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/facts.h"
 
 // The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
 // comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each
 // to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
 // runs waste cache lines. In a contraction
-//   folded axes    stop where a panel of register blocks' columns fills most of L1
+//   folded axes    stop where a panel of register blocks' columns fills most of L1; what an instruction takes narrow lies there so
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
 //                  register blocks
 // Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
@@ -32,14 +33,17 @@ namespace kdl::cpu {
 
 namespace {
 
+constexpr int64_t kFloatBytes = 4;
+
 /// How a kernel uses the axes whose extent is one generic.
 struct Role {
-  bool contracted = false;     ///< summed over by a contraction
-  bool kept = false;           ///< stays in the result of a contraction
-  bool contiguous = false;     ///< the last index of some access
-  bool strided = false;        ///< an earlier index of some access
-  bool read_along = false;     ///< the last index of several of a load
-  bool written_along = false;  ///< the last index of a store
+  int64_t factor_bytes = kFloatBytes;  ///< of what is multiplied, where contracted
+  bool contracted = false;             ///< summed over by a contraction
+  bool kept = false;                   ///< stays in the result of a contraction
+  bool contiguous = false;             ///< the last index of some access
+  bool strided = false;                ///< an earlier index of some access
+  bool read_along = false;             ///< the last index of several of a load
+  bool written_along = false;          ///< the last index of a store
 
   /// Rows become columns: what is read side by side is stored far apart.
   bool transposed() const { return read_along && !written_along && strided; }
@@ -66,11 +70,9 @@ constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the lau
 constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
 constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
 constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
-constexpr int64_t kFloatBytes = 4;
-
 Steps StepsOf(const Role& role, const ProcessorFacts& facts) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
-  int64_t folded = facts.l1_bytes * 3 / 4 / (columns * kFloatBytes);
+  int64_t folded = facts.l1_bytes * 3 / 4 / (columns * role.factor_bytes);
   int64_t rows = BlockRows(facts, kBlockColumns);
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
@@ -87,7 +89,8 @@ Name ExtentGeneric(const ir::Function& kernel, AxisId axis) {
 
 class Selection {
  public:
-  Selection(const ir::Function& kernel, const ProcessorFacts& facts) : kernel_(kernel) {
+  Selection(const ir::Function& kernel, const ProcessorFacts& facts)
+      : kernel_(kernel), facts_(facts) {
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
       int64_t least = generic.choices.empty()
@@ -95,6 +98,7 @@ class Selection {
                           : *std::min_element(generic.choices.begin(), generic.choices.end());
       choices_.push_back({&generic, {}, least, {1, 1, 1}});
     }
+    FindRowFolds();
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
     CollectTiles(kernel.body, {});
     bool transposes = std::any_of(choices_.begin(), choices_.end(),
@@ -127,13 +131,44 @@ class Selection {
     if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis))) choice->role.*flag = true;
   }
 
+  /// Of what the contraction multiplies, as it lies in memory for it.
+  int64_t FactorBytes(const ir::Op* contraction) const {
+    if (!contraction->HasAttr(ir::AttrKey::Unit)) return kFloatBytes;
+    Name name = contraction->attr<ir::AttrKey::Unit>();
+    auto unit = std::ranges::find(facts_.native, name.text(), &ir::Unit::name);
+    return unit == facts_.native.end() ? kFloatBytes : Bytes((*unit)->a);
+  }
+
+  /// Whether an instruction takes what is cast as it was.
+  bool IsNarrowed(const ir::Value* tile) const {
+    if (tile->uses().empty()) return false;
+    return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
+      return use.user->kind() == ir::OpKind::Contraction &&
+             ir::NarrowFactor(use.user->operand(use.operand)) != tile &&
+             FactorBytes(use.user) < Bytes(tile->type()->scalar);
+    });
+  }
+
+  /// What folds by rows takes no copy of them. Extents are the least yet: fixed ones may make accumulators too long as it is.
+  void FindRowFolds() {
+    AxisOrder order(kernel_);
+    ir::Walk(kernel_.body, [&](const ir::Op* op) {
+      std::optional<RowFold> found = RowFoldOf(op, order);
+      if (!found) return;
+      row_folds_.insert(op);
+      if (StaysNear(op)) near_folds_.push_back(op);
+      for (const ir::Op* maker : found->makers) passing_.insert(maker->result());
+    });
+  }
+
   /// Enters the tiles of a block that are made outside of its loops.
-  static void AddTiles(const ir::Block* block, std::set<ir::Type>& tiles,
-                       std::vector<const ir::Op*>& loops) {
+  void AddTiles(const ir::Block* block, std::set<ir::Type>& tiles,
+                std::vector<const ir::Op*>& loops) const {
     for (const ir::Op* op : *block) {
       for (const ir::Value* result : op->results()) {
-        if (ir::IsTile(result->type()) && !ir::IsScalar(result->type()))
-          tiles.insert(result->type());
+        bool has_memory = ir::IsTile(result->type()) && !ir::IsScalar(result->type()) &&
+                          !IsNarrowed(result) && !passing_.contains(result);
+        if (has_memory) tiles.insert(result->type());
       }
       if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
         loops.push_back(op);
@@ -153,8 +188,14 @@ class Selection {
   void Study(const ir::Op* op) {
     if (op->kind() == ir::OpKind::Contraction) {
       contracts_ = true;
-      for (AxisId axis : op->attr<ir::AttrKey::Axes>()) Mark(axis, &Role::contracted);
-      for (AxisId axis : op->result()->type()->axes) Mark(axis, &Role::kept);
+      for (AxisId axis : op->attr<ir::AttrKey::Axes>()) {
+        Mark(axis, &Role::contracted);
+        if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis)))
+          choice->role.factor_bytes = FactorBytes(op);
+      }
+      if (!row_folds_.contains(op)) {
+        for (AxisId axis : op->result()->type()->axes) Mark(axis, &Role::kept);
+      }
     }
     if (!op->HasAttr(ir::AttrKey::Access)) return;
     const ir::Access access = op->attr<ir::AttrKey::Access>();
@@ -185,16 +226,25 @@ class Selection {
     return std::clamp<int64_t>(Evaluate(extent, symbol).value_or(kUnknownExtent), 1, 1 << 20);
   }
 
+  double TileBytes(ir::Type tile) {
+    double bytes = Bytes(tile->scalar);
+    for (AxisId axis : tile->axes) bytes *= static_cast<double>(Extent(axis));
+    return bytes;
+  }
+
+  /// Whether fold-rows takes the fold.
+  bool StaysNear(const ir::Op* fold) {
+    return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
+  }
+
   bool Fits() {
-    return std::all_of(scopes_.begin(), scopes_.end(), [this](const std::set<ir::Type>& tiles) {
-      double bytes = 0;
-      for (ir::Type tile : tiles) {
-        double tile_bytes = Bytes(tile->scalar);
-        for (AxisId axis : tile->axes) tile_bytes *= static_cast<double>(Extent(axis));
-        bytes += tile_bytes;
-      }
-      return bytes <= static_cast<double>(budget_);
-    });
+    bool by_rows =
+        std::ranges::all_of(near_folds_, [this](const ir::Op* fold) { return StaysNear(fold); });
+    return by_rows && std::ranges::all_of(scopes_, [this](const std::set<ir::Type>& tiles) {
+             double bytes = 0;
+             for (ir::Type tile : tiles) bytes += TileBytes(tile);
+             return bytes <= static_cast<double>(budget_);
+           });
   }
 
   /// The next larger extent up to `cap`, or the present one where there is none.
@@ -232,9 +282,13 @@ class Selection {
   }
 
   const ir::Function& kernel_;
+  const ProcessorFacts& facts_;
   std::vector<Choice> choices_;
   std::vector<std::set<ir::Type>>
       scopes_;  ///< the tiles of a loop without loops, and of what is around it
+  std::set<const ir::Op*> row_folds_;
+  std::vector<const ir::Op*> near_folds_;  ///< of them, those whose accumulators can stay near
+  std::set<const ir::Value*> passing_;     ///< tiles of which rows are made one by one
   bool contracts_ = false;
   int64_t budget_ = 0;
 };

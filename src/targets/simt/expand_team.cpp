@@ -8,6 +8,7 @@
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "support/check.h"
+#include "targets/simt/block_copies.h"
 #include "targets/simt/factor_copies.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_tiles.h"
@@ -43,7 +44,8 @@ class TeamExpander {
         workers_(workers),
         b_(module),
         tiles_(b_, kernel, HomesOf(kernel)),
-        copies_(facts, b_, tiles_) {}
+        factor_copies_(facts, b_, tiles_),
+        block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 
   void Run() {
     ir::Block* old = kernel_.body;
@@ -77,10 +79,7 @@ class TeamExpander {
 
   /// Effects of what all workers compute alike happen once.
   void Once(const std::function<void()>& effect) {
-    if (in_nest_) return effect();
-    Value* zero = b_.I64(0);
-    Value* one = b_.I64(1);
-    MakeTeamLoop(b_, {zero, one}, [&](Value*) { effect(); });
+    in_nest_ ? effect() : OnFirstWorker(b_, effect);
   }
 
   // -- Blocks and ops ---------------------------------------------------------------------------
@@ -89,10 +88,10 @@ class TeamExpander {
     for (Op* op : *block) {
       if (op->info().has(ir::kTerminator)) break;
       b_.set_loc(op->loc());
-      if (!in_nest_ && !copies_.Takes(op) && !IsOfScalars(op)) copies_.Await();
+      if (!in_nest_ && !factor_copies_.Takes(op) && !IsOfScalars(op)) factor_copies_.Await();
       ExpandOp(op);
     }
-    if (!in_nest_) copies_.Await();
+    if (!in_nest_) factor_copies_.Await();
   }
 
   void ExpandOp(Op* op) {
@@ -126,11 +125,11 @@ class TeamExpander {
       case OpKind::If:
         return ExpandIf(op);
       case OpKind::Load:
-        if (op->HasAttr(AttrKey::Copied)) return ExpandCopiedLoad(op);
+        if (op->HasAttr(AttrKey::Copied)) return block_copies_.Load(op);
         scalars_[op->result()] = ExpandLoad(b_, AccessOf(op));
         return;
       case OpKind::Store:
-        if (op->HasAttr(AttrKey::Copied)) return ExpandCopiedStore(op);
+        if (op->HasAttr(AttrKey::Copied)) return block_copies_.Store(op);
         return Once([&] { ExpandStore(b_, AccessOf(op), Scalar(op->operand(0))); });
       case OpKind::Update:
         return Once([&] { ExpandUpdate(b_, AccessOf(op), Scalar(op->operand(0))); });
@@ -145,141 +144,6 @@ class TeamExpander {
 
   ElementAccess AccessOf(const Op* op) const {
     return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
-  }
-
-  // -- Block copies -----------------------------------------------------------------------------
-
-  /// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
-  struct Box {
-    const Op* access;
-    Value* tensor;
-    Value* buffer;
-    AxisList axes;
-  };
-
-  /// A tile that does not lie in the team's memory as in the tensor comes and goes through a buffer that does.
-  void ExpandCopiedLoad(const Op* op) {
-    Value* result = op->result();
-    AxisList axes = IndexedAxes(op);
-    Value* home = tiles_.NewBuffer(result, result->name());
-    bool direct = tiles_.LiesAs(result, axes);
-    Box box{op, Scalar(op->operand(0)), direct ? home : NewRows(result, axes), axes};
-    Once([&] {
-      Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
-                    const ir::NumberList& along) {
-        b_.Create(OpKind::CopyIn, {{box.tensor}, index, {box.buffer}, place, sizes}, {},
-                  CopyAttrs(op, along));
-      });
-      b_.Create(OpKind::AwaitCopies, {{box.buffer}, {}}, {});
-    });
-    if (tiles_.IsInRegisters(result)) tiles_.Clear(op, result, home);
-    if (!direct) {
-      tiles_.Walk(op, result, /*harmless=*/false, [&](const Values& place) {
-        tiles_.Store(LoadRow(box, result, place), result, home, place);
-      });
-    }
-    tiles_[result] = home;
-  }
-
-  void ExpandCopiedStore(const Op* op) {
-    ir::StoreOp store(const_cast<Op*>(op));
-    const Value* tile = store.value();
-    AxisList axes = IndexedAxes(op);
-    bool direct = tiles_.LiesAs(tile, axes);
-    Box box{op, Scalar(store.tensor()), direct ? tiles_.BufferOf(tile) : NewRows(tile, axes), axes};
-    if (!direct) {
-      tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
-        Value* value = tiles_.Load(tile, tiles_.BufferOf(tile), place);
-        b_.Create(OpKind::BufferStore, {{value}, {box.buffer}, RowPlace(box, tile, place), {}}, {});
-      });
-    }
-    Once([&] {
-      Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
-                    const ir::NumberList& along) {
-        b_.Create(OpKind::CopyOut, {{box.buffer}, place, {box.tensor}, index, sizes}, {},
-                  CopyAttrs(op, along));
-      });
-    });
-  }
-
-  Value* NewRows(const Value* tile, const AxisList& axes) {
-    std::vector<int64_t> extents;
-    for (AxisId axis : axes) extents.push_back(kernel_.axis(axis).extent->value);
-    ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents), ir::Space::Team);
-    Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
-    buffer->set_name(tile->name());
-    return buffer;
-  }
-
-  static Values RowPlace(const Box& box, const Value* tile, const Values& place) {
-    Values in_rows;
-    const AxisList& own = tile->type()->axes;
-    for (AxisId axis : box.axes)
-      in_rows.push_back(place[static_cast<size_t>(std::ranges::find(own, axis) - own.begin())]);
-    return in_rows;
-  }
-
-  Value* LoadRow(const Box& box, const Value* tile, const Values& place) {
-    ir::Type type = b_.types().ScalarOf(tile->type()->scalar);
-    return b_.Create(OpKind::BufferLoad, {{box.buffer}, RowPlace(box, tile, place), {}}, {type})
-        ->result();
-  }
-
-  static std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
-    return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
-  }
-
-  using CopyMaker = std::function<void(const Values& index, const Values& place,
-                                       const Values& sizes, const ir::NumberList& along)>;
-
-  /// In copies of two dimensions at most, and of one where the elements of rows lie apart.
-  void Copy(const Box& box, const CopyMaker& make) {
-    const ir::Access access = box.access->attr<AttrKey::Access>();
-    auto operands =
-        box.access->Segment(box.access->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
-                                                               : size_t{ir::StoreOp::at_index});
-    ir::NumberList dims;
-    for (size_t d = 0; d < access.dims.size(); ++d) {
-      for (const ir::AccessTerm& term : access.dims[d].terms) {
-        if (operands[term.operand]->type()->kind == ir::TypeKind::Blk)
-          dims.push_back(static_cast<int64_t>(d));
-      }
-    }
-    bool side_by_side = dims.back() + 1 == static_cast<int64_t>(access.dims.size());
-    size_t together = side_by_side ? std::min<size_t>(2, dims.size()) : 1;
-    const std::function<void(Values)> walk = [&](Values place) {
-      size_t depth = place.size();
-      if (depth + together < dims.size()) {
-        Value* zero = b_.I64(0);
-        MakeLoop(b_, {zero, Facts(box.access, box.axes[depth]).size}, {},
-                 [&](Value* number, const Values&) {
-                   Values deeper = place;
-                   deeper.push_back(number);
-                   walk(deeper);
-                   return Values();
-                 });
-        return;
-      }
-      Values sizes;
-      for (size_t i = depth; i < dims.size(); ++i) {
-        sizes.push_back(Facts(box.access, box.axes[i]).size);
-        place.push_back(b_.I64(0));
-      }
-      Values index;
-      for (Value* operand : operands) index.push_back(IndexAt(box, operand, place, depth));
-      make(index, place, sizes, {dims.begin() + static_cast<std::ptrdiff_t>(depth), dims.end()});
-    };
-    walk({});
-  }
-
-  /// Of an index operand its value where the box's first axes are at a place.
-  Value* IndexAt(const Box& box, Value* operand, const Values& place, size_t placed) {
-    if (operand->type()->kind != ir::TypeKind::Blk)
-      return b_.Cast(Scalar(operand), kdl::Scalar::I64);
-    AxisId axis = operand->type()->axes[0];
-    auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());
-    Value* start = Facts(box.access, axis).start;
-    return at < placed ? b_.Binary(OpKind::Add, start, place[at]) : start;
   }
 
   // -- Nests ------------------------------------------------------------------------------------
@@ -327,7 +191,7 @@ class TeamExpander {
     for (const Value* blk : op->operands()) axes.push_back(blk->type()->axes[0]);
     bool ordered = UpdatesInOrder(op);
     auto body = [&](const Values& place) { ExpandPoint(op, axes, place, buffers); };
-    if (ordered) return Once([&] { InOrder(op, axes, 0, {}, body); });
+    if (ordered) return Once([&] { InOrder(op, axes, body); });
     AxisMap map = AxisMapOf(*op);
     if (!map.empty()) {
       return tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
@@ -341,7 +205,7 @@ class TeamExpander {
       BringsFactor(op, axes) ? tiles_.DealTogether(op, axes, workers_, together, body)
                              : tiles_.Deal(op, axes, body);
     };
-    copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
+    factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
   }
 
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
@@ -352,7 +216,7 @@ class TeamExpander {
       return ScalarsOf(load->Segment(ir::LoadOp::at_index));
     };
     Value* tensor = Scalar(op->region()->first()->operand(ir::LoadOp::at_tensor));
-    copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
+    factor_copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
   }
 
   /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
@@ -393,16 +257,10 @@ class TeamExpander {
   }
 
   /// All points, one after the other.
-  void InOrder(const Op* at, const AxisList& axes, size_t depth, Values place,
-               const std::function<void(const Values&)>& body) {
-    if (depth == axes.size()) return body(place);
-    Value* zero = b_.I64(0);
-    MakeLoop(b_, {zero, Facts(at, axes[depth]).size}, {}, [&](Value* index, const Values&) {
-      Values next = place;
-      next.push_back(index);
-      InOrder(at, axes, depth + 1, next, body);
-      return Values();
-    });
+  void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body) {
+    Values sizes;
+    for (AxisId axis : axes) sizes.push_back(Facts(at, axis).size);
+    MakeLoops(b_, sizes, body);
   }
 
   void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers) {
@@ -617,7 +475,8 @@ class TeamExpander {
   ir::Builder b_;
   ir::ValueMap scalars_;  ///< old scalar or tensor -> new
   TeamTiles tiles_;
-  FactorCopies copies_;
+  FactorCopies factor_copies_;
+  BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*>
       places_;  ///< new index -> its distance from the block's start
   bool in_nest_ = false;

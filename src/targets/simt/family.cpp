@@ -91,7 +91,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   bool is_native = dot == kDots[0];
   if (is_native) facts->matrix_units = kMatrixUnits;
   for (const MatrixUnit& unit : facts->matrix_units)
-    facts->processor.steps.push_back({unit.unit->name, unit.unit->depth, unit.intrinsic});
+    facts->processor.steps.push_back({unit.unit->name, unit.unit->depth, unit.intrinsic, {}});
   return std::vector<Target>{TargetOf(
       std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
 }

@@ -13,8 +13,9 @@
 #include "targets/simt/passes.h"
 
 // place-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
-// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too. Two loops of
-// the team's that touch the same element of a buffer in turns of the same number give it to the same worker.
+// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too. Loops of one turn
+// are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
+// worker.
 //
 //   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
 //   loop {team} { buffer_load %m … }                 barrier
@@ -26,8 +27,8 @@ namespace {
 
 using ir::Effect;
 
-/// How a loop of the team's touches memory: as text the indices as functions of the turn's number, where they tell it; empty:
-/// otherwise.
+/// How a loop of the team's touches memory: as text who does, where it has one turn, or the indices as functions of the turn's
+/// number, where they tell it; empty: otherwise.
 using Way = std::string;
 using Ways = std::map<const Value*, std::set<Way>>;
 
@@ -103,9 +104,10 @@ bool TellNumber(std::set<std::string> digits) {
   return false;
 }
 
-/// How the op touches a buffer in a loop of the team's from 0 on.
+/// How the op touches memory in a loop of the team's from 0 on.
 Way WayOf(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
+  if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first worker's";
   if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
   auto index = op->Segment(op->kind() == OpKind::BufferLoad ? size_t{ir::BufferLoadOp::at_index}
                                                             : size_t{ir::BufferStoreOp::at_index});

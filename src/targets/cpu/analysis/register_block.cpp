@@ -1,8 +1,10 @@
 #include "targets/cpu/analysis/register_block.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ir/views.h"
+#include "passes/rewrite.h"
 #include "targets/cpu/analysis/last_axis.h"
 
 namespace kdl::cpu {
@@ -11,10 +13,9 @@ namespace {
 
 /// Whether an operand that walks the columns stands still along `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
-  return std::any_of(fold.operands().begin(), fold.operands().end(), [&](const Value* operand) {
-    bool is_start = fold.kind() == OpKind::Contraction &&
-                    operand == ir::ContractionOp(const_cast<Op*>(&fold)).into();
-    return !is_start && HasAxis(operand, column) && !HasAxis(operand, row);
+  size_t terms = fold.kind() == OpKind::Contraction ? 2 : fold.operands().size();
+  return std::ranges::any_of(std::span(fold.operands()).first(terms), [&](const Value* operand) {
+    return HasAxis(operand, column) && !HasAxis(operand, row);
   });
 }
 
@@ -43,21 +44,54 @@ RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
   return block;
 }
 
-int64_t PanelOf(const KernelShape& kernel, const Value* tile) {
-  int64_t panel = 0;
+namespace {
+
+/// How many neighbours along `along` an instruction takes of the tile, which register blocks walk along `column`, where the nest
+/// that makes it can lay them side by side.
+int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* nest, AxisId along,
+                AxisId column) {
+  bool by_rows = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
+                 WalkedAxes(nest).back() == column && Contains(WalkedAxes(nest), along) &&
+                 LastAxis(nest).Vectorizes();
+  if (!by_rows || !IsNative(kernel.facts, unit)) return 1;
+  for (const Op* op : *nest->region()) {
+    if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::FoldIn)
+      return 1;
+  }
+  return unit->depth;
+}
+
+/// How one of its users wants the tile.
+Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& fold,
+               const Value* tile) {
+  RegisterBlock block = RegisterBlock::Of(kernel, fold);
+  const ir::Unit* unit = ir::UnitOf(fold, context);
+  AxisList axes = kernel.order.Sorted(tile->type()->axes);
+  AxisId along = fold.attr<AttrKey::Axes>().back();
+  bool is_made = tile->def() && tile->def()->kind() == OpKind::Nest;
+  if (axes.back() == along && is_made && IsNative(kernel.facts, unit)) return {0, unit->depth};
+  if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return {};
+  if (axes.back() != *block.column) return {};
+  Panel panel{block.largest.columns * block.lanes, 1};
+  if (axes.size() >= 2 && axes[axes.size() - 2] == along)
+    panel.group = GroupOf(kernel, unit, tile->def(), along, *block.column);
+  bool narrow = panel.columns < kernel.LanesAlong(*block.column, Bytes(tile->type()->scalar));
+  return narrow && panel.group == 1 ? Panel() : panel;
+}
+
+}  // namespace
+
+Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value* tile) {
+  std::optional<Panel> panel;
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
-    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain) return 0;
-    RegisterBlock block = RegisterBlock::Of(kernel, fold);
-    if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return 0;
-    if (kernel.order.Sorted(tile->type()->axes).back() != *block.column) return 0;
-    int64_t wanted = block.largest.columns * block.lanes;
-    if (panel != 0 && panel != wanted) return 0;
-    if (wanted < kernel.LanesAlong(*block.column, Bytes(tile->type()->scalar))) return 0;
+    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain) return {};
+    Panel wanted = WantedBy(kernel, context, fold, tile);
+    if (wanted != panel.value_or(wanted)) return {};
     panel = wanted;
   }
-  return panel;
+  return panel.value_or(Panel());
 }
 
 bool TakesVectors(const KernelShape& kernel, const Op* nest, const RegisterBlock& block) {

@@ -25,9 +25,17 @@ struct RegisterBlock {
   static RegisterBlock Of(const KernelShape& kernel, const ir::Op& fold);
 };
 
-/// The panel by which register blocks walk the tile along its last axis; 0 where something else reads it too, or where it
-/// would be narrower than a vector of the tile.
-int64_t PanelOf(const KernelShape& kernel, const ir::Value* tile);
+/// The panels by which register blocks walk a tile along its last axis, and how many neighbours along the axis before it they
+/// take at once (TypeNode::group).
+struct Panel {
+  int64_t columns = 0;  ///< 0: there are none
+  int64_t group = 1;
+
+  bool operator==(const Panel&) const = default;
+};
+
+/// None where something else reads the tile too, or where a panel would be narrower than a vector of the tile.
+Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::Value* tile);
 
 /// Whether the nest's body can take the block's vectors one by one.
 bool TakesVectors(const KernelShape& kernel, const ir::Op* nest, const RegisterBlock& block);

@@ -33,6 +33,7 @@ Value* MultiplyAdd(Expander& e, const ir::Unit* unit, Value* a, Value* b, Value*
 Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Value* into) {
   auto acc = op->attr<AttrKey::Acc>();
   const ir::Unit* unit = ir::UnitOf(*op, e.module.context());
+  if (unit && unit->order == ir::StepOrder::Any && !IsNative(e.facts, unit)) unit = nullptr;
   return {op,
           op->attr<AttrKey::Axes>(),
           factors,
@@ -57,7 +58,9 @@ Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
     return Products(e, op, {terms[0], terms[1]}, fold.into());
   }
   ir::ContractionOp contraction(const_cast<ir::Op*>(op));
-  return Products(e, op, {contraction.a(), contraction.b()}, contraction.into());
+  Accumulation what = Products(e, op, {contraction.a(), contraction.b()}, contraction.into());
+  what.plus = contraction.plus();
+  return what;
 }
 
 void ExpandFold(Expander& e, const ir::Op* op) {

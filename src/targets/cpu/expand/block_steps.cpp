@@ -1,5 +1,7 @@
 #include "targets/cpu/expand/block_steps.h"
 
+#include <algorithm>
+
 #include "targets/cpu/small_numbers.h"
 
 //   loop %k carry(acc[rows][columns])
@@ -28,6 +30,7 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
     }
   }
   if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
+  if (what_.plus && IsTileValue(what_.plus)) plus_ = HomeAlong(e_, what_.plus, *column_);
 }
 
 void BlockSteps::Place(int64_t row, int64_t column) {
@@ -36,7 +39,7 @@ void BlockSteps::Place(int64_t row, int64_t column) {
 }
 
 Values BlockSteps::Accumulate(Shape shape, const Piece& piece, Value* factors_flush_nothing) {
-  Values starts = Starts(shape, piece);
+  Values starts = WithPlus(shape, piece, Starts(shape, piece));
   if (what_.unit) return AfterFlushes(shape, piece, starts, factors_flush_nothing);
   return MakeNest(e_, what_.op, what_.folded, position_, starts,
                   [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
@@ -80,16 +83,26 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
   int64_t depth = what_.unit->depth;
   return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& carried) {
     Window window = e_.WindowOf(what_.op, along);
-    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
     auto whole = [&](Value* index, const Values& accs) {
       return AfterStep(shape, piece, {along, index, nullptr}, accs);
     };
+    if (AreFilled()) return MakeLoop(e_.b, {window.lo, window.hi, depth}, carried, whole);
+    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
     auto rest = [&](Value* index, const Values& accs) {
       return AfterStep(shape, piece, {along, index, window.hi}, accs);
     };
     Values accs = MakeLoop(e_.b, {window.lo, full, depth}, carried, whole);
     return MakeLoop(e_.b, {full, window.hi, depth}, accs, rest);
   });
+}
+
+/// Whether steps may go on behind the block's end: there is +0.
+bool BlockSteps::AreFilled() const {
+  AxisId along = what_.folded.back();
+  return is_native_ && std::ranges::all_of(homes_, [&](const Home& home) {
+           if (!home.buffer || home.group != what_.unit->depth) return false;
+           return home.axes[home.axes.size() - (home.panel ? 2 : 1)] == along;
+         });
 }
 
 /// The accumulators as the unit takes them, where it takes a step at all.
@@ -158,6 +171,12 @@ Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, cons
   Piece part = walks_columns ? piece : Piece{};
   int64_t depth = what_.unit->depth;
   const Home& home = homes_[operand];
+  bool in_groups =
+      home.panel && home.group == depth && home.axes[home.axes.size() - 2] == terms.axis;
+  if (walks_columns && in_groups) {
+    position_[terms.axis] = terms.begin;
+    return read = LoadGroups(e_, home, value->type()->scalar, position_, part.lanes);
+  }
   bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
   if (side_by_side && !terms.end) {
     MoveTo(terms, 0);
@@ -172,6 +191,19 @@ Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, cons
   exists_ = nullptr;
   ir::Type type = e_.TypeOf(value->type()->scalar, depth * part.lanes);
   return read = e_.b.Create(OpKind::Zip, {rows}, {type})->result();
+}
+
+Values BlockSteps::WithPlus(Shape shape, const Piece& piece, Values starts) {
+  if (!what_.plus) return starts;
+  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
+    Place(row, column);
+    bool walks_columns = column_ && HasAxis(what_.plus, *column_);
+    Value* plus = IsTileValue(what_.plus)
+                      ? LoadPiece(e_, plus_, what_.acc, position_, walks_columns ? piece : Piece{})
+                      : e_.Scalar(what_.plus);
+    starts[n] = e_.b.Binary(OpKind::Add, starts[n], e_.b.Splat(plus, piece.lanes));
+  });
+  return starts;
 }
 
 /// What the accumulators of a block start from.

@@ -42,11 +42,13 @@ class BlockSteps {
   Values Taken(const Values& starts);
   Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
   void MoveTo(const Stretch& terms, int64_t number);
+  bool AreFilled() const;
   Values AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
                            const Values& accs);
   ir::Value* StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
                          const Stretch& terms);
   Values Starts(Shape shape, const Piece& piece);
+  Values WithPlus(Shape shape, const Piece& piece, Values starts);
   Values Loads(Shape shape, const Piece& piece);
   ir::Value* Load(size_t operand, const Piece& piece);
   ir::Value* OrZero(ir::Value* factor);
@@ -61,6 +63,7 @@ class BlockSteps {
   std::vector<Home> homes_;                     ///< of the operands that have one
   std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
   Home start_;                                  ///< of `into`
+  Home plus_;
   Position position_;
   bool is_plain_ = false;        ///< terms are made that flush nothing
   ir::Value* exists_ = nullptr;  ///< of the term at the position; null: it does

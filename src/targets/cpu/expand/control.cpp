@@ -105,7 +105,7 @@ Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   }
   kdl::Scalar scalar = tile->type()->scalar;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(scalar, extents)});
-  Home printed{buffer->result(), axes, 0, {}, nullptr};
+  Home printed{buffer->result(), axes, 0, 1, {}, nullptr};
   CopyTile(e, op, HomeOf(e, tile), printed, scalar);
   return buffer->result();
 }

@@ -23,6 +23,9 @@ struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
   int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
+  /// So many neighbours along the last axis make a group; in panels along the one before it:
+  /// [last / panel, …, before / group, panel * group].
+  int64_t group = 1;
   /// How far from the start of the block along each axis the tile begins, where it is a part; null: there.
   std::vector<ir::Value*> offsets;
   ir::Value* place = nullptr;  ///< of the one panel that the tile is brought to
@@ -93,6 +96,10 @@ std::optional<Home> FindHome(Expander& e, const ir::Value* tile);
 Home HomeOf(Expander& e, const ir::Value* tile);
 /// The same of a tile that is read or made in vectors along the axis: an error where its elements do not lie side by side.
 Home HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
+/// Whole groups of so many elements of the home's last axis, side by side; the position is that of the first element.
+ir::Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
+                      int64_t lanes);
+void StoreGroups(Expander& e, ir::Value* value, const Home& home, const Position& position);
 void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
 /// The elements of a piece that begins at the position; along the home's last axis.
 ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,

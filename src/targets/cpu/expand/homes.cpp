@@ -11,7 +11,18 @@ namespace kdl::cpu {
 
 namespace {
 
-Values IndexAt(Expander& e, const Home& home, const Position& position) {
+/// Of an element, or of the first of its group.
+Values InGroup(Expander& e, const Home& home, Values index, bool whole) {
+  if (home.group == 1 || !home.panel) return index;
+  Value*& row = index[index.size() - 2];
+  Value* first = e.b.Binary(OpKind::Mul, index.back(), e.b.I64(home.group));
+  Value* place = e.b.Binary(OpKind::And, row, e.b.I64(home.group - 1));
+  index.back() = whole ? first : e.b.Binary(OpKind::Add, first, place);
+  row = e.b.Binary(OpKind::Shr, row, e.b.I64(std::countr_zero(static_cast<uint64_t>(home.group))));
+  return index;
+}
+
+Values IndexAt(Expander& e, const Home& home, const Position& position, bool whole = false) {
   Values index;
   for (size_t i = 0; i < home.axes.size(); ++i) {
     Value* at = position.at(home.axes[i]);
@@ -21,13 +32,22 @@ Values IndexAt(Expander& e, const Home& home, const Position& position) {
   if (!home.panel) return index;
   if (home.place) {
     index.insert(index.begin(), home.place);
-    return index;
+    return InGroup(e, home, index, whole);
   }
   Value* last = index.back();
   index.back() = e.b.Binary(OpKind::And, last, e.b.I64(home.panel - 1));
   int64_t shift = std::countr_zero(static_cast<uint64_t>(home.panel));
   index.insert(index.begin(), e.b.Binary(OpKind::Shr, last, e.b.I64(shift)));
-  return index;
+  return InGroup(e, home, index, whole);
+}
+
+/// Elements that are neighbours along the last axis do not lie side by side in groups.
+void RefuseGroups(Expander& e, const Home& home, const Piece& piece) {
+  if (home.group == 1 || !home.panel || piece.lanes == 1 || !e.refused.insert(home.buffer).second)
+    return;
+  e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(e.b.loc()),
+                               e.function.axis(home.axes.back()).name.text(),
+                               home.buffer->name().text());
 }
 
 }  // namespace
@@ -38,12 +58,16 @@ Home MakeHome(Expander& e, const Value* home) {
   for (ir::AxisId axis : type->axes) extents.push_back(e.Extent(axis));
   if (type->panel) {
     extents.insert(extents.begin(), (extents.back() + type->panel - 1) / type->panel);
-    extents.back() = type->panel;
+    extents.back() = type->panel * type->group;
+    int64_t& rows = extents[extents.size() - 2];
+    if (type->group > 1) rows = (rows + type->group - 1) / type->group;
+  } else {
+    extents.back() = (extents.back() + type->group - 1) / type->group * type->group;
   }
   extents.back() += type->pad;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(type->scalar, extents)});
   buffer->result()->set_name(home->name());
-  return {buffer->result(), type->axes, type->panel, {}, nullptr};
+  return {buffer->result(), type->axes, type->panel, type->group, {}, nullptr};
 }
 
 Home PartOf(Expander& e, const Op* at, const Value* home, const Value* tile) {
@@ -87,6 +111,7 @@ Home HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
 
 Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                  const Piece& piece) {
+  RefuseGroups(e, home, piece);
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
   return e.b
@@ -95,8 +120,22 @@ Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Positi
       ->result();
 }
 
+Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
+                  int64_t lanes) {
+  return e.b
+      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position, true), {}},
+              {e.TypeOf(scalar, lanes * home.group)})
+      ->result();
+}
+
+void StoreGroups(Expander& e, Value* value, const Home& home, const Position& position) {
+  e.b.Create(OpKind::BufferStore, {{value}, {home.buffer}, IndexAt(e, home, position, true), {}},
+             {});
+}
+
 void StorePiece(Expander& e, Value* value, const Home& home, const Position& position,
                 const Piece& piece) {
+  RefuseGroups(e, home, piece);
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
   e.b.Create(OpKind::BufferStore,

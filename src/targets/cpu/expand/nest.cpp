@@ -165,11 +165,14 @@ void ExpandNest(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();
   if (const Value* tile = RegisterTileOf(e, op)) return ExpandNestOnRegisters(e, op, tile);
   NestBody body(e, op);
-  if (body.last().Transposes()) {
+  if (MakesGroups(body)) {
+    RunGroups(body);
+  } else if (body.last().Transposes()) {
     RunSquares(body);
   } else {
     Rows(body).Run();
   }
+  FillGroups(body);
   e.b.set_loc(outer);
 }
 

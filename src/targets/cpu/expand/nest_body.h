@@ -21,6 +21,7 @@ class NestBody {
   const LastAxis& last() const { return last_; }
   const ir::AxisList& axes() const { return axes_; }
   const std::vector<Accumulation>& folds() const { return folds_; }
+  const std::vector<Home>& homes() const { return homes_; }
   /// How many elements of the last axis a vector takes.
   int64_t Lanes() const;
 
@@ -110,6 +111,13 @@ struct RowStart {
   ir::Value* agrees;
 };
 RowStart RowStartOf(NestBody& body, const Streaming& streaming);
+
+// groups.cpp
+/// Whether what the nest makes stands in groups of rows.
+bool MakesGroups(const NestBody& body);
+void RunGroups(NestBody& body);
+/// Fills the last groups of the rows that the nest makes.
+void FillGroups(NestBody& body);
 
 // squares.cpp
 /// Runs a nest whose loads of LastAxis::Across() are transposed.

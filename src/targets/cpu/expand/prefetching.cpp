@@ -29,7 +29,7 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
     }
     if (!stores) loads.push_back(op);
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
-    if (!point_) LookAhead(e, bytes);
+    if (!point_) LookAhead(e, op, bytes);
   }
   if (transposes) return;
   for (const Op* load : loads) Study(e, load);
@@ -72,16 +72,31 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
 
-/// Squares go along the lines that are stored to: the next line. Else along the nest's rows where they are long, else
-/// some rows on.
-void Prefetching::LookAhead(const Expander& e, int64_t bytes) {
+/// The index of the loop around the nest, where each of its turns takes the access's next row; null: it does not.
+const Value* Prefetching::TurnOf(const Op* access) const {
+  const Op* loop = nest_->block()->parent();
+  if (!loop || loop->kind() != OpKind::Loop || nest_->operands().size() != 1) return nullptr;
+  const Value* turn = loop->region()->param(0);
+  bool is_row =
+      ConstantOf(loop->operand(ir::LoopOp::at_step)) == 1 && Contains(IndexOf(access), turn);
+  return is_row ? turn : nullptr;
+}
+
+/// Squares go along the lines that are stored to: the next line. Else some rows on, where those come next, or along rows that are
+/// long.
+void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kLongRow = 4096;  // bytes
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;
+  constexpr int64_t kTurnsOn = 8192;
   const auto& points = nest_->region()->params();
   ir::AxisId last = nest_->operands().back()->type()->axes[0];
   int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
-  if (transposes_ || row >= kLongRow) {
+  const Value* turn = transposes_ ? nullptr : TurnOf(access);
+  if (turn) {
+    point_ = turn;
+    distance_ = (kTurnsOn + row - 1) / row;
+  } else if (transposes_ || row >= kLongRow) {
     point_ = points.back();
     distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;
   } else if (points.size() > 1) {
@@ -92,7 +107,7 @@ void Prefetching::LookAhead(const Expander& e, int64_t bytes) {
 
 std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   if (auto near = near_.find(access); near != near_.end()) return near->second;
-  if (!point_ || Contains(repeated_, access)) return {};
+  if (!point_ || Contains(repeated_, access) || !Contains(IndexOf(access), point_)) return {};
   bool writes = access->kind() == OpKind::Store || Contains(written_, access);
   return {{point_, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
 }

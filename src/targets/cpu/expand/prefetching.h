@@ -29,7 +29,8 @@ class Prefetching {
   std::vector<Request> Of(const ir::Op* access) const;
 
  private:
-  void LookAhead(const Expander& e, int64_t bytes);
+  void LookAhead(const Expander& e, const ir::Op* access, int64_t bytes);
+  const ir::Value* TurnOf(const ir::Op* access) const;
   bool IsNear(const ir::Op* load) const;
   void Study(Expander& e, const ir::Op* load);
 

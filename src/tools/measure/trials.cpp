@@ -1,11 +1,11 @@
-#include "trials.h"
+#include "tools/measure/trials.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 
-namespace bench {
+namespace kdl::measure {
 
 namespace {
 
@@ -47,7 +47,7 @@ std::int64_t RunsOf(const Side& side, bool processor) {
 // On the wall clock the fastest of some tries, as others on the machine only ever add; on the processor's, which
 // does not count them, one try.
 double Trial(const Side& side, std::int64_t runs, const TrialLimits& limits) {
-  if (limits.processor_time) return Time(side, runs, true);
+  if (limits.processor_time || limits.single) return Time(side, runs, limits.processor_time);
   constexpr int kTries = 5;
   constexpr double kLongest = 50e-3;
   double least = Time(side, runs, false);
@@ -71,7 +71,8 @@ double Quantile(const Series& sorted, double share) {
 
 std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits& limits) {
   std::vector<std::int64_t> runs;
-  for (const Side& side : sides) runs.push_back(RunsOf(side, limits.processor_time));
+  for (const Side& side : sides)
+    runs.push_back(limits.single ? 1 : RunsOf(side, limits.processor_time));
   std::vector<Series> series(sides.size());
   const Clock::time_point begin = Clock::now();
   for (int trial = 0; trial < limits.trials; ++trial) {
@@ -103,4 +104,4 @@ Series Quotients(const Series& above, const Series& below) {
   return quotients;
 }
 
-}  // namespace bench
+}  // namespace kdl::measure

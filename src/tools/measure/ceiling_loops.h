@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace bench {
+namespace kdl::measure {
 
 struct CeilingLoops {
   const char* name;  // of the level
@@ -16,6 +16,7 @@ struct CeilingLoops {
   float (*read)(const float* from, std::int64_t count);
   float (*read_ahead)(const float* from, std::int64_t count);  // prefetches
   void (*copy)(float* to, const float* from, std::int64_t count);
+  void (*copy_ahead)(float* to, const float* from, std::int64_t count);
   // Prefetches, and stores past the caches.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*write)(float* to, std::int64_t count);
@@ -30,4 +31,4 @@ extern const CeilingLoops kLoopsBase;
 extern const CeilingLoops kLoopsV3;
 extern const CeilingLoops kLoopsV4;
 
-}  // namespace bench
+}  // namespace kdl::measure

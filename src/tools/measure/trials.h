@@ -2,11 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "case.h"
+namespace kdl::measure {
 
-namespace bench {
+// One of those that are compared: a call does its work once, all of it.
+struct Side {
+  std::string name;
+  std::function<void()> run;
+};
 
 // Seconds of one run, a number a trial.
 using Series = std::vector<double>;
@@ -15,6 +20,7 @@ struct TrialLimits {
   int trials = 20;
   double seconds = 30;                    // fewer trials, 3 at least, where all would take longer
   std::function<void()> prepare = [] {};  // before each side's turn, not timed
+  bool single = false;                    // a trial is one run, behind `prepare`, and no other
   // For one thread: count the processor time of the process, not what other programs take.
   bool processor_time = false;
 };
@@ -28,4 +34,4 @@ double Spread(Series values);
 // Trial by trial.
 Series Quotients(const Series& above, const Series& below);
 
-}  // namespace bench
+}  // namespace kdl::measure

@@ -1,5 +1,5 @@
 // Compiled once for each processor level: KDL_LEVEL is the last word of a table of ceiling_loops.h.
-#include "ceiling_loops.h"
+#include "tools/measure/ceiling_loops.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 #define KDL_TEXT2(a) #a
 #define KDL_TEXT(a) KDL_TEXT2(a)
 
-namespace bench {
+namespace kdl::measure {
 
 namespace {
 
@@ -112,11 +112,11 @@ void Fill(float* to, std::int64_t count, Value value) {
   }
 }
 
-template <bool past_cache>
+template <bool past_cache, bool ahead>
 void Copy(float* to, const float* from, std::int64_t count) {
   // Hidden, else GCC calls memcpy.
   Fill<past_cache>(to, count, [from](std::int64_t i) {
-    LookAhead<past_cache>(from + i);
+    LookAhead<ahead>(from + i);
     return Hide(Load(from + i));
   });
 }
@@ -134,7 +134,8 @@ void Triad(float* to, const float* a, const float* b, std::int64_t count) {
 }  // namespace
 
 const CeilingLoops KDL_JOIN(kLoops, KDL_LEVEL) = {
-    KDL_TEXT(KDL_LEVEL), kLanes,     MultiplyAdd<false>, MultiplyAdd<true>, Read<false>, Read<true>,
-    Copy<false>,         Copy<true>, Write<false>,       Write<true>,       Triad};
+    KDL_TEXT(KDL_LEVEL), kLanes,       MultiplyAdd<false>, MultiplyAdd<true>,
+    Read<false>,         Read<true>,   Copy<false, false>, Copy<false, true>,
+    Copy<true, true>,    Write<false>, Write<true>,        Triad};
 
-}  // namespace bench
+}  // namespace kdl::measure

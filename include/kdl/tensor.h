@@ -1,0 +1,24 @@
+/* Tensors as callers see them, in C11: kinds of elements, and views of memory. Declared from tensor.def, where every field is
+ * described. */
+#pragma once
+
+#include <stdint.h>
+
+/* Element kinds: KDL_F32 and so on. */
+enum kdl_element {
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) KDL_##ID = code,
+#include "kdl/tensor.def"
+};
+
+enum kdl_tensor_code {
+#define KDL_CODE(ID, value, comment) KDL_##ID = value,
+#include "kdl/tensor.def"
+};
+
+/* clang-format off */
+#define KDL_STRUCT(name, comment) typedef struct name {
+#define KDL_FIELD(owner, ctype, kind, name, comment) ctype name;
+#define KDL_ARRAY(owner, ctype, kind, count, name, comment) ctype name[count];
+#define KDL_STRUCT_END(name) } name;
+/* clang-format on */
+#include "kdl/tensor.def"

@@ -1,0 +1,55 @@
+#include "core/binding_parts.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// The view of a dense tensor over the caller's memory; `what` begins messages.
+Error LayOut(const kdl_param_desc& param, const std::int64_t* sizes, const void* data,
+             std::string_view what, kdl_tensor* view) {
+  KDL_RETURN_IF_ERROR(MakeView(param.element, param.rank, sizes, what, view));
+  view->data = const_cast<void*>(data);
+  for (std::int32_t d = 0; d < param.rank; ++d) {
+    if (param.dim_symbol[d] == KDL_DIM_CONST && sizes[d] != param.dim_const[d]) {
+      return Invalid("dimension ", d, " of ", Spelling(param), " is ", param.dim_const[d],
+                     ", but the tensor given is ", Describe(*view));
+    }
+  }
+  return CheckAddress(*view, what);
+}
+
+Error BindDenseUnprefixed(Device& device, const std::int64_t* sizes, const kdl_value* values,
+                          Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  const auto count = static_cast<std::size_t>(variant.param_count);
+  binding->scalars.Reserve(count);
+  binding->tensors.Reserve(count);
+  binding->memories.Reserve(count);
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) {
+      binding->scalars.Add(TakeScalar(param.element, values[p].u64));
+      continue;
+    }
+    const void* data = values[p].data;
+    kdl_tensor& view = binding->tensors.Add();
+    if (LayOut(param, sizes, data, "", &view) != nullptr) {  // again, in words, which cost memory
+      return LayOut(param, sizes, data, Concat("the tensor for ", Spelling(param)), &view);
+    }
+    binding->memories.Add({view.data, view.data});
+    sizes += param.rank;
+  }
+  return Settle(device, device.facts().cores, binding);
+}
+
+}  // namespace
+
+Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
+                const kdl_value* values, Binding* binding) {
+  binding->candidate = candidate;
+  Error error = BindDenseUnprefixed(device, sizes, values, binding);
+  return error == nullptr ? nullptr : OfLaunch(candidate.kernel->name, std::move(error));
+}
+
+}  // namespace kdl::runtime

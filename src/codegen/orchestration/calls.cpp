@@ -1,0 +1,299 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/orchestration.h"
+#include "codegen/orchestration/writer.h"
+#include "ir/module.h"
+#include "support/names.h"
+#include "support/scalar.h"
+#include "support/size.h"
+
+// Kernels as functions of C over pointers and sizes, in NAME.h and NAME.c, and as a class of C++ that throws nothing.
+
+namespace kdl::codegen {
+
+namespace {
+
+enum class Kind : uint8_t { Call, Async };
+
+/// The size names of the dimensions, in the order in which they stand there.
+void AddSizes(Size size, std::vector<Name>& names) {
+  if (size->kind == SizeKind::Symbol) {
+    if (std::ranges::find(names, size->symbol) == names.end()) names.push_back(size->symbol);
+    return;
+  }
+  if (!size->lhs) return;
+  AddSizes(size->lhs, names);
+  AddSizes(size->rhs, names);
+}
+
+/// What tells an instance from the others of its kernel: "<T=f32, S=3>".
+std::string ConstantsOf(const FaceFunction& kernel, const ir::Function& instance) {
+  if (kernel.functions.size() == 1) return "";
+  std::string text;
+  auto add = [&](Name name, const auto& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "<" : ", ", name.text(), value);
+  };
+  for (const ir::TypeBinding& binding : instance.bindings)
+    add(binding.name, Spelling(binding.scalar));
+  for (size_t g = 0; g < instance.generics.size(); ++g) {
+    const std::vector<int64_t>& values = instance.generics[g].values;
+    bool differs = std::ranges::any_of(kernel.functions, [&](const ir::Function* other) {
+      return other->generics[g].values != values;
+    });
+    if (differs && values.size() == 1) add(instance.generics[g].name, values[0]);
+  }
+  return text.empty() ? text : text + ">";
+}
+
+FaceCall MakeCall(const ModuleFace& face, const FaceFunction& kernel, const ir::Function& instance,
+                  CppNames& names, CppNames& c_names) {
+  FaceCall call;
+  std::string name =
+      kernel.functions.size() == 1 ? kernel.source_name : CIdentifier(instance.name.text());
+  call.name = names.PickLocal(name);
+  call.c_name = c_names.Pick(face.name_space + "_" + name);
+  call.looked_up =
+      fmt::format("{}.{}{}", face.runtime_name, kernel.source_name, ConstantsOf(kernel, instance));
+  call.doc = kernel.doc;
+  call.params = ParamsOf({&instance});
+  CppNames locals;
+  for (const FaceParam& param : call.params) locals.Pick(param.name);
+  std::vector<Name> sizes;
+  for (const FaceParam& param : call.params)
+    for (Size size : param.param->value->type()->dims) AddSizes(size, sizes);
+  for (Name size : sizes) call.sizes.push_back({size.str(), locals.PickLocal(size.text())});
+  return call;
+}
+
+std::string PointerType(const FaceParam& param) {
+  bool is_read = param.param->direction == ir::Direction::In;
+  return fmt::format("{}{}*", is_read ? "const " : "", CType(param.param->value->type()->scalar));
+}
+
+/// What the caller says: sizes, then the parameters of the source.
+std::vector<std::string> Parameters(const FaceCall& call) {
+  std::vector<std::string> items;
+  for (const FaceConstant& size : call.sizes) items.push_back("int64_t " + size.name);
+  for (const FaceParam& param : call.params) {
+    Scalar scalar = param.param->value->type()->scalar;
+    items.push_back((param.is_tensor ? PointerType(param) : CType(scalar)) + " " + param.name);
+  }
+  return items;
+}
+
+void Declare(Writer& writer, const FaceCalls& calls, const FaceCall& call, Kind kind,
+             std::string_view tail) {
+  OwnNames own = NamesBeside(call.params, call.sizes);
+  std::vector<std::string> items = {fmt::format("const {}* {}", calls.c_type, own.kernels)};
+  for (std::string& item : Parameters(call)) items.push_back(std::move(item));
+  if (kind == Kind::Async) {
+    items.push_back("kdl_event* const* " + own.after);
+    items.push_back("int32_t " + own.after_count);
+    items.push_back("kdl_event** " + own.done);
+  }
+  const std::string& name = kind == Kind::Call ? call.c_name : call.c_async_name;
+  writer.List("kdl_error* " + name + "(", items, tail);
+}
+
+void DeclareOpen(Writer& writer, const FaceCalls& calls, std::string_view tail) {
+  writer.List("kdl_error* " + calls.c_open + "(",
+              {"kdl_context* context", "const char* device", calls.c_type + "** kernels"}, tail);
+}
+
+/// A size as C: `kdl_size_add(H, kdl_size_mul(2, P))`.
+std::string SizeText(Size size, const FaceCall& call) {
+  static constexpr std::string_view kOperations[] = {"",    "",    "add", "sub",
+                                                     "mul", "div", "mod", "min"};
+  if (size->kind == SizeKind::Constant) return fmt::format("{}", size->value);
+  if (size->kind == SizeKind::Symbol)
+    return std::ranges::find(call.sizes, size->symbol.text(), &FaceConstant::source_name)->name;
+  return fmt::format("kdl_size_{}({}, {})", kOperations[static_cast<size_t>(size->kind)],
+                     SizeText(size->lhs, call), SizeText(size->rhs, call));
+}
+
+std::string ValueText(const FaceParam& param) {
+  if (param.is_tensor) return fmt::format("{{.data = {}}}", param.name);
+  Scalar scalar = param.param->value->type()->scalar;
+  return fmt::format("{{.{} = {}}}", scalar == Scalar::Bool ? "u8" : Spelling(scalar), param.name);
+}
+
+void Define(Writer& writer, const FaceCalls& calls, size_t number, Kind kind) {
+  const FaceCall& call = calls.calls[number];
+  OwnNames own = NamesBeside(call.params, call.sizes);
+  std::vector<std::string> sizes;
+  std::vector<std::string> values;
+  for (const FaceParam& param : call.params) {
+    for (Size size : param.param->value->type()->dims) sizes.push_back(SizeText(size, call));
+    values.push_back(ValueText(param));
+  }
+  writer.Line();
+  Declare(writer, calls, call, kind, ") {");
+  writer.Indent();
+  if (!sizes.empty()) writer.List(fmt::format("const int64_t {}[] = {{", own.sizes), sizes, "};");
+  if (!values.empty())
+    writer.List(fmt::format("const kdl_value {}[] = {{", own.values), values, "};");
+  std::vector<std::string> items = {fmt::format("(const kdl_kernels*){}", own.kernels),
+                                    fmt::format("{}", number), sizes.empty() ? "NULL" : own.sizes,
+                                    values.empty() ? "NULL" : own.values};
+  if (kind == Kind::Async) items.insert(items.end(), {own.after, own.after_count, own.done});
+  writer.List(kind == Kind::Call ? "return kdl_kernels_call(" : "return kdl_kernels_call_async(",
+              items, ");");
+  writer.Outdent();
+  writer.Line("}");
+}
+
+void DefineOpen(Writer& writer, const ModuleFace& face) {
+  writer.Line();
+  DeclareOpen(writer, face.calls, ") {");
+  writer.Indent();
+  writer.Line("static const char* const names[] = {");
+  for (const FaceCall& call : face.calls.calls)
+    writer.Line(fmt::format("    {},", Quoted(call.looked_up)));
+  writer.Line("};");
+  writer.List("return kdl_kernels_open(",
+              {"context", face.images, "device", "names",
+               fmt::format("{}", face.calls.calls.size()), "(kdl_kernels**)kernels"},
+              ");");
+  writer.Outdent();
+  writer.Line("}");
+  writer.Line();
+  writer.Line(fmt::format("void {}({}* kernels) {{", face.calls.c_close, face.calls.c_type));
+  writer.Line("  kdl_kernels_close((kdl_kernels*)kernels);");
+  writer.Line("}");
+}
+
+void Describe(Writer& writer, const FaceCall& call) {
+  writer.Doc("///", call.doc);
+  for (const FaceParam& param : call.params)
+    writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
+}
+
+constexpr std::string_view kHandleComment =
+    R"(The kernels on one device, called with pointers as functions are; from any threads, also at once.
+
+Sizes count elements. A tensor lies in the caller's memory, row-major without gaps, at a multiple of its
+elements' bytes, and stays the caller's; NULL only where it has no element. What is written, out or inout,
+overlaps no other parameter. Sizes and pointers are checked before any effect.
+
+A call takes all cores of the device and returns when it is over: NULL, or an error that the caller frees with
+kdl_error_free. One that ends in _async returns at once; it begins when the events `after` have completed, NULL and 0
+for none, and `done`, which the caller frees with kdl_event_free, completes when all is written: until then the memory is
+the call's. Where a device has memory of its own, what is read is copied there and what is written is copied back.
+Tensors that stay on a device, or have gaps, are for kdl_run_kernel.
+)";
+
+}  // namespace
+
+FaceCalls MakeCalls(const ModuleFace& face, CppNames& names, CppNames& c_names) {
+  FaceCalls calls;
+  CppNames members;
+  calls.type = names.Pick("Kernels");
+  for (std::string_view own : {std::string_view(calls.type), std::string_view("Open"),
+                               std::string_view("get"), std::string_view("kernels_")})
+    members.Pick(own);
+  for (const FaceFunction& kernel : face.kernels)
+    for (const ir::Function* instance : kernel.functions)
+      calls.calls.push_back(MakeCall(face, kernel, *instance, members, c_names));
+  for (FaceCall& call : calls.calls) call.c_async_name = c_names.Pick(call.c_name + "_async");
+  calls.c_type = c_names.Pick(face.name_space + "_kernels");
+  calls.c_open = c_names.Pick(face.name_space + "_open");
+  calls.c_close = c_names.Pick(face.name_space + "_close");
+  return calls;
+}
+
+void DeclareCalls(Writer& writer, const FaceCalls& calls) {
+  writer.Line();
+  writer.Doc("///", kHandleComment);
+  writer.Line(fmt::format("typedef struct {0} {0};", calls.c_type));
+  writer.Line();
+  writer.Line(
+      "/// Opens them on the device of a spec: \"host\", \"host?threads=4\", \"cuda,host\". "
+      "`context`: NULL");
+  writer.Line(
+      "/// for one of their own. They are closed once no call of them runs any more; when the "
+      "context "
+      "has gone,");
+  writer.Line("/// nothing else can be done with them.");
+  DeclareOpen(writer, calls, ");");
+  writer.Line(fmt::format("void {}({}* kernels);", calls.c_close, calls.c_type));
+  for (const FaceCall& call : calls.calls) {
+    writer.Line();
+    Describe(writer, call);
+    Declare(writer, calls, call, Kind::Call, ");");
+    Declare(writer, calls, call, Kind::Async, ");");
+  }
+}
+
+void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
+  writer.Line();
+  writer.Line(
+      fmt::format("/// {} for C++17, which closes them; what fails is returned, nothing throws.",
+                  calls.c_type));
+  writer.Line(fmt::format("class {} {{", calls.type));
+  writer.Line(" public:");
+  writer.Indent();
+  writer.Line(fmt::format("{}() = default;", calls.type));
+  writer.Line(fmt::format(
+      "{0}({0}&& other) noexcept : kernels_(other.kernels_) {{ other.kernels_ = nullptr; }}",
+      calls.type));
+  writer.Line(fmt::format("{0}& operator=({0}&& other) noexcept {{", calls.type));
+  writer.Line("  std::swap(kernels_, other.kernels_);");
+  writer.Line("  return *this;");
+  writer.Line("}");
+  writer.Line(fmt::format("~{}() {{ {}(kernels_); }}", calls.type, calls.c_close));
+  writer.Line();
+  writer.Line("kdl::Status Open(const char* device, kdl_context* context = nullptr) {");
+  writer.Line(fmt::format("  {}(kernels_);", calls.c_close));
+  writer.Line("  kernels_ = nullptr;");
+  writer.Line(fmt::format("  return kdl::Status({}(context, device, &kernels_));", calls.c_open));
+  writer.Line("}");
+  writer.Line("/// For the functions of C, such as those that end in _async.");
+  writer.Line(fmt::format("const {}* get() const {{ return kernels_; }}", calls.c_type));
+  for (const FaceCall& call : calls.calls) {
+    std::vector<std::string> items = {"kernels_"};
+    for (const FaceConstant& size : call.sizes) items.push_back(size.name);
+    for (const FaceParam& param : call.params) items.push_back(param.name);
+    writer.Line();
+    writer.List("kdl::Status " + call.name + "(", Parameters(call), ") const {");
+    writer.List(fmt::format("  return kdl::Status({}(", call.c_name), items, "));");
+    writer.Line("}");
+  }
+  writer.Outdent();
+  writer.Line();
+  writer.Line(" private:");
+  writer.Line(fmt::format("  {}* kernels_ = nullptr;", calls.c_type));
+  writer.Line("};");
+}
+
+std::string PrintCalls(const ir::Module& module, const std::string& runtime_name) {
+  ModuleFace face = MakeFace(module, runtime_name);
+  bool has_derived = false;
+  for (const FaceCall& call : face.calls.calls) {
+    for (const FaceParam& param : call.params)
+      has_derived |= std::ranges::any_of(param.param->value->type()->dims,
+                                         [](Size size) { return size->lhs != nullptr; });
+  }
+  Writer writer;
+  writer.Line(fmt::format(
+      "// The kernels of {}.kdl as functions of C11, which is C++20, too. Written by kernelc.",
+      face.module_name));
+  writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".h")));
+  if (has_derived) writer.Line("\n#include \"kdl/sizes.h\"");
+  if (face.calls.calls.empty()) return writer.Take();
+  DefineOpen(writer, face);
+  for (size_t number = 0; number < face.calls.calls.size(); ++number) {
+    Define(writer, face.calls, number, Kind::Call);
+    Define(writer, face.calls, number, Kind::Async);
+  }
+  return writer.Take();
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,137 @@
+#include "targets/cpu/analysis/row_fold.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/views.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+bool IsPlainLoad(const Op* op) {
+  if (op->kind() != OpKind::Load) return false;
+  ir::LoadOp load(const_cast<Op*>(op));
+  auto edge = op->attr<AttrKey::Edge>();
+  return (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !load.mask() &&
+         !load.otherwise();
+}
+
+/// Whether nothing from the op up to the fold writes what the op may read.
+bool NothingWritesBetween(const Op* op, const Op* fold) {
+  for (const Op* next = op->next(); next != fold; next = next->next()) {
+    bool harmless = next && next->regions().empty() &&
+                    (next->info().has(ir::kPure) || next->kind() == OpKind::Load);
+    if (!harmless) return false;
+  }
+  return true;
+}
+
+/// One factor of a contraction has all axes, the other one at most that which is folded.
+bool ReadsOnce(const Op* fold) {
+  if (fold->kind() == OpKind::Reduce) return true;
+  AxisList all = fold->result()->type()->axes;
+  std::vector<Value*> terms = TermsOf(fold);
+  auto has_all = [&](const Value* term) { return term->type()->axes.size() == all.size() + 1; };
+  auto has_one = [&](const Value* term) {
+    return term->type()->axes == fold->attr<AttrKey::Axes>();
+  };
+  return (has_all(terms[0]) && has_one(terms[1])) || (has_one(terms[0]) && has_all(terms[1]));
+}
+
+/// The axis along which elements of a load are side by side; invalid: none.
+AxisId LastIndexed(const Op* load) {
+  const ir::Access access = load->attr<AttrKey::Access>();
+  auto index = load->Segment(ir::LoadOp::at_index);
+  AxisId last;
+  for (const ir::AccessTerm& term : access.dims.back().terms) {
+    const Value* operand = index[term.operand];
+    if (operand->type()->kind == ir::TypeKind::Blk) last = operand->type()->axes[0];
+  }
+  return last;
+}
+
+class Finder {
+ public:
+  explicit Finder(const Op* fold) : fold_(fold), folded_(fold->attr<AttrKey::Axes>()[0]) {}
+
+  /// Whether rows of the terms can be made by themselves, and nothing else uses the terms.
+  bool Find() {
+    for (const Value* term : TermsOf(fold_)) {
+      if (!Collect(term)) return false;
+    }
+    for (const Op* op = fold_->prev(); op; op = op->prev()) {
+      if (!reached_.contains(op)) continue;
+      bool used_here = std::ranges::all_of(op->result()->uses(), [&](const ir::Use& use) {
+        return use.user == fold_ || reached_.contains(use.user);
+      });
+      if (!used_here) return false;
+      found_.makers.push_back(op);
+    }
+    return found_.blk != nullptr;
+  }
+
+  /// Whether elements of the loads are side by side along the axis; of one at least.
+  bool LieAlong(AxisId last) const {
+    bool some = false;
+    for (const Op* op : found_.makers) {
+      if (op->kind() != OpKind::Load || !HasAxis(op->result(), last)) continue;
+      if (LastIndexed(op) != last) return false;
+      some = true;
+    }
+    return some;
+  }
+
+  const RowFold& found() const { return found_; }
+
+ private:
+  /// Reaches what makes the term, up to its loads.
+  bool Collect(const Value* term) {
+    if (!HasAxis(term, folded_)) return true;
+    const Op* def = term->def();
+    if (!def || def->block() != fold_->block() || def->results().size() != 1) return false;
+    if (!reached_.insert(def).second) return true;
+    if (IsPlainLoad(def)) return NoteBlk(def) && NothingWritesBetween(def, fold_);
+    return def->info().has(ir::kPure) && def->info().has(ir::kElementwise) &&
+           std::ranges::all_of(def->operands(), [&](const Value* one) { return Collect(one); });
+  }
+
+  /// False where a row is looked up, by a tile of indices.
+  bool NoteBlk(const Op* load) {
+    for (Value* index : load->Segment(ir::LoadOp::at_index)) {
+      if (HasAxis(index, folded_)) return false;
+      bool is_row = index->type()->kind == ir::TypeKind::Blk && index->type()->axes[0] == folded_;
+      if (!is_row) continue;
+      if (found_.blk && found_.blk != index) return false;
+      found_.blk = index;
+    }
+    return true;
+  }
+
+  const Op* fold_;
+  AxisId folded_;
+  std::set<const Op*> reached_;
+  RowFold found_;
+};
+
+}  // namespace
+
+std::vector<Value*> TermsOf(const Op* fold) {
+  if (fold->kind() == OpKind::Reduce) return {fold->operand(0)};
+  ir::ContractionOp contraction(const_cast<Op*>(fold));
+  return {contraction.a(), contraction.b()};
+}
+
+std::optional<RowFold> RowFoldOf(const Op* op, const AxisOrder& order) {
+  bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
+  if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Chain || op->HasAttr(AttrKey::Unit) ||
+      op->attr<AttrKey::Axes>().size() != 1 || !IsTileValue(op->result()) || !ReadsOnce(op))
+    return std::nullopt;
+  Finder finder(op);
+  if (!finder.Find() || !finder.LieAlong(order.Sorted(op->result()->type()->axes).back()))
+    return std::nullopt;
+  return finder.found();
+}
+
+}  // namespace kdl::cpu

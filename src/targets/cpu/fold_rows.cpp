@@ -1,0 +1,112 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/eval.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "passes/structured.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/row_fold.h"
+#include "targets/cpu/passes.h"
+
+// fold-rows: what a fold reads once it takes from where it lies, row by row, into accumulators that stay in the nearest cache: no
+// copy of the terms is made, and memory is read as it lies.
+//
+//   %t = load %b[%k, %j] : tile<f32; j k>                 %s = loop %p in start(k) .. end(k) carry(%a = %zero) {
+//   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
+//                                                           %n = fma %e, %r, %a ; yield %n }
+//
+// The order of a chain is that of the loop.
+
+namespace kdl::cpu {
+
+namespace {
+
+class RowFolder {
+ public:
+  RowFolder(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
+      : module_(module), kernel_{kernel, facts, AxisOrder(kernel)} {}
+
+  void Run(Op* fold) {
+    std::optional<RowFold> found = RowFoldOf(fold, kernel_.order);
+    if (!found || !StaysNear(fold)) return;
+    rows_ = std::move(*found);
+    Rewrite(fold);
+  }
+
+ private:
+  /// Whether the accumulators stay in the nearest cache.
+  bool StaysNear(const Op* fold) const {
+    int64_t bytes = Bytes(fold->attr<AttrKey::Acc>());
+    for (AxisId axis : fold->result()->type()->axes) bytes *= kernel_.Extent(axis);
+    return bytes <= MostAccumulatorBytes(kernel_.facts);
+  }
+
+  void Rewrite(Op* fold) {
+    ir::Builder b(module_, fold->block(), fold);
+    b.set_loc(fold->loc());
+    ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
+    Value* start = b.Create(OpKind::BlkStart, {{rows_.blk}}, {number})->result();
+    Value* size = b.Create(OpKind::BlkSize, {{rows_.blk}}, {number})->result();
+    Value* end = b.Binary(OpKind::Add, start, size);
+    passes::Values result = passes::MakeLoop(
+        b, {start, end}, {StartOf(b, fold)}, [&](Value* row, const passes::Values& carried) {
+          return passes::Values{Next(b, fold, row, carried[0])};
+        });
+    result[0]->set_name(fold->result()->name());
+    fold->result()->ReplaceAllUsesWith(result[0]);
+    ir::Erase(fold);
+    for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
+  }
+
+  Value* StartOf(ir::Builder& b, const Op* fold) const {
+    ir::Type type = fold->result()->type();
+    if (fold->kind() == OpKind::Contraction) return ir::ContractionOp(const_cast<Op*>(fold)).into();
+    auto acc = fold->attr<AttrKey::Acc>();
+    Value* identity =
+        b.Create(OpKind::Const, {}, {b.types().ScalarOf(acc)},
+                 {ir::MakeAttr<AttrKey::Bits>(ir::FoldIdentity(fold->attr<AttrKey::Fold>(), acc))})
+            ->result();
+    return b.Create(OpKind::Broadcast, {{identity}}, {type})->result();
+  }
+
+  /// The accumulators behind one more row.
+  Value* Next(ir::Builder& b, const Op* fold, Value* row, Value* before) {
+    auto acc = fold->attr<AttrKey::Acc>();
+    ir::ValueMap at_row{{rows_.blk, row}};
+    std::vector<Value*> terms;
+    for (Value* term : TermsOf(fold)) terms.push_back(b.Cast(RowOf(b, term, at_row), acc));
+    if (fold->kind() == OpKind::Reduce)
+      return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
+    if (IsFloat(acc)) {
+      return b.Create(OpKind::Fma, {{terms[0]}, {terms[1]}, {before}}, {before->type()})->result();
+    }
+    return b.Binary(OpKind::Add, before, b.Binary(OpKind::Mul, terms[0], terms[1]));
+  }
+
+  Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
+    const Op* def = term->def();
+    if (!Contains(rows_.makers, def)) return term;
+    if (auto known = at_row.find(term); known != at_row.end()) return known->second;
+    for (Value* operand : def->operands()) {
+      if (IsTileValue(operand)) at_row[operand] = RowOf(b, operand, at_row);
+    }
+    return at_row[term] = CloneRetyped(def, b, at_row)->result();
+  }
+
+  ir::Module& module_;
+  KernelShape kernel_;
+  RowFold rows_;
+};
+
+}  // namespace
+
+void RunFoldRows(PassContext& context, ir::Function& kernel) {
+  RowFolder folder(context.module, kernel, FactsOf(context));
+  for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
+    for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.Run(fold);
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "driver/report.h"
+#include "driver/select.h"
+#include "support/process.h"
+#include "targets/kinds.h"
+#include "tools/bench_report.h"
+#include "tools/commands.h"
+#include "tools/measure/ceilings.h"
+#include "tools/measure/crew.h"
+#include "tools/placed_kernel.h"
+
+namespace kdl::tools {
+
+namespace {
+
+using measure::Series;
+using measure::Side;
+
+/// A row to come.
+struct Wanted {
+  std::string kernel;
+  std::string device;  ///< as the user names it
+  std::string spec;
+  int threads = 0;  ///< of the host; 0: another device
+};
+
+bool IsHost(const std::string& spec) { return spec.substr(0, spec.find('?')) == targets::kOwnKind; }
+
+/// `1,2`; without a word one thread and all. Nothing after a report.
+std::optional<std::vector<int>> ThreadCounts(const std::string& text,
+                                             DiagnosticEngine& diagnostics) {
+  int all = static_cast<int>(measure::AllowedProcessors().size());
+  if (text.empty()) return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
+  std::vector<int> counts;
+  for (std::string_view word : driver::SplitList(text)) {
+    int count = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+    bool reads = error == std::errc() && end == word.data() + word.size();
+    if (!reads || count < 1 || count > all) {
+      diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", text,
+                         fmt::format("numbers from 1 to {}, the processors of this process", all));
+      return std::nullopt;
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+/// Without the sizes and arguments that the kernel does not have: another one of the file may.
+driver::Options OptionsFor(const driver::Options& options, const ir::Function& kernel) {
+  driver::Options own = options;
+  auto is_other = [&](const std::string& text) {
+    std::string_view name = std::string_view(text).substr(0, text.find('='));
+    auto named = [&](Name one) { return one.text() == name; };
+    return std::ranges::none_of(kernel.dims, named) &&
+           std::ranges::none_of(kernel.generics,
+                                [&](const ir::Generic& g) { return named(g.name); }) &&
+           std::ranges::none_of(kernel.params,
+                                [&](const ir::Param& p) { return named(p.value->name()); });
+  };
+  std::erase_if(own.set, is_other);
+  std::erase_if(own.arg, is_other);
+  return own;
+}
+
+/// More than the caches hold, written anew: what lay in them is gone.
+class Eviction {
+ public:
+  Eviction() {
+    constexpr int64_t kUnknown = int64_t{64} << 20;
+    int64_t cache = LargestCacheBytes();
+    bytes_.resize(static_cast<size_t>(2 * (cache > 0 ? cache : kUnknown)));
+  }
+  void Run() {
+    for (size_t i = 0; i < bytes_.size(); i += 64) bytes_[i] = ++turn_;
+  }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  uint8_t turn_ = 0;
+};
+
+/// How many multiply-adds of f32 take as long as the work; nothing where it depends on the data, or other instructions do it.
+std::optional<double> SlotsOf(const std::optional<Operations>& work) {
+  if (!work) return std::nullopt;
+  double slots = 0;
+  for (const auto& [scalar, count] : *work) {
+    if (scalar != Scalar::F32 && scalar != Scalar::F64) return std::nullopt;
+    slots += scalar == Scalar::F32 ? count / 2 : count;
+  }
+  return slots;
+}
+
+/// Fills in what the machine can do, of series that begin with one of arithmetic and go on with streams.
+void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKernel& kernel,
+                BenchRow& row) {
+  double per_call = measure::ArithmeticSlots(row.threads);
+  std::optional<double> slots = SlotsOf(kernel.work());
+  Series streams;
+  Series least;
+  for (size_t trial = 0; trial < series[first].size(); ++trial) {
+    double stream = series[first + 1][trial];
+    for (size_t s = first + 2; s < series.size(); ++s) stream = std::min(stream, series[s][trial]);
+    streams.push_back(stream);
+    least.push_back(std::max(stream, series[first][trial] * slots.value_or(0) / per_call));
+  }
+  row.peak = 2 * per_call / measure::Median(series[first]);
+  row.bandwidth = kernel.bytes().all() / measure::Median(streams);
+  if (slots) row.ceiling = measure::Median(measure::Quotients(least, series[0]));
+}
+
+/// A launch that failed, on its way out of the trials.
+struct LaunchFailed {
+  Failure failure;
+};
+Side SideOf(const char* name, PlacedKernel& kernel) {
+  return {name, [&kernel] {
+            Status ran = kernel.Run();
+            if (!ran.ok()) throw LaunchFailed{ran.failure()};
+          }};
+}
+
+BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKernel& ours,
+                 PlacedKernel* other) {
+  measure::TrialLimits limits;
+  if (options.trials) limits.trials = static_cast<int>(*options.trials);
+  if (options.seconds) limits.seconds = static_cast<double>(*options.seconds);
+  limits.processor_time = wanted.threads == 1;
+  Eviction eviction;
+  if (options.cold) {
+    limits.single = true;
+    limits.prepare = [&] { eviction.Run(); };
+  }
+  std::vector<Side> sides = {SideOf("ours", ours)};
+  if (other) sides.push_back(SideOf("against", *other));
+  size_t ceilings = sides.size();
+  std::vector<int> processors = measure::AllowedProcessors();
+  processors.resize(static_cast<size_t>(std::max(wanted.threads, 1)));
+  measure::Crew crew(processors);
+  if (wanted.threads > 0) {
+    measure::Share share = [&](int64_t count, int64_t grain, const auto& part) {
+      crew.Do(count, grain, part);
+    };
+    sides.push_back(measure::ArithmeticSides(wanted.threads, share)[0]);
+    for (Side& side : measure::StreamSides(ours.bytes(), share)) sides.push_back(std::move(side));
+  }
+  std::vector<Series> series = measure::TakeTurns(sides, limits);
+  BenchRow row;
+  row.kernel = wanted.kernel;
+  row.sizes = ours.SizesText();
+  row.device = wanted.device;
+  row.threads = wanted.threads;
+  row.median = measure::Median(series[0]);
+  row.spread = measure::Spread(series[0]);
+  row.trials = static_cast<int>(series[0].size());
+  row.bytes = ours.bytes().all();
+  if (ours.work()) row.operations = Sum(*ours.work());
+  if (wanted.threads > 0) AddCeiling(series, ceilings, ours, row);
+  if (other) {
+    Series quotients = measure::Quotients(series[1], series[0]);
+    row.against = measure::Median(quotients);
+    row.against_spread = measure::Spread(quotients);
+  }
+  return row;
+}
+
+class Bench {
+ public:
+  Bench(const driver::Options& options, const targets::Registry& families)
+      : options_(options), families_(families), listed_(options, families) {}
+
+  int Run() {
+    std::vector<ir::Function*> kernels;
+    std::optional<std::vector<Wanted>> rows = List(kernels);
+    if (!rows) return driver::Finish(listed_);
+    bool against = !options_.against.empty();
+    if (!driver::PrintOutput(BenchHead(against))) return driver::kExitEnvironment;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      const ir::Function& kernel = *kernels[i % kernels.size()];
+      if (int code = RunOne((*rows)[i], kernel, kernels.size() > 1); code != driver::kExitDone)
+        return code;
+    }
+    return Write();
+  }
+
+ private:
+  /// The rows to come: each kernel on each number of threads.
+  std::optional<std::vector<Wanted>> List(std::vector<ir::Function*>& kernels) {
+    auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
+    if (!spec) return std::nullopt;
+    if (spec->empty()) spec = std::string(targets::kOwnKind);
+    bool host = IsHost(*spec);
+    if (host && spec->find("threads=") != std::string::npos) {
+      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--target", *spec,
+                                 "a host without 'threads=': --threads says how many");
+      return std::nullopt;
+    }
+    if (!host && !options_.threads.empty()) {
+      listed_.diagnostics.Report(driver::diag::OptionNeedsOption, {}, "--threads", "--target host");
+      return std::nullopt;
+    }
+    std::optional<std::vector<int>> threads = std::vector<int>{0};
+    if (host) threads = ThreadCounts(options_.threads, listed_.diagnostics);
+    if (!threads || !Positive("--trials", options_.trials) ||
+        !Positive("--seconds", options_.seconds) ||
+        driver::CompileToIr(listed_) != driver::PipelineEnd::Done)
+      return std::nullopt;
+    if (!MayWrite()) return std::nullopt;
+    kernels =
+        driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
+    if (kernels.empty()) return std::nullopt;
+    std::vector<Wanted> rows;
+    for (int count : *threads) {
+      std::string own = *spec;
+      if (count > 0)
+        own += fmt::format("{}threads={}", own.find('?') == std::string::npos ? "?" : "&", count);
+      for (const ir::Function* kernel : kernels)
+        rows.push_back({kernel->name.str(), *spec, own, count});
+    }
+    return rows;
+  }
+
+  /// Whether --json and --plot are two files, and none that is read.
+  bool MayWrite() {
+    std::vector<std::string> written;
+    for (const std::string& path : {options_.json, options_.plot}) {
+      if (!path.empty()) written.push_back(path);
+    }
+    std::vector<std::string> read = listed_.files_read;
+    if (!options_.against.empty()) read.push_back(options_.against);
+    return driver::MayWrite(written, read, "name another file behind --json or --plot",
+                            listed_.diagnostics);
+  }
+
+  bool Positive(std::string_view option, std::optional<int64_t> number) {
+    bool fits = !number || (*number > 0 && *number <= 1'000'000);
+    if (!fits)
+      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, option,
+                                 fmt::format("{}", *number), "a number from 1 to 1000000");
+    return fits;
+  }
+
+  /// Gives the exit code, behind a report where it is none of success.
+  int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
+    driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
+    PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);
+    if (!ours.ok()) return driver::Finish(ours.compilation());
+    if (ours.facts().functional != 0) {
+      listed_.diagnostics.Report(driver::diag::NoTimes, {}, wanted.spec);
+      return driver::Finish(listed_);
+    }
+    std::unique_ptr<PlacedKernel> other;
+    if (!options_.against.empty()) {
+      own.files = {options_.against};
+      other = std::make_unique<PlacedKernel>(own, families_, wanted.kernel, wanted.spec);
+      if (!other->ok()) return driver::Finish(other->compilation());
+    }
+    try {
+      rows_.push_back(Measure(wanted, own, ours, other.get()));
+    } catch (const LaunchFailed& failed) {
+      driver::ReportFailure(failed.failure, ours.compilation().sources, listed_.diagnostics);
+      return driver::Finish(listed_);
+    }
+    bool printed = driver::PrintOutput(BenchLine(rows_.back(), other != nullptr));
+    return printed ? driver::kExitDone : driver::kExitEnvironment;
+  }
+
+  int Write() {
+    std::vector<driver::OutputFile> files;
+    if (!options_.json.empty()) files.push_back({options_.json, BenchJson(rows_)});
+    if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(rows_)});
+    driver::WriteOutputFiles(files, listed_.diagnostics);
+    return driver::Finish(listed_);
+  }
+
+  const driver::Options& options_;
+  const targets::Registry& families_;
+  driver::Compilation listed_;
+  std::vector<BenchRow> rows_;
+};
+
+}  // namespace
+
+int RunBench(const driver::Options& options, const targets::Registry& families) {
+  return Bench(options, families).Run();
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,90 @@
+#include "tools/measure/ceilings.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace kdl::measure {
+
+namespace {
+
+constexpr std::int64_t kSteps = 20'000;
+
+// The loops take 64 floats at a time.
+std::int64_t Floats(double bytes) { return static_cast<std::int64_t>(bytes / 4 / 64 + 0.5) * 64; }
+
+// Written once, in large pages where it is large, so that address translation costs as little as may be.
+std::shared_ptr<float[]> Filled(std::int64_t count, float value) {
+  constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(count, 64)) * 4;
+  const std::size_t alignment = bytes >= kLargePage ? kLargePage : 4096;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  if (alignment == kLargePage) madvise(memory, rounded, MADV_HUGEPAGE);
+  std::shared_ptr<float[]> floats(static_cast<float*>(memory), std::free);
+  std::fill_n(floats.get(), rounded / 4, value);
+  return floats;
+}
+
+}  // namespace
+
+const CeilingLoops& Loops() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return kLoopsV4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kLoopsV3;
+#endif
+  return kLoopsBase;
+}
+
+double ArithmeticSlots(int threads) {
+  return static_cast<double>(kSteps * kChains) * Loops().lanes * threads;
+}
+
+double ArithmeticDivisions(int threads) {
+  return static_cast<double>(kSteps) * Loops().lanes * threads;
+}
+
+std::vector<Side> ArithmeticSides(int threads, const Share& share) {
+  const auto side = [=](const char* name, void (*loop)(std::int64_t)) {
+    return Side{name,
+                [=] { share(threads, 1, [=](std::int64_t, std::int64_t) { loop(kSteps); }); }};
+  };
+  return {side("fma", Loops().multiply_add), side("fma and division", Loops().divide)};
+}
+
+std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
+  const std::int64_t reads = Floats(bytes.read);
+  const std::int64_t writes = Floats(bytes.written);
+  const std::int64_t both = std::min(reads, writes);
+  const std::int64_t changes = Floats(bytes.changed);
+  const std::shared_ptr<float[]> from = Filled(reads, 1);
+  const std::shared_ptr<float[]> in_place = Filled(changes, 1);
+  const std::shared_ptr<float[]> to = Filled(writes, 0);
+  const CeilingLoops& loops = Loops();
+  const auto side = [=](const char* name, auto read, auto copy, auto write) {
+    return Side{name, [=] {
+                  share(changes, 64, [&](std::int64_t first, std::int64_t count) {
+                    copy(in_place.get() + first, in_place.get() + first, count);
+                  });
+                  share(both, 64, [&](std::int64_t first, std::int64_t count) {
+                    copy(to.get() + first, from.get() + first, count);
+                  });
+                  share(reads - both, 64, [&](std::int64_t first, std::int64_t count) {
+                    read(from.get() + both + first, count);
+                  });
+                  share(writes - both, 64, [&](std::int64_t first, std::int64_t count) {
+                    write(to.get() + both + first, count);
+                  });
+                }};
+  };
+  return {
+      side("stream", loops.read, loops.copy, loops.write),
+      side("stream ahead", loops.read_ahead, loops.copy_ahead, loops.write),
+      side("stream past cache", loops.read_ahead, loops.copy_past_cache, loops.write_past_cache)};
+}
+
+}  // namespace kdl::measure

@@ -1,0 +1,88 @@
+#include "tools/measure/crew.h"
+
+#include <algorithm>
+
+namespace kdl::measure {
+
+namespace {
+
+void StayOn(int processor) {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(static_cast<std::size_t>(processor), &own);
+  sched_setaffinity(0, sizeof own, &own);
+}
+
+// Long enough for the next call of a trial, short enough not to take a processor from the next side.
+constexpr int kLooks = 20'000;
+
+template <class T>
+void WaitWhile(const std::atomic<T>& value, T old) {
+  for (int look = 0; look < kLooks; ++look) {
+    if (value.load(std::memory_order_acquire) != old) return;
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+Crew::Crew(const std::vector<int>& processors) : size_(static_cast<int>(processors.size())) {
+  sched_getaffinity(0, sizeof before_, &before_);
+  if (size_ > 1) StayOn(processors[0]);
+  for (int number = 1; number < size_; ++number) {
+    others_.emplace_back([this, number, processor = processors[static_cast<std::size_t>(number)]] {
+      StayOn(processor);
+      Work(number);
+    });
+  }
+}
+
+Crew::~Crew() {
+  over_ = true;
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  sched_setaffinity(0, sizeof before_, &before_);
+}
+
+void Crew::Do(std::int64_t count, std::int64_t grain,
+              const std::function<void(std::int64_t, std::int64_t)>& part) {
+  if (count <= 0) return;
+  count_ = count;
+  grain_ = grain;
+  part_ = &part;
+  busy_ = size_ - 1;
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  Take(0);
+  for (int left = busy_; left != 0; left = busy_) WaitWhile(busy_, left);
+}
+
+void Crew::Work(int number) {
+  for (std::uint64_t seen = 0;;) {
+    WaitWhile(round_, seen);
+    seen = round_;
+    if (over_) return;
+    Take(number);
+    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+  }
+}
+
+void Crew::Take(int number) const {
+  const std::int64_t grains = (count_ + grain_ - 1) / grain_;
+  const std::int64_t first = grains * number / size_ * grain_;
+  const std::int64_t end = std::min(grains * (number + 1) / size_ * grain_, count_);
+  if (first < end) (*part_)(first, end - first);
+}
+
+std::vector<int> AllowedProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> processors;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (CPU_ISSET(static_cast<std::size_t>(number), &set)) processors.push_back(number);
+  }
+  return processors;
+}
+
+}  // namespace kdl::measure

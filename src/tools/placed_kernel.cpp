@@ -1,0 +1,115 @@
+#include "tools/placed_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/resume.h"
+#include "driver/select.h"
+#include "driver/wanted_targets.h"
+#include "driver/wrap_kernel.h"
+#include "ir/eval.h"
+#include "tools/load.h"
+
+namespace kdl::tools {
+
+PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
+                           std::string kernel, std::string spec)
+    : options_(std::move(options)),
+      kernel_(std::move(kernel)),
+      spec_(std::move(spec)),
+      compilation_(options_, families) {
+  Make();
+}
+
+void PlacedKernel::Make() {
+  driver::Compilation& c = compilation_;
+  auto arguments = driver::ReadArguments(c.options, c.diagnostics);
+  if (driver::CompileToIr(c) != driver::PipelineEnd::Done || !arguments) return;
+  driver::Options named = c.options;
+  named.kernel = kernel_;
+  std::vector<ir::Function*> kernels =
+      driver::SelectKernels(*c.module, c.options.files[0], named, c.diagnostics);
+  if (kernels.empty()) return;
+  ir::Function* kernel = kernels[0];
+  if (!driver::BindGenerics(*kernel, *arguments, c.options, c.diagnostics)) return;
+  ir::Function* program =
+      driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module));
+  if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
+  driver::KeepOnly(*c.module, {program});
+  program_ = program;
+  driver::Options sizes = driver::WithoutConstants(c.options, *kernel);
+  bound_ = driver::BindProgram(*program, *arguments, sizes, c.diagnostics);
+  if (!bound_) return;
+  auto specs =
+      driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true, c.options, c.diagnostics);
+  if (!specs) return;
+  c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
+  code_ = CompileAll(c, *specs);
+  context_ = code_ ? Load(c, *code_) : nullptr;
+  if (!context_) return;
+  place_.emplace(driver::RunPlace{context_.get(), *c.module, c.runtime_specs, c.sources, nullptr});
+  placed_.emplace(*place_, *program_, driver::RunMemory{});
+  Status placed = placed_->Place(*bound_);
+  if (placed.ok()) placed = placed_->Run();
+  if (placed.ok()) placed = ReadFacts();
+  if (!placed.ok()) {
+    driver::ReportFailure(placed.failure(), c.sources, c.diagnostics);
+    placed_.reset();
+    return;
+  }
+  Count(*kernel);
+}
+
+/// Of the only device that is used.
+Status PlacedKernel::ReadFacts() {
+  kdl_device* device = nullptr;
+  for (const auto& [name, spec] : compilation_.runtime_specs) {
+    if (spec.empty()) continue;
+    Status selected = driver::StatusOf(kdl_select_device(context_.get(), spec.c_str(), &device));
+    if (!selected.ok()) return selected;
+  }
+  facts_.size = sizeof facts_;
+  return driver::StatusOf(kdl_device_get_facts(device, &facts_));
+}
+
+void PlacedKernel::Count(const ir::Function& kernel) {
+  for (const driver::BoundArgument& argument : bound_->arguments) {
+    if (!argument.is_tensor) continue;
+    auto bytes = static_cast<double>(argument.tensor.bytes.size());
+    double& moved = argument.direction == ir::Direction::In    ? bytes_.read
+                    : argument.direction == ir::Direction::Out ? bytes_.written
+                                                               : bytes_.changed;
+    moved += bytes;
+  }
+  auto size_of = [&](Name name) -> std::optional<int64_t> {
+    for (size_t i = 0; i < bound_->dims.size(); ++i) {
+      if (program_->dims[i].text() == name.text()) return bound_->dims[i];
+    }
+    for (const driver::BoundArgument& argument : bound_->arguments) {
+      bool is_number = !argument.is_tensor && IsInteger(argument.tensor.scalar);
+      if (is_number && argument.name == name.text())
+        return ir::Extended(argument.tensor.scalar, driver::ElementBits(argument.tensor, 0));
+    }
+    return std::nullopt;
+  };
+  for (const driver::TargetCode& target : code_->targets) {
+    if (!target.tiled) continue;
+    auto tiled = std::ranges::find_if(target.tiled->functions(), [&](const ir::Function* one) {
+      return one->kind == ir::FunctionKind::Kernel && one->name.text() == kernel.name.text();
+    });
+    if (tiled != target.tiled->functions().end()) work_ = WorkOf(*target.tiled, **tiled, size_of);
+  }
+}
+
+std::string PlacedKernel::SizesText() const {
+  std::string text;
+  for (size_t i = 0; i < bound_->dims.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", program_->dims[i].text(), bound_->dims[i]);
+  return text;
+}
+
+}  // namespace kdl::tools

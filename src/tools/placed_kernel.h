@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/arguments.h"
+#include "driver/compile.h"
+#include "driver/compile_target.h"
+#include "driver/placed_program.h"
+#include "kdl/runtime.h"
+#include "tools/kernel_work.h"
+#include "tools/measure/ceilings.h"
+
+namespace kdl::tools {
+
+/// A kernel on a device, with its arguments there, ready to be launched any number of times. What goes wrong is in the
+/// diagnostics.
+class PlacedKernel {
+ public:
+  /// Compiles the file of the options for the device of the spec. `kernel`: an instance, `matmul.f32`.
+  PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
+               std::string spec);
+  PlacedKernel(const PlacedKernel&) = delete;
+  PlacedKernel& operator=(const PlacedKernel&) = delete;
+
+  bool ok() const { return placed_.has_value(); }
+  const driver::Compilation& compilation() const { return compilation_; }
+
+  /// One launch, on the calling thread; returns when it is over.
+  Status Run() { return placed_->Relaunch(); }
+
+  /// `M=512 N=512`.
+  std::string SizesText() const;
+  const kdl_device_facts& facts() const { return facts_; }
+  /// Bytes of its tensors.
+  const measure::Traffic& bytes() const { return bytes_; }
+  const std::optional<Operations>& work() const { return work_; }
+
+ private:
+  void Make();
+  Status ReadFacts();
+  void Count(const ir::Function& kernel);
+
+  driver::Options options_;
+  std::string kernel_;
+  std::string spec_;
+  driver::Compilation compilation_;
+  std::optional<driver::Code> code_;
+  driver::Context context_;
+  std::optional<driver::RunPlace> place_;
+  const ir::Function* program_ = nullptr;  ///< that launches it once
+  std::optional<driver::BoundProgram> bound_;
+  std::optional<driver::PlacedProgram> placed_;
+  kdl_device_facts facts_{};
+  measure::Traffic bytes_;
+  std::optional<Operations> work_;
+};
+
+}  // namespace kdl::tools

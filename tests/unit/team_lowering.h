@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "passes_run.h"
+#include "targets/simt/facts.h"
+#include "targets/simt/passes.h"
+
+// What the families of teams are tested by: no pass changes a bit, and whatever orders workers is missed where it is taken away.
+
+namespace kdl::simt {
+
+/// How a family lowers: its passes from the tile level on, and its units.
+struct TeamLowering {
+  std::span<const Pass* const> passes;
+  std::span<const ir::Unit* const> units;
+};
+
+template <size_t Pipes, size_t Loops>
+constexpr std::array<const Pass*, Pipes + Loops> Both(const std::array<const Pass*, Pipes>& pipes,
+                                                      const std::array<const Pass*, Loops>& loops) {
+  std::array<const Pass*, Pipes + Loops> both{};
+  std::copy(loops.begin(), loops.end(), std::copy(pipes.begin(), pipes.end(), both.begin()));
+  return both;
+}
+
+inline std::unique_ptr<TestKernel> Lowered(const TeamLowering& lowering, const std::string& text,
+                                           const SimtFacts& facts) {
+  auto test = std::make_unique<TestKernel>(text, lowering.units);
+  test->facts = &facts;
+  for (const Pass* pass : lowering.passes) test->Apply(*pass);
+  return test;
+}
+
+/// A run of the kernel before any pass.
+struct ExpectedRun {
+  Dims dims;
+  int64_t core_num;
+  uint64_t seed;
+  Outcome expected;
+};
+
+inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector<Dims>& shapes) {
+  std::vector<ExpectedRun> runs;
+  for (const Dims& dims : shapes) {
+    for (int64_t cores : {1, 3}) {
+      runs.push_back({dims, cores, runs.size() + 1, {}});
+      runs.back().expected = RunOn(test, dims, cores, runs.back().seed);
+    }
+  }
+  return runs;
+}
+
+/// Interprets the kernel before and behind every pass; behind the last ones worker by worker.
+inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
+                          const SimtFacts& facts, const std::vector<Dims>& shapes) {
+  TestKernel test(text, lowering.units);
+  test.facts = &facts;
+  std::vector<ExpectedRun> runs = RunsOf(test, shapes);
+  bool lacks_barriers = false;
+  for (const Pass* pass : lowering.passes) {
+    test.Apply(*pass);
+    lacks_barriers = (lacks_barriers || pass == &kExpandTeam) && pass != &kPlaceBarriers;
+    if (lacks_barriers) continue;
+    for (const ExpectedRun& run : runs) {
+      Outcome outcome = RunOn(test, run.dims, run.core_num, run.seed);
+      REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, "\n", test.Text());
+      REQUIRE_MESSAGE(outcome.tensors == run.expected.tensors, pass->name, "\n", test.Text());
+    }
+  }
+  std::vector<std::string> faults = ir::VerifyLoopLevel(test.kernel());
+  REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
+}
+
+inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
+  std::vector<ir::Op*> ops;
+  ir::Walk(test.kernel().body, [&](ir::Op* op) {
+    if (op->kind() == kind) ops.push_back(op);
+  });
+  return ops;
+}
+
+/// Takes each op of a kind away in turn, and wants some run to stop for it; how many there are.
+inline size_t CheckMissed(const TeamLowering& lowering, const std::string& text,
+                          const SimtFacts& facts, ir::OpKind kind,
+                          const std::vector<Dims>& shapes) {
+  size_t count = OpsOf(*Lowered(lowering, text, facts), kind).size();
+  for (size_t i = 0; i < count; ++i) {
+    std::unique_ptr<TestKernel> test = Lowered(lowering, text, facts);
+    ir::Erase(OpsOf(*test, kind)[i]);
+    bool missed = std::ranges::any_of(
+        shapes, [&](const Dims& dims) { return !RunOn(*test, dims, 1, 2).trap.empty(); });
+    CHECK_MESSAGE(missed, "the one of number ", i, " of\n", test->Text());
+  }
+  return count;
+}
+
+}  // namespace kdl::simt
