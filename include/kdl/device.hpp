@@ -11,7 +11,7 @@
 #include "kdl/errors.hpp"
 #include "kdl/program.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 class Queue;
 
@@ -111,4 +111,4 @@ class Workspace {
   std::unique_ptr<kdl_buffer, Free> buffer_;
 };
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -12,7 +12,7 @@
 
 #include "kdl/runtime.h"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 class Error : public std::runtime_error {
  public:
@@ -52,4 +52,4 @@ kdl_error* Try(Call call) {
   }
 }
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -21,10 +21,14 @@
 extern "C" {
 #endif
 
-#define KDL_ABI_VERSION 1u
+/* What objects of one version need of the runtime, the kernel ABI and the C interface, stays in all that have its number:
+ * the name of libkdl.so and the version of its symbols have it, too, and images of another one are refused. A release
+ * that breaks either raises it. */
+#define KDL_ABI_VERSION 0u
 
-/* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. */
-#define KDL_ABI_HASH UINT64_C(0xc3c2444cf8ebbbc5)
+/* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. Between releases the number
+ * above stays, and this one tells objects apart. */
+#define KDL_ABI_HASH UINT64_C(0x94fca55158e1d26f)
 
 #define KDL_BESIDE_TENSOR
 #define KDL_STRUCT(name, comment) typedef struct name name;

@@ -9,7 +9,7 @@
 
 #include "kdl/errors.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 // A launch's number of cores. A caller's KDL_CORES_AUTO stands for as many as the device holds; a
 // number that a program computes, Cores(n), is what it is.
@@ -128,4 +128,4 @@ class Steps {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -26,6 +26,7 @@
 #include "kdl/call.h"
 #include "kdl/device.h"
 #include "kdl/queue.h"
+#include "kdl/version.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,7 +16,7 @@
 #include "kdl/scalar.hpp"
 #include "kdl/tensor.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 // Operations of one device in order; a plain value, good as long as the context. `after` are events
 // that must complete first.
@@ -293,4 +293,4 @@ inline Queue Device::queue(std::int32_t index) const {
   return {context_, device_, queue};
 }
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

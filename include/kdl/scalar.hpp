@@ -15,7 +15,7 @@
 
 #include "kdl/values.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 // The second operand takes the type of the first, so that it may be a literal.
 template <class T>
@@ -241,4 +241,4 @@ To As(From value) {
   }
 }
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -6,6 +6,7 @@
 #include "kdl/runtime.h"
 
 namespace kdl {
+inline namespace KDL_VERSIONED {
 
 // What a call gave: that all is well, or an error, which it owns.
 class [[nodiscard]] Status {
@@ -30,4 +31,5 @@ class [[nodiscard]] Status {
   kdl_error* error_ = nullptr;
 };
 
+}  // namespace KDL_VERSIONED
 }  // namespace kdl

@@ -13,7 +13,7 @@
 #include "kdl/device.hpp"
 #include "kdl/values.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 // The host's view of a tensor's buffer while it is mapped. The destructor unmaps; Close does so too
 // and throws what goes wrong.
@@ -272,4 +272,4 @@ class Argument {
   kdl_arg arg_;
 };
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -13,7 +13,7 @@
 
 #include "kdl/errors.hpp"
 
-namespace kdl {
+namespace kdl::inline KDL_VERSIONED {
 
 // Element kinds: kdl::f32 and so on; kdl::bool_ for bool.
 enum Element : std::uint8_t {
@@ -115,4 +115,4 @@ class Timeline {
   std::shared_ptr<kdl_timeline> timeline_;
 };
 
-}  // namespace kdl
+}  // namespace kdl::inline KDL_VERSIONED

@@ -90,7 +90,7 @@ CONFORMANCE_TEST(CallsAreChecked) {
   CHECK(other(kSaxpy, three, nullptr) == "call of 'saxpy': values is NULL");
   CHECK(other(9, three, values) == "call of kernel 9 of a handle that has 4");
   const Status null(kdl_kernels_call(nullptr, 0, three, values));
-  CHECK(std::string(null.message()) == "kdl_kernels_call: kernels is NULL");
+  CHECK(std::string(null.message()) == "call of kernels that are not open: NULL");
 }
 
 CONFORMANCE_TEST(CallsTrap) {

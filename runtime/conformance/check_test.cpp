@@ -1,6 +1,10 @@
 // What a launch checks before any effect, and how it says so; selection of devices and kernels.
+#include <cstddef>
+#include <cstring>
+
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
+#include "kdl/version.h"
 
 namespace kdl::conformance {
 namespace {
@@ -207,16 +211,29 @@ CONFORMANCE_TEST(KernelsOfOneNameNeedTheirModule) {
 }
 
 CONFORMANCE_TEST(StaleImagesAreRefused) {
-  kdl_image stale = *kImages[0];
-  stale.module = "stale";
-  stale.abi_hash ^= 1;
-  kdl_error* error = kdl_context_register(bench.context.get(), &stale);
-  CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
-  CHECK(std::string(kdl_error_message(error)).find("ABI hash") != std::string::npos);
-  kdl_error_free(error);
+  // Nothing of another version is there behind its compiler's name.
+  for (const bool is_old : {false, true}) {
+    alignas(kdl_image) char stale[sizeof(kdl_image)];
+    std::memset(stale, 0xff, sizeof stale);
+    kdl_image start = {};
+    start.size = 48;
+    start.version = KDL_ABI_VERSION + (is_old ? 1 : 0);
+    start.abi_hash = is_old ? KDL_ABI_HASH : 0x1234;
+    start.module = "stale#12345678";
+    start.compiler = "kernelc 7.8.9";
+    std::memcpy(stale, &start, offsetof(kdl_image, compiler) + sizeof start.compiler);
+    kdl_error* error =
+        kdl_context_register(bench.context.get(), reinterpret_cast<const kdl_image*>(stale));
+    CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
+    const std::string message = kdl_error_message(error);
+    const std::string abi = std::to_string(start.version) + (is_old ? "." : ".1234,");
+    CHECK(message.starts_with("module 'stale' was compiled by kernelc 7.8.9 for ABI " + abi));
+    CHECK(message.find("the runtime here, that of kernelc " KDL_VERSION) != std::string::npos);
+    kdl_error_free(error);
+  }
   kdl_image twin = *kImages[0];
   Check(kdl_context_register(bench.context.get(), kImages[0]));
-  error = kdl_context_register(bench.context.get(), &twin);
+  kdl_error* error = kdl_context_register(bench.context.get(), &twin);
   CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
   kdl_error_free(error);
 }

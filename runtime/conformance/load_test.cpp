@@ -21,7 +21,7 @@ TEST_CASE("Load: what cannot be loaded is named") {
   CHECK(CodeOf([&] { context.Load("/nowhere/kernels.so"); }, &message) == KDL_ERROR_NOT_FOUND);
   CHECK(message.find("cannot load kernels from '/nowhere/kernels.so'") == 0);
   CHECK(CodeOf([&] { context.Load("kernels.so"); }, &message) == KDL_ERROR_NOT_FOUND);
-  CHECK(message.find("'kernels.so'") != std::string::npos);
+  CHECK(message.find("cannot load kernels from 'kernels.so': cannot open") == 0);
   CHECK(CodeOf([&] { context.Load(KDL_EMPTY_MODULE); }, &message) == KDL_ERROR_NOT_FOUND);
   CHECK(message.find("does not define kdl_module_images") != std::string::npos);
 }

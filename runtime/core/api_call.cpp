@@ -4,6 +4,25 @@
 
 using namespace kdl::runtime;
 
+namespace {
+
+// Calls what gives an Error, where the kernels can be called; who calls them need know neither context nor runtime.
+template <class Call>
+kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
+  return Guard([&]() -> Error {
+    if (kernels == nullptr) return Invalid("call of kernels that are not open: NULL");
+    if (!IsOurs(kernels)) return Invalid("call of kernels: the handle", kForeign);
+    if (Unwrap(kernels)->scheduler().in_child()) {
+      return Fail(KDL_ERROR_UNSUPPORTED,
+                  "call of kernels that the process opened which this one was forked from; open "
+                  "them here");
+    }
+    return call();
+  });
+}
+
+}  // namespace
+
 kdl_error* kdl_kernels_open(kdl_context* context, const kdl_image* const* images,
                             const char* device, const char* const* names, int32_t count,
                             kdl_kernels** kernels) {
@@ -28,16 +47,14 @@ void kdl_kernels_close(kdl_kernels* kernels) {
 
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values) {
-  KDL_RETURN_IF_UNUSABLE(kernels);
-  return Guard(Unwrap(kernels)->scheduler(),
-               [&] { return Unwrap(kernels)->Call(kernel, sizes, values); });
+  return GuardCall(kernels, [&] { return Unwrap(kernels)->Call(kernel, sizes, values); });
 }
 
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done) {
-  KDL_RETURN_IF_UNUSABLE(kernels, done);
-  return Guard(Unwrap(kernels)->scheduler(), [&] {
+  return GuardCall(kernels, [&]() -> Error {
+    if (done == nullptr) return Invalid("kdl_kernels_call_async: done is NULL");
     return Unwrap(kernels)->CallAsync(kernel, sizes, values, after, after_count, done);
   });
 }

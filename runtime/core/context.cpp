@@ -36,14 +36,19 @@ const kdl_plugin_host& PluginHost() {
 }
 
 // A bare name would be looked up among the system's libraries.
+std::string FileOf(const std::string& path) {
+  return path.find('/') == std::string::npos ? "./" + path : path;
+}
+
 void* OpenLibrary(const std::string& path) {
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return dlopen(FileOf(path).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 // Why OpenLibrary gave nothing. Of code for another processor the system says that there is no such file.
 std::string WhyNotOpened(const std::string& path) {
   std::string reason = dlerror();
+  // The caller says which file.
+  if (reason.starts_with(FileOf(path) + ": ")) reason.erase(0, FileOf(path).size() + 2);
   Elf64_Ehdr header = {};
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||

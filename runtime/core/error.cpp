@@ -4,7 +4,8 @@
 #include <cstring>
 
 // The message lies behind the struct, so that making an error is one allocation, whose failure has
-// an answer too.
+// an answer too. It stays as it is in all versions: a library with a runtime of its own inside may give errors to callers,
+// who free them with theirs.
 struct kdl_error {
   kdl_code code;
   bool is_static;

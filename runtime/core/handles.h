@@ -6,7 +6,8 @@
 namespace kdl::runtime {
 
 // What a handle points to. A process may have several copies of this library, each linked into a library of its own:
-// what one of them made is refused by the others, whose objects may look different behind the mark.
+// what one of them made is refused by the others, whose objects may look different behind the mark, which lies in one place
+// in all versions.
 class Handle {
  public:
   Handle(const Handle&) = delete;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <iterator>
 #include <set>
 
 #include "kdl/abi_hash.h"
+#include "kdl/version.h"
 
 namespace kdl::runtime {
 
@@ -52,6 +55,26 @@ std::string FeatureNames(std::uint64_t features, std::string_view arch) {
   return JoinWords(names);
 }
 
+// "0.c3c2444cf8ebbbc5"
+std::string AbiName(std::uint32_t version, std::uint64_t hash) {
+  char digits[17] = {};
+  std::to_chars(std::begin(digits), std::end(digits), hash, 16);
+  return Concat(version, ".", digits);
+}
+
+// Of an image of another version nothing is read but what is alike in all.
+Error CheckVersion(const kdl_image& image) {
+  const std::string abi = AbiName(image.version, image.abi_hash);
+  const std::string own = AbiName(KDL_ABI_VERSION, KDL_ABI_HASH);
+  if (abi == own && image.size == sizeof image) return nullptr;
+  const std::string_view module = image.module;
+  return Invalid("module '", module.substr(0, module.find('#')), "' was compiled by ",
+                 image.compiler, " for ABI ", abi,
+                 ", and the runtime here, that of kernelc " KDL_VERSION ", has ABI ", own,
+                 "; compile it with kernelc " KDL_VERSION
+                 ", or take it as a shared library with the runtime of its own version inside");
+}
+
 }  // namespace
 
 std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
@@ -59,12 +82,7 @@ std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
 }
 
 Error Registry::CheckImage(const kdl_image& image) const {
-  if (image.abi_hash != KDL_ABI_HASH || image.size != sizeof(kdl_image)) {
-    return Invalid("module '", image.abi_hash == KDL_ABI_HASH ? image.module : "?",
-                   "' was compiled for another version of the runtime (ABI hash ", image.abi_hash,
-                   ", here ", std::uint64_t{KDL_ABI_HASH},
-                   "); compile it again with the kernelc that belongs to this runtime");
-  }
+  KDL_RETURN_IF_ERROR(CheckVersion(image));
   // What has the hash of its contents in its name may be there twice, in two libraries that hold it.
   if (std::string_view(image.module).find('#') != std::string_view::npos) return nullptr;
   for (const kdl_image* known : images_) {

@@ -11,6 +11,7 @@
 #include "driver/diagnostics.h"
 #include "driver/options.h"
 #include "driver/report.h"
+#include "kdl/version.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
 #include "support/process.h"

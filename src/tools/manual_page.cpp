@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/options.h"
+#include "kdl/version.h"
 #include "tools/pages.h"
 
 namespace kdl::tools {

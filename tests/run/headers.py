@@ -15,8 +15,9 @@ C11 = ["-x", "c", "-std=c11"]
 CPP17 = ["-x", "c++", "-std=c++17", "-fno-exceptions"]
 CPP20 = ["-x", "c++", "-std=c++20"]
 NOT_FOR_CALLERS = ["KDL_ABI_VERSION", "KDL_ABI_HASH", "KDL_PLUGIN_VERSION"]
-USE_OF_SIZES = "".join(f"int64_t Try_{name}(int64_t a, int64_t b);\nint64_t Try_{name}(int64_t a, int64_t b) {{ return kdl_size_{name}(a, b); }}\n"
-                         for name in "add sub mul div mod min".split())
+# Of headers whose functions are static, and of one that has macros alone.
+USES = {"version.h": "extern const char version[sizeof KDL_VERSION];\n", "sizes.h": "".join(f"int64_t Try_{name}(int64_t a, int64_t b);\nint64_t Try_{name}(int64_t a, int64_t b) {{ return kdl_size_{name}(a, b); }}\n"
+                         for name in "add sub mul div mod min".split())}
 
 
 def compiled(compiler, language, text, folder):
@@ -34,7 +35,7 @@ def main():
         for compilers in (("gcc", "g++"), ("clang-19", "clang++-19")):
             for header, language in cases:
                 compiler = compilers[language is not C11]
-                text = f'#include "kdl/{header}"\n' + (USE_OF_SIZES if header == "sizes.h" else "")
+                text = f'#include "kdl/{header}"\n' + USES.get(header, "")
                 done = compiled(compiler, language, text, folder)
                 checks.expect(f"{header} by {compiler} {language[-1]}", done.returncode == 0, done.stderr)
         for macro in NOT_FOR_CALLERS:

@@ -33,12 +33,12 @@ C_OUTPUT = """2 4 6
 launch of 'scale': the tensor for x[N] has size -3 in dimension 0; sizes are 0 or more
 launch of 'scale': the tensor for x[N] is f32[3] at a null pointer
 launch of 'scale': the tensors for y[N] and x[N] share memory, but y is out; what is written may overlap no other parameter
-kdl_kernels_call: kernels is NULL
+call of kernels that are not open: NULL
 parameter 'x' is NULL
 there is no device 'hots'
 5 10 15
 """
-CPP_17_OUTPUT = """kdl_kernels_call: kernels is NULL
+CPP_17_OUTPUT = """call of kernels that are not open: NULL
 1 there is no device 'hots'
 3 6 9
 0 launch of 'scale': the tensor for y[N] is f32[3] at a null pointer

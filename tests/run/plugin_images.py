@@ -25,7 +25,7 @@ OTHER = "aarch64-linux-gnu-gcc"
 OTHER_CODE = """kernelc: error: target 'plugin:./made.so': cannot load a device from './made.so': it holds code for aarch64, and this process runs on x86-64 [E0917]
 help: `kernelc targets` lists the targets
 """
-MISSING = "kernelc: error: target 'plugin:./none.so': cannot load a device from './none.so': "
+MISSING = "kernelc: error: target 'plugin:./none.so': cannot load a device from './none.so': cannot open"
 
 
 def build(folder, target):

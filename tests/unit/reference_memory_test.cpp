@@ -31,17 +31,9 @@ constexpr kdl_variant kVariant = [] {
   return variant;
 }();
 constexpr kdl_kernel kKernel = {"double", &kVariant, 1, 0};
-const kdl_image kImage = {sizeof(kdl_image),
-                          KDL_ABI_VERSION,
-                          KDL_ABI_HASH,
-                          "memory",
-                          "reference",
-                          "",
-                          &kKernel,
-                          kText,
-                          sizeof kText - 1,
-                          1,
-                          0};
+const kdl_image kImage = {
+    sizeof(kdl_image), KDL_ABI_VERSION, KDL_ABI_HASH,     "memory", "the test", "reference", "",
+    &kKernel,          kText,           sizeof kText - 1, 1,        0};
 
 TEST_CASE("memory: every allocation of the reference device fails in turn") {
   FailEachAllocation({"reference", [](kdl_context* context) {

@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string_view>
+
 #include "failing_memory.h"
 #include "kdl/kernel_abi.h"
 
@@ -37,6 +39,7 @@ const kdl_image kImage = {sizeof(kdl_image),
                           KDL_ABI_VERSION,
                           KDL_ABI_HASH,
                           "memory",
+                          "the test",
                           "host",
                           kArch,
                           &kKernel,
@@ -107,7 +110,9 @@ TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its o
     int wrong = 0;
     wrong += refuses(kdl_host_call(queue, nullptr, nullptr, nullptr, nullptr, 0, nullptr)) ? 0 : 1;
     wrong += refuses(kdl_queue_wait(queue)) ? 0 : 1;
-    wrong += refuses(kdl_kernels_call(kernels, 0, sizes, &value)) ? 0 : 1;
+    kdl_error* told = kdl_kernels_call(kernels, 0, sizes, &value);
+    wrong += std::string_view(kdl_error_message(told)).ends_with("; open them here") ? 0 : 1;
+    wrong += refuses(told) ? 0 : 1;
     kdl_kernels_close(kernels);
     wrong += refuses(kdl_select_device(context, "debug", &device)) ? 0 : 1;
     kdl_buffer_free(buffer);

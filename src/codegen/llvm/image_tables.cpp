@@ -20,6 +20,7 @@
 #include "ir/type.h"
 #include "kdl/abi_hash.h"  // IWYU pragma: keep: refuses a stale KDL_ABI_HASH
 #include "kdl/kernel_abi.h"
+#include "kdl/version.h"
 #include "support/check.h"
 #include "support/names.h"
 #include "support/scalar.h"
@@ -235,9 +236,10 @@ class ImageBuilder {
           .Set(F::payload_bytes, static_cast<int64_t>(image.payload.size()));
     }
     return Private(record.Set(F::size, sizeof(kdl_image))
-                       .Set(F::version, KDL_ABI_VERSION)
+                       .Set(F::version, int64_t{KDL_ABI_VERSION})
                        .Set(F::abi_hash, static_cast<int64_t>(KDL_ABI_HASH))
                        .Set(F::module, Text(name_))
+                       .Set(F::compiler, Text("kernelc " KDL_VERSION))
                        .Set(F::kind, Text(image.kind))
                        .Set(F::arch, Text(image.arch))
                        .Set(F::kernels, Array(abi_.kdl_kernel, kernels))

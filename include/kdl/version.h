@@ -1,0 +1,16 @@
+/* The version of compiler, headers and runtime, which are released together; the build reads it here. */
+#pragma once
+
+#define KDL_VERSION_MAJOR 0
+#define KDL_VERSION_MINOR 1
+#define KDL_VERSION_PATCH 0
+
+#define KDL_VERSION KDL_VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH)
+#define KDL_VERSION_TEXT(major, minor, patch) KDL_VERSION_JOINED(major, minor, patch)
+#define KDL_VERSION_JOINED(major, minor, patch) #major "." #minor "." #patch
+
+/* The namespace inside `kdl` that holds what C++ has in headers, and which nobody writes: libraries that were compiled with
+ * headers of other versions lie in one program, each with functions of its own. */
+#define KDL_VERSIONED KDL_VERSIONED_NAME(KDL_VERSION_MAJOR, KDL_VERSION_MINOR)
+#define KDL_VERSIONED_NAME(major, minor) KDL_VERSIONED_JOINED(major, minor)
+#define KDL_VERSIONED_JOINED(major, minor) v##major##_##minor
