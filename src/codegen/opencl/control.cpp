@@ -49,10 +49,12 @@ void WriteRegion(Writer& w, const ir::Block* region, const std::vector<std::stri
   --w.depth;
 }
 
-bool HasBarrier(const ir::Block* region) {
-  bool has = false;
-  ir::Walk(region, [&](const Op* op) { has |= op->kind() == OpKind::Barrier; });
-  return has;
+/// Some drivers need it where workers have met in `op`; the prelude says why.
+void MeetOnceMore(Writer& w, const Op* op) {
+  bool have_met = false;
+  for (const ir::Block* region : op->regions())
+    ir::Walk(region, [&](const Op* inner) { have_met |= inner->kind() == OpKind::Barrier; });
+  if (have_met) w.Line("KDL_MEET;");
 }
 
 void WriteIf(Writer& w, const Op* op) {
@@ -66,8 +68,16 @@ void WriteIf(Writer& w, const Op* op) {
     WriteRegion(w, op->region(1), results);
   }
   w.Line("}}");
-  if (HasBarrier(op->region(0)) || HasBarrier(op->region(1))) w.Line("KDL_MEET;");
+  MeetOnceMore(w, op);
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
+}
+
+/// Of a loop that all workers take together.
+void WriteTurn(Writer& w, const Op* op, const std::vector<std::string>& carried) {
+  WriteRegion(w, op->region(), carried);
+  ++w.depth;
+  MeetOnceMore(w, op);
+  --w.depth;
 }
 
 std::vector<std::string> DeclareCarried(Writer& w, const ir::Block* region, size_t first,
@@ -91,6 +101,7 @@ void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
     WriteRegion(w, op->region(), {});
     w.in_team = false;
     w.Line("}}");
+    w.Line("KDL_MEET;");
     return;
   }
   std::string first = w.NewName(nullptr);
@@ -107,6 +118,7 @@ void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
   --w.depth;
   w.Line("  }}");
   w.Line("}}");
+  w.Line("KDL_MEET;");
 }
 
 void WriteLoop(Writer& w, const Op* op) {
@@ -133,7 +145,7 @@ void WriteLoop(Writer& w, const Op* op) {
     w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
            lo, turns, step);
   }
-  WriteRegion(w, op->region(), carried);
+  WriteTurn(w, op, carried);
   if (op->HasAttr(AttrKey::Breaks)) w.Line("  if (!{}) break;", carried[0]);
   w.Line("}}");
 }
@@ -161,7 +173,7 @@ void WriteWhile(Writer& w, const Op* op) {
   if (w.syncs && !w.in_team && IsOfParts(op)) return WritePart(w, op);
   std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
   w.Line("while ({}{}) {{", carried[0], w.traps ? fmt::format(" && {}", w.live()) : "");
-  WriteRegion(w, op->region(), carried);
+  WriteTurn(w, op, carried);
   w.Line("}}");
 }
 

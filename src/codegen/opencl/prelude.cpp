@@ -11,8 +11,9 @@ std::string_view Prelude() {
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 
 // PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
-// read anew each time. It loses conditions of what stands between a barrier in a branch and the end of a loop around it, and
-// copies all that follows a branch up to the next barrier: there all meet once more behind a branch in which workers meet.
+// read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
+// between a loop's last barrier and its end; and it copies all that follows a branch up to the next barrier. There all meet once
+// more behind each loop of the team, and where a turn or a branch ends in which workers meet.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
