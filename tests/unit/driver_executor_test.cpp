@@ -92,6 +92,7 @@ struct HandMadeImage {
              KDL_ABI_VERSION,
              KDL_ABI_HASH,
              "m",
+             "a test",
              "host",
              arch,
              kernels,

@@ -75,6 +75,7 @@ struct ReferenceImage {
              KDL_ABI_VERSION,
              KDL_ABI_HASH,
              "m",
+             "a test",
              "reference",
              "",
              kernels,
