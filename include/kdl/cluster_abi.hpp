@@ -31,6 +31,7 @@
   FIELD(uint64_t, event_count)       /* the cluster's: of the call, noted or not */                   \
   FIELD(uint64_t, fault)             /* the cluster's: a kdl_cluster_fault: what has ended it */      \
   FIELD(uint64_t, fault_address)     /* the cluster's: what was touched; as the next ones, of a fault */ \
+  FIELD(uint64_t, fault_instruction) /* where it lies, as linked */                                 \
   FIELD(uint64_t, fault_core)                                                                       \
   FIELD(uint64_t, fault_worker)
 
@@ -124,6 +125,6 @@ consteval uint64_t kdl_cluster_hash(const char* text) {
 
 #define KDL_CLUSTER_TEXT(type, name) #type " " #name ";"
 inline constexpr uint64_t kdl_cluster_abi_hash = kdl_cluster_hash(
-    "2{" KDL_CLUSTER_MAILBOX(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_CALL(KDL_CLUSTER_TEXT) "}{"
+    "3{" KDL_CLUSTER_MAILBOX(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_CALL(KDL_CLUSTER_TEXT) "}{"
     KDL_CLUSTER_EVENT(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_WORKER(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_ENTRY(KDL_CLUSTER_TEXT) "}");
 #undef KDL_CLUSTER_TEXT

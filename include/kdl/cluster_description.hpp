@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,10 @@ struct ClusterDescription {
   std::int64_t memory_bytes = 0;      // global
   std::int64_t stack_bytes = 0;       // of a core
   std::int64_t deadline_seconds = 0;  // after which a cluster that does not get on is given up
-  std::vector<std::string> link;  // words; {image}: the file to make; {objects}: what it is made of
-  std::vector<std::string> run;   // words; {image}: the linked file
+  // Programs with their arguments, in which some words stand for files.
+  std::vector<std::string> link;   // {image}: the file to make; {objects}: what it is made of
+  std::vector<std::string> run;    // {image}: the linked file
+  std::vector<std::string> lines;  // prints FILE:LINE of an {address} in {image}; may be missing
 };
 
 // Reads descriptions; `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
@@ -58,6 +61,8 @@ class ClusterDescriptionReader {
   struct List {
     std::string_view key;
     std::vector<std::string> ClusterDescription::* field;
+    std::vector<std::string_view> files;  // words that it has to have
+    bool may_be_missing = false;
   };
   using D = ClusterDescription;
   static constexpr Word kWords[] = {{"name", &D::name}, {"triple", &D::triple}, {"cpu", &D::cpu}};
@@ -69,8 +74,13 @@ class ClusterDescriptionReader {
       {"memory_bytes", &D::memory_bytes, 1 << 20, kMostBytes, 4096},
       {"stack_bytes", &D::stack_bytes, 16384, 1 << 30, 4096},
       {"deadline_seconds", &D::deadline_seconds, 1, 86400, 1}};
-  static constexpr List kLists[] = {
-      {"features", &D::features}, {"link", &D::link}, {"run", &D::run}};
+  static std::span<const List> Lists() {
+    static const List kLists[] = {{"features", &D::features, {}},
+                                  {"link", &D::link, {"{image}", "{objects}"}},
+                                  {"run", &D::run, {"{image}"}},
+                                  {"lines", &D::lines, {"{image}", "{address}"}, true}};
+    return kLists;
+  }
 
   static std::string_view Trimmed(std::string_view text) {
     constexpr std::string_view kBlanks = " \t\r";
@@ -103,7 +113,7 @@ class ClusterDescriptionReader {
     for (const Number& number : kNumbers) {
       if (number.key == key) return ReadNumber(number, value);
     }
-    for (const List& list : kLists) {
+    for (const List& list : Lists()) {
       if (list.key == key) return ReadList(list, value);
     }
     Complain("there is no key '" + std::string(key) + "'; the keys are:" + Keys());
@@ -152,25 +162,31 @@ class ClusterDescriptionReader {
     std::string keys;
     for (const Word& word : kWords) (keys += " ") += word.key;
     for (const Number& number : kNumbers) (keys += " ") += number.key;
-    for (const List& list : kLists) (keys += " ") += list.key;
+    for (const List& list : Lists()) (keys += " ") += list.key;
     return keys;
   }
 
+  // Keys that are missing, and then words.
   void CheckAll() {
     std::string missing;
-    std::string all = Keys() + " ";
-    for (std::size_t at = 1; at < all.size();) {
-      const std::size_t end = all.find(' ', at);
-      const std::string key = all.substr(at, end - at);
-      if (!seen_.contains(key)) missing += " " + key;
-      at = end + 1;
+    const auto look = [&](std::string_view key) {
+      if (!seen_.contains(std::string(key))) (missing += " ") += key;
+    };
+    for (const Word& word : kWords) look(word.key);
+    for (const Number& number : kNumbers) look(number.key);
+    for (const List& list : Lists()) {
+      if (!list.may_be_missing) look(list.key);
     }
-    if (!missing.empty()) {
-      error = file_ + ": these keys are missing:" + missing;
-    } else if (!Has(description.link, "{image}") || !Has(description.link, "{objects}")) {
-      error = file_ + ": link has no word {image} or no word {objects}";
-    } else if (!Has(description.run, "{image}")) {
-      error = file_ + ": run has no word {image}";
+    if (!missing.empty()) error = file_ + ": these keys are missing:" + missing;
+    for (const List& list : Lists()) CheckWords(list);
+  }
+  void CheckWords(const List& list) {
+    const std::vector<std::string>& words = description.*list.field;
+    if (!error.empty() || !seen_.contains(std::string(list.key))) return;
+    for (const std::string_view file : list.files) {
+      if (Has(words, file)) continue;
+      error = file_ + ": " + std::string(list.key) + " has no word " + std::string(file);
+      return;
     }
   }
   static bool Has(const std::vector<std::string>& words, std::string_view wanted) {

@@ -172,7 +172,8 @@ typedef struct kdl_device_ops {
   /* Before the first launch from an image; both NULL where there is nothing to do. */
   kdl_error* (*load)(void* device, const kdl_image* image, void** module);
   void (*unload)(void* device, void* module);
-  /* Runs the kernel on request->core_num cores; a trap is an error from kdl_error_from_trap. */
+  /* Runs the kernel on request->core_num cores; a trap is an error from kdl_error_from_trap, behind
+   * whose words a device may say which of its workers it was. */
   void (*launch)(void* device, const kdl_launch_request* request, kdl_completion done);
   /* NULL, or takes an operation and returns at once; a launch comes here then, and `launch` may be NULL. What
    * the queues do not order (maps; copies that another device's queue orders) still comes through `memory`. */

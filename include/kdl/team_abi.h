@@ -12,8 +12,8 @@
  *   __global uchar* memory        kdl_variant.scratch_bytes of each core of the call, or, with KDL_VARIANT_SYNC, of the launch, one
  *                                 after the other, aligned to 64
  *   __global uchar* shared        kdl_launch.shared
- *   __global long* record         5 numbers, 0 at first: a trap's code, location, index and bound; with KDL_VARIANT_SYNC the last
- *                                 part's number, so far
+ *   __global long* record         kdl_team_record numbers, 0 at first: a trap's code, location, index and bound; with
+ *                                 KDL_VARIANT_SYNC the last part's number, so far; the trap's core, and its worker there
  *   __global long* prints         the next free number, at first kdl_team_first_print, and how many there are, then what has
  *                                 been printed: the numbers that it takes, its location, the core, how many values; of each its
  *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken.
@@ -24,6 +24,7 @@
 enum kdl_team_numbers {
   kdl_team_header = 4,      /* numbers before the sizes */
   kdl_team_tensor = 9,      /* numbers of a tensor */
+  kdl_team_record = 7,      /* numbers of the record */
   kdl_team_first_print = 2, /* where the first print stands */
   kdl_team_print = 4        /* numbers of a print before its values */
 };

@@ -270,6 +270,11 @@ class Launcher final : public TeamDriver {
     return WriteEvents();
   }
 
+  std::string WhoIs(std::int64_t core, std::int64_t place, std::int64_t worker) override {
+    return Concat(" (cluster ", place % device_.description.clusters, ", worker ", worker,
+                  " of core ", core, ")");
+  }
+
   // Where one has failed, none is left that could still write.
   void Stop() { module_.clusters.clear(); }
 

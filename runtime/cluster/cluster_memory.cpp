@@ -9,19 +9,20 @@
 #include <cstring>
 #include <iterator>
 
+#include "cluster/child.h"
+
 namespace kdl::runtime {
 
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr int kFirstFile = 10;  // a child's files lie below
 
 }  // namespace
 
 int NamelessFile(const char* name, std::int64_t bytes) {
   const int low = ::memfd_create(name, MFD_CLOEXEC);
   if (low < 0) return -1;
-  const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kFirstFile);
+  const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestFile);
   ::close(low);
   if (file >= 0 && ::ftruncate(file, bytes) != 0) {
     ::close(file);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,19 +13,14 @@
 #include <utility>
 #include <vector>
 
-extern char** environ;
+#include "cluster/child.h"
+#include "cluster/source_line.h"
 
 namespace kdl::runtime {
 
 namespace {
 
-// A child's files.
-constexpr int kBell = 0;
-constexpr int kMemory = 3;
-constexpr int kImage = 4;
-constexpr int kLife = 5;
-constexpr const char* kImagePath = "/proc/self/fd/4";
-constexpr int kLowest = 10;  // ours lie above, so that none is in the way of these
+constexpr int kBellFile = STDIN_FILENO;  // of a child
 
 std::string DescribeStatus(int status) {
   if (WIFSIGNALED(status)) {
@@ -35,15 +29,6 @@ std::string DescribeStatus(int status) {
   }
   return Concat("ended with code ", WEXITSTATUS(status));
 }
-
-struct SpawnActions {
-  posix_spawn_file_actions_t actions;
-  SpawnActions() { ::posix_spawn_file_actions_init(&actions); }
-  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  void Give(int file, int as) { ::posix_spawn_file_actions_adddup2(&actions, file, as); }
-};
 
 }  // namespace
 
@@ -58,7 +43,7 @@ kdl_cluster_mailbox& ClusterProcess::mailbox() const {
 Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory& memory, int image,
                             std::int64_t number, std::int64_t most_events,
                             std::unique_ptr<ClusterProcess>* started) {
-  std::unique_ptr<ClusterProcess> made(new ClusterProcess(description, memory, number));
+  std::unique_ptr<ClusterProcess> made(new ClusterProcess(description, memory, image, number));
   made->mailbox_ = memory.Take(sizeof(kdl_cluster_mailbox));
   if (made->mailbox_ == 0) return OutOfMemory();
   kdl_cluster_mailbox& mailbox = made->mailbox();
@@ -74,7 +59,7 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
     mailbox.events = static_cast<std::uint64_t>(made->events_);
     made->most_events_ = mailbox.most_events = static_cast<std::uint64_t>(most_events);
   }
-  KDL_RETURN_IF_ERROR(made->Spawn(image));
+  KDL_RETURN_IF_ERROR(made->Spawn());
   *started = std::move(made);
   return nullptr;
 }
@@ -89,7 +74,7 @@ struct Line {
     int ends[2] = {-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
     own = ends[0];
-    theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kLowest);
+    theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kLowestFile);
     ::close(ends[1]);
   }
   ~Line() {
@@ -107,7 +92,7 @@ void EndWith(const Line& life, pid_t process) {
 
 }  // namespace
 
-Error ClusterProcess::Spawn(int image) {
+Error ClusterProcess::Spawn() {
   const Line bell;
   const Line life;
   bell_ = bell.own;
@@ -115,23 +100,19 @@ Error ClusterProcess::Spawn(int image) {
   said_ = NamelessFile("kdl-cluster-said", 0);
   if (said_ < 0 || bell.theirs < 0 || life.theirs < 0)
     return Fail(KDL_ERROR_DEVICE, Name(), " gets no socket: ", std::strerror(errno));
-  SpawnActions files;
-  files.Give(bell.theirs, kBell);
-  files.Give(life.theirs, kLife);
-  files.Give(said_, STDOUT_FILENO);
-  files.Give(said_, STDERR_FILENO);
-  files.Give(memory_.file(), kMemory);
-  files.Give(image, kImage);
+  Child child;
+  child.Give(bell.theirs, kBellFile);
+  child.Give(life.theirs, kLifeFile);
+  child.Give(said_, STDOUT_FILENO);
+  child.Give(said_, STDERR_FILENO);
+  child.Give(memory_.file(), kMemoryFile);
+  child.Give(image_, kImageFile);
   std::vector<std::string> words;
   for (const std::string& word : description_.run)
     words.push_back(word == "{image}" ? kImagePath : word);
   words.push_back(Concat(memory_.bytes()));
   words.push_back(Concat(mailbox_));
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const int failed =
-      ::posix_spawnp(&process_, arguments[0], &files.actions, nullptr, arguments.data(), environ);
+  const int failed = child.Start(words, &process_);
   if (failed == 0) {
     EndWith(life, process_);
     return nullptr;
@@ -170,27 +151,21 @@ std::string ClusterProcess::LastWords() const {
   return words.empty() ? "" : "; it said: " + words;
 }
 
-// What the cluster itself said of its end; null: nothing.
-Error ClusterProcess::Fault(const std::string& what) const {
+// What the cluster itself said of its end; empty: nothing.
+std::string ClusterProcess::Fault() const {
   const kdl_cluster_mailbox& said = mailbox();
-  const std::string who =
-      Concat(Name(), ", worker ", said.fault_worker, " of core ", said.fault_core);
   switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {
     case kdl_cluster_beyond_scratchpad:
-      return Fail(KDL_ERROR_DEVICE, who, ", touched byte ",
-                  static_cast<std::int64_t>(said.fault_address), " of a scratchpad of ",
-                  description_.scratchpad_bytes, " bytes while it ", what);
+      return Concat("touched byte ", static_cast<std::int64_t>(said.fault_address),
+                    " of a scratchpad of ", description_.scratchpad_bytes, " bytes");
     case kdl_cluster_beyond_stack:
-      return Fail(KDL_ERROR_DEVICE, who, ", needed more than its stack of ",
-                  description_.stack_bytes, " bytes while it ", what);
+      return Concat("needed more than its stack of ", description_.stack_bytes, " bytes");
     case kdl_cluster_no_memory:
-      return Fail(KDL_ERROR_DEVICE, who, ", touched address ", said.fault_address,
-                  ", where there is no memory, while it ", what);
+      return Concat("touched address ", said.fault_address, ", where there is no memory,");
     case kdl_cluster_bad_instruction:
-      return Fail(KDL_ERROR_DEVICE, who, ", came to an instruction that it does not have while it ",
-                  what);
+      return "came to an instruction that it does not have";
     default:
-      return nullptr;
+      return "";
   }
 }
 
@@ -199,7 +174,12 @@ Error ClusterProcess::Died(const std::string& what) {
   ::kill(process_, SIGKILL);  // it may have closed its end alone
   ::waitpid(process_, &status, 0);
   process_ = -1;
-  if (Error fault = Fault(what)) return fault;
+  if (const std::string fault = Fault(); !fault.empty()) {
+    const kdl_cluster_mailbox& said = mailbox();
+    const std::string line = SourceLine(description_, image_, said.fault_instruction);
+    return Fail(KDL_ERROR_DEVICE, Name(), ", worker ", said.fault_worker, " of core ",
+                said.fault_core, ", ", fault, line.empty() ? "" : " at ", line, " while it ", what);
+  }
   return Fail(KDL_ERROR_DEVICE, Name(), " ", DescribeStatus(status), " while it ", what,
               LastWords());
 }

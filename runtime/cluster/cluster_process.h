@@ -50,26 +50,28 @@ class ClusterProcess {
   std::int64_t number() const { return number_; }
 
  private:
-  ClusterProcess(const ClusterDescription& description, ClusterMemory& memory, std::int64_t number)
-      : description_(description), memory_(memory), number_(number) {}
-  Error Spawn(int image);
+  ClusterProcess(const ClusterDescription& description, ClusterMemory& memory, int image,
+                 std::int64_t number)
+      : description_(description), memory_(memory), image_(image), number_(number) {}
+  Error Spawn();
   kdl_cluster_mailbox& mailbox() const;
   std::string Name() const;
   std::string LastWords() const;
   void Began();
   bool GetsOn();
   Error Answer(const std::string& what);
-  Error Fault(const std::string& what) const;
+  std::string Fault() const;
   Error Died(const std::string& what);
   Error CheckAnswer(const std::string& what) const;
 
   const ClusterDescription& description_;
   ClusterMemory& memory_;
+  int image_;
   std::int64_t number_;
   std::int64_t mailbox_ = 0;
   std::int64_t events_ = 0;
-  std::uint64_t most_events_ =
-      0;  // nothing that decides is read back from where the cluster may write
+  // Nothing that decides is read back from where the cluster may write.
+  std::uint64_t most_events_ = 0;
   std::uint64_t calls_ = 0;
   pid_t process_ = -1;
   int bell_ = -1;

@@ -51,11 +51,31 @@ void PrepareOfAnotherAbi(Context& context) {
   context.Register(kAll);
 }
 
+// Its `spin` leaves the scratchpad.
+void PrepareOfStrays(Context& context) {
+  static const TeamImage kImage = [] {
+    TeamImage image("cluster", ImageBytes());
+    for (std::vector<kdl_variant>& variants : image.variants) {
+      if (variants[0].symbol == std::string("spin")) variants[0].symbol = "strays";
+    }
+    return image;
+  }();
+  static const kdl_image* const kAll[] = {&kImage.image, nullptr};
+  context.Register(kImages);
+  context.Register(kAll);
+}
+
 std::string LaunchError(const Bench& bench, const char* kernel, kdl_code code) {
   const Tensor y = bench.Upload<std::int64_t>({0, 0, 0});
   std::string message;
   CHECK(CodeOf([&] { bench.queue.Launch(kernel, 3, {y}).Wait(); }, &message) == code);
   return message;
+}
+
+void CheckUse(const Bench& bench) {
+  const Tensor y = bench.Upload<std::int64_t>({0, 0, 0});
+  bench.queue.Launch("mark", 3, {y}).Wait();
+  CHECK(bench.Download<std::int64_t>(y) == std::vector<std::int64_t>{3, 3, 3});
 }
 
 std::string DescriptionError(const std::string& text) {
@@ -84,9 +104,16 @@ TEST_CASE("clusters: one that hangs is given up, and the device is of use again"
   const Bench bench(device);
   const std::string message = LaunchError(bench, "spin", KDL_ERROR_TIMEOUT);
   CHECK(Has(message, "has not got on for 1 s while it ran kernel 'spin'"));
-  const Tensor y = bench.Upload<std::int64_t>({0, 0, 0});
-  bench.queue.Launch("mark", 3, {y}).Wait();
-  CHECK(bench.Download<std::int64_t>(y) == std::vector<std::int64_t>{3, 3, 3});
+  CheckUse(bench);
+}
+
+TEST_CASE("clusters: one that leaves its scratchpad says so, and the device is of use again") {
+  const DeviceUnderTest device{kSpec, kSpec, PrepareOfStrays, {}};
+  const Bench bench(device);
+  const std::string message = LaunchError(bench, "spin", KDL_ERROR_DEVICE);
+  CHECK(Has(message, " of a scratchpad of 4194304 bytes"));
+  CHECK(Has(message, "while it ran kernel 'spin'"));
+  CheckUse(bench);
 }
 
 TEST_CASE("clusters: an image of another ABI") {

@@ -24,11 +24,12 @@ constexpr const char* kText = R"(
 #define PART launch[1]
 #define FOR_MINE(N) for (long n = CORE; n < (N); n += CORES)
 
-void trap(__global long* record, int code, long index, long bound) {
+void trap(__global long* record, int code, long index, long bound, long core) {
   if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return;
   record[1] = 0;
   record[2] = index;
   record[3] = bound;
+  record[5] = core;
 }
 
 #define SAXPY(NAME, T, FROM)                                       \
@@ -94,7 +95,7 @@ KERNEL(trap_at, TENSOR(y_memory)) {
   const long at = launch[5];
   FOR_MINE(launch[4]) {
     if (n == at) {
-      trap(record, 1, at + launch[4], launch[4]);
+      trap(record, 1, at + launch[4], launch[4], CORE);
       return;
     }
     ++y[n];
@@ -116,7 +117,7 @@ KERNEL(exchange, TENSOR(x_memory), TENSOR(y_memory)) {
 
 KERNEL(endless, TENSOR(x_memory)) {
   record[4] = PART + 1;
-  if (CORE == 0 && PART == 2) trap(record, 4, 0, 0);
+  if (CORE == 0 && PART == 2) trap(record, 4, 0, 0, CORE);
 }
 
 // Nobody stops it.

@@ -12,7 +12,7 @@
 #define PART launch[1]
 #define FOR_MINE(N) for (long n = CORE; n < (N); n += CORES)
 
-static inline void Trap(long* record, int code, long index, long bound) {
+static inline void Trap(long* record, int code, long index, long bound, long core) {
   int none = 0;
   if (!__atomic_compare_exchange_n((int*)record, &none, code, false, __ATOMIC_RELAXED,
                                    __ATOMIC_RELAXED))
@@ -20,6 +20,7 @@ static inline void Trap(long* record, int code, long index, long bound) {
   record[1] = 0;
   record[2] = index;
   record[3] = bound;
+  record[5] = core;
 }
 
 template <class T>
@@ -103,7 +104,7 @@ KERNEL(trap_at, 15, TENSOR(y)) {
   ELEMENTS(int, y, 6);
   const long at = launch[5];
   FOR_MINE(launch[4]) {
-    if (n == at) return Trap(record, 1, at + launch[4], launch[4]);
+    if (n == at) return Trap(record, 1, at + launch[4], launch[4], CORE);
     ++y[n];
   }
 }
@@ -125,7 +126,7 @@ KERNEL(exchange, 23, TENSOR(x), TENSOR(y)) {
 KERNEL(endless, 14, TENSOR(x)) {
   BEGIN;
   record[4] = PART + 1;
-  if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0);
+  if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0, CORE);
 }
 
 // Nobody stops it.

@@ -13,7 +13,7 @@ CONFORMANCE_TEST(TrapsReadLikeDiagnostics) {
     std::string message;
     const Event event = bench.queue.Launch("trap_at", cores, {std::int64_t{64}, y});
     CHECK(CodeOf([&] { event.Wait(); }, &message) == KDL_ERROR_TRAP);
-    CHECK(message == kIndexTrap);
+    CHECK(message.starts_with(kIndexTrap));
   }
 }
 
@@ -35,7 +35,7 @@ CONFORMANCE_TEST(TrapsFailWhatFollows) {
   const Event copied = bench.sibling().queue().Copy(z, y, "result", {trapped});
   std::string message;
   CHECK(CodeOf([&] { copied.Wait(); }, &message) == KDL_ERROR_TRAP);
-  CHECK(message == kIndexTrap);
+  CHECK(message.starts_with(kIndexTrap));
   CHECK(Bench::Download<std::int32_t>(z) == std::vector<std::int32_t>(100, 7));
 }
 
@@ -45,7 +45,7 @@ CONFORMANCE_TEST(TrapsEndWaitingAtBarriers) {
     std::string message;
     const Event event = bench.queue.Launch("endless", cores, {x});
     CHECK(CodeOf([&] { event.Wait(); }, &message) == KDL_ERROR_TRAP);
-    CHECK(message == "suite.kdl:30:5: error: assertion failed: enough");
+    CHECK(message.starts_with("suite.kdl:30:5: error: assertion failed: enough"));
   }
 }
 

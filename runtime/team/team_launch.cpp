@@ -12,8 +12,6 @@ namespace kdl::runtime {
 
 namespace {
 
-constexpr std::size_t kRecordNumbers = 5;
-
 // Memory for the time of a launch.
 class Temporary {
  public:
@@ -62,7 +60,7 @@ class TeamLaunch {
   Temporary scratch_{driver_};
   Temporary record_{driver_};
   Temporary prints_{driver_};  // where the kernel prints
-  std::int64_t told_[kRecordNumbers] = {};
+  std::int64_t told_[kdl_team_record] = {};
 };
 
 // Whose scratch lies side by side: those of a call, of which it is no more than the driver likes, or, where it outlives a call,
@@ -105,7 +103,7 @@ void TeamLaunch::CollectNumbers() {
 
 Error TeamLaunch::Prepare() {
   KDL_RETURN_IF_ERROR(scratch_.Make(request_.variant->scratch_bytes * CoresWithScratch()));
-  KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kRecordNumbers, 0)));
+  KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kdl_team_record, 0)));
   if (Prints(*request_.variant)) {
     std::vector<std::int64_t> empty(kPrintNumbers, 0);
     empty[0] = kdl_team_first_print;
@@ -149,12 +147,15 @@ Error TeamLaunch::Run() {
     trap.location = static_cast<std::int32_t>(told_[1]);
     trap.index = told_[2];
     trap.bound = told_[3];
-    return Error(kdl_error_from_trap(request_.kernel, request_.variant, &trap));
+    return Fail(KDL_ERROR_TRAP, TrapMessage(*request_.kernel, *request_.variant, trap),
+                driver_.WhoIs(told_[5], told_[5] % CoresAtOnce(), told_[6]));
   }
   return Show();
 }
 
 }  // namespace
+
+std::string TeamDriver::WhoIs(std::int64_t, std::int64_t, std::int64_t) { return ""; }
 
 Error RunTeamLaunch(TeamDriver& driver, const kdl_launch_request& request) {
   return TeamLaunch(driver, request).Run();

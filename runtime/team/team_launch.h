@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "core/error.h"
 #include "kdl/device_plugin.h"
@@ -31,6 +32,8 @@ class TeamDriver {
   // is touched there. Both are the same in all calls of a launch but for the first numbers, kdl_team_header of them.
   virtual Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
                      std::int64_t cores) = 0;
+  // What a trap's message says besides, such as ` (cluster 2)`, of a worker of a core of the launch, the `place`th of its call.
+  virtual std::string WhoIs(std::int64_t core, std::int64_t place, std::int64_t worker);
 };
 
 // Runs all parts of the launch; a trap is an error, and what has been printed is shown.

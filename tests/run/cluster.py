@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import numpy
+
 from shared import checks, teams
 
 KIND = "cluster-riscv64"
@@ -53,6 +55,7 @@ export kernel strays(x: in f32[N], y: out f32[N]) {
     }
 }
 """
+STORED = "buffer_store %t.1 to %t["
 ENDLESS = """
 fn rounds(x: i32) -> i32 {
     var n = x;
@@ -172,6 +175,29 @@ def described(folder):
     checks.expect("a runner that is not here", "cannot be started with no-such-runner" in done.stderr, done.stdout + done.stderr)
 
 
+def faults(folder):
+    """Who leaves the scratchpad, and who comes to an instruction that its core lacks, says so with the line of the source."""
+    (folder / "strays.kdl").write_text(STRAYS)
+    done = teams.kernelc("build", folder / "strays.kdl", "--target", KIND, "--emit", "ir", "--stop-after", "check-scratch", "--locs",
+                         "-o", folder)
+    checks.expect("loops of a kernel", done.returncode == 0, done.stdout + done.stderr)
+    file = folder / "strays.kir"
+    turn = re.search(re.escape(STORED) + r"(%\d+)", file.read_text())[1]
+    scaled = f"%far = const 1048576 : i64\n %away = mul {turn}, %far : i64\n {STORED}%away"
+    file.write_text(file.read_text().replace(STORED + turn, scaled))
+    run = ["run", file, "--trust-ir", "--set", "N=2", "--target"]
+    told = r"cluster 0 of machine 'riscv64', worker 1 of core 0, touched byte \d+ of a scratchpad of 4194304 bytes at .*strays.kdl:4 "
+    done = teams.kernelc(*run, KIND)
+    checks.expect("a worker that leaves its scratchpad", re.search(told, done.stderr), done.stdout + done.stderr)
+    lame = folder / "lame.yaml"
+    lame.write_text(SHIPPED.read_text().replace("name: riscv64", "name: lame").replace("+zfhmin]", "+zfhmin, +zba]")
+                    .replace("Zfhmin=on", "Zfhmin=on,zba=off").replace("llvm-addr2line-19", "no-such-program"))
+    done = teams.kernelc("run", folder / "product.kdl", "--set", "M=9", "--set", "N=9", "--set", "K=9", "--target",
+                         f"cluster?description={lame}")
+    told = "came to an instruction that it does not have while it ran kernel 'product'"
+    checks.expect("an instruction that a core lacks, without a program for lines", told in done.stderr, done.stdout + done.stderr)
+
+
 def children(process):
     found = []
     for task in pathlib.Path(f"/proc/{process}/task").glob("*/children"):
@@ -191,6 +217,18 @@ def emulators(process):
 def lives(process):
     stat = pathlib.Path(f"/proc/{process}/stat")
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def traps(folder):
+    """A trap says who it was: here a worker of the second core, whose cluster is the second of two."""
+    (folder / "pick.kdl").write_text(teams.TRAPS)
+    at = numpy.zeros(16, numpy.int32)
+    at[11] = 99
+    numpy.save(folder / "at.npy", at)
+    done = teams.kernelc("run", folder / "pick.kdl", "--target", f"{KIND}?clusters=2", "--set", "N=16", "--core-num", "2", "--arg",
+                         f"at=@{folder}/at.npy")
+    told = "index 99 is outside dimension 0 of size 16 in 'x[at[i]]' (cluster 1, worker 3 of core 1)"
+    checks.expect("a trap says which worker", told in done.stderr, done.stdout + done.stderr)
 
 
 def failures(folder):
@@ -235,6 +273,8 @@ def main():
         ahead(folder)
         described(folder)
         failures(folder)
+        faults(folder)
+        traps(folder)
         teams.against_interpreter(KIND, folder)
         teams.programs(KIND, folder)
     families = sorted(f"tests/run/families/{f.name}" for f in (teams.ROOT / "tests/run/families").glob("*.kdl"))

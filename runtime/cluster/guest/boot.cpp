@@ -303,7 +303,7 @@ void AwaitCopies(kdl_cluster_worker*, const char* near, uint64_t bytes) {
 
 // As Linux has them on this processor.
 struct SignalAction {
-  void (*handler)(int signal, const char* info, void* context);
+  void (*handler)(int signal, const char* info, const char* context);
   uint64_t flags;
   uint64_t mask;
 };
@@ -324,9 +324,10 @@ bool IsBeside(uint64_t address, const char* memory, uint64_t bytes) {
 }
 
 // Says what has happened, and ends the cluster.
-void Fault(int signal, const char* info, void*) {
+void Fault(int signal, const char* info, const char* context) {
   constexpr int kIllegal = 4;  // SIGILL
   constexpr uint64_t kAddressAt = 16;
+  constexpr uint64_t kInstructionAt = 176;
   volatile kdl_cluster_mailbox& mailbox = *fault_mailbox;
   uint64_t address = *reinterpret_cast<const uint64_t*>(info + kAddressAt);
   uint64_t fault = signal == kIllegal ? kdl_cluster_bad_instruction : kdl_cluster_no_memory;
@@ -339,6 +340,7 @@ void Fault(int signal, const char* info, void*) {
     fault = kdl_cluster_beyond_stack;
   }
   mailbox.fault_address = address;
+  mailbox.fault_instruction = *reinterpret_cast<const uint64_t*>(context + kInstructionAt);
   mailbox.fault_core = running != nullptr ? running->worker.core : 0;
   mailbox.fault_worker = running != nullptr ? running->worker.worker : 0;
   Fence();

@@ -1,8 +1,10 @@
 #include "codegen/cluster/compile.h"
 
+#include <optional>
 #include <vector>
 
 #include "codegen/cluster/emitter.h"
+#include "codegen/llvm/source_lines.h"
 
 namespace kdl::codegen::cluster {
 
@@ -41,17 +43,20 @@ void AddEntries(llvm::Module& module, const CompiledModule& compiled,
 Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_bytes,
                                const CompileOptions& options) {
   ScratchpadBytes scratchpads;
+  std::optional<SourceLines> lines;
   TeamMachine machine{.file = FileType::Object, .emit = {}};
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {
     ClusterEmitter emitter(module, abi, kernel, code, names);
     TeamMemory places(kernel, code, scratchpad_bytes);
     emitter.places = &places;
+    emitter.lines = lines ? &*lines : &lines.emplace(module);
     EmitTeamKernel(emitter);
     scratchpads.push_back(emitter.scratchpad_bytes);
   };
   machine.finish = [&](llvm::Module& module, const CompiledModule& compiled) {
     AddEntries(module, compiled, scratchpads);
+    if (lines) lines->Finish();
   };
   return CompileTeams(source, machine, options);
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "codegen/llvm/source_lines.h"
 #include "ir/op.h"
 #include "ir/op_table.h"
 #include "support/check.h"
@@ -54,10 +55,16 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
 }
 
 void EmitOp(Emitter& emitter, ir::Op* op) {
-  if (emitter.EmitOwn(op)) return;
-  EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
-  KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
-  emit(emitter, op);
+  auto& builder = emitter.builder;
+  llvm::DebugLoc around = builder.getCurrentDebugLocation();
+  if (llvm::DebugLoc here = emitter.lines ? emitter.lines->Of(op->loc()) : llvm::DebugLoc())
+    builder.SetCurrentDebugLocation(here);
+  if (!emitter.EmitOwn(op)) {
+    EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
+    KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
+    emit(emitter, op);
+  }
+  builder.SetCurrentDebugLocation(around);
 }
 
 void EmitBlock(Emitter& emitter, const ir::Block* block) {

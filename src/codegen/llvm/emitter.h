@@ -88,6 +88,7 @@ struct Emitter {
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   bool stores_past_caches = false;
+  class SourceLines* lines = nullptr;  ///< null: nobody wants to know
   int loop_depth = 0;
   std::optional<Coroutine> coroutine;  ///< where a stage is emitted
   std::vector<llvm::Value*> stages;    ///< handles of the kernel's coroutines, in order

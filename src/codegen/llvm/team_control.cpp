@@ -20,7 +20,7 @@ using ir::OpKind;
 
 constexpr uint64_t kPart = 1;      // the number of the launch's that says which part is called
 constexpr uint64_t kLastPart = 4;  // the record's number that says which parts there are
-constexpr uint64_t kTrapNumbers[] = {1, 2, 3};  // and those behind a trap's code
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // and those that follow a trap's code
 
 llvm::Value* RecordNumber(TeamEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
@@ -185,7 +185,7 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   builder.CreateCondBr(builder.CreateExtractValue(exchanged, 1), tell, told);
   builder.SetInsertPoint(tell);
   llvm::Value* location = builder.CreateZExt(exit.location, builder.getInt64Ty());
-  llvm::Value* numbers[] = {location, exit.index, exit.bound};
+  llvm::Value* numbers[] = {location, exit.index, exit.bound, emitter.core_id, emitter.worker};
   for (size_t i = 0; i < std::size(numbers); ++i)
     builder.CreateStore(numbers[i], RecordNumber(emitter, kTrapNumbers[i]));
   builder.CreateBr(told);

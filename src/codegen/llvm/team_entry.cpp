@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/llvm/source_lines.h"
 #include "codegen/llvm/team_emitter.h"
 #include "ir/module.h"
 #include "ir/type.h"
@@ -147,6 +148,7 @@ std::vector<const ir::Param*> TensorParams(const ir::Function& kernel) {
 void EmitTeamKernel(TeamEmitter& emitter) {
   auto& builder = emitter.builder;
   emitter.Declare();
+  if (emitter.lines) emitter.lines->Enter(*emitter.function, emitter.kernel.loc);
   builder.SetInsertPoint(NewBlock(emitter, "entry"));
   if (HasOp(emitter.kernel, ir::OpKind::Barrier) && MayTrapAlone(emitter.kernel)) {
     emitter.live = StackPlace(emitter, builder.getInt1Ty(), "live");

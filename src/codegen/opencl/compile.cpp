@@ -313,8 +313,8 @@ void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
   std::string_view stop = !w.in_team ? "ok = going = 0;"
                           : w.tells  ? "ok = 0; kdl_stopped[kdl_interval & 1] = 1;"
                                      : "ok = 0;";
-  w.Line("if ({} && !({})) {{ {} kdl_trap(kdl_record, {}, {}, {}, {}); }}", w.live(), ok, stop,
-         trap, location, index, bound);
+  w.Line("if ({} && !({})) {{ {} kdl_trap(kdl_record, {}, {}, {}, {}, kdl_core, kdl_worker); }}",
+         w.live(), ok, stop, trap, location, index, bound);
 }
 
 CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes,

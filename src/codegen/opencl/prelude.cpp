@@ -137,12 +137,15 @@ static long kdl_take(__global long* prints, long count) {
   return at + count <= prints[1] ? at : 0;
 }
 
-// The first trap of a launch is the one that is told: code, location, index, bound.
-static void kdl_trap(__global long* record, int code, int location, long index, long bound) {
+// The first trap of a launch is the one that is told: what has happened where, and to whom.
+static void kdl_trap(__global long* record, int code, int location, long index, long bound, long core,
+                     long worker) {
   if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return;
   record[1] = location;
   record[2] = index;
   record[3] = bound;
+  record[5] = core;
+  record[6] = worker;
 }
 )";
 }
