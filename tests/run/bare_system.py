@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""From the Debian packages to programs, on a bare Debian 12 system that mmdebstrap makes for the trial, with the files alone that
+the packages bring: a CMake project in C++ as the installed README has it, one in C, and a program by the compiler's own word.
+
+It takes three minutes and Debian's mirror: `--trial` makes it. Skipped without, and where mmdebstrap or root is missing."""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+MIRROR = "deb.debian.org"
+SOURCES = [f"deb http://{MIRROR}/debian bookworm main", f"deb http://{MIRROR}/debian-security bookworm-security main"]
+# The project that README.md shows, around the kernel that the other one begins with.
+APP = """
+#include <cstdio>
+#include <vector>
+#include "mlp.h"
+int main() {
+  kdl::Context context;
+  context.Register(kdl_images_mlp);
+  const kdl::Device host = context.Select("host");
+  std::vector<float> a(6, 1), b(6, 2), c(4);
+  mlp::matmul(host.queue(), KDL_CORES_AUTO, context.Wrap(host, a.data(), {2, 3}), context.Wrap(host, b.data(), {3, 2}),
+              context.Wrap(host, c.data(), {2, 2}));
+  std::printf("%g %g\\n", c[0], c[3]);
+}
+"""
+C_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(caller C)
+find_package(kdl REQUIRED)
+kdl_add_library(saxpy saxpy.kdl)
+add_executable(caller main.c)
+target_link_libraries(caller saxpy)
+"""
+TRIAL = r"""
+set -eu
+export DEBIAN_FRONTEND=noninteractive HOME=/root
+step() { echo "== $1"; }
+quietly() { "$@" >/trial/words 2>&1 || { cat /trial/words; exit 1; }; }
+step packages
+quietly apt-get -q -y install --no-install-recommends /trial/*.deb
+step tools
+quietly apt-get -q -y install --no-install-recommends cmake make
+step documents
+cp /usr/share/doc/kernelc/README.md /trial/kernelc.md
+cp /usr/share/doc/libkdl-dev/README.md /trial/libkdl.md
+test -s /usr/share/man/man1/kernelc.1.gz -o -s /usr/share/man/man1/kernelc.1
+test -s /usr/share/doc/kernelc/grammar/LANGUAGE.md
+step cpp
+cd /trial/cpp
+{ printf 'cmake_minimum_required(VERSION 3.25)\nproject(app CXX)\n'; sed -n '/^```cmake/,/^```$/p' /trial/libkdl.md | grep -v '```'; } \
+  > CMakeLists.txt
+sed -n '/^```kdl/,/^```$/p' /trial/kernelc.md | grep -v '```' > mlp.kdl
+quietly cmake -S . -B build
+quietly cmake --build build
+build/app
+step c
+cd /trial/c
+cp /usr/share/doc/kernelc/samples/saxpy/* .
+quietly cmake -S . -B build
+quietly cmake --build build
+build/caller | head -n 1
+step program
+cd /trial
+kernelc build cpp/mlp.kdl --emit exe -o program
+./program/mlp --set M=1 --set N=1 --set K=2 --arg a=iota --arg b=iota
+step end
+"""
+EXPECTED = {"packages": "", "tools": "", "documents": "", "cpp": "6 6\n", "c": "12 14 16 18 20\n",
+            "program": "c: f32[1, 1] = [[1]]\n", "end": ""}
+
+
+def missing():
+    """What the trial needs and lacks here."""
+    if shutil.which("mmdebstrap") is None:
+        return "mmdebstrap is not installed"
+    if os.getuid() != 0:
+        return "a bare system takes root"
+    try:
+        socket.create_connection((MIRROR, 80), timeout=10).close()
+    except OSError as error:
+        return f"{MIRROR} cannot be reached: {error}"
+    return None
+
+
+def call(*words, folder, limit=600):
+    return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=limit)
+
+
+def make_files(folder):
+    for name, files in {"cpp": {"app.cpp": APP}, "c": {"CMakeLists.txt": C_PROJECT}}.items():
+        (folder / name).mkdir()
+        for file, text in files.items():
+            (folder / name / file).write_text(text)
+    (folder / "trial.sh").write_text(TRIAL)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trial", action="store_true")
+    lacks = missing() if parser.parse_args().trial else "--trial makes it"
+    if lacks:
+        print(f"skipped: {lacks}")
+        return 77
+    own = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+    with tempfile.TemporaryDirectory(prefix="bare-") as name:
+        folder = pathlib.Path(name) / "trial"
+        folder.mkdir()
+        packed = call("cpack", "--config", own / "CPackConfig.cmake", "-B", folder, folder=own)
+        checks.expect("packed", packed.returncode == 0, packed.stdout + packed.stderr)
+        shutil.rmtree(folder / "_CPack_Packages")
+        make_files(folder)
+        done = call("mmdebstrap", "--variant=apt", "--format=null", "--dpkgopt=force-unsafe-io", f"--customize-hook=copy-in {folder} /",
+                    "--customize-hook=chroot $1 sh -c 'sh /trial/trial.sh >/trial/said 2>&1 || true'",
+                    f"--customize-hook=copy-out /trial/said {name}", "bookworm", "/dev/null", *SOURCES, folder=folder, limit=800)
+        said = pathlib.Path(name) / "said"
+        text = said.read_text() if said.exists() else done.stderr
+        printed = dict(re.findall(r"^== (\w+)\n((?:(?!== ).*\n)*)", text, re.MULTILINE))
+        for step, expected in EXPECTED.items():
+            checks.expect(step, printed.get(step) == expected, text[-3000:])
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
