@@ -15,7 +15,7 @@ namespace kdl::runtime {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kLine = 64;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ int NamelessFile(const char* name, std::int64_t bytes) {
 }
 
 ClusterMemory::ClusterMemory(int file, char* host, std::int64_t bytes)
-    : file_(file), host_(host), bytes_(bytes), free_{{kAlignment, bytes - kAlignment}} {}
+    : file_(file), host_(host), bytes_(bytes), free_{{kLine, bytes - kLine}} {}
 
 ClusterMemory::~ClusterMemory() {
   ::munmap(host_, static_cast<std::size_t>(bytes_));
@@ -58,7 +58,7 @@ Error ClusterMemory::Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* ma
 
 std::int64_t ClusterMemory::Take(std::int64_t bytes) {
   if (bytes > bytes_) return 0;
-  bytes = (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = (std::max<std::int64_t>(bytes, 1) + kLine - 1) / kLine * kLine;
   const std::lock_guard lock(mutex_);
   const auto piece = std::find_if(free_.begin(), free_.end(),
                                   [bytes](const auto& one) { return one.second >= bytes; });

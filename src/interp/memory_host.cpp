@@ -25,7 +25,7 @@ Status ProgramHost::Expect(const ExpectRequest&) {
 namespace {
 
 /// What undefined memory holds: as f32 and f64 huge, as an index far outside.
-constexpr std::byte kPoison{0xFD};
+constexpr std::byte kUnwritten{0xFD};
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -145,7 +145,7 @@ Result<TensorId> MemoryHost::Alloc(const AllocRequest& request) {
         fmt::format("tensor '{}' would be {}[{}]; sizes are 0 or more and bytes below 2^63",
                     request.name.text(), Spelling(request.scalar), fmt::join(request.sizes, ", "))};
   }
-  auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*bytes), kPoison);
+  auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*bytes), kUnwritten);
   void* data = memory->data();
   return Add({std::move(memory),
               {data, request.scalar, request.sizes, RowMajorStrides(request.sizes)},

@@ -31,7 +31,7 @@ double Largest(const uint64_t* bounds) {
   return std::max(std::bit_cast<double>(bounds[0]), std::bit_cast<double>(bounds[1]));
 }
 
-struct Row {
+struct BoundRow {
   OpKind kind;
   BoundFn bound;
 };
@@ -44,7 +44,8 @@ constexpr double At(const uint64_t* values, bool has, size_t i) {
 #define LARGEST Largest(bounds)
 #define PARTIALS(...) Rounded(f, {__VA_ARGS__}, bounds)
 #define RULE(kind, rule)                                                                        \
-  Row{OpKind::kind, [](const uint64_t* values, const uint64_t* bounds) -> double {              \
+  BoundRow{                                                                                     \
+      OpKind::kind, [](const uint64_t* values, const uint64_t* bounds) -> double {              \
         [[maybe_unused]] const double f = At(values, true, 0);                                  \
         [[maybe_unused]] const double a = At(values, bounds != nullptr, 1);                     \
         [[maybe_unused]] const double b = At(values, bounds != nullptr && kArity##kind > 1, 2); \
@@ -58,8 +59,12 @@ constexpr double At(const uint64_t* values, bool has, size_t i) {
 #define KDL_UNPAREN(...) __VA_ARGS__
 #define KDL_OP(kind, spelling, operands, ...) constexpr int kArity##kind = 0 KDL_UNPAREN operands;
 #include "ir/ops.def"
+#undef ONE
+#undef OPT
+#undef MANY
+#undef KDL_UNPAREN
 
-constexpr Row kRows[] = {
+constexpr BoundRow kBounds[] = {
 #define KDL_OP(kind, spelling, operands, results, attributes, places, traits, regions, format, \
                meaning, ...)                                                                   \
   __VA_OPT__(RULE(kind, (__VA_ARGS__)))
@@ -69,9 +74,9 @@ constexpr Row kRows[] = {
 }  // namespace
 
 BoundFn FindBound(OpKind kind) {
-  const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                [&](const Row& r) { return r.kind == kind; });
-  return row == std::end(kRows) ? nullptr : row->bound;
+  const BoundRow* row = std::find_if(std::begin(kBounds), std::end(kBounds),
+                                     [&](const BoundRow& r) { return r.kind == kind; });
+  return row == std::end(kBounds) ? nullptr : row->bound;
 }
 
 }  // namespace kdl::ir

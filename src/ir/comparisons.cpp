@@ -6,27 +6,27 @@ namespace kdl::ir {
 
 namespace {
 
-struct Row {
+struct ComparisonRow {
   OpKind kind;
   OpKind mirrored;
   OpKind negated;
 };
 
-constexpr Row kRows[] = {
+constexpr ComparisonRow kComparisons[] = {
     {OpKind::Eq, OpKind::Eq, OpKind::Ne}, {OpKind::Ne, OpKind::Ne, OpKind::Eq},
     {OpKind::Lt, OpKind::Gt, OpKind::Ge}, {OpKind::Le, OpKind::Ge, OpKind::Gt},
     {OpKind::Gt, OpKind::Lt, OpKind::Le}, {OpKind::Ge, OpKind::Le, OpKind::Lt},
 };
 
-const Row* Find(OpKind kind) {
-  for (const Row& row : kRows) {
+const ComparisonRow* Find(OpKind kind) {
+  for (const ComparisonRow& row : kComparisons) {
     if (row.kind == kind) return &row;
   }
   return nullptr;
 }
 
-const Row& RowOf(OpKind comparison) {
-  const Row* row = Find(comparison);
+const ComparisonRow& RowOf(OpKind comparison) {
+  const ComparisonRow* row = Find(comparison);
   KDL_CHECK(row, "operation {} is no comparison", static_cast<int>(comparison));
   return *row;
 }

@@ -244,12 +244,12 @@ EvalFn Pick(Scalar scalar) {
   return kTable[static_cast<size_t>(scalar)];
 }
 
-struct Row {
+struct EvalRow {
   OpKind kind;
   EvalFn (*pick)(Scalar operand);
 };
 
-constexpr Row kRows[] = {
+constexpr EvalRow kEvaluations[] = {
     {OpKind::Add, &Pick<Add>},
     {OpKind::Sub, &Pick<Sub>},
     {OpKind::Mul, &Pick<Mul>},
@@ -298,7 +298,7 @@ constexpr bool HasOtherTypes(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast || kind == OpKind::ToBits || kind == OpKind::FromBits;
 }
-static_assert(CoverOnce(kRows,
+static_assert(CoverOnce(kEvaluations,
                         [](const OpInfo& info) {
                           return info.is_computed() && !HasOtherTypes(info.kind);
                         }),
@@ -312,9 +312,9 @@ EvalFn FindEval(OpKind kind, Scalar operand, Scalar result) {
   if (kind == OpKind::Cast) return FindCast(operand, result);
   if (kind == OpKind::ToBits) return FindToBits(operand, result);
   if (kind == OpKind::FromBits) return FindFromBits(operand, result);
-  const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                [&](const Row& r) { return r.kind == kind; });
-  return row == std::end(kRows) ? nullptr : row->pick(operand);
+  const EvalRow* row = std::find_if(std::begin(kEvaluations), std::end(kEvaluations),
+                                    [&](const EvalRow& r) { return r.kind == kind; });
+  return row == std::end(kEvaluations) ? nullptr : row->pick(operand);
 }
 
 std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,

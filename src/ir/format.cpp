@@ -70,10 +70,10 @@ std::vector<FormatPiece> Pieces(const OpInfo& info, std::string_view text) {
   return pieces;
 }
 
-bool Names(const std::vector<FormatPiece>& pieces, AttrKey key) {
+bool NamesKey(const std::vector<FormatPiece>& pieces, AttrKey key) {
   return std::any_of(pieces.begin(), pieces.end(), [&](const FormatPiece& piece) {
     return (piece.kind == FormatPiece::Kind::Attribute && piece.key == key) ||
-           Names(piece.pieces, key);
+           NamesKey(piece.pieces, key);
   });
 }
 
@@ -91,7 +91,7 @@ const std::vector<FormatPiece>& FormatOf(OpKind kind) {
   return formats[static_cast<size_t>(kind)];
 }
 
-bool FormatNames(OpKind kind, AttrKey key) { return Names(FormatOf(kind), key); }
+bool FormatNames(OpKind kind, AttrKey key) { return NamesKey(FormatOf(kind), key); }
 
 size_t AccessOperands(OpKind kind) { return OperandWith(kind, Effect::Index); }
 

@@ -1,5 +1,7 @@
 #include "ir/type.h"
 
+#include "support/contains.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,6 +63,15 @@ std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<Ax
   std::vector<AxisId> all;
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
   return all;
+}
+
+std::vector<AxisId> WithoutAxes(const std::vector<AxisId>& axes,
+                                const std::vector<AxisId>& others) {
+  std::vector<AxisId> left;
+  for (AxisId axis : axes) {
+    if (!Contains(others, axis)) left.push_back(axis);
+  }
+  return left;
 }
 
 }  // namespace kdl::ir

@@ -94,4 +94,7 @@ class TypeTable {
 /// The axes of both, ascending, each once: the axes of an elementwise result.
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
 
+/// The axes that are not among the others, in their order.
+std::vector<AxisId> WithoutAxes(const std::vector<AxisId>& axes, const std::vector<AxisId>& others);
+
 }  // namespace kdl::ir

@@ -85,15 +85,6 @@ std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   return parts;
 }
 
-std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes,
-                                const std::vector<ir::AxisId>& others) {
-  std::vector<ir::AxisId> left;
-  for (ir::AxisId axis : axes) {
-    if (std::find(others.begin(), others.end(), axis) == others.end()) left.push_back(axis);
-  }
-  return left;
-}
-
 /// A pipe, or the value of an argument with all ranges that stand for those of its parameter; of a tuple each part.
 std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
                                 const sema::CheckedFunction& callee, const sema::CallInfo& bound,
@@ -255,7 +246,7 @@ std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
     std::vector<ir::AxisId> axes;
     for (Value* value : given) axes = ir::UnionAxes(axes, value->type()->axes);
     for (Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
-    axes = Without(axes, gen.AxesOf(bound.ranges));
+    axes = ir::WithoutAxes(axes, gen.AxesOf(bound.ranges));
     for (size_t i = 0; i < callee.ranges.size(); ++i) {
       const std::vector<const sema::Entity*>& own = callee.result.ranges;
       if (std::find(own.begin(), own.end(), callee.ranges[i]) != own.end())

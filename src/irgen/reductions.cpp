@@ -43,14 +43,6 @@ ir::FoldKind FoldOf(sema::ReduceKind kind) {
 
 namespace {
 
-std::vector<ir::AxisId> Without(const std::vector<ir::AxisId>& axes, const ir::AxisList& removed) {
-  std::vector<ir::AxisId> kept;
-  for (ir::AxisId axis : axes) {
-    if (std::find(removed.begin(), removed.end(), axis) == removed.end()) kept.push_back(axis);
-  }
-  return kept;
-}
-
 /// A value that lacks a reduced axis counts once for each of its elements.
 Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   std::vector<ir::AxisId> sorted = axes;
@@ -79,7 +71,7 @@ class OperandGuards {
       guarded = ir::UnionAxes(guarded, guard.condition->type()->axes);
     ir::AxisList shared;
     for (ir::AxisId axis : over) {
-      if (Without(guarded, {axis}) != guarded) shared.push_back(axis);
+      if (ir::WithoutAxes(guarded, {axis}) != guarded) shared.push_back(axis);
     }
     if (shared.empty()) return;
     Value* any = GenFold(gen, ir::FoldKind::Any, gen.Mask(), shared);
@@ -119,13 +111,13 @@ Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* in
   ir::AxisList missing;
   for (ir::AxisId axis : over) {
     auto has = [&](Value* v) {
-      return Without(v->type()->axes, {axis}).size() != v->type()->axes.size();
+      return ir::WithoutAxes(v->type()->axes, {axis}).size() != v->type()->axes.size();
     };
     if (!has(operands.a) && !has(operands.b)) missing.push_back(axis);
   }
   if (!missing.empty()) operands.a = WithAxes(gen, operands.a, missing);
   std::vector<ir::AxisId> axes =
-      Without(ir::UnionAxes(operands.a->type()->axes, operands.b->type()->axes), over);
+      ir::WithoutAxes(ir::UnionAxes(operands.a->type()->axes, operands.b->type()->axes), over);
   if (into) {
     axes = ir::UnionAxes(axes, into->type()->axes);
   } else {
@@ -142,7 +134,7 @@ Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* in
 Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
   Scalar accumulator = value->type()->scalar;
   value = WithAxes(gen, value, over);
-  ir::Type type = gen.builder.types().Tile(accumulator, Without(value->type()->axes, over));
+  ir::Type type = gen.builder.types().Tile(accumulator, ir::WithoutAxes(value->type()->axes, over));
   return gen.builder.Make(
       OpKind::Reduce, {value}, type,
       {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
@@ -204,8 +196,8 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
   for (const Value* value : values) {
     params.push_back(gen.builder.types().ScalarOf(value->type()->scalar));
     const std::vector<ir::AxisId>& axes = value->type()->axes;
-    types.push_back(
-        gen.builder.types().Tile(value->type()->scalar, scans ? axes : Without(axes, over)));
+    types.push_back(gen.builder.types().Tile(value->type()->scalar,
+                                             scans ? axes : ir::WithoutAxes(axes, over)));
   }
   std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector<ir::Attr>();
   attrs.push_back(ir::MakeAttr<ir::AttrKey::Axes>(over));

@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t kCountedTo = int64_t{1} << 40;
 
 /// Counts each function once, however often it is called; no fn reaches itself.
-class Sizes {
+class InlinedSizes {
  public:
-  explicit Sizes(const ir::Module& module) : module_(module) {}
+  explicit InlinedSizes(const ir::Module& module) : module_(module) {}
 
   /// The operations of a function and of all that it calls, at most kCountedTo.
   int64_t Of(const ir::Function& function) {
@@ -40,7 +40,7 @@ class Sizes {
 };
 
 /// The call that brings the most.
-const Op* LargestCall(const ir::Function& kernel, Sizes& sizes) {
+const Op* LargestCall(const ir::Function& kernel, InlinedSizes& sizes) {
   const Op* largest = nullptr;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::Call) return;
@@ -52,7 +52,7 @@ const Op* LargestCall(const ir::Function& kernel, Sizes& sizes) {
 }  // namespace
 
 void CheckCallGrowth(PassContext& context) {
-  Sizes sizes(context.module);
+  InlinedSizes sizes(context.module);
   for (const ir::Function* function : context.module.functions()) {
     if (function->kind != ir::FunctionKind::Kernel || sizes.Of(*function) <= kMostInlinedOps)
       continue;

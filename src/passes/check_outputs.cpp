@@ -20,8 +20,6 @@ namespace {
 
 using ir::Effect;
 
-constexpr unsigned long kOperations = 4'000'000;  ///< of one question
-
 class OutputChecker {
  public:
   OutputChecker(PassContext& context, const ir::Function& kernel)
@@ -93,7 +91,7 @@ class OutputChecker {
   bool IsWhole(MustWrites& writes, Instances& instances, const Value* tensor) {
     if (!writes.elements().IsExact(tensor)) return false;
     PointSet written = writes.OfLaunch(tensor);
-    sets_.Allow(kOperations);
+    sets_.Allow(kOperationsOfQuestion);
     PointSet all = instances.WithFacts(AtEnd(instances) & writes.elements().Of(tensor));
     return instances.WithFacts(all - written).IsSurelyEmpty();
   }
@@ -128,7 +126,7 @@ class OutputChecker {
   bool IsWrittenBefore(const AccessView& view) {
     const Value* memory = ir::MemoryOf(view.tensor);
     PointSet before = writes_.Before(view.op, memory);
-    sets_.Allow(kOperations);
+    sets_.Allow(kOperationsOfQuestion);
     PointSet read = instances_.Launch() & instances_.Around(view.op) &
                     writes_.elements().Of(memory) & writes_.elements().TouchedBy(view).elements;
     return instances_.WithFacts(instances_.WithFacts(read) - before).IsSurelyEmpty();

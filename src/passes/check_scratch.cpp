@@ -24,7 +24,7 @@ namespace kdl::passes {
 namespace {
 
 /// A buffer of a core. Bytes are doubles here: they may be many more than fit.
-struct Piece {
+struct ScratchPiece {
   const Op* op = nullptr;
   std::vector<int64_t> extents;
   int64_t scalar_bytes = 0;
@@ -37,15 +37,15 @@ struct Piece {
   }
 };
 
-double Sum(const std::vector<Piece>& pieces) {
+double Sum(const std::vector<ScratchPiece>& pieces) {
   double sum = 0;
-  for (const Piece& piece : pieces) sum += piece.bytes();
+  for (const ScratchPiece& piece : pieces) sum += piece.bytes();
   return sum;
 }
 
-Piece PieceOf(const ir::Function& kernel, const Op* buffer) {
+ScratchPiece PieceOf(const ir::Function& kernel, const Op* buffer) {
   ir::Type type = buffer->result()->type();
-  Piece piece{buffer, {}, Bytes(type->scalar)};
+  ScratchPiece piece{buffer, {}, Bytes(type->scalar)};
   if (type->space != ir::Space::Team) piece.copies = kernel.team;
   for (Size extent : type->dims) piece.extents.push_back(extent->value);
   return piece;
@@ -56,16 +56,16 @@ class Peak {
  public:
   explicit Peak(const ir::Function& kernel) : kernel_(kernel), pieces_(Of(kernel.body)) {}
 
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<ScratchPiece>& pieces() const { return pieces_; }
 
  private:
-  std::vector<Piece> Of(const ir::Block* block) const {
-    std::vector<Piece> most;
-    std::vector<Piece> now;
+  std::vector<ScratchPiece> Of(const ir::Block* block) const {
+    std::vector<ScratchPiece> most;
+    std::vector<ScratchPiece> now;
     for (const Op* op : *block) {
       size_t before = now.size();
       for (const ir::Block* region : op->regions()) {
-        std::vector<Piece> inside = Of(region);
+        std::vector<ScratchPiece> inside = Of(region);
         now.insert(now.end(), inside.begin(), inside.end());
         if (Sum(now) > Sum(most)) most = now;
         if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
@@ -76,7 +76,7 @@ class Peak {
   }
 
   const ir::Function& kernel_;
-  std::vector<Piece> pieces_;
+  std::vector<ScratchPiece> pieces_;
 };
 
 /// Today's size of a block to one that fits.
@@ -90,16 +90,17 @@ Blocks::iterator BlockOf(Blocks& blocks, int64_t extent) {
   return extent - block->first <= block->first / 16 ? block : blocks.end();
 }
 
-double SumWith(Blocks& blocks, std::vector<Piece> pieces) {
-  for (Piece& piece : pieces)
+double SumWith(Blocks& blocks, std::vector<ScratchPiece> pieces) {
+  for (ScratchPiece& piece : pieces)
     for (int64_t& extent : piece.extents) extent = BlockOf(blocks, extent)->second;
   return Sum(pieces);
 }
 
 /// Halves the largest blocks until all fits; only those that change, none where nothing does.
-Blocks BlocksThatFit(const std::vector<Piece>& pieces, double most) {
+Blocks BlocksThatFit(const std::vector<ScratchPiece>& pieces, double most) {
   std::set<int64_t> extents;
-  for (const Piece& piece : pieces) extents.insert(piece.extents.begin(), piece.extents.end());
+  for (const ScratchPiece& piece : pieces)
+    extents.insert(piece.extents.begin(), piece.extents.end());
   Blocks blocks;
   for (int64_t extent : extents)
     if (BlockOf(blocks, extent) == blocks.end()) blocks.emplace(extent, extent);
@@ -119,7 +120,7 @@ std::string Amount(double bytes) {
   return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
 }
 
-std::string Describe(const Piece& piece) {
+std::string Describe(const ScratchPiece& piece) {
   std::string_view name = piece.op->result()->name().text();
   return fmt::format("{}: {}[{}] takes {}", name.empty() ? "a tile" : fmt::format("'{}'", name),
                      Spelling(piece.op->result()->type()->scalar), fmt::join(piece.extents, ", "),
@@ -128,20 +129,20 @@ std::string Describe(const Piece& piece) {
 
 /// Buffers of the team's, each of which has a place of its own in the memory near its workers. What outlives a part between barriers
 /// of the launch lies elsewhere.
-std::vector<Piece> TeamPieces(const ir::Function& kernel) {
-  std::vector<Piece> pieces;
+std::vector<ScratchPiece> TeamPieces(const ir::Function& kernel) {
+  std::vector<ScratchPiece> pieces;
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) {
     of_parts |= op->kind() == OpKind::Sync;
     if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
     pieces.push_back(PieceOf(kernel, op));
   });
-  return of_parts ? std::vector<Piece>() : pieces;
+  return of_parts ? std::vector<ScratchPiece>() : pieces;
 }
 
-void Report(PassContext& context, const ir::Function& kernel, std::vector<Piece> pieces,
+void Report(PassContext& context, const ir::Function& kernel, std::vector<ScratchPiece> pieces,
             double most) {
-  auto largest = [&] { return std::ranges::max_element(pieces, {}, &Piece::bytes); };
+  auto largest = [&] { return std::ranges::max_element(pieces, {}, &ScratchPiece::bytes); };
   Diagnostic& report = context.diagnostics.Report(
       diag::TilesTooLarge, context.SpanOf(largest()->op->loc()), kernel.base_name(),
       Amount(Sum(pieces)), context.facts->level, Amount(most));
@@ -161,10 +162,10 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Piece>
 
 void RunCheckScratch(PassContext& context, ir::Function& kernel) {
   auto team = static_cast<double>(context.facts->team_bytes);
-  std::vector<Piece> near = team > 0 ? TeamPieces(kernel) : std::vector<Piece>();
+  std::vector<ScratchPiece> near = team > 0 ? TeamPieces(kernel) : std::vector<ScratchPiece>();
   if (Sum(near) > team) return Report(context, kernel, std::move(near), team);
   auto most = static_cast<double>(context.facts->scratch_bytes);
-  std::vector<Piece> pieces = Peak(kernel).pieces();
+  std::vector<ScratchPiece> pieces = Peak(kernel).pieces();
   if (Sum(pieces) > most) Report(context, kernel, std::move(pieces), most);
 }
 

@@ -32,20 +32,12 @@ bool IsTileFunction(const ir::Function& fn) {
          });
 }
 
-AxisList Without(const AxisList& axes, const AxisList& others) {
-  AxisList left;
-  for (AxisId axis : axes) {
-    if (!Contains(others, axis)) left.push_back(axis);
-  }
-  return left;
-}
-
 bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
 /// The copy of one fn's body in place of one call.
-class Inliner {
+class TileInliner {
  public:
-  Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder)
+  TileInliner(CallOp call, const ir::Function& fn, ir::Builder& builder)
       : call_(call), fn_(fn), builder_(builder) {
     const std::vector<Value*>& params = fn.body->params();
     for (size_t i = 0; i < params.size(); ++i) {
@@ -93,7 +85,7 @@ class Inliner {
     for (Value* operand : op->operands()) {
       if (operand->type()->kind != ir::TypeKind::Tile) continue;
       AxisList extra =
-          Without(Mapped(map_, operand)->type()->axes, BoundSorted(operand->type()->axes));
+          ir::WithoutAxes(Mapped(map_, operand)->type()->axes, BoundSorted(operand->type()->axes));
       mapped = ir::UnionAxes(mapped, extra);
     }
     return mapped;
@@ -223,8 +215,8 @@ class Inliner {
 
   AxisList ExtraAxes(const Value* value) const {
     if (value->type()->kind != ir::TypeKind::Tile) return {};
-    return Without(Mapped(map_, const_cast<Value*>(value))->type()->axes,
-                   BoundSorted(value->type()->axes));
+    return ir::WithoutAxes(Mapped(map_, const_cast<Value*>(value))->type()->axes,
+                           BoundSorted(value->type()->axes));
   }
 
   std::vector<ir::Attr> Attrs(const Op* op) const {
@@ -277,7 +269,7 @@ void InlineCalls(ir::Module& module, ir::Function& function) {
     if (!IsTileFunction(fn)) continue;
     ir::Builder builder(module);
     builder.SetInsertionPoint(call.op);
-    Inliner(call, fn, builder).Run(calls);
+    TileInliner(call, fn, builder).Run(calls);
     ir::Erase(call.op);
   }
 }

@@ -74,7 +74,7 @@ struct State {
 };
 
 /// What an op does to a tensor's memory.
-struct Effect {
+struct TensorEffect {
   const Value* tensor;
   bool writes;
 };
@@ -139,8 +139,8 @@ class Ordering {
   }
 
   /// What an op reads and writes, with the tensors that may be the same memory.
-  std::vector<Effect> EffectsOf(const Op* op) const {
-    std::vector<Effect> effects;
+  std::vector<TensorEffect> EffectsOf(const Op* op) const {
+    std::vector<TensorEffect> effects;
     for (const Touch& touch : TouchesOf(module_, op)) {
       const Value* tensor = touch.tensor;
       while (tensor) {
@@ -162,10 +162,10 @@ class Ordering {
 
   /// Makes `op` wait for what touches the same, as far as that is not known to be over: `known` is what is, and then holds
   /// what is over when the op begins. `queue`: its own, behind which it comes anyway.
-  void WaitForConflicts(Op* op, const std::vector<Effect>& effects, State& state,
+  void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, State& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
-    for (const Effect& effect : effects)
+    for (const TensorEffect& effect : effects)
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
     // Later ones stand for earlier ones; marks, which are made only where nothing else does, come last.
     std::ranges::sort(conflicts, {}, [](const Access& access) {
@@ -205,22 +205,22 @@ class Ordering {
   }
 
   void OrderHost(Op* op, State& state) {
-    std::vector<Effect> effects = EffectsOf(op);
+    std::vector<TensorEffect> effects = EffectsOf(op);
     WaitForConflicts(op, effects, state, std::nullopt, state.host);
-    for (const Effect& effect : effects) {
+    for (const TensorEffect& effect : effects) {
       if (effect.writes) state.tensors[effect.tensor].clear();
     }
   }
 
   void Order(Op* op, State& state) {
     Queue queue = QueueOf(op);
-    std::vector<Effect> effects = EffectsOf(op);
+    std::vector<TensorEffect> effects = EffectsOf(op);
     Clock& clock = state.queues[queue];
     JoinInto(clock, state.host);
     WaitForConflicts(op, effects, state, queue, clock);
     clock[queue] = ++time_;
     clocks_[EventOf(op)] = clock;
-    for (const Effect& effect : effects)
+    for (const TensorEffect& effect : effects)
       Record(state.tensors[effect.tensor], {queue, EventOf(op), effect.writes, time_});
   }
 
@@ -249,7 +249,7 @@ class Ordering {
     for (const ir::Block* region : outer->regions()) {
       ir::Walk(region, [&](const Op* op) {
         if (!IsQueued(op)) return;
-        for (const Effect& effect : EffectsOf(op)) {
+        for (const TensorEffect& effect : EffectsOf(op)) {
           if (effect.tensor->def() && Encloses(outer, effect.tensor->def())) continue;
           Access access{QueueOf(op), nullptr, effect.writes, time_};
           std::vector<Access>& accesses = state.tensors[effect.tensor];

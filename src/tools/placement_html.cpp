@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kColumn = 260;
 constexpr int kRow = 34;
-constexpr int kTop = 44;
+constexpr int kFirstRow = 44;
 constexpr int kBox = 230;
 
 /// The columns: the caller's, where something comes from there, then the queues in the order of their first step.
@@ -81,7 +81,7 @@ std::string StepSvg(const PlacedStep& step, const Columns& columns, int y) {
 
 std::string PictureOf(const PlacedProgram& program) {
   Columns columns(program);
-  int height = kTop + kRow * static_cast<int>(program.steps.size());
+  int height = kFirstRow + kRow * static_cast<int>(program.steps.size());
   std::string svg = fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">)"
       "\n",
@@ -99,7 +99,7 @@ std::string PictureOf(const PlacedProgram& program) {
   std::map<size_t, std::pair<int, int>> places;  // by number: where its line ends
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const PlacedStep& step = program.steps[i];
-    int y = kTop + kRow * static_cast<int>(i);
+    int y = kFirstRow + kRow * static_cast<int>(i);
     if (step.kind == StepKind::Region) {
       svg += fmt::format(R"(<text x="4" y="{}" class="small">{}{}</text>)"
                          "\n",

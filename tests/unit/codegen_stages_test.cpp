@@ -59,7 +59,8 @@ constexpr std::string_view kTwoStages =
 
 /// Two stages, each with a small buffer that lives across its waits and a large one; the first writes both of its own
 /// before the second runs. Then a stage without a pipe.
-constexpr std::string_view kScratch = R"(kernel @k (%y: tensor<i64,[3]> out, %ws: workspace) {
+constexpr std::string_view kStagesWithScratch =
+    R"(kernel @k (%y: tensor<i64,[3]> out, %ws: workspace) {
   %q = pipe in %ws {name = "q", depth = 1, from = "a", to = "b", header = 64, slot = 128, offset = 0} : pipe<i64,[1]>
   %0 = const 0 : i64
   %1 = const 1 : i64
@@ -177,7 +178,7 @@ TEST_CASE("a core whose launch has stopped leaves its stages where they are, and
 
 TEST_CASE("the stages of a core have scratch of their own") {
   for (int opt_level : {0, 2}) {
-    LoadedModule module(std::string(kScratch), opt_level);
+    LoadedModule module(std::string(kStagesWithScratch), opt_level);
     CHECK(module.variant("k").scratch_bytes >= 2 * 8000);
     std::array<int64_t, 3> y = {};
     CHECK(module.Run("k", {{}, {TensorOf(y.data(), {3})}, {}}).code == KDL_DONE);

@@ -24,7 +24,7 @@ struct Tensors {
   std::vector<TensorArgument> arguments() { return {Argument(x), Argument(y), Argument(m)}; }
 };
 
-std::string InKernel(std::string_view body) {
+std::string InVectorKernel(std::string_view body) {
   return "kernel @k (%x: tensor<f32,[2,8]> in, %y: tensor<f32,[2,8]> inout, "
          "%m: tensor<bool,[8]> in) {\n"
          "  %0 = const 0 : i64\n  %1 = const 1 : i64\n  %2 = const 2 : i64\n"
@@ -35,13 +35,13 @@ std::string InKernel(std::string_view body) {
 /// y after the body has run.
 std::vector<float> RunBody(std::string_view body) {
   Tensors t;
-  TestModule(InKernel(body)).Run({t.arguments(), {}, {}});
+  TestModule(InVectorKernel(body)).Run({t.arguments(), {}, {}});
   return t.y.data;
 }
 
 std::string FaultOf(std::string_view body) {
   Tensors t;
-  return SingleCore(InKernel(body), t.arguments()).FaultAtEnd();
+  return SingleCore(InVectorKernel(body), t.arguments()).FaultAtEnd();
 }
 
 uint64_t RunI64(std::string_view text, uint64_t argument = 0) {
@@ -212,7 +212,7 @@ TEST_CASE("each lane of an access is checked") {
 TEST_CASE("what lanes before the fault have stored stays") {
   Tensors t;
   SingleCore core(
-      InKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {edge = proven}"),
+      InVectorKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {edge = proven}"),
       t.arguments());
   core.FaultAtEnd();
   CHECK(t.y(1, 7) == 0.5F);

@@ -49,34 +49,34 @@ constexpr kdl_variant VariantOf(kdl_kernel_fn entry, const char* symbol) {
 }
 constexpr kdl_variant kGateVariant = VariantOf(WaitAtGate, "gate");
 constexpr kdl_variant kNothingVariant = VariantOf(Nothing, "nothing");
-constexpr kdl_kernel kKernels[] = {{"gate", &kGateVariant, 1, 0},
-                                   {"nothing", &kNothingVariant, 1, 0}};
+constexpr kdl_kernel kGateKernels[] = {{"gate", &kGateVariant, 1, 0},
+                                       {"nothing", &kNothingVariant, 1, 0}};
 #if defined(__aarch64__)
 constexpr const char* kArch = "aarch64";
 #else
 constexpr const char* kArch = "x86-64";
 #endif
-const kdl_image kImage = {sizeof(kdl_image),
-                          KDL_ABI_VERSION,
-                          KDL_ABI_HASH,
-                          "async",
-                          "the test",
-                          "host",
-                          kArch,
-                          kKernels,
-                          nullptr,
-                          0,
-                          2,
-                          0};
-const kdl_image* const kImages[] = {&kImage, nullptr};
+const kdl_image kGateImage = {sizeof(kdl_image),
+                              KDL_ABI_VERSION,
+                              KDL_ABI_HASH,
+                              "async",
+                              "the test",
+                              "host",
+                              kArch,
+                              kGateKernels,
+                              nullptr,
+                              0,
+                              2,
+                              0};
+const kdl_image* const kGateImages[] = {&kGateImage, nullptr};
 
-struct Setup {
-  explicit Setup(const char* spec) : device(context.Select(spec)), queue(device.queue()) {
-    context.Register(kImages);
+struct GateSetup {
+  explicit GateSetup(const char* spec) : device(context.Select(spec)), queue(device.queue()) {
+    context.Register(kGateImages);
     x = context.Allocate(device, f32, {4}, "x");
     g_gate = &gate;
   }
-  ~Setup() { gate.open = true; }
+  ~GateSetup() { gate.open = true; }
 
   void AwaitBegin() const {
     while (!gate.begun) std::this_thread::yield();
@@ -104,19 +104,19 @@ kdl_code CodeOf(const Event& event, std::int64_t timeout_ns = -1) {
 
 TEST_CASE("async: a launch returns while its kernel runs, on one thread too, and needs no waiter") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
-    const Setup s(spec);
+    const GateSetup s(spec);
     const Event done = s.queue.Launch("gate", 1, {s.x});
     s.AwaitBegin();
     CHECK(s.gate.thread.load() != std::this_thread::get_id());
     CHECK_FALSE(done.is_done());
     CHECK(CodeOf(done, 1000000) == KDL_ERROR_TIMEOUT);
-    const_cast<Setup&>(s).gate.open = true;
+    const_cast<GateSetup&>(s).gate.open = true;
     while (!done.is_done()) std::this_thread::yield();
   }
 }
 
 TEST_CASE("async: a queue that is stuck holds no other") {
-  const Setup s("host?threads=1");
+  const GateSetup s("host?threads=1");
   const Event stuck = s.queue.Launch("gate", 1, {s.x});
   s.AwaitBegin();
   std::atomic<bool> called = false;
@@ -127,7 +127,7 @@ TEST_CASE("async: a queue that is stuck holds no other") {
 }
 
 TEST_CASE("async: who waits runs what has not begun") {
-  const Setup s("host?threads=2");
+  const GateSetup s("host?threads=2");
   const Timeline gate = s.context.MakeTimeline();
   std::atomic<int> here = 0;
   const auto self = std::this_thread::get_id();
@@ -139,14 +139,14 @@ TEST_CASE("async: who waits runs what has not begun") {
 }
 
 TEST_CASE("async: run works on the calling thread") {
-  Setup s("host?threads=2");
+  GateSetup s("host?threads=2");
   s.gate.open = true;
   CHECK(s.Run("gate") == nullptr);
   CHECK(s.gate.thread.load() == std::this_thread::get_id());
 }
 
 TEST_CASE("async: run waits for what is in front of it, and fails with it") {
-  const Setup s("host?threads=2");
+  const GateSetup s("host?threads=2");
   const Timeline gate = s.context.MakeTimeline();
   s.queue.Call([] {}, {gate.At(1)});
   std::thread opens([&] { gate.Signal(1); });
@@ -161,7 +161,7 @@ TEST_CASE("async: run waits for what is in front of it, and fails with it") {
 
 TEST_CASE("cancel: what has not begun is dropped, with all that comes after it") {
   for (const char* spec : {"host?threads=1", "debug"}) {
-    const Setup s(spec);
+    const GateSetup s(spec);
     const Timeline gate = s.context.MakeTimeline();
     bool ran = false;
     const Event first = s.queue.Call([&] { ran = true; }, {gate.At(1)});
@@ -180,7 +180,7 @@ TEST_CASE("cancel: what has not begun is dropped, with all that comes after it")
 
 TEST_CASE("cancel: what runs stops") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
-    const Setup s(spec);
+    const GateSetup s(spec);
     const Event running = s.queue.Launch("gate", 1, {s.x});
     s.AwaitBegin();
     const Event behind = s.queue.Launch("nothing", 1, {s.x});

@@ -13,7 +13,7 @@
 namespace kdl {
 namespace {
 
-struct Setup {
+struct OrderSetup {
   Context context;
   Device debug = context.Select("debug");
   Queue first = debug.queue(0);
@@ -49,7 +49,7 @@ constexpr const char* kHelp =
     ", with nothing that orders the one after the other; let one wait for the other's event";
 
 TEST_CASE("order: write and read on two queues without an event") {
-  const Setup s;
+  const OrderSetup s;
   s.first.Fill(s.x, 1.0f);
   s.second.Copy(s.y, s.x, "late");
   CHECK(s.Outcome() ==
@@ -57,7 +57,7 @@ TEST_CASE("order: write and read on two queues without an event") {
 }
 
 TEST_CASE("order: read and write, write and write") {
-  const Setup s;
+  const OrderSetup s;
   s.first.Fill(s.x, 1.0f).Wait();
   s.first.Copy(s.y, s.x, "early");
   s.second.Fill(s.x, 2.0f);
@@ -72,7 +72,7 @@ TEST_CASE("order: read and write, write and write") {
 }
 
 TEST_CASE("order: events, queues and waits make it") {
-  const Setup s;
+  const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   const Event copied = s.second.Copy(s.y, s.x, "after", {filled});
   s.second.Fill(s.y, 2.0f);           // the same queue
@@ -85,7 +85,7 @@ TEST_CASE("order: events, queues and waits make it") {
 }
 
 TEST_CASE("order: it is handed on") {
-  const Setup s;
+  const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   const Event nothing = s.debug.queue(2).Call([] {}, {filled});
   const Event later = s.debug.queue(3).Call([] {}, {nothing});
@@ -94,7 +94,7 @@ TEST_CASE("order: it is handed on") {
 }
 
 TEST_CASE("order: readers need none among each other, and a writer needs all of them") {
-  const Setup s;
+  const OrderSetup s;
   s.first.Fill(s.x, 1.0f).Wait();
   const Event one = s.first.Copy(s.y, s.x, "one");
   const Event two = s.second.Copy(s.z, s.x, "two");
@@ -107,7 +107,7 @@ TEST_CASE("order: readers need none among each other, and a writer needs all of 
 }
 
 TEST_CASE("order: parts of a buffer that lie apart need none") {
-  const Setup s;
+  const OrderSetup s;
   const auto half = [&](std::uintptr_t at) {
     kdl_array part = s.x.array();
     part.view.size[0] = 4;
@@ -128,7 +128,7 @@ TEST_CASE("order: parts of a buffer that lie apart need none") {
 }
 
 TEST_CASE("order: the host must wait before it looks") {
-  const Setup s;
+  const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   CHECK(
       MessageOf([&] { s.x.Map<const float>(KDL_MAP_READ); }) ==
@@ -143,7 +143,7 @@ TEST_CASE("order: the host must wait before it looks") {
 }
 
 TEST_CASE("order: nothing starts on a buffer while the host has it") {
-  const Setup s;
+  const OrderSetup s;
   Mapping<float> mapping = s.x.Map<float>();
   s.first.Fill(s.x, 1.0f);
   CHECK(MessageOf([&] { mapping.Close(); }).find("fill of 'x' on debug writes it") !=
@@ -151,7 +151,7 @@ TEST_CASE("order: nothing starts on a buffer while the host has it") {
 }
 
 TEST_CASE("order: timelines and host calls carry what the host did") {
-  const Setup s;
+  const OrderSetup s;
   const Timeline gate = s.context.MakeTimeline();
   const Event copied = s.second.Copy(s.y, s.x, "waiting", {gate.At(1)});
   s.first.Fill(s.x, 1.0f).Wait();
@@ -170,7 +170,7 @@ TEST_CASE("order: timelines and host calls carry what the host did") {
 }
 
 TEST_CASE("order: host memory is checked too once a debug device is there") {
-  const Setup s;
+  const OrderSetup s;
   const Device host = s.context.Select("host");
   const Tensor here = s.context.Allocate(host, f32, {8}, "here");
   host.queue().Fill(here, 1.0f);

@@ -122,21 +122,22 @@ constexpr kdl_variant kTurnsVariant = [] {
   variant.location_count = 2;
   return variant;
 }();
-constexpr kdl_kernel kKernels[] = {{"meet", &kMeetVariant, 1, 0}, {"turns", &kTurnsVariant, 1, 0}};
+constexpr kdl_kernel kTracedKernels[] = {{"meet", &kMeetVariant, 1, 0},
+                                         {"turns", &kTurnsVariant, 1, 0}};
 
-const kdl_image kImage = {sizeof(kdl_image),
-                          KDL_ABI_VERSION,
-                          KDL_ABI_HASH,
-                          "waits",
-                          "the test",
-                          "host",
-                          "",
-                          kKernels,
-                          nullptr,
-                          0,
-                          2,
-                          0};
-const kdl_image* const kImages[] = {&kImage, nullptr};
+const kdl_image kTracedImage = {sizeof(kdl_image),
+                                KDL_ABI_VERSION,
+                                KDL_ABI_HASH,
+                                "waits",
+                                "the test",
+                                "host",
+                                "",
+                                kTracedKernels,
+                                nullptr,
+                                0,
+                                2,
+                                0};
+const kdl_image* const kTracedImages[] = {&kTracedImage, nullptr};
 
 TEST_CASE("trace: what cores wait for at a sync, and stages at pipes") {
   const Recording recording;
@@ -144,7 +145,7 @@ TEST_CASE("trace: what cores wait for at a sync, and stages at pipes") {
     {
       Context context;
       const Device device = context.Select(spec);
-      context.Register(kImages);
+      context.Register(kTracedImages);
       device.queue().Run("meet", 2, {});
       device.queue().Run("turns", 1, {});
     }

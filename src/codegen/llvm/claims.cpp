@@ -20,7 +20,7 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kNone = -1;
+constexpr int64_t kNoneTaken = -1;
 
 bool Claims(const ir::Op* op) { return op->HasAttr(ir::AttrKey::Claim); }
 
@@ -73,7 +73,7 @@ void PrepareClaims(Emitter& emitter) {
     state.before = StackPlace(emitter, builder.getInt64Ty(), "before");
     state.taken = StackPlace(emitter, builder.getInt64Ty(), "taken");
     builder.CreateStore(builder.getInt64(0), state.before);
-    builder.CreateStore(builder.getInt64(static_cast<uint64_t>(kNone)), state.taken);
+    builder.CreateStore(builder.getInt64(static_cast<uint64_t>(kNoneTaken)), state.taken);
   });
 }
 

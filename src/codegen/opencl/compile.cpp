@@ -19,7 +19,7 @@ using ir::OpKind;
 constexpr int64_t kAlignment = 64;
 
 /// Whether an op of the kernel may stop a worker.
-bool MayTrap(const ir::Function& kernel) {
+bool HasTraps(const ir::Function& kernel) {
   bool may = false;
   ir::Walk(kernel.body, [&](const Op* op) { may |= codegen::MayTrap(op); });
   return may;
@@ -171,7 +171,7 @@ void WriteStops(Writer& w) {
 std::string KernelText(const ir::Function& kernel, KernelCode& code, int64_t near_bytes) {
   std::string file;
   Writer w{kernel, code, TeamMemory(kernel, code, near_bytes)};
-  w.traps = MayTrap(kernel);
+  w.traps = HasTraps(kernel);
   w.tells = w.traps && HasOp(kernel, OpKind::Barrier);
   w.syncs = HasOp(kernel, OpKind::Sync);
   WriteTables(w, file);

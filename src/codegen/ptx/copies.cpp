@@ -12,7 +12,6 @@ namespace kdl::codegen::ptx {
 namespace {
 
 constexpr int64_t kCopyBytes = 16;
-constexpr unsigned kNear = 3;  // LLVM's number of shared memory
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 
 namespace kdl::codegen::ptx {
 
+constexpr unsigned kNear = 3;  ///< LLVM's number of shared memory
+
 /// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
 struct PtxEmitter final : TeamEmitter {
   using TeamEmitter::TeamEmitter;

@@ -21,8 +21,7 @@ namespace {
 using ir::AttrKey;
 
 constexpr uint64_t kWarp = 32;
-constexpr int64_t kSide = 8;   // of the squares that ldmatrix brings
-constexpr unsigned kNear = 3;  // LLVM's number of shared memory
+constexpr int64_t kSide = 8;  // of the squares that ldmatrix brings
 constexpr size_t kRegisters = 4;
 
 class StepEmitter {

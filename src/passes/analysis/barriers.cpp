@@ -113,7 +113,7 @@ Barriers::Free Barriers::Through(const Op* op) {
   } else {
     add(Outside(Through(op->region()), op));
     auto bounds =
-        op->region()->params().empty() ? std::nullopt : LoopBoundsOf(op->region()->param(0));
+        op->region()->params().empty() ? std::nullopt : LoopEndsOf(op->region()->param(0));
     PointSet none = bounds ? AtMost(instances_.OfValue(bounds->hi), instances_.OfValue(bounds->lo))
                            : instances_.All();
     none = instances_.WithFacts(instances_.Launch() & instances_.Around(op) & none);

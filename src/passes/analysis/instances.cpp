@@ -84,12 +84,12 @@ Affine Instances::OfAtom(AtomId atom) {
     made =
         facts.kind == AtomKind::Min ? Min(Of(facts.a), Of(facts.b)) : Max(Of(facts.a), Of(facts.b));
   } else if (extent && facts.kind == AtomKind::Start) {
-    made = OfValue(LoopBoundsOf(facts.value)->lo) + *extent * OfAtom(terms_.NumberOf(facts.value));
+    made = OfValue(LoopEndsOf(facts.value)->lo) + *extent * OfAtom(terms_.NumberOf(facts.value));
   } else if (extent && facts.kind == AtomKind::Count) {
-    Affine left = OfValue(LoopBoundsOf(facts.value)->hi) - OfAtom(terms_.StartOf(facts.value));
+    Affine left = OfValue(LoopEndsOf(facts.value)->hi) - OfAtom(terms_.StartOf(facts.value));
     made = Min(Constant(*extent), left);
   } else {
-    bool is_binder = facts.kind == AtomKind::Scalar && LoopBoundsOf(facts.value);
+    bool is_binder = facts.kind == AtomKind::Scalar && LoopEndsOf(facts.value);
     bool is_param = facts.kind == AtomKind::Scalar && facts.value->block() == kernel().body;
     bool is_opaque = (facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
                      facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
@@ -164,7 +164,7 @@ std::optional<Instances::Extreme> Instances::ExtremeOf(AtomId atom) {
       facts.kind == AtomKind::Count ? ExtentOf(facts.value) : std::nullopt;
   if (!extent) return std::nullopt;
   Poly start = Poly::Atom(terms_.StartOf(facts.value));
-  return Extreme{*extent, terms_.OfValue(LoopBoundsOf(facts.value)->hi) - start, true};
+  return Extreme{*extent, terms_.OfValue(LoopEndsOf(facts.value)->hi) - start, true};
 }
 
 /// a < b. What is below a minimum is below both: that is one piece, where the minimum would be two.
@@ -279,7 +279,7 @@ const PointSet& Instances::Launch() {
 const PointSet& Instances::Turns(const Value* binder) {
   auto known = turns_.find(binder);
   if (known != turns_.end()) return known->second;
-  LoopBounds bounds = *LoopBoundsOf(binder);
+  LoopEnds bounds = *LoopEndsOf(binder);
   Affine lo = OfValue(bounds.lo);
   Affine hi = OfValue(bounds.hi);
   const Op* loop = binder->block()->parent();
@@ -312,7 +312,7 @@ PointSet Instances::OfBlock(const ir::Block* block) {
   const Op* parent = block->parent();
   PointSet set = Around(parent);
   for (const Value* param : block->params()) {
-    if (LoopBoundsOf(param)) set &= Turns(param);
+    if (LoopEndsOf(param)) set &= Turns(param);
   }
   if (parent->kind() == OpKind::If) {
     if (set.pieces() <= kMostPieces)
@@ -404,8 +404,8 @@ PointSet Instances::FactsOfProduct(const Product& product) {
 std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
   if (!product.atom) return std::nullopt;
   const AtomFacts binder = terms_.Facts(*product.atom);
-  if (binder.kind != AtomKind::Scalar || !LoopBoundsOf(binder.value)) return std::nullopt;
-  LoopBounds bounds = *LoopBoundsOf(binder.value);
+  if (binder.kind != AtomKind::Scalar || !LoopEndsOf(binder.value)) return std::nullopt;
+  LoopEnds bounds = *LoopEndsOf(binder.value);
   Poly hi = terms_.OfValue(bounds.hi);
   std::optional<AtomId> atom = hi.Greatest();
   if (!atom || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
@@ -427,7 +427,7 @@ PointSet Instances::FactsOf(const std::string& variable) {
     if (atom) set &= BoundsOfMultiple(Variable(variable), terms_.Facts(*atom));
   } else if (atom) {
     const AtomFacts facts = terms_.Facts(*atom);
-    bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopBoundsOf(facts.value);
+    bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopEndsOf(facts.value);
     set = is_binder ? Turns(facts.value) : BoundsOf(*atom);
   } else if (IsCondition(variable)) {
     set = AtMost(Constant(0), Variable(variable)) & AtMost(Variable(variable), Constant(1));
@@ -502,7 +502,7 @@ const Value* Instances::BlkOfPoint(const std::string& variable) const {
 bool Instances::IsCounted(const std::string& variable) const {
   std::optional<AtomId> atom = variables_.at(variable).atom;
   const Value* value = atom ? terms_.Facts(*atom).value : nullptr;
-  return value && (terms_.Facts(*atom).kind == AtomKind::Element || LoopBoundsOf(value));
+  return value && (terms_.Facts(*atom).kind == AtomKind::Element || LoopEndsOf(value));
 }
 
 bool Instances::LoopIsIn(const Op* loop, const Op* outer) const {
@@ -515,7 +515,7 @@ bool Instances::IsBinderOf(const std::string& variable, const Op* loop) const {
   std::optional<AtomId> atom = variables_.at(variable).atom;
   if (!atom) return false;
   const AtomFacts& facts = terms_.Facts(*atom);
-  return facts.value && facts.kind != AtomKind::Element && LoopBoundsOf(facts.value) &&
+  return facts.value && facts.kind != AtomKind::Element && LoopEndsOf(facts.value) &&
          facts.value->block()->parent() == loop;
 }
 

@@ -13,11 +13,7 @@
 
 namespace kdl::passes {
 
-namespace {
-
-constexpr unsigned long kOperations = 4'000'000;  ///< of one step
-
-}  // namespace
+namespace {}  // namespace
 
 const PointSet& MustWrites::Of(Op* op, const Value* memory) {
   auto known = known_.find({op, memory});
@@ -36,14 +32,14 @@ PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
     written |= of;
     ++pieces;
   }
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   if (pieces < 2) return written;
   PointSet joined = written.Joined();
   return joined.known() ? joined : written;
 }
 
 PointSet MustWrites::Summarize(Op* op, const Value* memory) {
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   if (auto view = AccessOf(op)) {
     bool writes = ir::MemoryOf(view->tensor) == memory && (view->is_write() || view->is_partial());
     return writes ? OfStore(*view) : instances_.None();
@@ -77,7 +73,7 @@ PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
     PointSet branch = OfBlock(op->region(holds ? 0 : 1), memory);
     if (!branch.IsSurelyEmpty()) written |= branch & instances_.Where(op->operand(0), holds);
   }
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   PointSet joined = written.Joined();
   if (!joined.known()) return written;
   // a condition that changes nothing is not carried further
@@ -95,7 +91,7 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
   bool counts = loop->kind() != OpKind::Loop ||
                 instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value();
   if (written.IsSurelyEmpty() || !counts) return instances_.None();
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
   if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
     for (const std::string& variable : written.Variables()) {
@@ -107,9 +103,9 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
   written = WithoutPoints(ForEvery(written, unknown), loop);
   for (size_t i = loop->region()->params().size(); i-- > 0;) {
     const Value* binder = loop->region()->param(i);
-    if (LoopBoundsOf(binder)) written = Leave(binder, written);
+    if (LoopEndsOf(binder)) written = Leave(binder, written);
   }
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   PointSet joined = written.Joined();
   return joined.known() ? joined : written;
 }
@@ -173,7 +169,7 @@ PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
 /// Each index from lo to hi - 1 is in one block, each number below their count is that of one.
 PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
   Terms& terms = instances_.terms();
-  LoopBounds bounds = *LoopBoundsOf(blk);
+  LoopEnds bounds = *LoopEndsOf(blk);
   Affine lo = instances_.OfValue(bounds.lo);
   Affine hi = instances_.OfValue(bounds.hi);
   Affine start = instances_.Of(Poly::Atom(terms.StartOf(blk)));
@@ -284,7 +280,7 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   const Value* binder = counts ? loop->region()->param(0) : nullptr;
   bool is_blk = binder && binder->type()->kind == ir::TypeKind::Blk;
   if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   Terms& terms = instances_.terms();
   std::string number = instances_.NameOf(is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder));
   std::vector<std::string> unknown = OpaqueOf(written, loop);

@@ -39,11 +39,11 @@ const Op* WalkAround(const Op* op) {
 
 bool IsWhole(const Value* range, Size dim, Terms& terms) {
   auto made = ir::DynAs<ir::MakeBlkOp>(range->def());
-  bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Blk && LoopBoundsOf(range);
+  bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Blk && LoopEndsOf(range);
   if (!made && !is_binder) return false;
   Poly size = terms.OfSize(dim);
-  Poly from = terms.OfValue(made ? made->start() : LoopBoundsOf(range)->lo);
-  Poly length = terms.OfValue(made ? made->size() : LoopBoundsOf(range)->hi);
+  Poly from = terms.OfValue(made ? made->start() : LoopEndsOf(range)->lo);
+  Poly length = terms.OfValue(made ? made->size() : LoopEndsOf(range)->hi);
   return size.exact() && from == Poly(0) && length == size;
 }
 
@@ -62,7 +62,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
     bool walks = op->kind() == OpKind::Spmd || op->kind() == OpKind::For;
     if (!walks || op->HasAttr(AttrKey::Breaks)) return false;
     for (const Value* param : op->region()->params()) {
-      if (LoopBoundsOf(param) && !Contains(ranges, param)) return false;
+      if (LoopEndsOf(param) && !Contains(ranges, param)) return false;
     }
   }
   return true;

@@ -15,7 +15,6 @@ namespace {
 
 using ir::Effect;
 
-constexpr unsigned long kOperations = 4'000'000;  ///< of one question
 constexpr size_t kMostPieces = 32;  ///< that are asked about, or put in order, all together
 
 /// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
@@ -38,7 +37,7 @@ void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const
   for (Op* op : *block) {
     std::optional<AccessView> view = AccessOf(op);
     if (view && written.contains(ir::MemoryOf(view->tensor))) {
-      instances_.context().Allow(kOperations);
+      instances_.context().Allow(kOperationsOfQuestion);
       PointSet runs = instances_.Launch() & instances_.Around(op) & elements_.Of(view->tensor);
       Elements::Touched touched = elements_.TouchedBy(*view);
       runs = instances_.WithFacts(runs & touched.elements);
@@ -150,10 +149,10 @@ void Races::Join(Group& group) {
   for (size_t c = 0; c < kClasses; ++c) {
     PointSet& touched = group.touched[c];
     for (const Site* site : group.sites[c]) {
-      instances_.context().Allow(kOperations);
+      instances_.context().Allow(kOperationsOfQuestion);
       touched |= OfBlocks(*site);
     }
-    instances_.context().Allow(kOperations);
+    instances_.context().Allow(kOperationsOfQuestion);
     PointSet joined = touched.Joined();
     if (joined.known()) touched = joined;
   }
@@ -273,7 +272,7 @@ PointSet Races::SecondRun(const PointSet& set, const Loops& equal) const {
 
 PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                      const PointSet& of_b, Conflict conflict) {
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   Loops equal = barriers_.LoopsAround(a.place);
   const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
   equal.resize(way.equal);
@@ -379,7 +378,7 @@ PointSet Races::InTurns(const Way& way, const Op* loop) {
 PointSet Races::AtEnd(const Op* loop, bool is_last) {
   if (loop->kind() == OpKind::While) return {};
   const Value* binder = loop->region()->param(0);
-  std::optional<LoopBounds> bounds = LoopBoundsOf(binder);
+  std::optional<LoopEnds> bounds = LoopEndsOf(binder);
   if (!bounds) return {};
   Terms& terms = instances_.terms();
   bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
@@ -470,7 +469,7 @@ PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
 }
 
 PointSet Races::Twice(const Site& site) {
-  instances_.context().Allow(kOperations);
+  instances_.context().Allow(kOperationsOfQuestion);
   std::map<std::string, std::string> primes;
   for (const std::string& variable : site.touched.Variables()) {
     bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;

@@ -17,7 +17,7 @@ bool Reach::IsAlways(const AccessView& view) {
 
 bool Reach::HasLaunchBounds(const ir::Block& block) {
   for (const Value* param : block.params()) {
-    std::optional<LoopBounds> bounds = LoopBoundsOf(param);
+    std::optional<LoopEnds> bounds = LoopEndsOf(param);
     if (bounds &&
         !(IsOfLaunch(terms_.OfValue(bounds->lo)) && IsOfLaunch(terms_.OfValue(bounds->hi))))
       return false;
@@ -39,7 +39,7 @@ std::optional<Poly> Reach::Extreme(Poly index, bool greatest) const {
   while (std::optional<AtomId> atom = GreatestOfLoops(index)) {
     const AtomFacts& facts = terms_.Facts(*atom);
     bool is_bound = facts.kind == AtomKind::Element ||
-                    (facts.kind == AtomKind::Scalar && facts.value && LoopBoundsOf(facts.value));
+                    (facts.kind == AtomKind::Scalar && facts.value && LoopEndsOf(facts.value));
     std::optional<Poly::Split> split = index.SplitBy(*atom);
     bool rises = split && terms_.IsNonNegative(split->coefficient);
     bool falls = split && !rises && terms_.IsNonNegative(Poly(-1) * split->coefficient);
@@ -67,7 +67,7 @@ std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
   for (const ir::Block* block = view.op->block(); block->parent();
        block = block->parent()->block()) {
     for (const Value* param : block->params()) {
-      if (auto bounds = LoopBoundsOf(param))
+      if (auto bounds = LoopEndsOf(param))
         turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
     }
   }

@@ -39,7 +39,7 @@ Scope Scopes::Of(const Value* value) {
   if (value->def()) return known_[value] = OfResult(value);
   const Op* loop = value->block()->parent();
   if (!loop) return known_[value] = {};
-  if (LoopBoundsOf(value)) return known_[value] = {LoopOf(loop), false, false};
+  if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
   // carried from turn to turn: cores agree on it as long as they agree on what goes in
   Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
   known_[value] = scope;

@@ -18,6 +18,8 @@ namespace kdl::passes {
 // each variable; variables have names, and a set says nothing of those that it does not mention. What takes too many
 // operations, or was made of such, is not known: `known()` is false, and every question about it has no answer.
 
+constexpr unsigned long kOperationsOfQuestion = 4'000'000;  ///< what most questions may take
+
 /// Owns isl's memory, and counts its operations. One for each kernel that is looked at; outlives what is made of it.
 class SetContext {
  public:

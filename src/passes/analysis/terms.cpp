@@ -25,7 +25,7 @@ std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
 }
 
-int64_t ConstantOf(const Op* op) {
+int64_t BitsOfConstant(const Op* op) {
   auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
   Scalar scalar = op->result()->type()->scalar;
   int width = Info(scalar).bits;
@@ -87,15 +87,15 @@ ir::AxisList AccessView::axes() const {
   return axes;
 }
 
-std::optional<LoopBounds> LoopBoundsOf(const Value* param) {
+std::optional<LoopEnds> LoopEndsOf(const Value* param) {
   Op* op = param->block() ? param->block()->parent() : nullptr;
   if (!op) return std::nullopt;
   if (op->kind() == OpKind::Spmd) {
     size_t first = static_cast<size_t>(param->index()) * 2;
-    return LoopBounds{op->operand(first), op->operand(first + 1)};
+    return LoopEnds{op->operand(first), op->operand(first + 1)};
   }
   bool is_binder = (op->kind() == OpKind::For || op->kind() == OpKind::Loop) && param->index() == 0;
-  return is_binder ? std::optional(LoopBounds{op->operand(0), op->operand(1)}) : std::nullopt;
+  return is_binder ? std::optional(LoopEnds{op->operand(0), op->operand(1)}) : std::nullopt;
 }
 
 namespace {
@@ -194,7 +194,7 @@ Poly Terms::OfSymbol(Name symbol) {
 }
 
 AtomId Terms::StartOf(const Value* blk) {
-  LoopBounds bounds = *LoopBoundsOf(blk);
+  LoopEnds bounds = *LoopEndsOf(blk);
   AtomFacts facts{AtomKind::Start, {}, blk};
   facts.lower.push_back({1, OfValue(bounds.lo)});
   facts.upper.push_back({1, OfValue(bounds.hi) - 1});
@@ -206,12 +206,12 @@ AtomId Terms::CountOf(const Value* blk) {
   AtomFacts facts{AtomKind::Count, {}, blk};
   facts.lower.push_back({1, 1});
   facts.upper.push_back({1, OfSize(function_.axis(blk->type()->axes[0]).extent)});
-  facts.upper.push_back({1, OfValue(LoopBoundsOf(blk)->hi) - start});
+  facts.upper.push_back({1, OfValue(LoopEndsOf(blk)->hi) - start});
   return Intern(std::move(facts));
 }
 
 AtomId Terms::NumberOf(const Value* blk) {
-  Poly walked = Poly::Atom(StartOf(blk)) - OfValue(LoopBoundsOf(blk)->lo);
+  Poly walked = Poly::Atom(StartOf(blk)) - OfValue(LoopEndsOf(blk)->lo);
   AtomFacts facts{AtomKind::Number, {}, blk};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, walked});
@@ -230,7 +230,7 @@ AtomId Terms::ElementOf(const Value* blk) {
     facts.lower.push_back({1, start});
     facts.upper.push_back({1, start + OfValue(made->size()) - 1});
   } else {
-    LoopBounds bounds = *LoopBoundsOf(blk);
+    LoopEnds bounds = *LoopEndsOf(blk);
     Poly start = Poly::Atom(StartOf(blk));
     Poly count = Poly::Atom(CountOf(blk));
     facts.lower = {{1, OfValue(bounds.lo)}, {1, start}};
@@ -249,7 +249,7 @@ AtomId Terms::ScalarOf(const Value* value) {
     facts.lower.push_back({1, *std::ranges::min_element(*values)});
     facts.upper.push_back({1, *std::ranges::max_element(*values)});
   }
-  if (std::optional<LoopBounds> bounds = LoopBoundsOf(value)) {
+  if (std::optional<LoopEnds> bounds = LoopEndsOf(value)) {
     facts.lower.push_back({1, OfValue(bounds->lo)});
     facts.upper.push_back({1, OfValue(bounds->hi) - 1});
   }
@@ -339,7 +339,7 @@ Poly Terms::OfResult(const Value* value) {
   auto of = [&](size_t i) { return OfValue(def->operand(i)); };
   auto modulo = [&](size_t i) { return Modulo(def->operand(i)); };
   auto blk = [&] { return def->operand(0); };
-  if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return ConstantOf(def);
+  if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return BitsOfConstant(def);
   if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value));
   switch (def->kind()) {
     case OpKind::SizeOf:

@@ -134,11 +134,11 @@ class Terms {
 };
 
 /// Bounds of a parameter that a loop binds; nothing for carried values.
-struct LoopBounds {
+struct LoopEnds {
   const ir::Value* lo;
   const ir::Value* hi;
 };
-std::optional<LoopBounds> LoopBoundsOf(const ir::Value* param);
+std::optional<LoopEnds> LoopEndsOf(const ir::Value* param);
 
 /// What a comparison is where it does not hold.
 ir::CompareKind Negated(ir::CompareKind kind);

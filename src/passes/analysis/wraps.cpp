@@ -100,7 +100,7 @@ bool Wraps::IsNextTurn(const Op* def) {
     const Op* one = WithoutBroadcasts(def->operand(1 - i));
     bool is_one = one && one->kind() == OpKind::Const &&
                   static_cast<int64_t>(one->attr<AttrKey::Bits>()) == 1;
-    if (is_one && !turn->def() && LoopBoundsOf(turn)) return true;
+    if (is_one && !turn->def() && LoopEndsOf(turn)) return true;
   }
   return false;
 }
@@ -151,7 +151,7 @@ Magnitude Wraps::OfSymbol(Name symbol) const {
 }
 
 Magnitude Wraps::OfParam(const Value* param) {
-  std::optional<LoopBounds> bounds = LoopBoundsOf(param);
+  std::optional<LoopEnds> bounds = LoopEndsOf(param);
   if (bounds) return Between(Of(bounds->lo), Of(bounds->hi));
   const ir::Function* function = param->block()->function();
   bool is_size =
@@ -165,7 +165,7 @@ Magnitude Wraps::OfParam(const Value* param) {
 Magnitude Wraps::OfCarried(const Value* param) {
   const Op* loop = param->block()->parent();
   known_[param] = {};  // of what is made of it in another way
-  size_t binders = LoopBoundsOf(param->block()->param(0)) ? 1 : 0;
+  size_t binders = LoopEndsOf(param->block()->param(0)) ? 1 : 0;
   size_t carried = param->index() - binders;
   size_t first = loop->kind() == OpKind::While ? 0 : loop->kind() == OpKind::For ? 2 : 3;
   bool walks =
@@ -209,7 +209,7 @@ Magnitude Wraps::OfElements(const Value* blk) {
     Magnitude size = Of(made->size());
     return Of(made->start()) + Magnitude{size.above, size.above, size.most, size.times};
   }
-  LoopBounds bounds = *LoopBoundsOf(blk);
+  LoopEnds bounds = *LoopEndsOf(blk);
   return Between(Of(bounds.lo), Of(bounds.hi));
 }
 

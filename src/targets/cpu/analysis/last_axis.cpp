@@ -13,7 +13,7 @@ namespace {
 using ir::EdgeKind;
 
 /// How one access walks an axis.
-enum class Walk { Still, SideBySide, RowToRow, Otherwise };
+enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
 
@@ -90,27 +90,27 @@ void LastAxis::Count(Scalar scalar) {
 void LastAxis::StudyAccess(const Op* op) {
   auto index = IndexOf(op);
   ir::Access access = op->attr<AttrKey::Access>();
-  Walk walk = Walk::Still;
+  Stride walk = Stride::Still;
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
       if (IsUniform(operand)) continue;
       bool last = &dim == &access.dims.back();
-      Walk here = operand != point_                 ? Walk::Otherwise
-                  : !last                           ? Walk::RowToRow
-                  : IsConstant(term.coefficient, 1) ? Walk::SideBySide
-                                                    : Walk::Otherwise;
-      walk = walk == Walk::Still ? here : Walk::Otherwise;
+      Stride here = operand != point_                 ? Stride::Otherwise
+                    : !last                           ? Stride::RowToRow
+                    : IsConstant(term.coefficient, 1) ? Stride::SideBySide
+                                                      : Stride::Otherwise;
+      walk = walk == Stride::Still ? here : Stride::Otherwise;
     }
   }
   bool is_load = op->kind() == OpKind::Load;
   auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
-  if (walk == Walk::SideBySide) {
+  if (walk == Stride::SideBySide) {
     if (op->attr<AttrKey::Edge>() == EdgeKind::Guard && !mask.empty()) scattered_ = true;
-  } else if (walk == Walk::Still) {
+  } else if (walk == Stride::Still) {
     bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
     if (!fits) scattered_ = true;
-  } else if (walk == Walk::RowToRow && is_load && mask.empty() && WalksRows(op)) {
+  } else if (walk == Stride::RowToRow && is_load && mask.empty() && WalksRows(op)) {
     across_.push_back(op);
   } else {
     scattered_ = true;
