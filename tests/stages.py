@@ -27,8 +27,8 @@ SANITIZER_OPTIONS = {
 }
 NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0"}
 # What a build with sanitizers is for: memory and threads of the runtime, and a compiler that reads everything, wrong
-# input too. Random kernels, guarded pages and calls from C++ say the same in the plain build, and in a tenth of the time:
-# compiled kernels have no sanitizer's checks in them.
+# input too. Contracts of the samples and the library, random kernels, guarded pages and calls from C++ say the same in the
+# plain build, and in a tenth of the time: compiled kernels have no sanitizer's checks in them.
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda", "unit_reference"]
@@ -151,8 +151,8 @@ def proofs_fuzzed(folder):
     return [[fuzz, "--kernels", "200000", "--seconds", "40"], [fuzz, "--faults", "--kernels", "1000"]]
 
 
-def golden_files(kernelc):
-    return [[str(kernelc), "test", "tests/golden", "samples", "stdlib"]]
+def golden_files(kernelc, *folders):
+    return [[str(kernelc), "test", "tests/golden", *folders]]
 
 
 def with_path(folder):
@@ -166,7 +166,7 @@ def plain(total):
         return
     kernelc, env = with_path("build-dev")
     stage("unit tests", unit_tests("build-dev"), env, total=total)
-    stage("golden files", golden_files(kernelc), env, total=total)
+    stage("golden files", golden_files(kernelc, "samples", "stdlib"), env, total=total)
     stage("run tests", run_tests(), env, total=total)
     stage("random kernels", kernels_fuzzed("build-dev"), env, total=total)
     stage("proofs of drawn kernels", proofs_fuzzed("build-dev"), env, total=total)

@@ -109,11 +109,23 @@ def call(*words, folder, may_fail=False):
     return done.stdout
 
 
+def precompile(folder):
+    """By compiler, the words for C++20 whose headers of the runtime are read already: most of the time goes there."""
+    header = folder / "runtime.h"
+    header.write_text('#include "kdl/runtime.hpp"\n')
+    words = {}
+    for cpp, _ in COMPILERS:
+        output = folder / ("runtime.h.gch" if cpp == "g++" else "runtime.pch")
+        call(cpp, "-std=c++20", *WARNINGS, "-x", "c++-header", header, "-o", output, folder=folder)
+        words[cpp] = ["-std=c++20", *(["-include", header] if cpp == "g++" else ["-include-pch", output])]
+    return words
+
+
 class Project:
     """A source, built; its interface as the header states it."""
 
-    def __init__(self, source, folder):
-        self.source, self.folder = source, folder
+    def __init__(self, source, folder, precompiled):
+        self.source, self.folder, self.precompiled = source, folder, precompiled
         self.bound = BOUND.get(source.name, [])
         self.flags = FLAGS.get(source.name, [])
         call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,c,orch,obj", "--path-prefix-map",
@@ -137,9 +149,9 @@ class Project:
         for cpp, c in COMPILERS:
             as_object = ["-c", "-o"] if cpp == COMPILERS[0][0] else ["-fsyntax-only", "-o"]
             call(c, "-std=c11", "-pedantic", *WARNINGS, f"{self.name}.c", *as_object, "calls.o", folder=self.folder)
-            call(cpp, "-std=c++20", "-pedantic", *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
+            call(cpp, *self.precompiled[cpp], *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
             call(cpp, "-std=c++17", "-pedantic", "-fno-exceptions", *WARNINGS, "header.cpp", "-fsyntax-only", folder=self.folder)
-            call(cpp, "-std=c++20", *WARNINGS, f"{self.name}.orch.cpp", *as_object, "orch.o", folder=self.folder)
+            call(cpp, *self.precompiled[cpp], *WARNINGS, f"{self.name}.orch.cpp", *as_object, "orch.o", folder=self.folder)
 
     def link(self, compiler, caller, language):
         call(compiler, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
@@ -209,7 +221,7 @@ def compare(project, case, target):
     caller = project.folder / "caller.cpp"
     if not caller.exists() or caller.read_text() != text:  # what cases differ in stands in its arguments
         caller.write_text(text)
-        project.link("g++", caller.name, ["-std=c++20"])
+        project.link("g++", caller.name, project.precompiled["g++"])
     printed = call("./program", *words.values(), folder=project.folder, may_fail=True)
     problems = []
     if printed != statistics or not re.search("launches|: error: ", statistics):
@@ -267,10 +279,12 @@ def main():
     problems, checks = [], 0
     sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *sorted(ROOT.glob("tests/golden/orchestration/*.k*")),
                *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
+    shared = tempfile.TemporaryDirectory(prefix="orchestration-")
+    precompiled = precompile(pathlib.Path(shared.name))
     for source in sources:
         with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
             try:
-                project = Project(source, pathlib.Path(scratch))
+                project = Project(source, pathlib.Path(scratch), precompiled)
                 project.compile()
                 checks += 1
                 problems += check_places(project) + check_thin_callers(project)
