@@ -1,8 +1,5 @@
 #include "cluster/cluster_device.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +16,7 @@
 #include "cluster/cluster_memory.h"
 #include "cluster/cluster_process.h"
 #include "host/host_device.h"
+#include "system/files.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
 
@@ -186,16 +184,14 @@ struct Module {
 
   ~Module() {
     clusters.clear();
-    if (image >= 0) ::close(image);
+    if (image >= 0) CloseFile(image);
   }
 };
 
 kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   auto module = std::make_unique<Module>();
   module->image = NamelessFile("kdl-cluster-image", 0);
-  const auto bytes = static_cast<std::size_t>(image->payload_bytes);
-  if (module->image < 0 ||
-      ::pwrite(module->image, image->payload, bytes, 0) != static_cast<ssize_t>(bytes)) {
+  if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes)) {
     return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")
         .release();
   }

@@ -1,15 +1,12 @@
 #include "cluster/cluster_memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 
-#include "cluster/child.h"
+#include "system/files.h"
+#include "system/pages.h"
 
 namespace kdl::runtime {
 
@@ -19,36 +16,20 @@ constexpr std::int64_t kLine = 64;
 
 }  // namespace
 
-int NamelessFile(const char* name, std::int64_t bytes) {
-  const int low = ::memfd_create(name, MFD_CLOEXEC);
-  if (low < 0) return -1;
-  const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestFile);
-  ::close(low);
-  if (file >= 0 && ::ftruncate(file, bytes) != 0) {
-    ::close(file);
-    return -1;
-  }
-  return file;
-}
-
 ClusterMemory::ClusterMemory(int file, char* host, std::int64_t bytes)
     : file_(file), host_(host), bytes_(bytes), free_{{kLine, bytes - kLine}} {}
 
 ClusterMemory::~ClusterMemory() {
-  ::munmap(host_, static_cast<std::size_t>(bytes_));
-  ::close(file_);
+  UnmapPages(host_, bytes_);
+  CloseFile(file_);
 }
 
 Error ClusterMemory::Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* made) {
   const int file = NamelessFile("kdl-cluster-memory", bytes);
-  void* host = MAP_FAILED;
-  if (file >= 0) {
-    host = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_NORESERVE, file, 0);
-  }
-  if (host == MAP_FAILED) {
+  void* host = file >= 0 ? MapFile(file, bytes) : nullptr;
+  if (host == nullptr) {
     const int why = errno;
-    if (file >= 0) ::close(file);
+    if (file >= 0) CloseFile(file);
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "there are no ", bytes,
                 " bytes to share with clusters: ", std::strerror(why));
   }

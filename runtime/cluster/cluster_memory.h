@@ -36,7 +36,4 @@ class ClusterMemory {
   std::map<std::int64_t, std::int64_t> taken_;  // offset -> bytes
 };
 
-// A file without a name that holds `bytes` zeros, apart from the standard streams and closed where programs start; -1: none.
-int NamelessFile(const char* name, std::int64_t bytes);
-
 }  // namespace kdl::runtime

@@ -1,36 +1,16 @@
 #include "cluster/cluster_process.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "cluster/child.h"
 #include "cluster/source_line.h"
+#include "system/child.h"
+#include "system/files.h"
 
 namespace kdl::runtime {
-
-namespace {
-
-constexpr int kBellFile = STDIN_FILENO;  // of a child
-
-std::string DescribeStatus(int status) {
-  if (WIFSIGNALED(status)) {
-    return Concat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)),
-                  ")");
-  }
-  return Concat("ended with code ", WEXITSTATUS(status));
-}
-
-}  // namespace
 
 std::string ClusterProcess::Name() const {
   return Concat("cluster ", number_, " of machine '", description_.name, "'");
@@ -64,34 +44,6 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
   return nullptr;
 }
 
-namespace {
-
-// Two ends of a line, the other one above the files that a child has; -1: there is none.
-struct Line {
-  int own = -1;
-  int theirs = -1;
-  Line() {
-    int ends[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
-    own = ends[0];
-    theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kLowestFile);
-    ::close(ends[1]);
-  }
-  ~Line() {
-    if (theirs >= 0) ::close(theirs);
-  }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-};
-
-// The system ends the process with SIGIO when the line's other end is gone: what runs there reads no bell.
-void EndWith(const Line& life, pid_t process) {
-  ::fcntl(life.theirs, F_SETOWN, process);
-  ::fcntl(life.theirs, F_SETFL, ::fcntl(life.theirs, F_GETFL) | O_ASYNC);
-}
-
-}  // namespace
-
 Error ClusterProcess::Spawn() {
   const Line bell;
   const Line life;
@@ -101,10 +53,10 @@ Error ClusterProcess::Spawn() {
   if (said_ < 0 || bell.theirs < 0 || life.theirs < 0)
     return Fail(KDL_ERROR_DEVICE, Name(), " gets no socket: ", std::strerror(errno));
   Child child;
-  child.Give(bell.theirs, kBellFile);
+  child.Give(bell.theirs, kInput);
   child.Give(life.theirs, kLifeFile);
-  child.Give(said_, STDOUT_FILENO);
-  child.Give(said_, STDERR_FILENO);
+  child.Give(said_, kOutput);
+  child.Give(said_, kErrors);
   child.Give(memory_.file(), kMemoryFile);
   child.Give(image_, kImageFile);
   std::vector<std::string> words;
@@ -117,19 +69,15 @@ Error ClusterProcess::Spawn() {
     EndWith(life, process_);
     return nullptr;
   }
-  process_ = -1;
   return Fail(KDL_ERROR_NOT_FOUND, Name(), " cannot be started with ", words[0], ": ",
               std::strerror(failed));
 }
 
 ClusterProcess::~ClusterProcess() {
-  if (process_ > 0) {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+  if (process_ > 0) EndProcess(process_);
+  for (int file : {bell_, life_, said_}) {
+    if (file >= 0) CloseFile(file);
   }
-  if (bell_ >= 0) ::close(bell_);
-  if (life_ >= 0) ::close(life_);
-  if (said_ >= 0) ::close(said_);
   if (mailbox_ != 0) memory_.Release(mailbox_);
   if (events_ != 0) memory_.Release(events_);
 }
@@ -138,16 +86,12 @@ void ClusterProcess::Ring(std::int64_t call) {
   mailbox().call = static_cast<std::uint64_t>(call);
   // All that has been written before is there when the cluster sees it.
   __atomic_store_n(&mailbox().number, ++calls_, __ATOMIC_SEQ_CST);
-  const char byte = 1;
-  ::send(bell_, &byte, 1, MSG_NOSIGNAL);  // to one that is dead: `Wait` tells
+  SendByte(bell_);  // to one that is dead: `Wait` tells
 }
 
 // The first line that it has written, in brackets.
 std::string ClusterProcess::LastWords() const {
-  char text[200];
-  const ssize_t read = ::pread(said_, text, sizeof text, 0);
-  std::string words(text, static_cast<std::size_t>(read > 0 ? read : 0));
-  words = words.substr(0, words.find('\n'));
+  const std::string words = FirstLine(said_, 200);
   return words.empty() ? "" : "; it said: " + words;
 }
 
@@ -170,9 +114,7 @@ std::string ClusterProcess::Fault() const {
 }
 
 Error ClusterProcess::Died(const std::string& what) {
-  int status = 0;
-  ::kill(process_, SIGKILL);  // it may have closed its end alone
-  ::waitpid(process_, &status, 0);
+  const std::string end = EndProcess(process_);  // it may have closed its end of the line alone
   process_ = -1;
   if (const std::string fault = Fault(); !fault.empty()) {
     const kdl_cluster_mailbox& said = mailbox();
@@ -180,8 +122,7 @@ Error ClusterProcess::Died(const std::string& what) {
     return Fail(KDL_ERROR_DEVICE, Name(), ", worker ", said.fault_worker, " of core ",
                 said.fault_core, ", ", fault, line.empty() ? "" : " at ", line, " while it ", what);
   }
-  return Fail(KDL_ERROR_DEVICE, Name(), " ", DescribeStatus(status), " while it ", what,
-              LastWords());
+  return Fail(KDL_ERROR_DEVICE, Name(), " ", end, " while it ", what, LastWords());
 }
 
 Error ClusterProcess::CheckAnswer(const std::string& what) const {
@@ -232,27 +173,26 @@ bool ClusterProcess::GetsOn() {
 
 // Its bell has rung.
 Error ClusterProcess::Answer(const std::string& what) {
-  char byte = 0;
-  if (::recv(bell_, &byte, 1, 0) != 1) return Died(what);
+  if (!TakeByte(bell_)) return Died(what);
   return CheckAnswer(what);
 }
 
 Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                                  const std::string& what) {
   constexpr int kLookMs = 100;  // for signs of life
-  std::vector<pollfd> bells;
+  std::vector<int> bells;       // less than 0: it has answered
   for (const auto& cluster : clusters) {
     cluster->Began();
-    bells.push_back({cluster->bell_, POLLIN, 0});
+    bells.push_back(cluster->bell_);
   }
   for (std::size_t left = clusters.size(); left > 0;) {
-    const int rung = ::poll(bells.data(), bells.size(), kLookMs);
+    const std::vector<bool> rung = Rung(bells, kLookMs);
     for (std::size_t c = 0; c < clusters.size(); ++c) {
       ClusterProcess& cluster = *clusters[c];
-      if (bells[c].fd < 0) continue;  // has answered
-      if (rung > 0 && bells[c].revents != 0) {
+      if (bells[c] < 0) continue;
+      if (rung[c]) {
         KDL_RETURN_IF_ERROR(cluster.Answer(what));
-        bells[c].fd = -1;
+        bells[c] = -1;
         --left;
       } else if (!cluster.GetsOn()) {
         return Fail(KDL_ERROR_TIMEOUT, cluster.Name(), " has not got on for ",

@@ -1,8 +1,6 @@
 // A cluster that runs: a process of the machine's runner, told of work through a socket and a mailbox (kdl/cluster_abi.hpp).
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,6 +22,12 @@ struct ClusterCounts {
   std::uint64_t barriers = 0;
   std::uint64_t scratchpad_peak = 0;
 };
+
+// A child's files, but for the usual three.
+inline constexpr int kMemoryFile = 3;
+inline constexpr int kImageFile = 4;
+inline constexpr int kLifeFile = 5;
+inline constexpr const char* kImagePath = "/proc/self/fd/4";
 
 class ClusterProcess {
  public:
@@ -73,7 +77,7 @@ class ClusterProcess {
   // Nothing that decides is read back from where the cluster may write.
   std::uint64_t most_events_ = 0;
   std::uint64_t calls_ = 0;
-  pid_t process_ = -1;
+  int process_ = -1;
   int bell_ = -1;
   int life_ = -1;  // whose end ends the process, whatever it does
   int said_ = -1;  // a file with what it has written

@@ -1,13 +1,9 @@
 #include "core/context.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 
 #include "host/processor.h"
+#include "system/library.h"
 
 namespace kdl::runtime {
 
@@ -17,7 +13,6 @@ Context::~Context() {
   scheduler_->Shutdown();
   for (const auto& [uri, device] : devices_) device->Retire();
   devices_.clear();
-  for (void* library : libraries_) dlclose(library);
 }
 
 namespace {
@@ -40,32 +35,12 @@ std::string FileOf(const std::string& path) {
   return path.find('/') == std::string::npos ? "./" + path : path;
 }
 
-void* OpenLibrary(const std::string& path) {
-  return dlopen(FileOf(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-}
-
-// Why OpenLibrary gave nothing. Of code for another processor the system says that there is no such file.
+// Why it gave nothing. Of code for another processor the system says that there is no such file.
 std::string WhyNotOpened(const std::string& path) {
-  std::string reason = dlerror();
-  // The caller says which file.
-  if (reason.starts_with(FileOf(path) + ": ")) reason.erase(0, FileOf(path).size() + 2);
-  Elf64_Ehdr header = {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return reason;
-  }
-  struct Row {
-    int machine;
-    const char* arch;
-  };
-  constexpr Row kRows[] = {
-      {EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_RISCV, "riscv64"}, {EM_386, "x86"}};
-  for (const Row& row : kRows) {
-    if (row.machine != header.e_machine || std::string_view(row.arch) == ProcessorArch()) continue;
-    return Concat("it holds code for ", row.arch, ", and this process runs on ", ProcessorArch());
-  }
-  return reason;
+  std::string reason = WhyNotLoaded(FileOf(path));
+  const char* arch = ArchOfLibrary(path);
+  if (arch == nullptr || std::string_view(arch) == ProcessorArch()) return reason;
+  return Concat("it holds code for ", arch, ", and this process runs on ", ProcessorArch());
 }
 
 }  // namespace
@@ -81,15 +56,12 @@ Error Context::AddDeviceKind(const kdl_device_ops* ops, void* kind_context) {
 }
 
 Error Context::LoadPlugin(const std::string& path, DeviceKind* kind) {
-  std::shared_ptr<void> library(OpenLibrary(path), [](void* opened) {
-    if (opened != nullptr) dlclose(opened);
-  });
+  Library library = LoadLibrary(FileOf(path).c_str());
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load a device from '", path,
                 "': ", WhyNotOpened(path));
   }
-  const auto plugin =
-      reinterpret_cast<kdl_device_plugin_fn>(dlsym(library.get(), "kdl_device_plugin"));
+  const auto plugin = FunctionOf<kdl_device_plugin_fn>(library, "kdl_device_plugin");
   if (plugin == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "'", path,
                 "' holds no device: it does not define kdl_device_plugin");
@@ -172,11 +144,11 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
 }
 
 Error Context::Load(const std::string& path) {
-  void* library = OpenLibrary(path);
+  Library library = LoadLibrary(FileOf(path).c_str());
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", WhyNotOpened(path));
   }
-  auto* images = static_cast<const kdl_image* const*>(dlsym(library, "kdl_module_images"));
+  auto* images = static_cast<const kdl_image* const*>(SymbolOf(library, "kdl_module_images"));
   Error error;
   if (images == nullptr) {
     error = Fail(KDL_ERROR_NOT_FOUND, "'", path,
@@ -186,7 +158,7 @@ Error Context::Load(const std::string& path) {
   }
   // Also after an error: images before the one that failed are registered and stay in use.
   const std::lock_guard lock(mutex_);
-  libraries_.push_back(library);
+  libraries_.push_back(std::move(library));
   return error;
 }
 

@@ -11,6 +11,7 @@
 #include "core/registry.h"
 #include "core/statistics.h"
 #include "core/trap.h"
+#include "system/library.h"
 
 namespace kdl::runtime {
 
@@ -48,7 +49,7 @@ class Context : public Handle {
   std::mutex mutex_;  // guards the rest
   std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
-  std::vector<void*> libraries_;
+  std::vector<Library> libraries_;
 };
 
 }  // namespace kdl::runtime

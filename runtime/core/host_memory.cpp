@@ -1,12 +1,11 @@
 #include "core/host_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "core/error.h"
 #include "core/view.h"
+#include "system/pages.h"
 
 namespace kdl::runtime {
 
@@ -57,10 +56,7 @@ void* AllocateAligned(std::int64_t bytes) {
   const std::int64_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
   void* memory =
       std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded));
-#ifdef MADV_HUGEPAGE
-  if (is_large && memory != nullptr)
-    madvise(memory, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
-#endif
+  if (is_large && memory != nullptr) AskForLargePages(memory, rounded);
   return memory;
 }
 

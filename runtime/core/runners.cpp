@@ -14,8 +14,8 @@ constexpr std::chrono::microseconds kGlance{100};
 
 bool Runners::Start() {
   threads_.reserve(threads_.size() + 1);
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, ThreadMain, this) != 0) return false;
+  Thread thread;
+  if (!StartThread(ThreadMain, this, &thread)) return false;
   threads_.push_back(thread);
   return true;
 }
@@ -40,7 +40,7 @@ void Runners::Stop() {
     stop_ = true;
     summons_.notify_all();
   }
-  for (pthread_t thread : threads_) pthread_join(thread, nullptr);
+  for (Thread thread : threads_) JoinThread(thread);
   threads_.clear();
 }
 

@@ -2,13 +2,13 @@
 // waiting for it.
 #pragma once
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <vector>
+
+#include "system/threads.h"
 
 namespace kdl::runtime {
 
@@ -41,7 +41,7 @@ class Runners {
   void Rest(std::unique_lock<std::mutex>& lock, std::uint64_t* seen, Time* since);
 
   Scheduler& scheduler_;
-  std::vector<pthread_t> threads_;
+  std::vector<Thread> threads_;
   std::condition_variable summons_;
   int idle_ = 0;
   bool is_watched_ = false;     // one of the idle looks by itself

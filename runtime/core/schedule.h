@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/caller.h"
-#include "core/fork_mark.h"
 #include "core/operation.h"
 #include "core/runners.h"
 #include "core/trace.h"
+#include "system/fork_mark.h"
 
 namespace kdl::runtime {
 

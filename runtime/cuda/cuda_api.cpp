@@ -1,23 +1,19 @@
 #include "cuda/cuda_api.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
 namespace kdl::runtime::cu {
 
 Error Api::Load(Api* api) {
   constexpr const char* kDriver = "libcuda.so.1";
-  api->library = std::shared_ptr<void>(dlopen(kDriver, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
-    if (opened != nullptr) dlclose(opened);
-  });
+  api->library = LoadLibrary(kDriver);
   if (api->library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver,
                 " cannot be loaded; install NVIDIA's driver");
   }
-#define KDL_CU_FIND(name, params)                                                        \
-  api->name = reinterpret_cast<Status(*) params>(dlsym(api->library.get(), "cu" #name)); \
-  if (api->name == nullptr)                                                              \
+#define KDL_CU_FIND(name, params)                                                     \
+  api->name = reinterpret_cast<Status(*) params>(SymbolOf(api->library, "cu" #name)); \
+  if (api->name == nullptr)                                                           \
     return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name, "; that of CUDA 12 does");
   KDL_CU_FUNCTIONS(KDL_CU_FIND)
 #undef KDL_CU_FIND

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "system/library.h"
 
 namespace kdl::runtime::cu {
 
@@ -89,7 +90,7 @@ struct Api {
 #define KDL_CU_MEMBER(name, params) Status(*name) params = nullptr;
   KDL_CU_FUNCTIONS(KDL_CU_MEMBER)
 #undef KDL_CU_MEMBER
-  std::shared_ptr<void> library;
+  Library library;
 
   // Refuses where there is no driver on this machine, or one that drives nothing.
   static Error Load(Api* api);

@@ -12,6 +12,7 @@
 #include "host/core_runner.h"
 #include "host/host_device.h"
 #include "host/processor.h"
+#include "system/pages.h"
 
 namespace kdl::runtime {
 
@@ -140,7 +141,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .cores = options.threads,
             .resident = options.slice_per_core ? 0 : options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
-            .exact = IsExact(options.features) ? 1 : 0,
+            .exact = 1,
             .host_visible = 0,
             .functional = 1,
             .checks_order = 1,

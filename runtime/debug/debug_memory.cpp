@@ -1,14 +1,12 @@
 #include "debug/debug_memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "core/host_memory.h"
 #include "core/text.h"
 #include "core/view.h"
+#include "system/pages.h"
 
 namespace kdl::runtime {
 
@@ -51,26 +49,24 @@ bool PlaceBetweenBands(DebugAllocation& made) {
 
 // Data against one of the pages that are no one's, a band from its other end to the other page.
 bool PlaceAtPage(DebugAllocation& made, Guard guard) {
-  const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+  const std::int64_t page = PageBytes();
   if (made.bytes > INT64_MAX - 4 * page) return false;
   const std::int64_t usable = std::max((made.bytes + page - 1) / page * page, page);
   made.mapped_bytes = usable + 2 * page;
-  void* mapped = mmap(nullptr, static_cast<std::size_t>(made.mapped_bytes), PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return false;
+  void* mapped = ReservePages(made.mapped_bytes);
+  if (mapped == nullptr) return false;
   made.block = static_cast<char*>(mapped);
   made.low = made.block + page;
   made.high = made.low + usable;
   made.data = guard == Guard::Start ? made.low : made.high - made.bytes;
-  if (mprotect(made.low, static_cast<std::size_t>(usable), PROT_READ | PROT_WRITE) == 0)
-    return true;
-  munmap(mapped, static_cast<std::size_t>(made.mapped_bytes));
+  if (OpenPages(made.low, usable)) return true;
+  UnmapPages(mapped, made.mapped_bytes);
   return false;
 }
 
 void FreeBlock(const DebugAllocation& allocation) {
   if (allocation.mapped_bytes == 0) return FreeAligned(allocation.block);
-  munmap(allocation.block, static_cast<std::size_t>(allocation.mapped_bytes));
+  UnmapPages(allocation.block, allocation.mapped_bytes);
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 #include "host/host_device.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "core/view.h"
 #include "host/core_runner.h"
 #include "host/processor.h"
+#include "system/pages.h"
+#include "system/threads.h"
 
 namespace kdl::runtime {
 
@@ -66,27 +65,10 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   return nullptr;
 }
 
-// While a launch runs on it, the thread keeps to the device's first processor.
-class OnProcessor {
- public:
-  explicit OnProcessor(const HostOptions& options) {
-    if (!options.only_cpus || options.pin == 0) return;
-    is_moved_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(options.cpus.front()), &set);
-    if (is_moved_) pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-  }
-  ~OnProcessor() {
-    if (is_moved_) pthread_setaffinity_np(pthread_self(), sizeof before_, &before_);
-  }
-  OnProcessor(const OnProcessor&) = delete;
-  OnProcessor& operator=(const OnProcessor&) = delete;
-
- private:
-  bool is_moved_ = false;
-  cpu_set_t before_;
-};
+// The one that a launch keeps the calling thread to; less than 0: none.
+int CallersProcessor(const HostOptions& options) {
+  return options.only_cpus && options.pin != 0 ? options.cpus.front() : -1;
+}
 
 Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOptions* parsed) {
   for (const kdl_option* option = options; option != options + count; ++option) {
@@ -131,7 +113,7 @@ void Facts(void* device, kdl_device_facts* facts) {
             .cores = host.options.threads,
             .resident = host.options.slice_per_core ? 0 : host.options.threads,
             .memory_bytes = PhysicalMemoryBytes(),
-            .exact = IsExact(host.options.features) ? 1 : 0,
+            .exact = 1,
             .host_visible = 1,
             .functional = 0,
             .checks_order = 0,
@@ -151,7 +133,7 @@ bool IsLittleWork(const kdl_launch_request& request) {
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
   auto& host = *static_cast<HostDevice*>(device);
-  const OnProcessor here(host.options);
+  const OnProcessor here(CallersProcessor(host.options));
   CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
   const int workers = IsLittleWork(*request) ? 1 : host.pool.workers();
   Error error = runner.Run(host.pool, workers, host.scratch);

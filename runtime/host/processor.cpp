@@ -1,8 +1,5 @@
 #include "host/processor.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <array>
 
 #include "kdl/kernel_abi.h"
@@ -18,7 +15,8 @@ struct Level {
 
 constexpr std::uint64_t Bit(kdl_feature_bit bit) { return std::uint64_t{1} << bit; }
 
-constexpr std::uint64_t kV3 = Bit(KDL_FEATURE_BIT_X86_AVX2) | Bit(KDL_FEATURE_BIT_X86_FMA) |
+constexpr std::uint64_t kV2 = Bit(KDL_FEATURE_BIT_X86_SSE42) | Bit(KDL_FEATURE_BIT_X86_POPCNT);
+constexpr std::uint64_t kV3 = kV2 | Bit(KDL_FEATURE_BIT_X86_AVX2) | Bit(KDL_FEATURE_BIT_X86_FMA) |
                               Bit(KDL_FEATURE_BIT_X86_BMI2) | Bit(KDL_FEATURE_BIT_X86_F16C);
 constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512BW) |
@@ -29,10 +27,10 @@ constexpr std::uint64_t kV3Vnni = kV3 | Bit(KDL_FEATURE_BIT_X86_AVXVNNI);
 constexpr std::uint64_t kV4Vnni = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512VNNI);
 constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
 
-constexpr std::array kLevels = {
-    Level{"x86-64-v3", kV3},          Level{"x86-64-v3-vnni", kV3Vnni},
-    Level{"x86-64-v4", kV4},          Level{"x86-64-v4-vnni", kV4Vnni},
-    Level{"x86-64-v4-bf16", kV4Bf16}, Level{"native", ~std::uint64_t{0}}};
+constexpr std::array kLevels = {Level{"x86-64-v2", kV2},           Level{"x86-64-v3", kV3},
+                                Level{"x86-64-v3-vnni", kV3Vnni},  Level{"x86-64-v4", kV4},
+                                Level{"x86-64-v4-vnni", kV4Vnni},  Level{"x86-64-v4-bf16", kV4Bf16},
+                                Level{"native", ~std::uint64_t{0}}};
 
 }  // namespace
 
@@ -81,30 +79,6 @@ Error FeaturesOfLevel(std::string_view level, std::uint64_t* features) {
     return nullptr;
   }
   return Invalid("isa=", level, " is unknown; there are ", JoinWords(names));
-}
-
-bool IsExact(std::uint64_t features) {
-  return std::string_view(ProcessorArch()) != "x86-64" ||
-         (features & Bit(KDL_FEATURE_BIT_X86_FMA)) != 0;
-}
-
-std::vector<int> AllowedProcessors() {
-  std::vector<int> allowed;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
-    }
-  }
-  if (allowed.empty()) allowed.push_back(0);
-  return allowed;
-}
-
-std::int64_t PhysicalMemoryBytes() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_bytes > 0 ? std::int64_t{pages} * page_bytes : 0;
 }
 
 }  // namespace kdl::runtime

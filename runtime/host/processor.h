@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "core/error.h"
 
@@ -21,13 +20,5 @@ std::uint64_t UsualFeatures();
 // The features that a level such as "x86-64-v3" may use. Fails where the level is unknown or this
 // processor lacks some of them.
 Error FeaturesOfLevel(std::string_view level, std::uint64_t* features);
-
-// Whether code with these features gives the interpreter's bits: that takes fused multiply-add.
-bool IsExact(std::uint64_t features);
-
-// The processors that this process may run on; at least one.
-std::vector<int> AllowedProcessors();
-
-std::int64_t PhysicalMemoryBytes();
 
 }  // namespace kdl::runtime

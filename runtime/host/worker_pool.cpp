@@ -1,7 +1,5 @@
 #include "host/worker_pool.h"
 
-#include <sched.h>
-
 #include <chrono>
 #include <utility>
 
@@ -49,7 +47,7 @@ WorkerPool::~WorkerPool() {
     stop_ = true;
   }
   unpark_.notify_all();
-  for (pthread_t thread : threads_) pthread_join(thread, nullptr);
+  for (Thread thread : threads_) JoinThread(thread);
 }
 
 // Where the system gives fewer threads than asked for, the pool works with those.
@@ -58,14 +56,10 @@ void WorkerPool::StartThreads() {
   threads_.reserve(static_cast<std::size_t>(workers_));
   const bool can_pin = static_cast<int>(processors_.size()) >= workers_;
   for (int worker = 1; worker < workers_; ++worker) {
-    pthread_t thread;
-    if (pthread_create(&thread, nullptr, ThreadMain, this) != 0) return;
+    Thread thread;
+    if (!StartThread(ThreadMain, this, &thread)) return;
     threads_.push_back(thread);
-    if (!can_pin) continue;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(processors_[static_cast<std::size_t>(worker)]), &set);
-    pthread_setaffinity_np(thread, sizeof set, &set);  // a hint: failure changes nothing
+    if (can_pin) KeepTo(thread, processors_[static_cast<std::size_t>(worker)]);
   }
 }
 

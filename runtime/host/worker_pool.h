@@ -1,8 +1,6 @@
 // Threads that help with one job at a time.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "kdl/runtime.h"
+#include "system/threads.h"
 
 namespace kdl::runtime {
 
@@ -52,7 +51,7 @@ class WorkerPool {
   const std::vector<int> processors_;
   const kdl_hooks hooks_;
   std::mutex run_mutex_;  // held while a job runs
-  std::vector<pthread_t> threads_;
+  std::vector<Thread> threads_;
   bool started_ = false;
   std::atomic<int> numbered_{0};  // threads that have their number
 

@@ -1,23 +1,19 @@
 #include "opencl/cl_api.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
 namespace kdl::runtime::cl {
 
 Error Api::Load(Api* api) {
   constexpr const char* kLoader = "libOpenCL.so.1";
-  api->library = std::shared_ptr<void>(dlopen(kLoader, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
-    if (opened != nullptr) dlclose(opened);
-  });
+  api->library = LoadLibrary(kLoader);
   if (api->library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "there is no OpenCL here: ", kLoader,
                 " cannot be loaded; install an OpenCL driver and its ICD loader");
   }
-#define KDL_CL_FIND(name, result, params)                                                \
-  api->name = reinterpret_cast<result(*) params>(dlsym(api->library.get(), "cl" #name)); \
-  if (api->name == nullptr)                                                              \
+#define KDL_CL_FIND(name, result, params)                                             \
+  api->name = reinterpret_cast<result(*) params>(SymbolOf(api->library, "cl" #name)); \
+  if (api->name == nullptr)                                                           \
     return Fail(KDL_ERROR_NOT_FOUND, kLoader, " has no cl" #name, "; OpenCL 1.2 does");
   KDL_CL_FUNCTIONS(KDL_CL_FIND)
 #undef KDL_CL_FIND

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "system/library.h"
 
 namespace kdl::runtime::cl {
 
@@ -98,7 +99,7 @@ struct Api {
 #define KDL_CL_MEMBER(name, result, params) result(*name) params = nullptr;
   KDL_CL_FUNCTIONS(KDL_CL_MEMBER)
 #undef KDL_CL_MEMBER
-  std::shared_ptr<void> library;
+  Library library;
 
   // Refuses where there is no loader on this machine, or one without these functions.
   static Error Load(Api* api);

@@ -14,8 +14,8 @@
 #include "driver/npy.h"
 #include "driver/sizes.h"
 #include "ir/requirement.h"
+#include "support/machine.h"
 #include "support/near_names.h"
-#include "support/process.h"
 
 namespace kdl::driver {
 

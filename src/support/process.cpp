@@ -188,10 +188,4 @@ std::string FindProgram(const std::vector<std::string>& names) {
   return {};
 }
 
-int64_t LargestCacheBytes() { return ::sysconf(_SC_LEVEL3_CACHE_SIZE); }
-
-int64_t PhysicalMemoryBytes() {
-  return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-}
-
 }  // namespace kdl

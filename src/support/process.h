@@ -35,11 +35,6 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request);
 /// To be called where kernelc starts: it ends with the process of it that has started it, if one has.
 void EndWithParent();
 
-/// Bytes of memory that this machine has.
-int64_t PhysicalMemoryBytes();
-/// Bytes of its third level of caches; 0 or less where the system does not say.
-int64_t LargestCacheBytes();
-
 /// `exited with code 2`, `was ended by signal 11 (Segmentation fault)`, `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);
 

@@ -13,7 +13,7 @@
 #include "driver/files.h"
 #include "driver/report.h"
 #include "driver/select.h"
-#include "support/process.h"
+#include "support/machine.h"
 #include "targets/kinds.h"
 #include "tools/bench_report.h"
 #include "tools/commands.h"
@@ -41,7 +41,7 @@ bool IsHost(const std::string& spec) { return spec.substr(0, spec.find('?')) == 
 /// `1,2`; without a word one thread and all. Nothing after a report.
 std::optional<std::vector<int>> ThreadCounts(const std::string& text,
                                              DiagnosticEngine& diagnostics) {
-  int all = static_cast<int>(measure::AllowedProcessors().size());
+  int all = static_cast<int>(AllowedProcessors().size());
   if (text.empty()) return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
   std::vector<int> counts;
   for (std::string_view word : driver::SplitList(text)) {
@@ -146,7 +146,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   std::vector<Side> sides = {SideOf("ours", ours)};
   if (other) sides.push_back(SideOf("against", *other));
   size_t ceilings = sides.size();
-  std::vector<int> processors = measure::AllowedProcessors();
+  std::vector<int> processors = AllowedProcessors();
   processors.resize(static_cast<size_t>(std::max(wanted.threads, 1)));
   measure::Crew crew(processors);
   if (wanted.threads > 0) {

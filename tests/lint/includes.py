@@ -38,7 +38,9 @@ MAY_INCLUDE = {
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,
     "src/tools": BELOW_DRIVER | {"src/driver"},
-    "runtime": {"include/kdl"},
+    "runtime": {"include/kdl", "runtime/system"},
+    "runtime/system": set(),
+    "runtime/conformance": {"include/kdl", "runtime"},
 }
 # Libraries that one folder alone may see.
 ONLY_IN = {
@@ -48,11 +50,10 @@ ONLY_IN = {
     "isl/": "src/passes",
 }
 
-# What asks the system: in the compiler the files of one folder do, for all; what measures keeps to processors and pages itself.
-ONLY_IN.update({name: "src/support runtime" for name in (
+# What asks the system: the files of one folder do, for all of the compiler and for all of the runtime.
+ONLY_IN.update({name: "src/support runtime/system runtime/conformance" for name in (
     "dlfcn.h", "fcntl.h", "poll.h", "pthread.h", "sched.h", "signal.h", "spawn.h", "sys/mman.h", "sys/prctl.h", "sys/resource.h",
     "sys/stat.h", "sys/wait.h", "termios.h", "unistd.h")})
-ONLY_IN.update({name: "src/support src/tools runtime" for name in ("sched.h", "sys/mman.h")})
 
 # The files outside of the families' folders that include from them.
 FAMILIES = "src/targets"

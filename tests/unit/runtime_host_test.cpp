@@ -8,6 +8,7 @@
 #include "host/worker_pool.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"
+#include "system/threads.h"
 
 namespace kdl {
 namespace {

@@ -1,11 +1,11 @@
 #include "tools/measure/ceilings.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
+
+#include "support/machine.h"
 
 namespace kdl::measure {
 
@@ -24,7 +24,7 @@ std::shared_ptr<float[]> Filled(std::int64_t count, float value) {
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
-  if (alignment == kLargePage) madvise(memory, rounded, MADV_HUGEPAGE);
+  if (alignment == kLargePage) AskForLargePages(memory, rounded);
   std::shared_ptr<float[]> floats(static_cast<float*>(memory), std::free);
   std::fill_n(floats.get(), rounded / 4, value);
   return floats;

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "support/machine.h"
+
 namespace kdl::measure {
 
 namespace {
-
-void StayOn(int processor) {
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  CPU_SET(static_cast<std::size_t>(processor), &own);
-  sched_setaffinity(0, sizeof own, &own);
-}
 
 // Long enough for the next call of a trial, short enough not to take a processor from the next side.
 constexpr int kLooks = 20'000;
@@ -26,12 +21,12 @@ void WaitWhile(const std::atomic<T>& value, T old) {
 
 }  // namespace
 
-Crew::Crew(const std::vector<int>& processors) : size_(static_cast<int>(processors.size())) {
-  sched_getaffinity(0, sizeof before_, &before_);
-  if (size_ > 1) StayOn(processors[0]);
+Crew::Crew(const std::vector<int>& processors)
+    : size_(static_cast<int>(processors.size())), before_(AllowedProcessors()) {
+  if (size_ > 1) StayOn({processors[0]});
   for (int number = 1; number < size_; ++number) {
     others_.emplace_back([this, number, processor = processors[static_cast<std::size_t>(number)]] {
-      StayOn(processor);
+      StayOn({processor});
       Work(number);
     });
   }
@@ -41,7 +36,7 @@ Crew::~Crew() {
   over_ = true;
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
-  sched_setaffinity(0, sizeof before_, &before_);
+  StayOn(before_);
 }
 
 void Crew::Do(std::int64_t count, std::int64_t grain,
@@ -72,17 +67,6 @@ void Crew::Take(int number) const {
   const std::int64_t first = grains * number / size_ * grain_;
   const std::int64_t end = std::min(grains * (number + 1) / size_ * grain_, count_);
   if (first < end) (*part_)(first, end - first);
-}
-
-std::vector<int> AllowedProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> processors;
-  for (int number = 0; number < CPU_SETSIZE; ++number) {
-    if (CPU_ISSET(static_cast<std::size_t>(number), &set)) processors.push_back(number);
-  }
-  return processors;
 }
 
 }  // namespace kdl::measure

@@ -1,8 +1,6 @@
 // Threads that wait for work awake, so that microseconds of it can be shared.
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -29,7 +27,7 @@ class Crew {
   void Take(int number) const;
 
   int size_;
-  cpu_set_t before_;  // where the calling thread may run
+  std::vector<int> before_;  // where the calling thread may run
   std::int64_t count_ = 0;
   std::int64_t grain_ = 1;
   const std::function<void(std::int64_t, std::int64_t)>* part_ = nullptr;
@@ -38,8 +36,5 @@ class Crew {
   std::atomic<bool> over_ = false;
   std::vector<std::jthread> others_;
 };
-
-// Those that this process may use, ascending.
-std::vector<int> AllowedProcessors();
 
 }  // namespace kdl::measure

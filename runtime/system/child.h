@@ -1,19 +1,18 @@
-// What this process starts: the files that a child has.
+// Processes that this one starts.
 #pragma once
 
 #include <spawn.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 namespace kdl::runtime {
 
-// A child's files, but for the usual three. Ours lie from kLowestFile on, so that none is in the way of these.
-inline constexpr int kMemoryFile = 3;
-inline constexpr int kImageFile = 4;
-inline constexpr int kLifeFile = 5;
-inline constexpr const char* kImagePath = "/proc/self/fd/4";
-inline constexpr int kLowestFile = 10;
+// The numbers of the files that every program has.
+inline constexpr int kInput = 0;
+inline constexpr int kOutput = 1;
+inline constexpr int kErrors = 2;
 
 class Child {
  public:
@@ -24,10 +23,15 @@ class Child {
 
   void Give(int file, int as) { ::posix_spawn_file_actions_adddup2(&actions_, file, as); }
   // 0, or why it has not started.
-  int Start(std::vector<std::string> words, pid_t* process);
+  int Start(std::vector<std::string> words, int* process);
 
  private:
   posix_spawn_file_actions_t actions_;
 };
+
+// Ends it, if it has not ended; says how it has: "ended with code 3".
+std::string EndProcess(int process);
+// Whether it has ended well by then; one that has not ended is ended.
+bool EndsWell(int process, std::chrono::milliseconds deadline);
 
 }  // namespace kdl::runtime

@@ -1,0 +1,76 @@
+#include "system/files.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace kdl::runtime {
+
+int NamelessFile(const char* name, std::int64_t bytes) {
+  const int low = ::memfd_create(name, MFD_CLOEXEC);
+  if (low < 0) return -1;
+  const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestFile);
+  ::close(low);
+  if (file >= 0 && ::ftruncate(file, bytes) != 0) {
+    ::close(file);
+    return -1;
+  }
+  return file;
+}
+
+int NothingFile() { return ::open("/dev/null", O_RDWR | O_CLOEXEC); }
+
+void CloseFile(int file) { ::close(file); }
+
+bool WriteAtStart(int file, const void* from, std::int64_t bytes) {
+  return ::pwrite(file, from, static_cast<std::size_t>(bytes), 0) == bytes;
+}
+
+std::string FirstLine(int file, std::int64_t most) {
+  std::string text(static_cast<std::size_t>(most), '\0');
+  const ssize_t read = ::pread(file, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(read > 0 ? read : 0));
+  return text.substr(0, text.find('\n'));
+}
+
+Line::Line() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+  own = ends[0];
+  theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kLowestFile);
+  ::close(ends[1]);
+}
+
+Line::~Line() {
+  if (theirs >= 0) ::close(theirs);
+}
+
+void SendByte(int line) {
+  const char byte = 1;
+  ::send(line, &byte, 1, MSG_NOSIGNAL);
+}
+
+bool TakeByte(int line) {
+  char byte = 0;
+  return ::recv(line, &byte, 1, 0) == 1;
+}
+
+std::vector<bool> Rung(std::span<const int> lines, int milliseconds) {
+  std::vector<pollfd> bells;
+  for (int line : lines) bells.push_back({line, POLLIN, 0});
+  std::vector<bool> rung(lines.size());
+  if (::poll(bells.data(), bells.size(), milliseconds) <= 0) return rung;
+  for (std::size_t i = 0; i < bells.size(); ++i) rung[i] = lines[i] >= 0 && bells[i].revents != 0;
+  return rung;
+}
+
+void EndWith(const Line& line, int process) {
+  ::fcntl(line.theirs, F_SETOWN, process);
+  ::fcntl(line.theirs, F_SETFL, ::fcntl(line.theirs, F_GETFL) | O_ASYNC);
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,42 @@
+// Files without a name, and lines between processes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kdl::runtime {
+
+// Those that a child may be given under a number of its own lie from here on, so that none is in the way.
+inline constexpr int kLowestFile = 10;
+
+// A file without a name that holds `bytes` zeros, from kLowestFile on and closed where programs start; -1: none.
+int NamelessFile(const char* name, std::int64_t bytes);
+// What reads as empty and takes anything; -1: there is none.
+int NothingFile();
+void CloseFile(int file);
+// Puts the bytes at the file's start.
+bool WriteAtStart(int file, const void* from, std::int64_t bytes);
+// What stands before the first line break, or the first `most` bytes; empty where that cannot be read.
+std::string FirstLine(int file, std::int64_t most);
+
+// Two ends of a line, `theirs` from kLowestFile on; -1: there is none. The destructor closes theirs.
+struct Line {
+  int own = -1;
+  int theirs = -1;
+  Line();
+  ~Line();
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+};
+void SendByte(int line);  // to one that is dead: nothing
+// False: the other end is gone.
+bool TakeByte(int line);
+// Of each line whether a byte, or its end, can be taken, as soon as that is so of one; all false where it is of none for so long.
+// Lines below 0 are passed over.
+std::vector<bool> Rung(std::span<const int> lines, int milliseconds);
+// The system ends the process when the line's other end is gone, whatever the process does.
+void EndWith(const Line& line, int process);
+
+}  // namespace kdl::runtime

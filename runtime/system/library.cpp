@@ -1,0 +1,45 @@
+#include "system/library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace kdl::runtime {
+
+Library LoadLibrary(const char* name) {
+  return Library(dlopen(name, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
+    if (opened != nullptr) dlclose(opened);
+  });
+}
+
+std::string WhyNotLoaded(const std::string& name) {
+  const char* said = dlerror();
+  std::string reason = said == nullptr ? "" : said;
+  if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
+  return reason;
+}
+
+void* SymbolOf(const Library& library, const char* name) { return dlsym(library.get(), name); }
+
+const char* ArchOfLibrary(const std::string& path) {
+  Elf64_Ehdr header = {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return nullptr;
+  }
+  struct Row {
+    int machine;
+    const char* arch;
+  };
+  constexpr Row kRows[] = {
+      {EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_RISCV, "riscv64"}, {EM_386, "x86"}};
+  for (const Row& row : kRows) {
+    if (row.machine == header.e_machine) return row.arch;
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::runtime
