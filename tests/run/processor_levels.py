@@ -8,6 +8,7 @@ import itertools
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,17 @@ export kernel products_TYPE<BM: int = auto, BN: int = auto, BK: int = auto>(
 """
 PRODUCTS = "".join(PRODUCTS.replace("TYPE", a).replace("SUM", c)
                    for a, c in [("bf16", "f32"), ("f32", "f32"), ("i8", "i32"), ("i16", "i32")])
+# For processors without FMA and conversions of f16: what takes them.
+OLD_LEVEL = "x86-64-v2"
+OLD_PROCESSOR = "Nehalem"  # qemu's
+OLD_KERNEL = """
+export kernel waves(x: in f16[N], y: in f32[N], z: in f64[N], w: out f16[N], s: out f64[N]) {
+    spmd for i in N by 64 {
+        w[i] = (exp(x[i] as f32) * sin(y[i]) + y[i]) as f16;
+        s[i] = exp(z[i]) * z[i] + sigmoid(z[i]);
+    }
+}
+"""
 SIZES = "--set M=33 --set N=70 --set K=1000 --arg a=random:1 --arg b=random:2".split()
 problems = []
 
@@ -102,6 +114,36 @@ def check_unit(folder, flags):
     expect(len(bits) == 1, "products of bf16 differ from level to level")
 
 
+def check_old(folder):
+    """The level that `host` does not mean has the others' bits, here and on a processor that has no other."""
+    (folder / "waves.kdl").write_text(OLD_KERNEL)
+    sizes = "--set N=1003 --arg x=random:1 --arg y=random:2 --arg z=random:3".split()
+    outputs = ["--out", "w=@w.npy", "--out", "s=@s.npy"]
+
+    def bits(*command):
+        call(*command, *sizes, *outputs, folder=folder)
+        return [(folder / name).read_bytes() for name in ("w.npy", "s.npy") if (folder / name).exists()]
+
+    for options, has in [(["--target", "host"], False), (["--target", "host", "--target", f"host?isa={OLD_LEVEL}"], True)]:
+        call("kernelc", "build", "waves.kdl", *options, "--emit", "obj,exe", "-o", ".", folder=folder)
+        expect((OLD_LEVEL in call("nm", "waves.x86-64.o", folder=folder)) == has, f"{options}: code for {OLD_LEVEL}: {not has}")
+        if shutil.which("qemu-x86_64") is None:
+            print("there is no qemu-x86_64: no processor of the lowest level ran")
+        elif has:
+            expect(bits("qemu-x86_64", "-cpu", OLD_PROCESSOR, "./waves") == bits("kernelc", "run", "waves.kdl"), "qemu has other bits")
+        else:
+            refused = call("qemu-x86_64", "-cpu", OLD_PROCESSOR, "./waves", *sizes, folder=folder, code=3)
+            expect("every variant needs a processor with avx2" in refused, refused)
+    wanted = bits("kernelc", "run", "waves.kdl", "--target", "host?isa=x86-64-v3")
+    for level in "03":
+        old = bits("kernelc", "run", "waves.kdl", "-O", level, "--target", f"host?isa={OLD_LEVEL}", "--check")
+        expect(old == wanted, f"-O{level} for {OLD_LEVEL} has other bits")
+    run = ["kernelc", "run", "products.kdl", "-D", "BM=8", "-D", "BN=32", "-D", "BK=64"]
+    for kernel in ["products_bf16", "products_f32", "products_i16"]:
+        both = {result([*run, "--kernel", kernel], f"host?isa={level}", folder) for level in ("x86-64-v3", OLD_LEVEL)}
+        expect(len(both) == 1, f"{kernel} differs on {OLD_LEVEL}")
+
+
 def main():
     if platform.machine() != "x86_64":
         print("levels of x86-64 only")
@@ -111,6 +153,7 @@ def main():
         check_objects(pathlib.Path(name))
         check_choice(pathlib.Path(name), V4_FLAGS <= set(flags))
         check_unit(pathlib.Path(name), set(flags))
+        check_old(pathlib.Path(name))
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 

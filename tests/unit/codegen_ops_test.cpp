@@ -68,6 +68,10 @@ TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
     LoadedModule module(text, opt_level);
     for (const Case& c : cases) Compare(module, c);
   }
+  for (int opt_level : {0, 3}) {
+    LoadedModule module(text, opt_level, OldProcessor());
+    for (const Case& c : cases) Compare(module, c);
+  }
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
     return;
@@ -83,7 +87,8 @@ TEST_CASE("no op calls a function, on any processor") {
     return text;
   }());
   REQUIRE_MESSAGE(read.module, read.Errors());
-  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
+  for (const Processor& processor :
+       {X86Processor(), Avx512Processor(), OldProcessor(), Arm64Processor()}) {
     CAPTURE(processor.level);
     for (int opt_level : {0, 3}) {
       CAPTURE(opt_level);

@@ -32,6 +32,14 @@ inline Processor X86Processor() {
   return processor;
 }
 
+/// Without FMAs and conversions of f16.
+inline Processor OldProcessor() {
+  Processor processor = X86Processor();
+  processor.level = processor.cpu = "x86-64-v2";
+  processor.has_fma = processor.has_half = false;
+  return processor;
+}
+
 inline Processor Avx512Processor() {
   Processor processor = X86Processor();
   processor.level = processor.cpu = "x86-64-v4";

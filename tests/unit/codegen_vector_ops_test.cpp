@@ -115,6 +115,8 @@ TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 computes what eval
   CompareAll(VectorCases(4), 1, X86Processor());
   CompareAll(VectorCases(8), 0, X86Processor());
   CompareAll(VectorCases(16), 3, X86Processor());
+  CompareAll(VectorCases(4), 3, OldProcessor());
+  CompareAll(VectorCases(16), 0, OldProcessor());
   CompareAll(WithoutScalars(VectorCases(64)), 1, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor is no x86-64-v4: its code was not run");
@@ -129,7 +131,8 @@ TEST_CASE("no elementwise op on vectors calls a function, on any processor") {
   for (const VectorCase& v : WithoutScalars(VectorCases(16))) text += KernelText(v);
   ir::ReadText read(std::move(text));
   REQUIRE_MESSAGE(read.module, read.Errors());
-  for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
+  for (const Processor& processor :
+       {X86Processor(), Avx512Processor(), OldProcessor(), Arm64Processor()}) {
     CAPTURE(processor.level);
     for (int opt_level : {0, 3}) {
       Result<Backend> backend = Backend::Create(processor, opt_level);

@@ -47,8 +47,10 @@ struct StepInstruction {
 /// What the image says about one compiled kernel.
 struct KernelCode {
   const ir::Function* kernel = nullptr;
-  std::string level;                ///< of the processor that it is for: `x86-64-v3`
-  uint64_t required_features = 0;   ///< bits of kdl_variant::required_features
+  std::string level;               ///< of the processor that it is for: `x86-64-v3`
+  uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+  bool has_fma = true;             ///< as the processor's
+  bool has_half = true;
   std::string entry;                ///< symbol of the kernel_fn
   std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
   std::string

@@ -1,12 +1,15 @@
+#include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/finite_bits.h"
+#include "codegen/llvm/soft_float.h"
 #include "ir/attr.h"
 #include "ir/op.h"
 #include "kdl/kernel_abi.h"
@@ -106,6 +109,12 @@ void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   SetComputed(emitter, op, emitter.builder.CreateIntrinsic(operands[0]->getType(), id, operands));
 }
 
+void EmitFmaOp(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  SetComputed(emitter, op, EmitFma(emitter, a, b, Operand(emitter, op, 2)));
+}
+
 constexpr float kLeastNormal = std::numeric_limits<float>::min();
 
 /// The zero of its sign where the condition holds.
@@ -138,9 +147,7 @@ void EmitFmaFlush(Emitter& emitter, ir::Op* op) {
   auto scaled = [&](llvm::Value* value) {
     return builder.CreateFMul(value, llvm::ConstantFP::get(value->getType(), kScale));
   };
-  auto sum = [&](llvm::Value* x, llvm::Value* z) {
-    return builder.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, b, z});
-  };
+  auto sum = [&](llvm::Value* x, llvm::Value* z) { return EmitFma(emitter, x, b, z); };
   llvm::Value* large = sum(scaled(a), scaled(c));
   llvm::Value* tiny = IsBelow(emitter, large, kLeastNormal * kScale);
   SetComputed(emitter, op, ZeroWhere(emitter, tiny, sum(a, c)));
@@ -277,6 +284,16 @@ llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
   return builder.CreateAdd(remainder, builder.CreateSelect(went_up, b, zero));
 }
 
+llvm::Value* EmitFma(Emitter& emitter, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  llvm::Type* type = a->getType();
+  if (emitter.code.has_fma)
+    return emitter.builder.CreateIntrinsic(type, llvm::Intrinsic::fma, {a, b, c});
+  auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  std::string name = fmt::format("fma.{}.f{}.{}", emitter.code.level, type->getScalarSizeInBits(),
+                                 lanes ? lanes->getNumElements() : 1);
+  return emitter.builder.CreateCall(SoftFma(emitter.module, type, name), {a, b, c});
+}
+
 KDL_EMIT(Const, EmitConst)
 KDL_EMIT(Flush, EmitFlush)
 KDL_EMIT(FmaFlush, EmitFmaFlush)
@@ -306,7 +323,7 @@ KDL_EMIT(Min,
          (EmitIntrinsic<llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin>))
 KDL_EMIT(Max,
          (EmitIntrinsic<llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax>))
-KDL_EMIT(Fma, (EmitIntrinsic<llvm::Intrinsic::fma, kNone, kNone>))
+KDL_EMIT(Fma, EmitFmaOp)
 KDL_EMIT(Floor, (EmitIntrinsic<llvm::Intrinsic::floor, kNone, kNone>))
 KDL_EMIT(Ceil, (EmitIntrinsic<llvm::Intrinsic::ceil, kNone, kNone>))
 KDL_EMIT(Round, (EmitIntrinsic<llvm::Intrinsic::roundeven, kNone, kNone>))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/soft_float.h"
 #include "ir/op.h"
 #include "support/check.h"
 #include "support/scalar.h"
@@ -50,6 +51,7 @@ llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
   if (to == Scalar::BF16) return Bf16FromF32(emitter, value);
   auto& builder = emitter.builder;
+  if (!emitter.code.has_half) return SoftNarrowHalf(builder, value);
   llvm::Value* half = builder.CreateFPTrunc(value, WithLanesOf(value, builder.getHalfTy()));
   return builder.CreateBitCast(half, WithLanesOf(value, builder.getInt16Ty()));
 }
@@ -138,6 +140,7 @@ void EmitCastOp(Emitter& emitter, ir::Op* op) {
 
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits) {
   auto& builder = emitter.builder;
+  if (from == Scalar::F16 && !emitter.code.has_half) return SoftWidenHalf(builder, bits);
   if (from == Scalar::F16) {
     llvm::Value* half = builder.CreateBitCast(bits, WithLanesOf(bits, builder.getHalfTy()));
     return builder.CreateFPExt(half, WithLanesOf(bits, builder.getFloatTy()));

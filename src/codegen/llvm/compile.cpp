@@ -19,8 +19,7 @@ namespace kdl::codegen {
 namespace {
 
 /// The functions of one object may be for different processors.
-void SetProcessor(llvm::Module& module, const std::string& symbol, const Processor& processor) {
-  llvm::Function* function = module.getFunction(symbol);
+void SetProcessor(llvm::Function* function, const Processor& processor) {
   function->addFnAttr("target-cpu", processor.cpu);
   function->addFnAttr("target-features", processor.features);
   if (!processor.tune.empty()) function->addFnAttr("tune-cpu", processor.tune);
@@ -35,12 +34,15 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
   code.required_features = source.processor->required_features;
   code.reference = kernel.name.str();
   code.steps = source.processor->steps;
+  code.has_fma = source.processor->has_fma;
+  code.has_half = source.processor->has_half;
   code.entry = fmt::format("{}.{}.{}", prefix, kernel.name.text(), code.level);
   Emitter emitter(module, abi, kernel, code, from.context().names);
   EmitKernel(emitter);
-  SetProcessor(module, code.entry, *source.processor);
-  if (!code.resumable.empty()) SetProcessor(module, code.resumable, *source.processor);
-  for (const std::string& stage : code.stages) SetProcessor(module, stage, *source.processor);
+  for (llvm::Function& made : module) {
+    if (!made.isDeclaration() && !made.hasFnAttribute("target-cpu"))
+      SetProcessor(&made, *source.processor);
+  }
 }
 
 void Verify(const llvm::Module& module) {

@@ -17,6 +17,8 @@ struct Processor {
   std::string tune;                ///< LLVM's: the processor whose timing counts; empty: `cpu`
   std::string features;            ///< LLVM's, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
+  bool has_fma = true;             ///< else soft_float.h makes it of other operations
+  bool has_half = true;            ///< conversions from and to f16; else as well
   std::vector<StepInstruction> steps;
 
   bool operator==(const Processor&) const = default;

@@ -48,6 +48,18 @@ constexpr Isa kIsas[] = {
 };
 #undef F
 
+/// Whether the processor has every instruction that the language's floats take.
+bool HasAll(const Isa& isa, uint64_t of_x86) {
+  return isa.arch != "x86-64" || (isa.required_features & of_x86) == of_x86;
+}
+bool HasFma(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT_X86_FMA); }
+bool HasHalf(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT_X86_F16C); }
+
+bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
+  if (name) return isa.name == *name;
+  return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa);
+}
+
 /// What a spec's keys ask for.
 struct Wanted {
   std::optional<std::string_view> isa;
@@ -104,6 +116,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.tune = isa.tune;
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
+  facts.processor.has_fma = HasFma(isa);
+  facts.processor.has_half = HasHalf(isa);
   for (const Instruction& row : kInstructions) {
     bool has = (isa.required_features & row.features) == row.features;
     if (!has || Contains(facts.native, row.unit)) continue;
@@ -137,7 +151,7 @@ Result<std::vector<Target>> MakeLevels(const Spec& spec) {
   if (!wanted) return wanted.failure();
   std::vector<Target> levels;
   for (const Isa& isa : kIsas) {
-    if (wanted->isa ? isa.name != *wanted->isa : isa.arch != targets::OwnArch()) continue;
+    if (!IsMeant(isa, wanted->isa)) continue;
     auto facts = std::make_shared<const ProcessorFacts>(FactsOf(isa, *wanted));
     levels.push_back({&kFamily, facts, MakeTileSelector(*facts), SpecOf(spec, isa), ""});
   }

@@ -7,7 +7,8 @@
 
 namespace kdl::cpu {
 
-/// Processors. The key `isa` chooses a row of isa.def; left out, it is all rows of kernelc's own architecture.
+/// Processors. The key `isa` chooses a row of isa.def; left out, it is all rows of kernelc's own architecture that have an FMA
+/// and conversions of f16.
 Result<std::vector<targets::Target>> MakeLevels(const targets::Spec& spec);
 
 }  // namespace kdl::cpu

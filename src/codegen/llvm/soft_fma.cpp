@@ -1,0 +1,215 @@
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "codegen/llvm/soft_float.h"
+#include "support/check.h"
+
+// a * b + c, rounded once, out of operations that each round.
+//
+// f32: the product of two is exact in f64. The sum with c is not, but Knuth's two-sum tells how far it is off; the sum is
+// rounded to odd with that, which leaves the rounding to f32 the only one that counts.
+//
+// f64: in integers. A product has 106 bits, so sums of 128 bits hold all that decides: what lies below them is one bit
+// that says whether anything does.
+
+namespace kdl::codegen {
+
+namespace {
+
+using Builder = llvm::IRBuilder<>;
+using llvm::Value;
+
+constexpr uint64_t kSign = uint64_t{1} << 63;
+constexpr uint64_t kInfinity = uint64_t{0x7FF} << 52;
+constexpr uint64_t kFraction = (uint64_t{1} << 52) - 1;
+
+// -- f32 ------------------------------------------------------------------------------------------
+
+/// x + y exactly: the rounded sum, and what that lacks.
+struct TwoSum {
+  Value* sum;
+  Value* lacking;
+};
+
+TwoSum AddExactly(Builder& b, Value* x, Value* y) {
+  Value* sum = b.CreateFAdd(x, y);
+  Value* of_y = b.CreateFSub(sum, x);
+  Value* of_x = b.CreateFSub(sum, of_y);
+  return {sum, b.CreateFAdd(b.CreateFSub(x, of_x), b.CreateFSub(y, of_y))};
+}
+
+/// The f64 next to the sum on the side of what it lacks, where that is anything and the sum's last bit is even.
+Value* RoundedToOdd(Builder& b, const TwoSum& exact) {
+  llvm::Type* f64 = exact.sum->getType();
+  llvm::Type* i64 = f64->getWithNewType(b.getInt64Ty());
+  auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
+  Value* bits = b.CreateBitCast(exact.sum, i64);
+  // Infinity and NaN lack NaN, which is neither more nor less than 0.
+  Value* is_off = b.CreateFCmpONE(exact.lacking, llvm::ConstantFP::get(f64, 0.0));
+  Value* is_even = b.CreateICmpEQ(b.CreateAnd(bits, constant(1)), constant(0));
+  Value* signs = b.CreateXor(bits, b.CreateBitCast(exact.lacking, i64));
+  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)), constant(1));  // -1 towards zero
+  Value* odd = b.CreateSelect(b.CreateAnd(is_off, is_even), b.CreateAdd(bits, step), bits);
+  return b.CreateBitCast(odd, f64);
+}
+
+Value* FmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
+  llvm::Type* f64 = x->getType()->getWithNewType(b.getDoubleTy());
+  Value* product = b.CreateFMul(b.CreateFPExt(x, f64), b.CreateFPExt(y, f64));
+  return b.CreateFPTrunc(RoundedToOdd(b, AddExactly(b, product, b.CreateFPExt(z, f64))),
+                         x->getType());
+}
+
+// -- f64 ------------------------------------------------------------------------------------------
+
+/// A number that is neither 0 nor infinite nor NaN: mantissa * 2^exponent, the mantissa of 53 bits.
+struct Parts {
+  Value* sign;  ///< in the top bit
+  Value* mantissa;
+  Value* exponent;
+};
+
+Parts Taken(Builder& b, Value* x) {
+  Value* bits = b.CreateBitCast(x, b.getInt64Ty());
+  Value* fraction = b.CreateAnd(bits, kFraction);
+  Value* biased = b.CreateAnd(b.CreateLShr(bits, 52), 0x7FF);
+  Value* is_subnormal = b.CreateICmpEQ(biased, b.getInt64(0));
+  Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, fraction, b.getFalse());
+  Value* shift = b.CreateSub(leading, b.getInt64(11));
+  Value* mantissa = b.CreateSelect(is_subnormal, b.CreateShl(fraction, shift),
+                                   b.CreateOr(fraction, kFraction + 1));
+  Value* exponent =
+      b.CreateSelect(is_subnormal, b.CreateSub(b.getInt64(static_cast<uint64_t>(-1074)), shift),
+                     b.CreateSub(biased, b.getInt64(1075)));
+  return {b.CreateAnd(bits, kSign), mantissa, exponent};
+}
+
+/// A number of 128 bits times 2^exponent.
+struct Wide {
+  Value* sign;
+  Value* bits;
+  Value* exponent;
+};
+
+/// A logical shift whose last bit also says whether any bit that is gone was set. `distance` is less than the width.
+Value* ShiftedDown(Builder& b, Value* bits, Value* distance) {
+  Value* by = b.CreateZExtOrTrunc(distance, bits->getType());
+  Value* shifted = b.CreateLShr(bits, by);
+  Value* is_less = b.CreateICmpNE(b.CreateShl(shifted, by), bits);
+  return b.CreateOr(shifted, b.CreateZExt(is_less, bits->getType()));
+}
+
+Wide Chosen(Builder& b, Value* first, const Wide& x, const Wide& y) {
+  return {b.CreateSelect(first, x.sign, y.sign), b.CreateSelect(first, x.bits, y.bits),
+          b.CreateSelect(first, x.exponent, y.exponent)};
+}
+
+/// The sum of two whose highest bits are 124 or 125: where one loses bits by the shift, the other is so much larger that
+/// the difference keeps more than 64 above them.
+Wide Sum(Builder& b, const Wide& x, const Wide& y) {
+  Value* apart = b.CreateSub(x.exponent, y.exponent);
+  Value* is_first = b.CreateICmpSGE(apart, b.getInt64(0));
+  Wide high = Chosen(b, is_first, x, y);
+  Wide low = Chosen(b, is_first, y, x);
+  Value* distance = b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, apart, b.getFalse());
+  distance = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, b.getInt64(127));
+  Value* lowered = ShiftedDown(b, low.bits, distance);
+  Value* difference = b.CreateSub(high.bits, lowered);
+  Value* is_negative =
+      b.CreateICmpSLT(difference, llvm::ConstantInt::get(difference->getType(), 0));
+  Value* is_alike = b.CreateICmpEQ(x.sign, y.sign);
+  Value* magnitude = b.CreateSelect(is_negative, b.CreateNeg(difference), difference);
+  return {b.CreateSelect(b.CreateAnd(is_negative, b.CreateNot(is_alike)), low.sign, high.sign),
+          b.CreateSelect(is_alike, b.CreateAdd(high.bits, lowered), magnitude), high.exponent};
+}
+
+/// The bits of the nearest f64, of two as near the even one.
+Value* Rounded(Builder& b, const Wide& exact) {
+  llvm::Type* wide = exact.bits->getType();
+  Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, exact.bits, b.getFalse());
+  Value* up = b.CreateShl(exact.bits, b.CreateAnd(leading, 127));
+  Value* below = b.CreateICmpNE(b.CreateTrunc(up, b.getInt64Ty()), b.getInt64(0));
+  Value* top = b.CreateOr(b.CreateTrunc(b.CreateLShr(up, 64), b.getInt64Ty()),
+                          b.CreateZExt(below, b.getInt64Ty()));
+  Value* power = b.CreateSub(b.CreateAdd(exact.exponent, b.getInt64(127)),
+                             b.CreateTrunc(leading, b.getInt64Ty()));  // of the leading bit
+  Value* beneath = b.CreateSub(b.getInt64(static_cast<uint64_t>(-1022)), power);
+  beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beneath, b.getInt64(0));
+  beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, beneath, b.getInt64(63));
+  top = ShiftedDown(b, top, beneath);
+  Value* kept = b.CreateLShr(top, 11);
+  Value* rest = b.CreateAdd(b.CreateAnd(top, 0x7FF), b.CreateAnd(kept, 1));
+  Value* carry = b.CreateZExt(b.CreateICmpUGT(rest, b.getInt64(0x400)), b.getInt64Ty());
+  // The leading bit adds 1 to the exponent, and so does a carry out of the fraction.
+  Value* biased = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax,
+                                          b.CreateAdd(power, b.getInt64(1022)), b.getInt64(0));
+  Value* bits = b.CreateAdd(b.CreateAdd(b.CreateShl(biased, 52), kept), carry);
+  Value* is_large = b.CreateICmpSGT(power, b.getInt64(1023));
+  bits = b.CreateOr(b.CreateSelect(is_large, b.getInt64(kInfinity), bits), exact.sign);
+  Value* is_zero = b.CreateICmpEQ(exact.bits, llvm::ConstantInt::get(wide, 0));
+  return b.CreateSelect(is_zero, b.getInt64(0), bits);
+}
+
+Value* IsInfiniteOrNaN(Builder& b, Value* x) {
+  return b.CreateICmpEQ(b.CreateAnd(b.CreateBitCast(x, b.getInt64Ty()), kInfinity),
+                        b.getInt64(kInfinity));
+}
+
+Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
+  Parts px = Taken(b, x);
+  Parts py = Taken(b, y);
+  Parts pz = Taken(b, z);
+  llvm::Type* wide = b.getInt128Ty();
+  Value* multiplied = b.CreateMul(b.CreateZExt(px.mantissa, wide), b.CreateZExt(py.mantissa, wide));
+  Wide product = {b.CreateXor(px.sign, py.sign), b.CreateShl(multiplied, 20),
+                  b.CreateSub(b.CreateAdd(px.exponent, py.exponent), b.getInt64(20))};
+  Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
+                b.CreateSub(pz.exponent, b.getInt64(72))};
+  Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
+  // Zeros, infinities and NaN: one rounding is enough. A product of others may overflow beside an infinity, and vanish
+  // beside a zero of the other sign.
+  Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
+  Value* rounded = b.CreateFMul(x, y);
+  result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
+  result = b.CreateSelect(IsInfiniteOrNaN(b, z), z, result);
+  Value* is_zero = b.CreateOr(b.CreateFCmpOEQ(x, zero), b.CreateFCmpOEQ(y, zero));
+  Value* is_special = b.CreateOr(is_zero, b.CreateOr(IsInfiniteOrNaN(b, x), IsInfiniteOrNaN(b, y)));
+  return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
+}
+
+/// Lane by lane, by the function of one.
+Value* FmaOfLanes(Builder& b, llvm::Function* of_one, const llvm::Function& lanes) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
+  Value* result = llvm::PoisonValue::get(type);
+  for (uint64_t lane = 0; lane < type->getNumElements(); ++lane) {
+    auto of = [&](unsigned i) { return b.CreateExtractElement(lanes.getArg(i), lane); };
+    result = b.CreateInsertElement(result, b.CreateCall(of_one, {of(0), of(1), of(2)}), lane);
+  }
+  return result;
+}
+
+}  // namespace
+
+llvm::Function* SoftFma(llvm::Module& module, llvm::Type* type, const std::string& name) {
+  if (llvm::Function* made = module.getFunction(name)) return made;
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(type, {type, type, type}, false),
+                                          llvm::GlobalValue::PrivateLinkage, name, module);
+  function->setDoesNotAccessMemory();
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  Builder b(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  Value* x = function->getArg(0);
+  Value* y = function->getArg(1);
+  Value* z = function->getArg(2);
+  KDL_CHECK(type->isFPOrFPVectorTy() && !type->getScalarType()->isHalfTy(), "an fma of f32 or f64");
+  Value* result =
+      type->getScalarType()->isFloatTy() ? FmaOfF32(b, x, y, z)
+      : type->isVectorTy()
+          ? FmaOfLanes(b, SoftFma(module, type->getScalarType(), name + ".lane"), *function)
+          : FmaOfF64(b, x, y, z);
+  b.CreateRet(result);
+  return function;
+}
+
+}  // namespace kdl::codegen

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codegen_run.h"
+
+// FMAs for processors that have none, where one rounding and two differ: sums that nearly cancel, that end half way
+// between two numbers or just beside, that are subnormal, or that overflow.
+
+namespace kdl::codegen {
+
+namespace {
+
+std::string KernelText(const char* type) {
+  std::string tensors;
+  for (const char* name : {"x", "y", "z"})
+    tensors += fmt::format("%{}: tensor<{},[N]> in, ", name, type);
+  return fmt::format(
+      "kernel @fma_{0} dims(%N) ({1}%r: tensor<{0},[N]> out) {{\n  %0 = const 0 : i64\n"
+      "  %1 = const 1 : i64\n  loop %n in %0 .. %N step %1 {{\n"
+      "    %a = load %x[%n] {{edge = proven}} : {0}\n    %b = load %y[%n] {{edge = proven}} : {0}\n"
+      "    %c = load %z[%n] {{edge = proven}} : {0}\n    %s = fma %a, %b, %c : {0}\n"
+      "    store %s to %r[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      type, tensors);
+}
+
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  using Bits = uint32_t;
+  static constexpr int digits = 24;
+  static constexpr int least = -149;  ///< exponent of the least number
+  static constexpr const char* type = "f32";
+};
+template <>
+struct Format<double> {
+  using Bits = uint64_t;
+  static constexpr int digits = 53;
+  static constexpr int least = -1074;
+  static constexpr const char* type = "f64";
+};
+
+template <class T>
+struct Triple {
+  T x, y, z;
+};
+
+/// Factors of few digits, of all, or next to a power of two, with a product in a range that is drawn; a summand that lies
+/// near it, near half an ulp of it, or near its end.
+template <class T>
+class Draw {
+ public:
+  Triple<T> Next() {
+    constexpr int digits = Format<T>::digits;
+    int power = Pick({0, Format<T>::least + digits, Format<T>::least + 2, Format<T>::least - 2,
+                      -Format<T>::least - digits});
+    int of_x = Between(power / 2 - 30, power / 2 + 30);
+    T x = std::ldexp(Mantissa(), of_x);
+    T y = std::ldexp(Mantissa(), power - of_x + Between(-3, 3));
+    T z = std::ldexp(Mantissa(), power + Pick({0, 1, -1, digits, -digits, digits - 1, -digits - 1,
+                                               2 * digits, Between(-3 * digits, 3 * digits)}));
+    if (Between(0, 3) == 0) z = Nudged(-x * y);
+    return {Signed(x), Signed(y), Signed(z)};
+  }
+
+ private:
+  int Between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  int Pick(std::vector<int> of) {
+    return of[static_cast<size_t>(Between(0, static_cast<int>(of.size()) - 1))];
+  }
+  T Signed(T value) { return Between(0, 1) == 0 ? value : -value; }
+  T Nudged(T value) {
+    using Bits = typename Format<T>::Bits;
+    return std::bit_cast<T>(
+        static_cast<Bits>(std::bit_cast<Bits>(value) + static_cast<Bits>(Between(-2, 2))));
+  }
+  /// In [1, 2].
+  T Mantissa() {
+    int kept = Pick({1, 2, Format<T>::digits / 2, Format<T>::digits, Format<T>::digits});
+    T value = T{1} + static_cast<T>(std::ldexp(static_cast<T>(random_() >> 11), -53));
+    value = std::ldexp(std::floor(std::ldexp(value, kept - 1)), 1 - kept);
+    return Between(0, 4) == 0 ? Nudged(value) : value;
+  }
+
+  std::mt19937_64 random_{11};
+};
+
+template <class T>
+void Compare(int opt_level) {
+  constexpr int64_t kCount = 200'000;
+  std::vector<T> x, y, z;
+  Draw<T> draw;
+  for (int64_t n = 0; n < kCount; ++n) {
+    Triple<T> drawn = draw.Next();
+    x.push_back(drawn.x);
+    y.push_back(drawn.y);
+    z.push_back(drawn.z);
+  }
+  std::vector<T> result(static_cast<size_t>(kCount));
+  LoadedModule module(KernelText(Format<T>::type), opt_level, OldProcessor());
+  Call call;
+  call.dims = {kCount};
+  for (std::vector<T>* values : {&x, &y, &z, &result})
+    call.tensors.push_back(TensorOf(values->data(), {kCount}));
+  REQUIRE(module.Run(fmt::format("fma_{}", Format<T>::type), call).code == 0);
+  int wrong = 0;
+  int matters = 0;
+  for (size_t n = 0; n < result.size() && wrong < 5; ++n) {
+    using Bits = typename Format<T>::Bits;
+    T expected = std::fma(x[n], y[n], z[n]);
+    T product = x[n] * y[n];
+    T twice_rounded = product + z[n];
+    matters += std::bit_cast<Bits>(twice_rounded) != std::bit_cast<Bits>(expected) ? 1 : 0;
+    if (std::bit_cast<Bits>(result[n]) == std::bit_cast<Bits>(expected)) continue;
+    if (std::isnan(result[n]) && std::isnan(expected)) continue;
+    MESSAGE(fmt::format("{:a} * {:a} + {:a}: {:a}, expected {:a}", x[n], y[n], z[n], result[n],
+                        expected));
+    ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(matters > kCount / 20);
+}
+
+}  // namespace
+
+TEST_CASE("an fma of other instructions rounds once") {
+  for (int opt_level : {0, 3}) {
+    CAPTURE(opt_level);
+    Compare<float>(opt_level);
+    Compare<double>(opt_level);
+  }
+}
+
+}  // namespace kdl::codegen
