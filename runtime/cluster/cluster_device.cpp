@@ -16,6 +16,7 @@
 #include "cluster/cluster_memory.h"
 #include "cluster/cluster_process.h"
 #include "host/host_device.h"
+#include "kdl/cluster_description_reader.hpp"
 #include "system/files.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"

@@ -10,7 +10,7 @@
 #include "conformance/kernels.h"
 #include "conformance/team_image.h"
 #include "kdl/cluster_abi.hpp"
-#include "kdl/cluster_description.hpp"
+#include "kdl/cluster_description_reader.hpp"
 
 namespace kdl::conformance {
 

@@ -12,7 +12,7 @@ import sys
 #   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
 # A family of targets, a folder of src/targets, is seen by the one file that lists them, by families that run its passes, and by
 # nobody else.
-# passes, interp and the code generators do not see each other, but for ptx and cluster, which stand over llvm; what all
+# passes, interp and the code generators do not see each other, but for ptx and cluster over llvm, and cluster over opencl; what all
 # generators of kernels give stands in codegen/common.
 # include/kdl is all that src/ and runtime/ share.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/opencl": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/ptx": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm"},
-    "src/codegen/cluster": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm"},
+    "src/codegen/cluster": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,

@@ -41,10 +41,10 @@ void AddEntries(llvm::Module& module, const CompiledModule& compiled,
 }  // namespace
 
 Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_bytes,
-                               const CompileOptions& options) {
+                               const std::string& layout, const CompileOptions& options) {
   ScratchpadBytes scratchpads;
   std::optional<SourceLines> lines;
-  TeamMachine machine{.file = FileType::Object, .emit = {}};
+  TeamMachine machine{.file = FileType::Object, .layout = layout, .emit = {}};
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {
     ClusterEmitter emitter(module, abi, kernel, code, names);

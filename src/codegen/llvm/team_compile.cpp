@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/Error.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "codegen/llvm/optimize.h"
 #include "codegen/llvm/team_emitter.h"
@@ -33,16 +38,39 @@ std::string Print(const llvm::Module& module) {
   return text;
 }
 
+/// An empty module for a machine that this LLVM need not know.
+std::unique_ptr<llvm::Module> ForeignModule(llvm::LLVMContext& context, const std::string& name,
+                                            const std::string& triple, const std::string& layout) {
+  auto module = std::make_unique<llvm::Module>(name, context);
+  module->setTargetTriple(triple);
+  module->setDataLayout(layout);
+  return module;
+}
+
+Status CheckLayout(const std::string& layout) {
+  llvm::Expected<llvm::DataLayout> parsed = llvm::DataLayout::parse(layout);
+  if (parsed) return {};
+  return Failure{fmt::format("the layout of data '{}' is none of LLVM's: {}", layout,
+                             llvm::toString(parsed.takeError())),
+                 FailureKind::User};
+}
+
 }  // namespace
 
 Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
                                     const CompileOptions& options) {
-  Result<Backend> backend = Backend::Create(*source.processor, options.opt_level);
-  if (!backend) return backend.failure();
-  const Machine& machine = backend->machine();
+  std::optional<Backend> backend;
+  if (team.layout.empty()) {
+    Result<Backend> made = Backend::Create(*source.processor, options.opt_level);
+    if (!made) return made.failure();
+    backend = std::move(*made);
+  } else if (Status checked = CheckLayout(team.layout); !checked) {
+    return checked.failure();
+  }
   const std::string name = source.module->name.str();
   llvm::LLVMContext context;
-  auto module = machine.MakeModule(context, name);
+  auto module = backend ? backend->machine().MakeModule(context, name)
+                        : ForeignModule(context, name, source.processor->triple, team.layout);
   AbiTypes abi(context);
   CompiledModule compiled;
   compiled.kind = options.kind;
@@ -58,6 +86,12 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
   }
   team.finish(*module, compiled);
   Verify(*module);
+  if (!backend) {
+    CheckComplete(*module);
+    compiled.payload = compiled.llvm_ir = Print(*module);
+    return compiled;
+  }
+  const Machine& machine = backend->machine();
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   // Who assembles a text hoists, too, and knows how many registers there are.
   Optimize(machine, *module, compiled.kernels,

@@ -65,14 +65,16 @@ llvm::BasicBlock* NewBlock(TeamEmitter& emitter, const char* name);
 // team_compile.cpp
 /// A machine whose cores are teams.
 struct TeamMachine {
-  FileType file;  ///< what the payload is made of
+  FileType file;  ///< what the payload is
+  std::string layout =
+      {};  ///< of data, where it is LLVM's IR for another LLVM; empty: this one makes the file
   /// Emits a kernel, by EmitTeamKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;
   /// Adds, behind all kernels, what the image has besides.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
 };
-/// The payload is what LLVM makes of the kernels.
+/// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR, on which no pass has run.
 Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
                                     const CompileOptions& options);
 

@@ -112,8 +112,7 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
       w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
       break;
     case TeamPlace::Home::Near:
-      w.Line("__local {} {}[{}];", element, name,
-             std::max<int64_t>(ir::TeamBytes(type) / Bytes(type->scalar), 1));
+      w.dialect.WriteNear(w, name, type);
       break;
     case TeamPlace::Home::FarOwn:
       base = fmt::format("({} + kdl_worker)", name);
@@ -156,51 +155,68 @@ void WriteTables(Writer& w, std::string& file) {
   });
 }
 
-/// Whether a worker that has stopped is told to the others, who meet it at barriers.
-void WriteStops(Writer& w) {
-  w.Line("int ok = 1, going = 1;");
-  if (!w.tells) return;
-  constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
-  w.places.TakeNear(kStops * static_cast<int64_t>(sizeof(int32_t)));
-  w.Line("__local volatile int kdl_stopped[{}];", kStops);
-  w.Line("int kdl_interval = 0;");
-  w.Line("if (kdl_worker < {}) kdl_stopped[kdl_worker] = 0;", kStops);
-  w.Line("barrier(CLK_LOCAL_MEM_FENCE);");
-}
+class OpenClDialect final : public Dialect {
+ public:
+  void WriteNear(Writer& w, const std::string& name, ir::Type buffer) override {
+    w.Line("__local {} {}[{}];", MemoryType(buffer->scalar), name,
+           std::max<int64_t>(ir::TeamBytes(buffer) / Bytes(buffer->scalar), 1));
+  }
 
-std::string KernelText(const ir::Function& kernel, KernelCode& code, int64_t near_bytes) {
-  std::string file;
-  Writer w{kernel, code, TeamMemory(kernel, code, near_bytes)};
+  void WriteStops(Writer& w) override {
+    if (!w.tells) return;
+    constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
+    w.places.TakeNear(kStops * static_cast<int64_t>(sizeof(int32_t)));
+    w.Line("__local volatile int kdl_stopped[{}];", kStops);
+    w.Line("int kdl_interval = 0;");
+    w.Line("if (kdl_worker < {}) kdl_stopped[kdl_worker] = 0;", kStops);
+    w.Line("barrier(CLK_LOCAL_MEM_FENCE);");
+  }
+  std::string_view stop() const override { return " kdl_stopped[kdl_interval & 1] = 1;"; }
+  void WriteBarrier(Writer& w) override {
+    w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    if (w.tells) w.Line("if (kdl_stopped[kdl_interval++ & 1]) ok = going = 0;");
+  }
+
+  std::string Kernel(const Writer& w) const override {
+    std::string tensors;
+    for (const ir::Param& param : w.kernel.params) {
+      if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+      tensors += fmt::format(", __global uchar* kdl_{}", w.memories.at(param.value).base);
+    }
+    return fmt::format(
+        "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
+        "__kernel __attribute__((reqd_work_group_size({0}, 1, 1)))\n"
+        "void {1}(__global const long* kdl_launch, __global uchar* kdl_memory, "
+        "__global uchar* "
+        "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
+        "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
+        "  const long kdl_cores = kdl_launch[0];\n"
+        "  KDL_OWN long kdl_worker = get_local_id(0);\n"
+        "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
+        w.kernel.team, w.code.entry, tensors, w.code.scratch_bytes, w.text,
+        w.syncs ? "kdl_core" : "get_group_id(0)");
+  }
+};
+
+}  // namespace
+
+std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
+                        Dialect& dialect) {
+  std::string tables;
+  Writer w{kernel, code, TeamMemory(kernel, code, near_bytes), dialect};
   w.traps = HasTraps(kernel);
   w.tells = w.traps && HasOp(kernel, OpKind::Barrier);
   w.syncs = HasOp(kernel, OpKind::Sync);
-  WriteTables(w, file);
+  WriteTables(w, tables);
   WriteParams(w);
   WriteLaunchTensors(w);
-  WriteStops(w);
+  w.Line("int ok = 1, going = 1;");
+  dialect.WriteStops(w);
   WriteBuffers(w);
   WriteBlock(w, kernel.body);
   if (w.syncs) code.resumable = code.entry;
-  std::string tensors;
-  for (const ir::Param& param : kernel.params) {
-    if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
-    tensors += fmt::format(", __global uchar* kdl_{}", w.memories.at(param.value).base);
-  }
-  return file + fmt::format(
-                    "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
-                    "__kernel __attribute__((reqd_work_group_size({0}, 1, 1)))\n"
-                    "void {1}(__global const long* kdl_launch, __global uchar* kdl_memory, "
-                    "__global uchar* "
-                    "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
-                    "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
-                    "  const long kdl_cores = kdl_launch[0];\n"
-                    "  KDL_OWN long kdl_worker = get_local_id(0);\n"
-                    "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
-                    kernel.team, code.entry, tensors, code.scratch_bytes, w.text,
-                    w.syncs ? "kdl_core" : "get_group_id(0)");
+  return tables + dialect.Kernel(w);
 }
-
-}  // namespace
 
 std::string_view Writer::Get(const ir::Value* value) const {
   auto found = values.find(value);
@@ -310,11 +326,10 @@ void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
   TrapLocation place = LocationOf(op, trap);
   if (trap == KDL_TRAP_STEP) place.text = op->region()->param(0)->name();
   int64_t location = LocationIndex(w.code, place);
-  std::string_view stop = !w.in_team ? "ok = going = 0;"
-                          : w.tells  ? "ok = 0; kdl_stopped[kdl_interval & 1] = 1;"
-                                     : "ok = 0;";
-  w.Line("if ({} && !({})) {{ {} kdl_trap(kdl_record, {}, {}, {}, {}, kdl_core, kdl_worker); }}",
-         w.live(), ok, stop, trap, location, index, bound);
+  std::string_view stop = !w.in_team ? "ok = going = 0;" : "ok = 0;";
+  std::string_view tell = w.in_team && w.tells ? w.dialect.stop() : "";
+  w.Line("if ({} && !({})) {{ {}{} kdl_trap(kdl_record, {}, {}, {}, {}, kdl_core, kdl_worker); }}",
+         w.live(), ok, stop, tell, trap, location, index, bound);
 }
 
 CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes,
@@ -322,11 +337,12 @@ CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t nea
   CompiledModule compiled;
   compiled.kind = options.kind;
   compiled.payload = Prelude();
+  OpenClDialect dialect;
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
     code.entry = TeamEntry(*kernel, compiled.kernels.size());
-    compiled.payload += "\n" + KernelText(*kernel, code, near_bytes);
+    compiled.payload += "\n" + WriteKernel(*kernel, code, near_bytes, dialect);
   }
   return compiled;
 }

@@ -197,14 +197,8 @@ void WriteMatch(Writer& w, const Op* op) {
   TrapUnless(w, fmt::format("{} == {}", pushed, popped), op, KDL_TRAP_TILE_SIZE, pushed, popped);
 }
 
-/// Behind it all workers know whether one has stopped before.
-void WriteBarrier(Writer& w) {
-  w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
-  if (w.tells) w.Line("if (kdl_stopped[kdl_interval++ & 1]) ok = going = 0;");
-}
-
 void WriteOp(Writer& w, const Op* op) {
-  if (WriteArithmetic(w, op) || WriteMemory(w, op)) return;
+  if (WriteArithmetic(w, op) || WriteMemory(w, op) || w.dialect.WriteOwn(w, op)) return;
   switch (op->kind()) {
     case OpKind::If:
       return WriteIf(w, op);
@@ -221,7 +215,7 @@ void WriteOp(Writer& w, const Op* op) {
     case OpKind::Print:
       return WritePrint(w, op);
     case OpKind::Barrier:
-      return WriteBarrier(w);
+      return w.dialect.WriteBarrier(w);
     case OpKind::CoreId:
       w.values[op->result()] = "kdl_core";
       return;

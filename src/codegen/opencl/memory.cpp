@@ -44,6 +44,8 @@ std::string ElementText(const Memory& memory, const std::vector<std::string>& in
   return fmt::format("{}[{}]", memory.base, offset.empty() ? "0" : offset);
 }
 
+}  // namespace
+
 std::string TensorElement(const Writer& w, const Op* op, const ir::Value* tensor,
                           std::span<ir::Value* const> operands) {
   ir::Access access = op->attr<AttrKey::Access>();
@@ -62,6 +64,8 @@ std::string BufferElement(const Writer& w, const ir::Value* buffer,
 std::string Guard(const Writer& w) {
   return w.traps ? fmt::format("if ({}) ", w.live()) : std::string();
 }
+
+namespace {
 
 void DefineLoaded(Writer& w, const ir::Value* result, std::string element) {
   if (result->type()->scalar == Scalar::Bool) element += " != 0";
@@ -186,7 +190,8 @@ bool WriteVectorLoad(Writer& w, ir::BufferLoadOp load) {
   std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type),
                                    BufferElement(w, load.buffer(), load.index()));
   w.Define(load.result(),
-           w.traps ? fmt::format("{} ? {} : ({})0", w.live(), loaded, RegisterType(type)) : loaded);
+           w.traps ? fmt::format("{} ? {} : KDL_ZERO({})", w.live(), loaded, RegisterType(type))
+                   : loaded);
   return true;
 }
 

@@ -22,6 +22,10 @@ std::string_view Prelude() {
 #define KDL_MEET
 #endif
 
+#ifndef KDL_ZERO
+#define KDL_ZERO(T) ((T)0)
+#endif
+
 // Turns of a loop from lo, whose index after the last one need not fit.
 static inline ulong kdl_turns(long lo, long hi, long step) {
   return lo < hi ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,11 +22,31 @@ struct Memory {
   std::vector<std::string> strides;  ///< in elements; empty of the last: 1
 };
 
+struct Writer;
+
+/// What a machine has written in its own way. All else reads alike: where C is wanted, a prelude gives the words their meaning.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  /// The kernel whose body is written.
+  virtual std::string Kernel(const Writer& w) const = 0;
+  /// Declares a place of `count` elements near the workers.
+  virtual void WriteNear(Writer& w, const std::string& name, ir::Type buffer) = 0;
+  /// Where others hear of a worker that has stopped: before all else, as a statement of who stops, and as a barrier behind which
+  /// all know.
+  virtual void WriteStops(Writer&) {}
+  virtual std::string_view stop() const { return ""; }
+  virtual void WriteBarrier(Writer& w) = 0;
+  /// Ops that only some machines have; whether the op was one.
+  virtual bool WriteOwn(Writer&, const ir::Op*) { return false; }
+};
+
 /// What is known while one kernel is written. State only; the functions below do the work.
 struct Writer {
   const ir::Function& kernel;
   KernelCode& code;
   TeamMemory places;
+  Dialect& dialect;
   std::string text = {};
   int depth = 1;
   std::unordered_map<const ir::Value*, std::string> values = {};
@@ -61,11 +83,21 @@ std::string_view MemoryType(Scalar scalar);
 /// The suffix of the prelude's functions: `f32`.
 std::string_view Suffix(Scalar scalar);
 
+/// The text of a kernel, with its tables. Buffers of the team's lie near it as far as `near_bytes` go.
+std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
+                        Dialect& dialect);
 void WriteBlock(Writer& w, const ir::Block* block);
 /// Whether the op was one of elementwise arithmetic, and is written.
 bool WriteArithmetic(Writer& w, const ir::Op* op);
 bool WriteMemory(Writer& w, const ir::Op* op);
 void WritePrint(Writer& w, const ir::Op* op);
+/// The element that an access op's index names, and one of a buffer.
+std::string TensorElement(const Writer& w, const ir::Op* op, const ir::Value* tensor,
+                          std::span<ir::Value* const> index);
+std::string BufferElement(const Writer& w, const ir::Value* buffer,
+                          std::span<ir::Value* const> index);
+/// `if (ok) ` where only workers that have not stopped may go on.
+std::string Guard(const Writer& w);
 /// The expression of a size over the kernel's dims.
 std::string SizeText(const Writer& w, Size size);
 /// Stops the worker unless `ok` holds; outside of loops of the team's all of them.

@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "codegen/cluster/c_text.h"
 #include "codegen/cluster/compile.h"
+#include "kdl/cluster_description_reader.hpp"
 #include "support/check.h"
 #include "support/io.h"
 #include "targets/cluster/copied_bytes.h"
@@ -46,12 +48,39 @@ codegen::Processor ProcessorOf(const ClusterDescription& machine) {
   return processor;
 }
 
+/// A path that a file names, as it is from here.
+std::string Beside(std::string_view file, const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  return std::string(file.substr(0, file.rfind('/') + 1)) + path;
+}
+
+/// Kernels of one machine, as its own LLVM, another one or a compiler of C makes an object of them.
+Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels,
+                                           const ClusterFacts& facts,
+                                           const codegen::CompileOptions& options) {
+  const ClusterCode code = facts.machine.code;
+  Result<codegen::CompiledModule> compiled =
+      code == ClusterCode::C
+          ? codegen::cluster::CompileC(kernels.kernels, facts.near_bytes, options)
+          : codegen::cluster::Compile(
+                {kernels.module, kernels.kernels, &facts.processor}, facts.near_bytes,
+                code == ClusterCode::LlvmIr ? facts.machine.layout : "", options);
+  if (!compiled || code == ClusterCode::Llvm) return compiled;
+  compiled->arch = facts.arch;
+  for (codegen::KernelCode& one : compiled->kernels) one.level = facts.level;
+  Result<std::string> object = CompileText(facts.machine, compiled->payload);
+  if (!object) return object.failure();
+  compiled->payload = std::move(*object);
+  return compiled;
+}
+
 Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view text,
                                       std::string spec) {
   ClusterDescriptionReader reader(file, text);
   if (!reader.error.empty()) return Failure{reader.error, FailureKind::User};
   auto facts = std::make_shared<ClusterFacts>();
   facts->machine = std::move(reader.description);
+  facts->machine.boot = Beside(file, facts->machine.boot);
   facts->processor = ProcessorOf(facts->machine);
   facts->arch = facts->level = facts->machine.name;
   facts->workers = facts->most_workers = facts->machine.cores;
@@ -86,8 +115,7 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   const auto& facts = static_cast<const ClusterFacts&>(*targets[0].target->facts);
   codegen::CompileOptions of_kind = options;
   of_kind.kind = kImageKind;
-  Result<codegen::CompiledModule> compiled = codegen::cluster::Compile(
-      {targets[0].module, targets[0].kernels, &facts.processor}, facts.near_bytes, of_kind);
+  Result<codegen::CompiledModule> compiled = MakeObject(targets[0], facts, of_kind);
   if (!compiled) return compiled;
   Result<std::string> image = Link(facts.machine, compiled->payload);
   if (!image) return image.failure();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,38 +32,64 @@ std::string_view BootObject() {
           static_cast<size_t>(kdl_cluster_boot_object_end - kdl_cluster_boot_object)};
 }
 
-Failure Broken(std::string text) { return {std::move(text), FailureKind::Environment}; }
+/// What stands for a word of the machine's: files, or the word itself.
+using Files = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
+
+/// Runs a program of the machine's. `does`: for messages.
+Status RunTool(const ClusterDescription& machine, const std::vector<std::string>& words,
+               std::string_view does, const Files& files) {
+  ProcessRequest request;
+  for (const std::string& word : words) {
+    auto stands = std::ranges::find(files, word, &Files::value_type::first);
+    if (stands == files.end()) {
+      request.words.push_back(word);
+    } else {
+      request.words.insert(request.words.end(), stands->second.begin(), stands->second.end());
+    }
+  }
+  const std::string& program = request.words[0];
+  if (FindProgram({program}).empty()) {
+    return Failure{
+        fmt::format("{} is not here, which {} for machine '{}'", program, does, machine.name),
+        FailureKind::Environment};
+  }
+  Result<ProcessResult> result = RunProcess(request);
+  if (!result) return result.failure();
+  if (result->ok()) return {};
+  return Failure{fmt::format("{}, which {} for machine '{}', {}; it said: {}", program, does,
+                             machine.name, DescribeEnd(*result, request), result->err),
+                 FailureKind::Environment};
+}
 
 }  // namespace
+
+Result<std::string> CompileText(const ClusterDescription& machine, const std::string& text) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  if (!folder) return folder.failure();
+  const std::string source =
+      folder->path() + (machine.code == ClusterCode::C ? "/kernels.c" : "/kernels.ll");
+  const std::string object = folder->path() + "/kernels.o";
+  if (Status written = WriteFileWhole(source, text); !written) return written.failure();
+  Status compiled = RunTool(machine, machine.compile, "compiles kernels",
+                            {{"{source}", {source}}, {"{object}", {object}}});
+  if (!compiled) return compiled.failure();
+  return ReadFile(object);
+}
 
 Result<std::string> Link(const ClusterDescription& machine, const std::string& object) {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder) return folder.failure();
   const std::string image = folder->path() + "/image";
   const std::string kernels = folder->path() + "/kernels.o";
-  const std::string boot = folder->path() + "/boot.o";
-  for (auto [path, bytes] : {std::pair<const std::string&, std::string_view>(kernels, object),
-                             std::pair<const std::string&, std::string_view>(boot, BootObject())}) {
-    Status written = WriteFileWhole(path, bytes);
-    if (!written) return written.failure();
+  if (Status written = WriteFileWhole(kernels, object); !written) return written.failure();
+  std::string boot = machine.boot;
+  if (boot.empty()) {
+    boot = folder->path() + "/boot.o";
+    if (Status written = WriteFileWhole(boot, BootObject()); !written) return written.failure();
   }
-  ProcessRequest request;
-  for (const std::string& word : machine.link) {
-    if (word == "{objects}") {
-      request.words.insert(request.words.end(), {kernels, boot});
-    } else {
-      request.words.push_back(word == "{image}" ? image : word);
-    }
-  }
-  if (FindProgram({request.words[0]}).empty())
-    return Broken(fmt::format("{} is not here, which links images for machine '{}'",
-                              request.words[0], machine.name));
-  Result<ProcessResult> result = RunProcess(request);
-  if (!result) return result.failure();
-  if (!result->ok())
-    return Broken(fmt::format("{}, which links images for machine '{}', {}; it said: {}",
-                              request.words[0], machine.name, DescribeEnd(*result, request),
-                              result->err));
+  Status linked = RunTool(machine, machine.link, "links images",
+                          {{"{image}", {image}}, {"{objects}", {kernels, boot}}});
+  if (!linked) return linked.failure();
   return ReadFile(image);
 }
 

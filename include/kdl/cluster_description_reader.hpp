@@ -1,0 +1,225 @@
+// Reads descriptions of machines of clusters (cluster_description.hpp).
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kdl/cluster_description.hpp"
+
+namespace kdl {
+
+// Reads descriptions; `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
+class ClusterDescriptionReader {
+ public:
+  ClusterDescriptionReader(std::string_view file, std::string_view text) : file_(file) {
+    while (!text.empty() && error.empty()) {
+      const std::size_t end = text.find('\n');
+      line_ = WithoutComment(text.substr(0, end));
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      ++number_;
+      if (!Trimmed(line_).empty() && line_ != "---") ReadLine();
+    }
+    if (error.empty()) CheckAll();
+  }
+
+  ClusterDescription description;
+  std::string error;
+
+ private:
+  using Word = cluster_keys::Word;
+  using Choice = cluster_keys::Choice;
+  using Number = cluster_keys::Number;
+  using List = cluster_keys::List;
+
+  static std::string_view Trimmed(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r";
+    const std::size_t first = text.find_first_not_of(kBlanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  }
+  // A comment begins the line or stands behind a blank, and not in quotes.
+  static std::string_view WithoutComment(std::string_view line) {
+    char quote = 0;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (quote != 0) {
+        if (line[at] == quote) quote = 0;
+      } else if (line[at] == '#' && (at == 0 || IsBlank(line[at - 1]))) {
+        line = line.substr(0, at);
+      } else if (line[at] == '"' || line[at] == '\'') {
+        quote = line[at];
+      }
+    }
+    while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
+    return line;
+  }
+  static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+  void Complain(std::string_view what) {
+    error = file_ + ":" + std::to_string(number_) + ": ";
+    error += what;
+  }
+
+  void ReadLine() {
+    const std::string_view text = Trimmed(line_);
+    if (text[0] == '-' && (text.size() == 1 || IsBlank(text[1]))) return ReadItem(text.substr(1));
+    open_ = nullptr;
+    const std::size_t colon = line_.find(':');
+    const bool is_key = colon != std::string_view::npos && !IsBlank(line_[0]) &&
+                        (colon + 1 == line_.size() || IsBlank(line_[colon + 1]));
+    if (!is_key) return Complain("a line reads `key: value`, without blanks in front of it");
+    const std::string_view key = Trimmed(line_.substr(0, colon));
+    const std::string_view value = Trimmed(line_.substr(colon + 1));
+    if (!seen_.insert(std::string(key)).second)
+      return Complain("key '" + std::string(key) + "' stands twice");
+    for (const Word& word : cluster_keys::kWords) {
+      if (word.key == key) return ReadWord(word, value);
+    }
+    for (const Choice& choice : cluster_keys::Choices()) {
+      if (choice.key == key) return ReadChoice(choice, value);
+    }
+    for (const Number& number : cluster_keys::kNumbers) {
+      if (number.key == key) return ReadNumber(number, value);
+    }
+    for (const List& list : cluster_keys::Lists()) {
+      if (list.key == key) return ReadList(list, value);
+    }
+    Complain("there is no key '" + std::string(key) + "'; the keys are:" + Keys());
+  }
+
+  void ReadWord(const Word& word, std::string_view value) {
+    std::string& field = description.*word.field;
+    field.clear();
+    if (TakeWord(word.key, &value, false, &field) && !value.empty())
+      Complain(std::string(word.key) + " is one word");
+  }
+
+  void ReadChoice(const Choice& choice, std::string_view value) {
+    std::string known;
+    for (std::size_t word = 0; word < choice.words.size(); ++word) {
+      if (choice.words[word] == value) return choice.set(description, word);
+      (known += word == 0 ? "" : ", ") += choice.words[word];
+    }
+    Complain(std::string(choice.key) + " is one of " + known + ", and '" + std::string(value) +
+             "' is none");
+  }
+
+  void ReadNumber(const Number& row, std::string_view value) {
+    std::int64_t& number = description.*row.field;
+    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool read = failed == std::errc() && end == value.data() + value.size();
+    if (read && number >= row.least && number <= row.most && number % row.multiple == 0) return;
+    std::string text = std::string(row.key) + " is a number from " + std::to_string(row.least) +
+                       " to " + std::to_string(row.most);
+    if (row.multiple > 1) text += ", a multiple of " + std::to_string(row.multiple);
+    Complain(text + ", and '" + std::string(value) + "' is none");
+  }
+
+  // A word in quotes or without, which ends with the text or, in a list, at a comma; the rest is left.
+  bool TakeWord(std::string_view key, std::string_view* text, bool in_list, std::string* word) {
+    const char first = text->empty() ? '\0' : text->front();
+    const bool quoted = first == '"' || first == '\'';
+    if (quoted) text->remove_prefix(1);
+    const std::size_t end = quoted ? text->find(first) : in_list ? text->find(',') : text->size();
+    if (quoted && end == std::string_view::npos)
+      return Complain(std::string(key) + " has a word whose quotes do not end"), false;
+    const std::string_view taken = quoted ? text->substr(0, end) : Trimmed(text->substr(0, end));
+    if (taken.empty()) return Complain(std::string(key) + " has an empty word"), false;
+    if (first == '"' && taken.find('\\') != std::string_view::npos)
+      return Complain(std::string(key) + " has a backslash in double quotes: take single ones"),
+             false;
+    *word = taken;
+    text->remove_prefix(end == std::string_view::npos ? text->size() : end + (quoted ? 1 : 0));
+    *text = Trimmed(*text);
+    return true;
+  }
+
+  // In brackets, or nothing here and a line `- word` each below.
+  void ReadList(const List& list, std::string_view value) {
+    (description.*list.field).clear();
+    if (value.empty()) {
+      open_ = &list;
+      return;
+    }
+    if (value.size() < 2 || value.front() != '[' || value.back() != ']')
+      return Complain(std::string(list.key) + " is a list: [word, word]");
+    value = Trimmed(value.substr(1, value.size() - 2));
+    while (!value.empty()) {
+      std::string word;
+      if (!TakeWord(list.key, &value, true, &word)) return;
+      (description.*list.field).push_back(std::move(word));
+      if (value.empty()) return;
+      if (value.front() != ',')
+        return Complain(std::string(list.key) + " lacks a comma between two words");
+      value = Trimmed(value.substr(1));
+      if (value.empty()) return Complain(std::string(list.key) + " has an empty word");
+    }
+  }
+
+  void ReadItem(std::string_view text) {
+    if (open_ == nullptr) return Complain("a word of a list stands below the list's key");
+    text = Trimmed(text);
+    std::string word;
+    if (!TakeWord(open_->key, &text, false, &word)) return;
+    if (!text.empty()) return Complain(std::string(open_->key) + " has two words in a line");
+    (description.*open_->field).push_back(std::move(word));
+  }
+
+  static std::string Keys() {
+    std::string keys;
+    for (const Word& word : cluster_keys::kWords) (keys += " ") += word.key;
+    for (const Choice& choice : cluster_keys::Choices()) (keys += " ") += choice.key;
+    for (const Number& number : cluster_keys::kNumbers) (keys += " ") += number.key;
+    for (const List& list : cluster_keys::Lists()) (keys += " ") += list.key;
+    return keys;
+  }
+
+  // Keys that are missing, and then words.
+  void CheckAll() {
+    std::string missing;
+    const auto look = [&](std::string_view key) {
+      if (!seen_.contains(std::string(key))) (missing += " ") += key;
+    };
+    for (const Word& word : cluster_keys::kWords) {
+      if (!word.may_be_missing) look(word.key);
+    }
+    for (const Number& number : cluster_keys::kNumbers) {
+      if (!number.may_be_missing) look(number.key);
+    }
+    for (const List& list : cluster_keys::Lists()) {
+      if (!list.may_be_missing) look(list.key);
+    }
+    if (!missing.empty()) error = file_ + ": these keys are missing:" + missing;
+    for (const List& list : cluster_keys::Lists()) CheckWords(list);
+    if (error.empty() && description.code != ClusterCode::Llvm && description.compile.empty())
+      error = file_ + ": the code is for another compiler, and `compile` with its words is missing";
+  }
+  void CheckWords(const List& list) {
+    const std::vector<std::string>& words = description.*list.field;
+    if (!error.empty() || !seen_.contains(std::string(list.key))) return;
+    for (const std::string_view file : list.files) {
+      if (Has(words, file)) continue;
+      error = file_ + ": " + std::string(list.key) + " has no word " + std::string(file);
+      return;
+    }
+  }
+  static bool Has(const std::vector<std::string>& words, std::string_view wanted) {
+    for (const std::string& word : words) {
+      if (word == wanted) return true;
+    }
+    return false;
+  }
+
+  std::string file_;
+  std::string_view line_;
+  int number_ = 0;
+  std::set<std::string> seen_;
+  const List* open_ = nullptr;  // whose words stand a line each
+};
+
+}  // namespace kdl

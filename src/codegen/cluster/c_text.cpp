@@ -1,0 +1,164 @@
+#include "codegen/cluster/c_text.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "codegen/opencl/writer.h"
+#include "ir/team_memory.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+// The bodies are those of codegen/opencl; here stands how a kernel is called, where the scratchpad is, and block copies.
+
+namespace kdl::codegen::cluster {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using opencl::Writer;
+
+class CDialect final : public opencl::Dialect {
+ public:
+  void WriteNear(Writer& w, const std::string& name, ir::Type buffer) override {
+    w.Line("{0}* const {1} = ({0}*)(kdl_at->scratchpad + {2});", opencl::MemoryType(buffer->scalar),
+           name, scratchpad_bytes);
+    scratchpad_bytes += ir::TeamBytes(buffer);
+  }
+
+  /// All come to each barrier, and tell there whether they have stopped.
+  void WriteBarrier(Writer& w) override {
+    w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
+            : w.Line("kdl_at->wait(kdl_at, 0);");
+  }
+
+  bool WriteOwn(Writer& w, const Op* op) override {
+    switch (op->kind()) {
+      case OpKind::CopyIn: {
+        ir::CopyInOp copy(const_cast<Op*>(op));
+        WriteCopy(w, op, Ends(w, copy), copy.sizes(), true);
+        return true;
+      }
+      case OpKind::CopyOut: {
+        ir::CopyOutOp copy(const_cast<Op*>(op));
+        WriteCopy(w, op, Ends(w, copy), copy.sizes(), false);
+        w.Line("{}kdl_at->await(kdl_at, (const void*){}, {});", opencl::Guard(w),
+               w.memories.at(copy.buffer()).base, BytesOf(copy.buffer()->type()));
+        return true;
+      }
+      case OpKind::AwaitCopies:
+        WriteAwait(w, ir::AwaitCopiesOp(const_cast<Op*>(op)));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  std::string Kernel(const Writer& w) const override {
+    std::string tensors;
+    int number = kFirstTensor;
+    for (const ir::Param& param : w.kernel.params) {
+      if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
+      tensors += fmt::format("  uchar* const kdl_{} = KDL_AT({});\n",
+                             w.memories.at(param.value).base, number++);
+    }
+    return fmt::format(
+        "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
+        "static void {1}(const int64_t* kdl_numbers, const int64_t* kdl_memories, "
+        "kdl_cluster_worker* kdl_at) {{\n"
+        "  const long* const kdl_launch = (const long*)kdl_numbers;\n"
+        "  uchar* const kdl_shared = KDL_AT(1);\n"
+        "  long* const kdl_record = (long*)KDL_AT(2);\n"
+        "  long* const kdl_prints = (long*)KDL_AT(3);\n"
+        "{2}"
+        "  const long kdl_core = (long)kdl_at->core + kdl_launch[2];\n"
+        "  const long kdl_cores = kdl_launch[0];\n"
+        "  const long kdl_worker = (long)kdl_at->worker;\n"
+        "  uchar* const kdl_scratch = KDL_AT(0) + {3} * {4};\n{5}}}\n",
+        w.kernel.team, w.code.entry, tensors, w.syncs ? "kdl_core" : "(long)kdl_at->core",
+        w.code.scratch_bytes, w.text);
+  }
+
+  int64_t scratchpad_bytes = 0;  ///< that the kernel takes
+
+ private:
+  static constexpr int kFirstTensor = 4;  // memories of a kernel: memory, shared, record, prints
+
+  struct CopyEnds {
+    const ir::Value* tensor;
+    const ir::Value* buffer;
+    std::string far;
+    std::string near;
+  };
+  template <class Copy>
+  static CopyEnds Ends(const Writer& w, Copy copy) {
+    return {copy.tensor(), copy.buffer(),
+            opencl::TensorElement(w, copy.op, copy.tensor(), copy.index()),
+            opencl::BufferElement(w, copy.buffer(), copy.place())};
+  }
+
+  static std::string StrideBytes(const Writer& w, const ir::Value* memory, size_t dimension) {
+    const std::string& stride = w.memories.at(memory).strides[dimension];
+    return fmt::format("{} * {}", stride.empty() ? "1" : stride, Bytes(memory->type()->scalar));
+  }
+
+  /// Rows are elements side by side in both memories; where the tensor's are apart each is a row.
+  static void WriteCopy(Writer& w, const Op* op, const CopyEnds& ends,
+                        std::span<ir::Value* const> sizes, bool in) {
+    const ir::NumberList along = op->attr<AttrKey::Along>();
+    const size_t rank = ends.tensor->type()->dims.size();
+    const size_t places = ends.buffer->type()->dims.size();
+    const int64_t element = Bytes(ends.buffer->type()->scalar);
+    const bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
+    KDL_CHECK(side_by_side || along.size() == 1, "rows of a block copy whose elements lie apart");
+    const bool one_row = side_by_side && along.size() == 1;
+    const std::string row = side_by_side ? fmt::format("{} * {}", w.Get(sizes.back()), element)
+                                         : fmt::format("{}", element);
+    const std::string near_stride =
+        one_row ? "0" : StrideBytes(w, ends.buffer, places - along.size());
+    const std::string far_stride =
+        one_row ? "0" : StrideBytes(w, ends.tensor, static_cast<size_t>(along.front()));
+    w.Line(
+        "{}kdl_at->copy(kdl_at, (void*)&{}, (const void*)&{}, (uint64_t)({}), (uint64_t)({}), {}, "
+        "{});",
+        opencl::Guard(w), in ? ends.near : ends.far, in ? ends.far : ends.near, row,
+        one_row ? "1" : w.Get(sizes.front()), in ? near_stride : far_stride,
+        in ? far_stride : near_stride);
+  }
+
+  static void WriteAwait(Writer& w, ir::AwaitCopiesOp await) {
+    const bool whole = await.part().empty();
+    int64_t bytes = BytesOf(await.buffer()->type());
+    if (!whole) bytes /= await.buffer()->type()->dims[0]->value;
+    const std::string part = whole ? "0" : fmt::format("{} * {}", w.Get(await.part()[0]), bytes);
+    w.Line("{}kdl_at->await(kdl_at, (const void*)((const uchar*){} + {}), {});", opencl::Guard(w),
+           w.memories.at(await.buffer()).base, part, bytes);
+  }
+};
+
+}  // namespace
+
+CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t near_bytes,
+                        const CompileOptions& options) {
+  CompiledModule compiled;
+  compiled.kind = options.kind;
+  compiled.payload = CPrelude();
+  compiled.payload += opencl::Prelude();
+  std::string rows;
+  for (const ir::Function* kernel : kernels) {
+    KernelCode& code = compiled.kernels.emplace_back();
+    code.kernel = kernel;
+    code.entry = TeamEntry(*kernel, compiled.kernels.size());
+    CDialect dialect;
+    compiled.payload += "\n" + opencl::WriteKernel(*kernel, code, near_bytes, dialect);
+    fmt::format_to(std::back_inserter(rows), "  {{\"{0}\", {0}, {1}, {2}}},\n", code.entry,
+                   kernel->team, dialect.scratchpad_bytes);
+  }
+  compiled.payload += fmt::format(
+      "\nconst kdl_cluster_entry kdl_cluster_entries[] = {{\n{}  {{0, 0, 0, 0}}}};\n", rows);
+  return compiled;
+}
+
+}  // namespace kdl::codegen::cluster
