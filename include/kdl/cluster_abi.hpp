@@ -15,6 +15,8 @@
   FIELD(uint64_t, memory_bytes)      /* of global memory */                                         \
   FIELD(uint64_t, scratchpad_bytes)  /* of each cluster */                                          \
   FIELD(uint64_t, stack_bytes)       /* of each worker */                                           \
+  FIELD(uint64_t, teams)             /* so many parts has a scratchpad: of cores that run side by side */\
+  FIELD(uint64_t, polls)             /* 1: nobody rings a bell: `number` and `done` are looked at */  \
   FIELD(uint64_t, cluster)           /* which one this is */                                        \
   FIELD(uint64_t, clusters)          /* how many there are */                                       \
   FIELD(uint64_t, call)              /* where the kdl_cluster_call is */                            \

@@ -71,7 +71,8 @@ Error OpenDevice(std::string_view file, std::string_view text, std::span<const k
     if (option.key != std::string_view("description") || file == kOwnKind)
       KDL_RETURN_IF_ERROR(SetOption(option, device.get()));
   }
-  KDL_RETURN_IF_ERROR(ClusterMemory::Make(device->description.memory_bytes, &device->memory));
+  KDL_RETURN_IF_ERROR(ClusterMemory::Make(device->description.memory_bytes,
+                                          device->description.alignment, &device->memory));
   *opened = device.release();
   return nullptr;
 }
@@ -107,12 +108,12 @@ void Facts(void* device, kdl_device_facts* facts) {
   const ClusterDescription& description = Of(device).description;
   *facts = {.size = sizeof *facts,
             .version = KDL_PLUGIN_VERSION,
-            .cores = description.clusters,
+            .cores = description.launch_cores(),
             .resident = 0,
             .memory_bytes = description.memory_bytes,
             .exact = 1,
             .host_visible = 0,
-            .functional = 1,  // its times are the emulator's
+            .functional = description.times == ClusterTimes::Emulated ? 1 : 0,
             .checks_order = 0,
             .features = 0,
             .image_kind = kImageKind,

@@ -10,21 +10,20 @@
 
 namespace kdl::runtime {
 
-namespace {
-
-constexpr std::int64_t kLine = 64;
-
-}  // namespace
-
-ClusterMemory::ClusterMemory(int file, char* host, std::int64_t bytes)
-    : file_(file), host_(host), bytes_(bytes), free_{{kLine, bytes - kLine}} {}
+ClusterMemory::ClusterMemory(int file, char* host, std::int64_t bytes, std::int64_t alignment)
+    : file_(file),
+      host_(host),
+      bytes_(bytes),
+      alignment_(alignment),
+      free_{{alignment, bytes - alignment}} {}
 
 ClusterMemory::~ClusterMemory() {
   UnmapPages(host_, bytes_);
   CloseFile(file_);
 }
 
-Error ClusterMemory::Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* made) {
+Error ClusterMemory::Make(std::int64_t bytes, std::int64_t alignment,
+                          std::unique_ptr<ClusterMemory>* made) {
   const int file = NamelessFile("kdl-cluster-memory", bytes);
   void* host = file >= 0 ? MapFile(file, bytes) : nullptr;
   if (host == nullptr) {
@@ -33,13 +32,13 @@ Error ClusterMemory::Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* ma
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "there are no ", bytes,
                 " bytes to share with clusters: ", std::strerror(why));
   }
-  made->reset(new ClusterMemory(file, static_cast<char*>(host), bytes));
+  made->reset(new ClusterMemory(file, static_cast<char*>(host), bytes, alignment));
   return nullptr;
 }
 
 std::int64_t ClusterMemory::Take(std::int64_t bytes) {
   if (bytes > bytes_) return 0;
-  bytes = (std::max<std::int64_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+  bytes = (std::max<std::int64_t>(bytes, 1) + alignment_ - 1) / alignment_ * alignment_;
   const std::lock_guard lock(mutex_);
   const auto piece = std::find_if(free_.begin(), free_.end(),
                                   [bytes](const auto& one) { return one.second >= bytes; });

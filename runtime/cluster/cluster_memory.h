@@ -12,12 +12,14 @@ namespace kdl::runtime {
 
 class ClusterMemory {
  public:
-  static Error Make(std::int64_t bytes, std::unique_ptr<ClusterMemory>* made);
+  // `alignment`: of what is taken of it, a power of two.
+  static Error Make(std::int64_t bytes, std::int64_t alignment,
+                    std::unique_ptr<ClusterMemory>* made);
   ~ClusterMemory();
   ClusterMemory(const ClusterMemory&) = delete;
   ClusterMemory& operator=(const ClusterMemory&) = delete;
 
-  // Aligned to 64 and never 0; 0: there is not as much in one piece.
+  // Never 0; 0: there is not as much in one piece.
   std::int64_t Take(std::int64_t bytes);
   void Release(std::int64_t offset);
 
@@ -26,11 +28,12 @@ class ClusterMemory {
   int file() const { return file_; }
 
  private:
-  ClusterMemory(int file, char* host, std::int64_t bytes);
+  ClusterMemory(int file, char* host, std::int64_t bytes, std::int64_t alignment);
 
   int file_;
   char* host_;
   std::int64_t bytes_;
+  std::int64_t alignment_;
   std::mutex mutex_;                            // guards the rest
   std::map<std::int64_t, std::int64_t> free_;   // offset -> bytes; neighbours are one
   std::map<std::int64_t, std::int64_t> taken_;  // offset -> bytes

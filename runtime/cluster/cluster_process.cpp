@@ -31,6 +31,9 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
   mailbox.memory_bytes = static_cast<std::uint64_t>(memory.bytes());
   mailbox.scratchpad_bytes = static_cast<std::uint64_t>(description.scratchpad_bytes);
   mailbox.stack_bytes = static_cast<std::uint64_t>(description.stack_bytes);
+  mailbox.teams =
+      description.blocks == ClusterBlocks::Core ? static_cast<std::uint64_t>(description.cores) : 1;
+  mailbox.polls = made->polls() ? 1 : 0;
   mailbox.cluster = static_cast<std::uint64_t>(number);
   mailbox.clusters = static_cast<std::uint64_t>(description.clusters);
   if (most_events > 0) {
@@ -84,9 +87,17 @@ ClusterProcess::~ClusterProcess() {
 
 void ClusterProcess::Ring(std::int64_t call) {
   mailbox().call = static_cast<std::uint64_t>(call);
+  mailbox().status = kdl_cluster_none;
   // All that has been written before is there when the cluster sees it.
   __atomic_store_n(&mailbox().number, ++calls_, __ATOMIC_SEQ_CST);
+  if (polls()) return;
   SendByte(bell_);  // to one that is dead: `Wait` tells
+}
+
+// Whether the mailbox of one that rings no bell says that it is done.
+bool ClusterProcess::SaysDone() const {
+  return polls() && __atomic_load_n(&mailbox().status, __ATOMIC_ACQUIRE) != kdl_cluster_none &&
+         __atomic_load_n(&mailbox().done, __ATOMIC_ACQUIRE) == calls_;
 }
 
 // The first line that it has written, in brackets.
@@ -179,19 +190,24 @@ Error ClusterProcess::Answer(const std::string& what) {
 
 Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                                  const std::string& what) {
-  constexpr int kLookMs = 100;  // for signs of life
-  std::vector<int> bells;       // less than 0: it has answered
+  int look_ms = 100;       // for signs of life
+  std::vector<int> bells;  // less than 0: it has answered
   for (const auto& cluster : clusters) {
     cluster->Began();
     bells.push_back(cluster->bell_);
+    if (cluster->polls()) look_ms = 1;
   }
   for (std::size_t left = clusters.size(); left > 0;) {
-    const std::vector<bool> rung = Rung(bells, kLookMs);
+    const std::vector<bool> rung = Rung(bells, look_ms);
     for (std::size_t c = 0; c < clusters.size(); ++c) {
       ClusterProcess& cluster = *clusters[c];
       if (bells[c] < 0) continue;
       if (rung[c]) {
         KDL_RETURN_IF_ERROR(cluster.Answer(what));
+        bells[c] = -1;
+        --left;
+      } else if (cluster.SaysDone()) {
+        KDL_RETURN_IF_ERROR(cluster.CheckAnswer(what));
         bells[c] = -1;
         --left;
       } else if (!cluster.GetsOn()) {

@@ -58,6 +58,8 @@ class ClusterProcess {
                  std::int64_t number)
       : description_(description), memory_(memory), image_(image), number_(number) {}
   Error Spawn();
+  bool polls() const { return description_.transport == ClusterTransport::Polling; }
+  bool SaysDone() const;
   kdl_cluster_mailbox& mailbox() const;
   std::string Name() const;
   std::string LastWords() const;

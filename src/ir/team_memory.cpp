@@ -20,7 +20,7 @@ int64_t TeamBytes(Type buffer) {
 int64_t TeamBytes(const Function& kernel) {
   int64_t bytes = 0;
   Walk(kernel.body, [&](const Op* op) {
-    if (op->kind() != OpKind::BufferNew) return;
+    if (op->kind() != OpKind::BufferNew || op->HasAttr(AttrKey::Far)) return;
     Type type = op->result()->type();
     if (type->space == Space::Team) bytes += TeamBytes(type);
   });

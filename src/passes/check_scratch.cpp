@@ -135,6 +135,7 @@ std::vector<ScratchPiece> TeamPieces(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](const Op* op) {
     of_parts |= op->kind() == OpKind::Sync;
     if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
+    if (op->HasAttr(ir::AttrKey::Far)) return;
     pieces.push_back(PieceOf(kernel, op));
   });
   return of_parts ? std::vector<ScratchPiece>() : pieces;

@@ -103,7 +103,7 @@ class Host {
     description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
     description_.deadline_seconds = 5;
     description_.run = {self, "--cluster"};
-    if (ClusterMemory::Make(kMemoryBytes, &memory_)) std::exit(2);
+    if (ClusterMemory::Make(kMemoryBytes, description_.alignment, &memory_)) std::exit(2);
   }
 
   // Whether the call went well.

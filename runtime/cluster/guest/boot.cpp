@@ -10,6 +10,25 @@ extern "C" const kdl_cluster_entry kdl_cluster_entries[];
 // Read where it lies in the image.
 extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
 
+// There is no library, which compilers count on nevertheless.
+extern "C" {
+[[gnu::weak, clang::no_builtin]] void* memset(void* to, int byte, unsigned long bytes) {
+  for (unsigned long at = 0; at < bytes; ++at) static_cast<char*>(to)[at] = static_cast<char>(byte);
+  return to;
+}
+[[gnu::weak, clang::no_builtin]] void* memcpy(void* to, const void* from, unsigned long bytes) {
+  for (unsigned long at = 0; at < bytes; ++at)
+    static_cast<char*>(to)[at] = static_cast<const char*>(from)[at];
+  return to;
+}
+[[gnu::weak, clang::no_builtin]] void* memmove(void* to, const void* from, unsigned long bytes) {
+  if (to <= from) return memcpy(to, from, bytes);
+  for (unsigned long at = bytes; at > 0; --at)
+    static_cast<char*>(to)[at - 1] = static_cast<const char*>(from)[at - 1];
+  return to;
+}
+}
+
 // -- the system ---------------------------------------------------------------------------------------
 
 namespace {
@@ -20,6 +39,7 @@ enum : long {
   kExit = 93,
   kSigaltstack = 132,
   kSigaction = 134,
+  kNanosleep = 101,
   kSetRlimit = 164,
   kMmap = 222,
   kMprotect = 226
@@ -67,7 +87,6 @@ char* MapGuarded(uint64_t bytes) {
   return all + kPage + inside - bytes;  // what is written behind the end meets the guard at once
 }
 
-// There is no library.
 __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {
   constexpr uint64_t kWord = sizeof(uint64_t);
   const uint64_t apart = reinterpret_cast<uint64_t>(to) | reinterpret_cast<uint64_t>(from);
@@ -379,9 +398,12 @@ class Cluster {
   }
 
   void Ready(kdl_cluster_status status) {
+    Fence();
     mailbox_.status = status;
+    Fence();
     mailbox_.done = mailbox_.number;
     Fence();
+    if (mailbox_.polls != 0) return;
     const char byte = 1;
     System(kWrite, kDoorbell, reinterpret_cast<long>(&byte), 1);
   }
@@ -390,22 +412,32 @@ class Cluster {
   void Serve() {
     mailbox_.abi_hash = kdl_cluster_image_abi;
     Ready(kdl_cluster_ready);
-    char byte = 0;
-    while (System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1) {
+    while (WaitForCall()) {
       Fence();
       Ready(Call(*reinterpret_cast<const kdl_cluster_call*>(memory_ + mailbox_.call)));
     }
   }
 
  private:
+  // Whether there is one: the host may be gone.
+  bool WaitForCall() {
+    char byte = 0;
+    if (mailbox_.polls == 0) return System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1;
+    static constexpr long kPause[] = {
+        0, 50000};  // seconds, and billionths: others want the processor, too
+    while (mailbox_.number == mailbox_.done) System(kNanosleep, reinterpret_cast<long>(kPause));
+    return true;
+  }
+
   kdl_cluster_status Call(const kdl_cluster_call& call) {
     numbers = reinterpret_cast<const int64_t*>(&call + 1);
     memories = numbers + call.number_count;
     entry = Find(reinterpret_cast<const char*>(memories + call.memory_count));
     if (entry == nullptr || entry->workers > kMostWorkers) return kdl_cluster_no_entry;
-    if (entry->scratchpad_bytes > mailbox_.scratchpad_bytes) return kdl_cluster_no_scratchpad;
-    if (entry->scratchpad_bytes > mailbox_.scratchpad_peak)
-      mailbox_.scratchpad_peak = entry->scratchpad_bytes;
+    if (entry->scratchpad_bytes > team_bytes_) return kdl_cluster_no_scratchpad;
+    const uint64_t taken = (mailbox_.teams - 1) * team_bytes_ + entry->scratchpad_bytes;
+    if (entry->scratchpad_bytes > 0 && taken > mailbox_.scratchpad_peak)
+      mailbox_.scratchpad_peak = taken;
     mailbox_.event_count = 0;
     for (uint64_t core = mailbox_.cluster; core < call.cores; core += mailbox_.clusters) Run(core);
     return kdl_cluster_ready;
@@ -423,8 +455,9 @@ class Cluster {
   // Round after round, each to the next barrier.
   void Run(uint64_t core) {
     copies.BeginCore(core);
+    char* const near = scratchpad_ + core / mailbox_.clusters % mailbox_.teams * team_bytes_;
     for (uint64_t i = 0; i < entry->workers; ++i) {
-      fibers[i].worker = {core, i, memory_, scratchpad_, Wait, BeginCopy, AwaitCopies};
+      fibers[i].worker = {core, i, memory_, near, Wait, BeginCopy, AwaitCopies};
       Begin(fibers[i], mailbox_.stack_bytes);
     }
     for (uint64_t left = entry->workers; left > 0;) {
@@ -443,8 +476,10 @@ class Cluster {
     copies.EndCore();
   }
 
+  static constexpr uint64_t kLine = 64;
   char* memory_;
   volatile kdl_cluster_mailbox& mailbox_;
+  uint64_t team_bytes_ = mailbox_.scratchpad_bytes / mailbox_.teams / kLine * kLine;
   char* scratchpad_;
 };
 

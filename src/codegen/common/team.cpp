@@ -99,7 +99,8 @@ TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
   bool outlives = HasOp(kernel_, OpKind::Sync);
   if (type->space != ir::Space::Team)
     return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
-  if (outlives || ir::TeamBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
+  bool far = outlives || (buffer->def() && buffer->def()->HasAttr(ir::AttrKey::Far));
+  if (far || ir::TeamBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
   near_bytes_ -= ir::TeamBytes(type);
   return {Home::Near};
 }

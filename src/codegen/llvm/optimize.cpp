@@ -4,11 +4,15 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoopVectorize.h>
+#include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 
 #include <utility>
 
@@ -19,10 +23,20 @@ namespace kdl::codegen {
 
 namespace {
 
+/// Of what lies side by side in straight code, and of turns of loops.
+void FindVectors(llvm::FunctionPassManager& passes) {
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
+  passes.addPass(llvm::LoopVectorizePass());
+  passes.addPass(llvm::SLPVectorizerPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+}
+
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
 /// straight code, addresses that no turn of a loop changes, and how far those are aligned. Analyses go with their function: a
 /// file may hold a thousand kernels.
-llvm::ModulePassManager CleanUp(Invariants invariants) {
+llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -31,6 +45,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants) {
   if (invariants == Invariants::Hoist)
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true));
+  if (vectors == Vectors::Found) FindVectors(passes);
   passes.addPass(llvm::InferAlignmentPass());
   llvm::ModulePassManager module_passes;
   module_passes.addPass(
@@ -41,7 +56,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants) {
 }  // namespace
 
 void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels,
-              Invariants invariants) {
+              Invariants invariants, Vectors vectors) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -57,7 +72,7 @@ void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
   if (machine.opt_level() == 0) return;
-  CleanUp(invariants).run(module, modules);
+  CleanUp(invariants, vectors).run(module, modules);
   WidenHalf(module);
 }
 

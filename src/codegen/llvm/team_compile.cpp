@@ -95,7 +95,8 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   // Who assembles a text hoists, too, and knows how many registers there are.
   Optimize(machine, *module, compiled.kernels,
-           team.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist);
+           team.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
+           team.has_vectors ? Vectors::Found : Vectors::AsWritten);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   compiled.payload = machine.Emit(*module, team.file);

@@ -68,6 +68,7 @@ struct TeamMachine {
   FileType file;  ///< what the payload is
   std::string layout =
       {};  ///< of data, where it is LLVM's IR for another LLVM; empty: this one makes the file
+  bool has_vectors = false;  ///< of which KIR of teams says nothing: LLVM looks for them
   /// Emits a kernel, by EmitTeamKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;

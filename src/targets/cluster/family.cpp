@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -35,6 +38,9 @@ struct ClusterFacts : simt::SimtFacts {
   ClusterDescription machine;
   codegen::Processor processor;
 };
+
+/// What a description may name: all of them take the same steps on each machine.
+constexpr const ir::Unit* kUnits[] = {&targets::kBf16Pairs};
 
 /// Registers of one small processor that a product may hold.
 constexpr int64_t kHeldBytes = 64;
@@ -83,10 +89,19 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->machine.boot = Beside(file, facts->machine.boot);
   facts->processor = ProcessorOf(facts->machine);
   facts->arch = facts->level = facts->machine.name;
-  facts->workers = facts->most_workers = facts->machine.cores;
+  facts->workers = facts->most_workers = facts->machine.workers();
   facts->held_bytes = kHeldBytes;
-  facts->near_bytes = facts->team_bytes = facts->machine.scratchpad_bytes;
-  facts->units = {&targets::kBf16Pairs};
+  facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
+  facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
+  for (const std::string& name : facts->machine.units) {
+    auto unit = std::ranges::find(kUnits, name, &ir::Unit::name);
+    if (unit == std::end(kUnits)) {
+      return Failure{fmt::format("{}: there is no unit '{}'; the units are: {}", file, name,
+                                 fmt::join(kUnits | std::views::transform(&ir::Unit::name), " ")),
+                     FailureKind::User};
+    }
+    facts->units.push_back(*unit);
+  }
   std::vector<Target> made;
   made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});
   return made;

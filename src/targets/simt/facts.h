@@ -21,6 +21,7 @@ struct SimtFacts : ir::TargetFacts {
   int64_t held_bytes = 256;    ///< of a product that a worker has in registers
   int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
   std::span<const MatrixUnit> matrix_units;  ///< the best one first
+  bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
   int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
 };
 

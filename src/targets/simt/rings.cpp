@@ -31,7 +31,8 @@ void Store(ir::Builder& b, Value* value, Value* buffer, const Values& index) {
 
 class RingOpener {
  public:
-  RingOpener(ir::Module& module, ir::Function& kernel) : kernel_(kernel), b_(module) {}
+  RingOpener(ir::Module& module, ir::Function& kernel, bool far)
+      : kernel_(kernel), b_(module), far_(far) {}
 
   Rings Run() {
     for (Op* pipe : ir::PipesOf(kernel_)) Open(pipe);
@@ -55,6 +56,7 @@ class RingOpener {
               NewCell(b_, Scalar::I64), NewCell(b_, Scalar::I64), depth};
     if (rank > 0) ring.sizes = Buffer(Scalar::I64, {depth, rank}, ir::Space::Scratch);
     ring.elements->set_name(pipe->result()->name());
+    if (far_) ring.elements->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
     StoreCell(b_, b_.I64(0), ring.pushed);
     StoreCell(b_, b_.I64(0), ring.popped);
     rings_.of.emplace(pipe->result(), ring);
@@ -147,6 +149,7 @@ class RingOpener {
 
   ir::Function& kernel_;
   ir::Builder b_;
+  bool far_;
   Rings rings_;
 };
 
@@ -161,8 +164,8 @@ Value* LoadCell(ir::Builder& b, Value* cell) { return Load(b, cell, {b.I64(0)});
 
 void StoreCell(ir::Builder& b, Value* value, Value* cell) { Store(b, value, cell, {b.I64(0)}); }
 
-Rings OpenRings(ir::Module& module, ir::Function& kernel) {
-  return RingOpener(module, kernel).Run();
+Rings OpenRings(ir::Module& module, ir::Function& kernel, bool far) {
+  return RingOpener(module, kernel, far).Run();
 }
 
 void MapRings(Rings& rings, const ir::ValueMap& map) {

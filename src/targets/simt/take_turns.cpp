@@ -71,11 +71,11 @@ bool IsDeclared(const Op* op) {
 
 class TurnTaker {
  public:
-  TurnTaker(ir::Module& module, ir::Function& kernel)
-      : module_(module), kernel_(kernel), b_(module) {}
+  TurnTaker(ir::Module& module, ir::Function& kernel, bool far_pipes)
+      : module_(module), kernel_(kernel), b_(module), far_pipes_(far_pipes) {}
 
   void Run() {
-    rings_ = OpenRings(module_, kernel_);
+    rings_ = OpenRings(module_, kernel_, far_pipes_);
     Block* old = kernel_.body;
     Block* body = module_.arena().Make<Block>();
     body->set_function(&kernel_);
@@ -439,6 +439,7 @@ class TurnTaker {
   ir::Module& module_;
   ir::Function& kernel_;
   ir::Builder b_;
+  bool far_pipes_;
   Rings rings_;
   ir::ValueMap values_;                             ///< old -> new, at this place
   std::unordered_map<const Value*, Value*> cells_;  ///< of old values
@@ -453,7 +454,7 @@ class TurnTaker {
 
 void RunTakeTurns(PassContext& context, ir::Function& kernel) {
   bool waits = Waits(kernel.body) || !OpsOfKind(kernel, OpKind::Stage).empty();
-  if (waits) TurnTaker(context.module, kernel).Run();
+  if (waits) TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
 }
 
 }  // namespace kdl::simt

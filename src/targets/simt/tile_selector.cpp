@@ -1,7 +1,10 @@
 #include "targets/simt/tile_selector.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/module.h"
 #include "ir/views.h"
@@ -84,6 +87,42 @@ int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   return chosen;
 }
 
+/// Bytes of all tiles that the kernel names, with these values of its generics: more than are kept at once.
+double TileBytes(const ir::Function& kernel, const std::unordered_map<Name, int64_t>& values) {
+  auto extent_of = [&](ir::AxisId axis) {
+    Size extent = kernel.axis(axis).extent;
+    if (!extent) return 1.0;
+    if (extent->kind == SizeKind::Constant) return static_cast<double>(extent->value);
+    auto found = extent->kind == SizeKind::Symbol ? values.find(extent->symbol) : values.end();
+    return found == values.end() ? 1.0 : static_cast<double>(found->second);
+  };
+  double bytes = 0;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    for (const ir::Value* result : op->results()) {
+      ir::Type type = result->type();
+      if (type->kind != ir::TypeKind::Tile || type->axes.empty()) continue;
+      auto tile = static_cast<double>(Bytes(type->scalar));
+      for (ir::AxisId axis : type->axes) tile *= extent_of(axis);
+      bytes += tile;
+    }
+  });
+  return bytes;
+}
+
+/// Takes the next smaller choice, or half; whether there is one.
+bool Shrink(const ir::Generic& generic, int64_t& value) {
+  int64_t smaller = value / 2;
+  if (!generic.choices.empty()) {
+    smaller = 0;
+    for (int64_t choice : generic.choices) {
+      if (choice < value) smaller = std::max(smaller, choice);
+    }
+  }
+  if (smaller < 1) return false;
+  value = smaller;
+  return true;
+}
+
 class TileSelector final : public ir::TileSelector {
  public:
   explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
@@ -95,10 +134,31 @@ class TileSelector final : public ir::TileSelector {
       if (generic.is_auto && generic.values.empty())
         extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product)));
     }
+    if (facts_.team_bytes > 0) MakeFit(kernel, extents);
     return extents;
   }
 
  private:
+  /// Where tiles have to lie in one memory, the largest extent is halved until they do, or nothing is left to halve.
+  void MakeFit(const ir::Function& kernel, std::vector<int64_t>& extents) const {
+    std::unordered_map<Name, int64_t> values;
+    std::vector<const ir::Generic*> chosen;
+    for (const ir::Generic& generic : kernel.generics) {
+      if (!generic.is_auto || !generic.values.empty()) continue;
+      values[generic.name] = extents[chosen.size()];
+      chosen.push_back(&generic);
+    }
+    std::vector<size_t> order(extents.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    while (TileBytes(kernel, values) > static_cast<double>(facts_.team_bytes)) {
+      std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t i) { return extents[i]; });
+      auto shrunk =
+          std::ranges::find_if(order, [&](size_t i) { return Shrink(*chosen[i], extents[i]); });
+      if (shrunk == order.end()) return;
+      values[chosen[*shrunk]->name] = extents[*shrunk];
+    }
+  }
+
   SimtFacts facts_;
 };
 
