@@ -332,8 +332,10 @@ struct Thread {
   struct Copy {
     Instruction instruction;
     std::uint64_t from;
+    std::uint64_t group;
   };
   std::vector<Copy> copies;  // that have begun
+  std::uint64_t groups = 0;  // that are closed
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -464,6 +466,19 @@ class BlockRun {
     return space.data() + address;
   }
 
+  // The copies of all groups but the last ones, of which the instruction says how many; of all that have begun, where it says none.
+  void AwaitCopies(Thread& thread, const Instruction& i) {
+    auto ends = [&](const Thread::Copy& copy) {
+      return i.many.empty() || copy.group + i.many[0].value < thread.groups;
+    };
+    for (const Thread::Copy& copy : thread.copies) {
+      if (!ends(copy)) continue;
+      if (copy.from % kCopyBytes != 0) throw std::runtime_error("an access that is not aligned");
+      std::memcpy(Memory(thread, copy.instruction), host_of_(copy.from, kCopyBytes), kCopyBytes);
+    }
+    std::erase_if(thread.copies, ends);
+  }
+
   void Step(Thread& thread) {
     const Instruction& i = kernel_.code[thread.at];
     if (i.guard >= 0 && (thread.registers[static_cast<std::size_t>(i.guard)] & 1) ==
@@ -491,17 +506,14 @@ class BlockRun {
         Instruction to = i;
         to.a = {-1, Value(thread, i.a)};
         std::memset(Memory(thread, to), '\x5a', kCopyBytes);
-        thread.copies.push_back({to, Value(thread, i.b) + i.c.value});
+        thread.copies.push_back({to, Value(thread, i.b) + i.c.value, thread.groups});
         break;
       }
+      case Op::CopyClose:
+        ++thread.groups;
+        break;
       case Op::CopyAwait:
-        for (const Thread::Copy& copy : thread.copies) {
-          if (copy.from % kCopyBytes != 0)
-            throw std::runtime_error("an access that is not aligned");
-          std::memcpy(Memory(thread, copy.instruction), host_of_(copy.from, kCopyBytes),
-                      kCopyBytes);
-        }
-        thread.copies.clear();
+        AwaitCopies(thread, i);
         break;
       case Op::Ld: {
         const char* memory = Memory(thread, i);

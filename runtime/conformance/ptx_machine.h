@@ -33,6 +33,7 @@ enum class Op : std::uint8_t {
   BarRed,
   CopyAhead,
   CopyAwait,
+  CopyClose,
   Bfe,
   Bra,
   Cvt,

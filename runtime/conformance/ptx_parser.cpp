@@ -256,13 +256,21 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.wait_all`
+  // `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.commit_group`, `cp.async.wait_group 1`, `cp.async.wait_all`
   void Copy(Instruction instruction, std::string_view name,
             const std::vector<std::string_view>& given) {
     constexpr int kBits = 128;
-    const bool begins = name == "cp.async.cg.shared.global";
-    if (!begins && name != "cp.async.wait_all") Unknown(name);
-    instruction.op = begins ? Op::CopyAhead : Op::CopyAwait;
+    constexpr std::pair<std::string_view, Op> kNames[] = {
+        {"cp.async.cg.shared.global", Op::CopyAhead},
+        {"cp.async.commit_group", Op::CopyClose},
+        {"cp.async.wait_group", Op::CopyAwait},
+        {"cp.async.wait_all", Op::CopyAwait}};
+    const auto* const row =
+        std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& one) { return one.first == name; });
+    if (row == std::end(kNames)) Unknown(name);
+    instruction.op = row->second;
+    const bool begins = instruction.op == Op::CopyAhead;
+    if (name.ends_with("wait_group")) instruction.many = {Read(given[0])};
     instruction.type = {'b', kBits};
     instruction.space = Space::Shared;
     if (begins) {
@@ -284,10 +292,10 @@ class Reader {
     instruction.op = multiplies ? Op::Mma : Op::LdMatrix;
     instruction.how = words[words.size() - 2];
     instruction.transposed = std::find(words.begin(), words.end(), "trans") != words.end();
-    constexpr std::string_view kMultiply = "m16n8k16";
-    if (multiplies &&
-        (words[3] != kMultiply || (instruction.how != "bf16" && instruction.how != "f16")))
-      Unknown(words[3]);
+    const bool of_bytes = instruction.how == "s8" || instruction.how == "u8";
+    const bool of_floats = instruction.how == "bf16" || instruction.how == "f16";
+    const bool is_known = (words[3] == "m16n8k16" && of_floats) || (words[3] == "m16n8k32" && of_bytes);
+    if (multiplies && !is_known) Unknown(words[3]);
     if (!multiplies && (words[3] != "m8n8" || words.back() != "b16")) Unknown(words[3]);
     for (const std::string_view list : given) {
       if (list.front() == '[') {

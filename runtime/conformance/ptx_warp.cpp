@@ -9,7 +9,8 @@ namespace ptx {
 namespace {
 
 constexpr unsigned kSide = 8;    // of a matrix that is loaded
-constexpr unsigned kTerms = 16;  // of a step
+constexpr unsigned kTerms = 16;  // of a step of floats
+constexpr unsigned kByteTerms = 32;
 
 float Widened(const Instruction& i, std::uint64_t bits) {
   if (i.how == "f16") {
@@ -46,6 +47,39 @@ float Step(float sum, const float* a, const float* b) {
   return sum + terms[0];
 }
 
+// m16n8k32 of bytes: as of floats, with two in the place of each. Sums wrap.
+void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
+  std::int32_t a[16][kByteTerms];
+  std::int32_t b[kSide][kByteTerms];
+  const Operand* registers = i.many.data();  // 4 of d, 4 of a, 2 of b, 4 of c
+  const auto byte = [&](std::uint64_t bits, unsigned part) {
+    const auto value = static_cast<std::uint8_t>(bits >> (8 * part));
+    return i.how == "s8" ? std::int32_t{static_cast<std::int8_t>(value)} : std::int32_t{value};
+  };
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned part = 0; part < 4; ++part) {
+      const unsigned term = 4 * (lane % 4) + part;
+      for (unsigned r = 0; r < 4; ++r)
+        a[lane / 4 + 8 * (r & 1)][term + 16 * (r >> 1)] = byte(at(lane, registers[4 + r]), part);
+      for (unsigned r = 0; r < 2; ++r)
+        b[lane / 4][term + 16 * r] = byte(at(lane, registers[8 + r]), part);
+    }
+  }
+  std::uint64_t sums[kWarp][4];
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned r = 0; r < 4; ++r) {
+      auto sum = static_cast<std::uint32_t>(at(lane, registers[10 + r]));
+      for (unsigned k = 0; k < kByteTerms; ++k)
+        sum += static_cast<std::uint32_t>(a[lane / 4 + 8 * (r >> 1)][k] *
+                                          b[2 * (lane % 4) + (r & 1)][k]);
+      sums[lane][r] = sum;
+    }
+  }
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];
+  }
+}
+
 }  // namespace
 
 // Lane l names row l % 8 of matrix l / 8, and gets of each matrix two neighbours of row l / 4, or, transposed, of column l / 4.
@@ -65,6 +99,7 @@ void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& r
 
 // m16n8k16: of the result lane l has rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next one.
 void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
+  if (i.how == "s8" || i.how == "u8") return MultiplyBytes(i, at);
   float a[16][kTerms];
   float b[kSide][kTerms];
   const Operand* registers = i.many.data();  // 4 of d, 4 of a, 2 of b, 4 of c

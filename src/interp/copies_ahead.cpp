@@ -16,7 +16,7 @@ void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction) 
   size_t first_place = instruction.op->SegmentBegin(CopyOp::at_place);
   auto lanes = instruction.op->attr<ir::AttrKey::Lanes>();
   LanePlaces places(here, instruction, tensor);
-  CopyAhead copy{instruction.op->operand(CopyOp::at_buffer), 0, {}};
+  CopyAhead copy{instruction.op->operand(CopyOp::at_buffer), 0, {}, core.copy_groups};
   copy.offset = BufferOffset(core, here, instruction, first_place, 0);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     int64_t offset = BufferOffset(core, here, instruction, first_place, lane);
@@ -31,19 +31,26 @@ void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction) 
   core.copies.push_back(std::move(copy));
 }
 
+void RunCloseAhead(Core& core, Activation&, const Instruction&) { ++core.copy_groups; }
+
 void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op* op = instruction.op;
+  int64_t end = op->HasAttr(ir::AttrKey::Ahead) ? core.copy_groups - op->attr<ir::AttrKey::Ahead>()
+                                                : core.copy_groups + 1;
   for (size_t operand = 0; operand < instruction.operands.size(); ++operand) {
-    const ir::Value* awaited = instruction.op->operand(operand);
+    auto ends = [&, awaited = op->operand(operand)](const CopyAhead& copy) {
+      return copy.buffer == awaited && copy.group < end;
+    };
     Buffer& buffer = BufferAt(core, here, instruction, operand);
     for (const CopyAhead& copy : core.copies) {
-      if (copy.buffer != awaited) continue;
+      if (!ends(copy)) continue;
       for (size_t i = 0; i < copy.elements.size(); ++i) {
         int64_t offset = copy.offset + static_cast<int64_t>(i);
         if (!Notes(core, instruction, operand, offset, TouchKind::Write)) return;
         Define(buffer, offset, copy.elements[i]);
       }
     }
-    std::erase_if(core.copies, [&](const CopyAhead& copy) { return copy.buffer == awaited; });
+    std::erase_if(core.copies, ends);
   }
 }
 

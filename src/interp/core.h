@@ -107,6 +107,7 @@ struct CopyAhead {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
   std::vector<uint64_t> elements;
+  int64_t group = 0;
 };
 
 /// A block that runs. The frames of a machine are its whole control state.
@@ -152,6 +153,7 @@ class Core {
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   std::unordered_map<const Instruction*, int64_t> turns;  ///< with a watch: the runs of each `spmd`
   std::vector<CopyAhead> copies;                          ///< that have begun
+  int64_t copy_groups = 0;                                ///< that are closed
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

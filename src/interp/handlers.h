@@ -70,6 +70,7 @@ void RunTranspose(Core& core, Activation& here, const Instruction& instruction);
 
 // copies.cpp
 void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction);
+void RunCloseAhead(Core& core, Activation& here, const Instruction& instruction);
 void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction);
 
 // matrix_step.cpp

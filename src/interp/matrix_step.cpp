@@ -12,28 +12,41 @@ namespace {
 
 using ir::AttrKey;
 
-/// A buffer of two dimensions, in one of which terms lie.
+/// A buffer of two dimensions, or a slot of one of three; in one of them terms lie.
 struct Factor {
   size_t operand;
   const Buffer* buffer;
   int64_t extents[2];
   size_t folded;
+  int64_t slot;
+  int64_t slots;
 
   int64_t Offset(int64_t kept, int64_t term) const {
     int64_t row = folded == 0 ? term : kept;
     int64_t column = folded == 0 ? kept : term;
-    bool inside = row >= 0 && row < extents[0] && column >= 0 && column < extents[1];
-    return inside ? row * extents[1] + column : -1;
+    bool inside = slot >= 0 && slot < slots && row >= 0 && row < extents[0] && column >= 0 &&
+                  column < extents[1];
+    return inside ? (slot * extents[0] + row) * extents[1] + column : -1;
   }
 };
 
 Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
   ir::Type type = instruction.op->operand(operand)->type();
   auto folded = static_cast<size_t>(instruction.op->attr<AttrKey::Folded>()[operand]);
-  return {operand,
-          &BufferAt(core, here, instruction, operand),
-          {type->dims[0]->value, type->dims[1]->value},
-          folded};
+  size_t first = type->dims.size() - 2;
+  Factor factor{operand,
+                &BufferAt(core, here, instruction, operand),
+                {type->dims[first]->value, type->dims[first + 1]->value},
+                folded,
+                0,
+                1};
+  if (first == 0) return factor;
+  size_t slot = instruction.op->SegmentBegin(ir::MatrixStepOp::at_slots);
+  // Those of the second factor come behind those of the first one.
+  if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
+  factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
+  factor.slots = type->dims[0]->value;
+  return factor;
 }
 
 /// The terms at a row or column, as the accumulator; false: the core has stopped.

@@ -71,6 +71,7 @@ constexpr OpRow kRows[] = {
     {OpKind::BufferStore, Plan::BufferStore, &RunBufferStore, nullptr, nullptr,
      &RunVectorBufferStore},
     {OpKind::CopyAhead, Plan::CopyAhead, &RunCopyAhead},
+    {OpKind::CloseAhead, Plan::None, &RunCloseAhead},
     {OpKind::AwaitAhead, Plan::None, &RunAwaitAhead},
     {OpKind::CopyIn, Plan::Copy, &RunCopyIn},
     {OpKind::CopyOut, Plan::Copy, &RunCopyOut},

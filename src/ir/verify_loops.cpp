@@ -121,11 +121,15 @@ std::string CopyAheadFault(const Op& op, const Module&) {
   return AccessFault(op, copy.tensor());
 }
 
+std::string CloseAheadFault(const Op&, const Module&) { return ""; }
+
 std::string AwaitAheadFault(const Op& op, const Module&) {
   bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Team;
   });
-  return are_buffers ? "" : "an operand is no buffer of the team's";
+  if (!are_buffers) return "an operand is no buffer of the team's";
+  bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
+  return is_number ? "" : "a number of groups below zero";
 }
 
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
@@ -235,9 +239,10 @@ std::string FactorsFault(const Op& op, const Unit& unit) {
   if (folded.size() != 2) return "not one folded dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
-    bool is_factor = type->kind == TypeKind::Buffer && type->dims.size() == 2 &&
+    bool is_factor = type->kind == TypeKind::Buffer &&
+                     (type->dims.size() == 2 || type->dims.size() == 3) &&
                      type->scalar == (i == 0 ? unit.a : unit.b);
-    if (!is_factor) return "a factor is no buffer of two dimensions of the unit's factors";
+    if (!is_factor) return "a factor is no buffer of two or three dimensions of the unit's factors";
     if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
   }
   return "";
@@ -250,6 +255,10 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
   MatrixStepOp step(const_cast<Op*>(&op));
   if (step.place().size() != 4) return "the place is not four numbers";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
+  auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
+  int rings = (has_slots(step.a()) ? 1 : 0) + (has_slots(step.b()) ? 1 : 0);
+  if (std::ssize(step.slots()) != rings) return "not one slot for each factor that has such";
+  if (std::string fault = AllI64(step.slots()); !fault.empty()) return fault;
   NumberList numbers = op.attr<AttrKey::Map>();
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
     return "a number of the map is out of range";
@@ -318,6 +327,7 @@ KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
 KDL_TYPE_RULE(UnitStep, UnitStepFault)
 KDL_TYPE_RULE(CopyAhead, CopyAheadFault)
+KDL_TYPE_RULE(CloseAhead, CloseAheadFault)
 KDL_TYPE_RULE(AwaitAhead, AwaitAheadFault)
 KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)

@@ -76,6 +76,28 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
 }
 )";
 
+constexpr const char* kOneMatrixProduct = R"(
+kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,N]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by 32
+  axis j = N by 16
+  axis k = K by 32
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = broadcast %z : tile<f32; i j>
+    %s = for %k: blk<k> in %0 .. %K carry(%p = %t) {
+      %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
+      %y = load %b[%k, %j] {edge = clip} : tile<bf16; j k>
+      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
+      yield %u
+    } : tile<f32; i j>
+    store %s to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
 // The products start from what is there.
 constexpr const char* kAddsTo = R"(
 kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[M,N]> inout) {
@@ -277,6 +299,20 @@ TEST_CASE("products go to matrix units: steps of 16 terms, zeros behind the bloc
   CheckLowering(text, shapes);
   for (size_t at; (at = text.find("bf16")) != std::string::npos;) text.replace(at, 4, "f16");
   CheckLowering(text, shapes);
+}
+
+TEST_CASE("factors are fetched turns ahead: each wait, group and barrier is missed where it is taken away") {
+  // Some blocks are whole, and their rows aligned.
+  const std::vector<Dims> shapes = {{{"M", 64}, {"N", 16}, {"K", 0}},
+                                    {{"M", 40}, {"N", 24}, {"K", 168}},
+                                    {{"M", 33}, {"N", 17}, {"K", 45}}};
+  SimtFacts facts = TeamOf(4);
+  facts.copy_bytes = 16;
+  CheckLowering(kLowering, kMatrixProduct, facts, shapes);
+  CheckLowering(kLowering, kOneMatrixProduct, facts, shapes);
+  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::AwaitAhead, shapes) == 1);
+  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::CloseAhead, shapes) == 2);
+  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
 }
 
 TEST_CASE("stages, and parts between barriers of the launch, take turns") {

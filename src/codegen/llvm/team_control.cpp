@@ -196,7 +196,8 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
 
 void TeamEmitter::EmitMatrixStep(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
 void TeamEmitter::EmitCopyAhead(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
-void TeamEmitter::EmitAwaitAhead() { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitCloseAhead() { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitAwaitAhead(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
 
 bool TeamEmitter::EmitOwn(ir::Op* op) {
   switch (op->kind()) {
@@ -220,8 +221,11 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::CopyAhead:
       EmitCopyAhead(op);
       return true;
+    case OpKind::CloseAhead:
+      EmitCloseAhead();
+      return true;
     case OpKind::AwaitAhead:
-      EmitAwaitAhead();
+      EmitAwaitAhead(op);
       return true;
     case OpKind::Print:
       EmitTeamPrint(*this, op);

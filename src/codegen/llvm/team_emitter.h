@@ -41,7 +41,8 @@ struct TeamEmitter : Emitter {
   /// What only some machines have.
   virtual void EmitMatrixStep(ir::Op* op);
   virtual void EmitCopyAhead(ir::Op* op);
-  virtual void EmitAwaitAhead();
+  virtual void EmitCloseAhead();
+  virtual void EmitAwaitAhead(ir::Op* op);
   /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.
   virtual void BeginCopy(const BlockCopy& copy);
   /// Waits for those that have begun and touch these bytes near the workers.

@@ -107,6 +107,7 @@ void TakesTeam(Emitter&, ir::Op* op) { KDL_UNREACHABLE("'{}' takes a team", op->
 KDL_EMIT(UnitStep, EmitUnitStep)
 KDL_EMIT(MatrixStep, TakesTeam)
 KDL_EMIT(CopyAhead, TakesTeam)
+KDL_EMIT(CloseAhead, TakesTeam)
 KDL_EMIT(AwaitAhead, TakesTeam)
 
 }  // namespace kdl::codegen

@@ -35,8 +35,17 @@ void PtxEmitter::EmitCopyAhead(ir::Op* op) {
   builder.CreateAlignedStore(builder.CreateAlignedLoad(all, from, align), to, align);
 }
 
-void PtxEmitter::EmitAwaitAhead() {
-  builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+void PtxEmitter::EmitCloseAhead() {
+  builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+}
+
+void PtxEmitter::EmitAwaitAhead(ir::Op* op) {
+  if (!op->HasAttr(ir::AttrKey::Ahead)) {
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+    return;
+  }
+  llvm::Value* groups = builder.getInt32(static_cast<uint32_t>(op->attr<ir::AttrKey::Ahead>()));
+  builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {groups});
 }
 
 }  // namespace kdl::codegen::ptx

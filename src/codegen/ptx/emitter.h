@@ -18,7 +18,8 @@ struct PtxEmitter final : TeamEmitter {
   llvm::Value* WaitForAny(llvm::Value* told) override;
   void EmitMatrixStep(ir::Op* op) override;
   void EmitCopyAhead(ir::Op* op) override;
-  void EmitAwaitAhead() override;
+  void EmitCloseAhead() override;
+  void EmitAwaitAhead(ir::Op* op) override;
 };
 
 }  // namespace kdl::codegen::ptx

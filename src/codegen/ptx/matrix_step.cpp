@@ -102,8 +102,16 @@ class StepEmitter {
     bool by_terms = HasTermsSideBySide(squares);
     llvm::Value* row = by_terms ? at_kept : at_term;
     llvm::Value* column = by_terms ? at_term : at_kept;
-    llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[0]), column);
+    size_t first = memory.strides.size() - 2;
+    llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[first]), column);
+    if (first > 0)
+      offset = Plus(offset, builder_.CreateMul(SlotOf(squares.factor), memory.strides[0]));
     return builder_.CreateInBoundsGEP(builder_.getInt16Ty(), memory.base, offset);
+  }
+
+  llvm::Value* SlotOf(size_t factor) {
+    bool is_second = factor == 1 && step_.op->operand(0)->type()->dims.size() == 3;
+    return emitter_.Get(step_.slots()[is_second ? 1 : 0]);
   }
 
   bool HasTermsSideBySide(const Squares& squares) const {

@@ -111,6 +111,7 @@ class MatrixExpander {
                          {{tiles_.BufferOf(factors_[0])},
                           {tiles_.BufferOf(factors_[1])},
                           {worker, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
+                          {},
                           accs},
                          types,
                          {*op_->FindAttr(AttrKey::Unit), *op_->FindAttr(AttrKey::Map),

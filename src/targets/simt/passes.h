@@ -65,6 +65,14 @@ inline constexpr Pass kTakeTurns{
               {&kSlotsOpen, "a stage waits for slots"}},
     .gives = {&kTurnsTaken}};
 
+void RunFetchAhead(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kFetchAhead{
+    .name = "fetch-ahead",
+    .summary = "factors are fetched turns before the one that needs them, where memory has room",
+    .on_kernel = RunFetchAhead,
+    .needs = {{&kTeamLoops, "copies go into buffers"},
+              {&kTurnsTaken, "stages have no loops of their own any more"}}};
+
 void RunPlaceBarriers(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kPlaceBarriers{
     .name = "place-barriers",

@@ -12,9 +12,10 @@ namespace kdl::simt {
 inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles, &kSelectMatrixUnits};
 inline constexpr std::array kPipePipeline = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
                                              &kCheckStatics, &kFuseStages,        &kFoldGroups};
-inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots,  &kDealBlocks, &kCanonicalize,  &kFormNests,         &kAssignMaps,  &kPointFolds,
-    &kExpandTeam, &kTakeTurns,  &kPlaceBarriers, &kCanonicalizeLoops, &kCheckScratch};
+inline constexpr std::array kLoopPipeline = {&kOpenSlots,     &kDealBlocks,        &kCanonicalize,
+                                             &kFormNests,     &kAssignMaps,        &kPointFolds,
+                                             &kExpandTeam,    &kTakeTurns,         &kFetchAhead,
+                                             &kPlaceBarriers, &kCanonicalizeLoops, &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -11,11 +11,12 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "targets/simt/passes.h"
+#include "targets/simt/ring_loop.h"
 
 // place-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
 // one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too. Loops of one turn
 // are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
-// worker.
+// worker. Of a ring (ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
 //
 //   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
 //   loop {team} { buffer_load %m … }                 barrier
@@ -30,7 +31,21 @@ using ir::Effect;
 /// How a loop of the team's touches memory: as text who does, where it has one turn, or the indices as functions of the turn's
 /// number, where they tell it; empty: otherwise.
 using Way = std::string;
-using Ways = std::map<const Value*, std::set<Way>>;
+
+/// Memory that is touched. Of a ring only a slot, counted from that of the present turn of its loop; without a loop: any of them.
+struct Spot {
+  const Value* memory;
+  const Op* loop = nullptr;
+  int64_t slot = 0;
+  int64_t slots = 1;
+
+  auto operator<=>(const Spot&) const = default;
+  bool IsApart(const Spot& other) const {
+    return memory != other.memory || (loop && loop == other.loop && slot != other.slot);
+  }
+};
+
+using Ways = std::map<Spot, std::set<Way>>;
 
 /// What has been touched since the last barrier.
 struct Touched {
@@ -44,10 +59,23 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
+  /// As the loop's next turn counts slots, or, where it has ended, who is behind it.
+  void Leave(const Op* loop, bool has_ended) {
+    for (Ways* ways : {&read, &changed}) {
+      Ways counted;
+      for (const auto& [spot, how] : *ways) {
+        Spot moved = spot;
+        if (spot.loop == loop && has_ended) moved = {spot.memory};
+        if (spot.loop == loop && !has_ended) moved.slot = (spot.slot + spot.slots - 1) % spot.slots;
+        counted[moved].insert(how.begin(), how.end());
+      }
+      *ways = std::move(counted);
+    }
+  }
   /// What blocks do to tensors other blocks do not see.
   void ForgetTensors() {
     auto is_tensor = [](const auto& entry) {
-      return entry.first->type()->kind == ir::TypeKind::Tensor;
+      return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
     };
     std::erase_if(read, is_tensor);
     std::erase_if(changed, is_tensor);
@@ -57,12 +85,13 @@ struct Touched {
 
 /// Whether different workers may touch one element.
 bool Meet(const Ways& a, const Ways& b) {
-  return std::ranges::any_of(a, [&](const auto& entry) {
-    auto other = b.find(entry.first);
-    if (other == b.end()) return false;
+  auto meet = [](const Ways::value_type& one, const Ways::value_type& other) {
     bool same =
-        entry.second == other->second && entry.second.size() == 1 && !entry.second.begin()->empty();
-    return !same;
+        one.second == other.second && one.second.size() == 1 && !one.second.begin()->empty();
+    return !one.first.IsApart(other.first) && !same;
+  };
+  return std::ranges::any_of(a, [&](const auto& one) {
+    return std::ranges::any_of(b, [&](const auto& other) { return meet(one, other); });
   });
 }
 
@@ -77,6 +106,36 @@ const Value* SharedMemory(const Value* operand) {
   bool is_team =
       operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
   return is_team ? operand : nullptr;
+}
+
+bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }
+
+/// The loop whose turns the value counts, from 0; null: it counts none.
+const Op* CountedLoop(const Value* number) {
+  const Op* div = number->def();
+  const Op* sub = Is(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
+  if (!Is(sub, OpKind::Sub) || sub->operand(0)->def()) return nullptr;
+  const Op* loop = sub->operand(0)->block()->parent();
+  bool counts = Is(loop, OpKind::Loop) && sub->operand(0) == loop->region()->param(0) &&
+                sub->operand(1) == loop->operand(ir::LoopOp::at_lo) &&
+                div->operand(1) == loop->operand(ir::LoopOp::at_step);
+  return counts ? loop : nullptr;
+}
+
+Spot SpotOf(const Op* op, const Value* memory) {
+  const Value* index =
+      memory->type()->kind == ir::TypeKind::Buffer ? SlotIndexOf(op, memory) : nullptr;
+  const Op* rem = index ? index->def() : nullptr;
+  int64_t slots = index ? memory->type()->dims[0]->value : 0;
+  if (!Is(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return {memory};
+  const Value* number = rem->operand(0);
+  int64_t slot = 0;
+  if (Is(number->def(), OpKind::Add) && ConstantOf(number->def()->operand(1))) {
+    slot = *ConstantOf(number->def()->operand(1));
+    number = number->def()->operand(0);
+  }
+  const Op* loop = CountedLoop(number);
+  return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
 }
 
 /// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
@@ -130,7 +189,8 @@ Touched TouchedBy(const Op* op, const Op* loop) {
     for (const Value* operand : op->Segment(s)) {
       const Value* memory = SharedMemory(operand);
       if (!memory) continue;
-      (effect == Effect::Read ? touched.read : touched.changed)[memory].insert(WayOf(op, loop));
+      Ways& ways = effect == Effect::Read ? touched.read : touched.changed;
+      ways[SpotOf(op, memory)].insert(WayOf(op, loop));
     }
   }
   return touched;
@@ -165,11 +225,13 @@ class BarrierPlacer {
       Touched again = entry;
       Touched end = Block(op->region(), entry, false);
       if (op->HasAttr(ir::AttrKey::Blocks)) end.ForgetTensors();
+      end.Leave(op, false);
       again.Add(end);
       if (again == entry) break;
       entry = std::move(again);
     }
     Touched behind = Block(op->region(), entry, places);
+    behind.Leave(op, true);
     behind.Add(open);
     return behind;
   }

@@ -7,6 +7,12 @@
 
 namespace kdl::simt {
 
+namespace {
+
+constexpr int64_t kMostTogether = 8;  // loads of a worker's that are under way: each takes a register
+
+}  // namespace
+
 using ir::AxisDigits;
 using ir::AxisId;
 using ir::AxisList;
@@ -158,11 +164,13 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     auto at_once = [&]() -> Values {
       std::vector<Values> places;
-      for (int64_t turn = 0; turn < EachOf(axes, workers); ++turn) {
+      int64_t each = EachOf(axes, workers);
+      for (int64_t turn = 0; turn < each; ++turn) {
         Value* before = b_.I64(turn * workers);
         places.push_back(PlaceOf(b_.Binary(OpKind::Add, worker, before), axes));
+        if (turn + 1 < each && std::ssize(places) < kMostTogether) continue;
+        together(std::exchange(places, {}));
       }
-      together(places);
       return {};
     };
     auto one_by_one = [&]() -> Values {

@@ -63,7 +63,7 @@ class TeamTiles {
   // -- Points
   /// Gives the axes' points to the workers, one after the other.
   void Deal(const ir::Op* at, const ir::AxisList& axes, const Body& body);
-  /// The same; where the blocks are whole, each worker's are taken `together`.
+  /// The same; where the blocks are whole, several of each worker's are taken `together`.
   void DealTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
                     const std::function<void(const std::vector<Values>& places)>& together,
                     const Body& body);

@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ir/team_memory.h"
+#include "ir/tensor_view.h"
+#include "passes/rewrite.h"
+#include "passes/structured.h"
+#include "targets/simt/passes.h"
+#include "targets/simt/ring_loop.h"
+
+// fetch-ahead: the factors that a turn of a loop brings by copies past the registers are fetched turns before, so that they come
+// while products of others are made. A factor's buffer becomes a ring, with a slot for each turn that is under way. One barrier a turn
+// does: behind it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
+//
+//   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; team>
+//     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … copy_ahead … to %A[%n, …] }; close_ahead }
+//     if … { loop {team} { copy_ahead … } } …       loop %k in 0 .. %K step 16 {
+//     await_ahead (%A)                                %s = %k / 16 rem 3
+//     … matrix_step %A, … }                           await_ahead (%A) {ahead = 1}
+//                                                     barrier
+//                                                     if … { … copy_ahead … to %A[(%s + 2) rem 3, …] }
+//                                                     close_ahead
+//                                                     … matrix_step %A, … slots (%s, …) }
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+
+constexpr int64_t kMostAhead = 3;  // where the source does not say
+
+/// A factor that a turn of a loop brings.
+struct Fetched {
+  Op* fetch;             ///< the branch that begins its copies, or brings it otherwise
+  Op* buffer;            ///< its buffer_new
+  std::vector<Op*> ops;  ///< of the turn, in order: what says from where
+};
+
+/// Those of one loop.
+class FetchStudy {
+ public:
+  explicit FetchStudy(Op* loop) : loop_(loop) {}
+
+  std::vector<Fetched> Find() {
+    std::vector<Fetched> all;
+    if (loop_->HasAttr(AttrKey::Team) || loop_->HasAttr(AttrKey::Breaks) ||
+        loop_->HasAttr(AttrKey::Claim))
+      return all;
+    for (Op* op : *loop_->region()) {
+      if (std::optional<Fetched> one = At(op)) all.push_back(std::move(*one));
+    }
+    return all;
+  }
+
+ private:
+  std::optional<Fetched> At(Op* op) const {
+    if (op->kind() != OpKind::If || !op->results().empty()) return std::nullopt;
+    Op* buffer = BufferOf(op);
+    if (!buffer || buffer->block() != loop_->region() || !HasPlainUses(buffer)) return std::nullopt;
+    Fetched fetched{op, buffer, {}};
+    bool repeats = TouchesOnly(op, buffer->result()) && AddSlice(loop_, op, fetched.ops) &&
+                   std::ranges::none_of(fetched.ops, passes::MayTrap) && KeepsSources(op);
+    return repeats ? std::optional(std::move(fetched)) : std::nullopt;
+  }
+
+  /// What the copies in the branch fill; null: there are none.
+  static Op* BufferOf(const Op* branch) {
+    Op* buffer = nullptr;
+    ir::Walk(branch->region(0), [&](const Op* op) {
+      if (op->kind() == OpKind::CopyAhead)
+        buffer = ir::CopyAheadOp(const_cast<Op*>(op)).buffer()->def();
+    });
+    return buffer;
+  }
+
+  static bool TouchesOnly(const Op* branch, const Value* buffer) {
+    return std::ranges::all_of(OutsideOperands(branch), [&](const Value* used) {
+      return used->type()->kind != ir::TypeKind::Buffer || used == buffer;
+    });
+  }
+
+  /// Whether nothing in the branch stops the core, and no turn changes what it reads.
+  bool KeepsSources(const Op* branch) const {
+    bool keeps = true;
+    for (const ir::Block* region : branch->regions()) {
+      ir::Walk(region, [&](const Op* op) {
+        keeps &= !passes::MayTrap(op);
+        for (const Value* operand : op->operands()) {
+          if (operand->type()->kind == ir::TypeKind::Tensor)
+            keeps &= !ChangesMemory(loop_->region(), ir::MemoryOf(operand));
+        }
+      });
+    }
+    return keeps;
+  }
+
+  Op* loop_;
+};
+
+/// Rewrites one loop.
+class FetchRewriter {
+ public:
+  FetchRewriter(ir::Module& module, Op* loop, int64_t ahead)
+      : b_(module),
+        loop_(loop),
+        ahead_(ahead),
+        first_(loop->region()->first()),
+        ring_(b_, loop, ahead) {}
+
+  void Run(const std::vector<Fetched>& all) {
+    for (const Fetched& fetched : all) rings_.push_back(ring_.NewRing(fetched.buffer->result()));
+    b_.SetInsertionPoint(loop_);
+    Value* zero = b_.I64(0);
+    Value* turns = b_.I64(ahead_);
+    MakeLoop(b_, {zero, turns}, [&](Value* number) {
+      ring_.FirstTurn(number, [&](Value* at, Value* slot) { Fetch(all, at, slot); });
+      b_.Create(OpKind::CloseAhead, {}, {});
+    });
+    b_.SetInsertionPoint(first_);
+    b_.Create(OpKind::AwaitAhead, {rings_}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead_ - 1)});
+    b_.Create(OpKind::Barrier, {}, {});
+    ring_.TurnAhead([&](Value* at, Value* slot) { Fetch(all, at, slot); });
+    b_.Create(OpKind::CloseAhead, {}, {});
+    for (size_t i = 0; i < all.size(); ++i) Replace(all[i], rings_[i]);
+    for (Op* op : *loop_->region()) {
+      if (op->kind() == OpKind::If && FillsRings(op)) ShowToAll(op);
+    }
+  }
+
+ private:
+  /// What a turn brings, at the builder's place, into slots.
+  void Fetch(const std::vector<Fetched>& all, Value* at, Value* slot) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      ir::ValueMap map;
+      map[ring_.turn()] = at;
+      for (const Op* op : all[i].ops) ir::Clone(op, b_, map);
+      const Value* old = all[i].buffer->result();
+      Op* fetch = ir::Clone(all[i].fetch, b_, map);
+      std::vector<Op*> users;
+      for (const ir::Use& use : old->uses()) {
+        if (passes::IsInside(use.user, fetch)) users.push_back(use.user);
+      }
+      for (Op* user : users) MoveUse(user, old, rings_[i], slot);
+    }
+  }
+
+  /// The turn's own slot takes the place of the buffer.
+  void Replace(const Fetched& fetched, Value* ring) {
+    const Value* old = fetched.buffer->result();
+    ir::Erase(fetched.fetch);
+    while (!old->uses().empty()) {
+      Op* user = old->uses().front().user;
+      if (user->kind() == OpKind::AwaitAhead) {
+        AwaitNoMore(user, old);
+        continue;
+      }
+      MoveUse(user, old, ring, ring_.slot());
+    }
+    ir::Erase(fetched.buffer);
+  }
+
+  static void AwaitNoMore(Op* await, const Value* old) {
+    std::vector<Value*> others;
+    for (Value* buffer : await->operands()) {
+      if (buffer != old) others.push_back(buffer);
+    }
+    others.empty() ? ir::Erase(await) : await->SetSegment(ir::AwaitAheadOp::at_buffers, others);
+  }
+
+  /// Whether the branch writes to slots of the turn's own, and to no other buffers.
+  bool FillsRings(const Op* branch) const {
+    bool fills = false;
+    bool others = false;
+    ir::Walk(branch->region(0), [&](const Op* op) {
+      if (op->kind() != OpKind::BufferStore) return;
+      Value* buffer = ir::BufferStoreOp(const_cast<Op*>(op)).buffer();
+      bool is_own = op->Segment(ir::BufferStoreOp::at_index)[0] == ring_.slot();
+      (is_own && std::ranges::count(rings_, buffer) > 0 ? fills : others) = true;
+    });
+    return fills && !others;
+  }
+
+  /// What only some turns write, as zeros behind a block's end, all see where the branch ends: other turns need no barrier.
+  void ShowToAll(Op* branch) {
+    b_.SetInsertionPoint(branch->region(0)->terminator());
+    b_.Create(OpKind::Barrier, {}, {});
+  }
+
+  ir::Builder b_;
+  Op* loop_;
+  int64_t ahead_;
+  Op* first_;
+  RingLoop ring_;
+  std::vector<Value*> rings_;
+};
+
+int64_t BytesOf(const std::vector<Fetched>& all) {
+  int64_t bytes = 0;
+  for (const Fetched& fetched : all) bytes += ir::TeamBytes(fetched.buffer->result()->type());
+  return bytes;
+}
+
+}  // namespace
+
+void RunFetchAhead(PassContext& context, ir::Function& kernel) {
+  // What outlives a part between barriers of the launch, or a turn of a stage, is not near.
+  if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
+  int64_t room = FactsOf(context).near_bytes - ir::TeamBytes(kernel);
+  for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
+    std::vector<Fetched> all = FetchStudy(loop).Find();
+    if (all.empty()) continue;
+    int64_t wanted = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : kMostAhead;
+    int64_t ahead = std::min(wanted, room / BytesOf(all));
+    if (ahead < 1) continue;
+    room -= ahead * BytesOf(all);
+    FetchRewriter(context.module, loop, ahead).Run(all);
+  }
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,155 @@
+#include "targets/simt/ring_loop.h"
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "passes/structured.h"
+#include "support/check.h"
+
+namespace kdl::simt {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+
+bool ChangesMemory(const ir::Block* block, const Value* memory) {
+  bool changes = false;
+  ir::Walk(block, [&](const Op* op) {
+    for (size_t s = 0; s < op->info().operands.size(); ++s) {
+      ir::Effect effect = op->info().operands[s].effect;
+      if (effect == ir::Effect::Read || effect == ir::Effect::Shows) continue;
+      for (const Value* operand : op->Segment(s))
+        changes |= operand->type()->kind == ir::TypeKind::Tensor && ir::MemoryOf(operand) == memory;
+    }
+  });
+  return changes;
+}
+
+bool AddSlice(const Op* loop, const Op* op, std::vector<Op*>& slice) {
+  for (Value* used : passes::OutsideOperands(op)) {
+    Op* def = used->def();
+    const ir::Block* block = def ? def->block() : used->block();
+    if (used->type()->kind == ir::TypeKind::Buffer || block != loop->region()) continue;
+    if (!def) {
+      if (used != loop->region()->param(0)) return false;
+      continue;
+    }
+    if (std::ranges::find(slice, def) != slice.end()) continue;
+    bool repeats = def->regions().empty() &&
+                   (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
+                    def->kind() == OpKind::AlignGap);
+    if (!repeats || !AddSlice(loop, def, slice)) return false;
+    slice.push_back(def);
+  }
+  return true;
+}
+
+namespace {
+
+/// The segments of an op's that name a buffer and where in it; of a matrix step's factor only the slot.
+struct BufferUse {
+  OpKind kind;
+  size_t buffer;
+  size_t index;
+};
+
+constexpr BufferUse kUses[] = {
+    {OpKind::BufferLoad, ir::BufferLoadOp::at_buffer, ir::BufferLoadOp::at_index},
+    {OpKind::BufferStore, ir::BufferStoreOp::at_buffer, ir::BufferStoreOp::at_index},
+    {OpKind::CopyIn, ir::CopyInOp::at_buffer, ir::CopyInOp::at_place},
+    {OpKind::CopyOut, ir::CopyOutOp::at_buffer, ir::CopyOutOp::at_place},
+    {OpKind::CopyAhead, ir::CopyAheadOp::at_buffer, ir::CopyAheadOp::at_place},
+    {OpKind::AwaitCopies, ir::AwaitCopiesOp::at_buffer, ir::AwaitCopiesOp::at_part}};
+
+const BufferUse* FindUse(OpKind kind) {
+  const auto* found = std::ranges::find(kUses, kind, &BufferUse::kind);
+  return found == std::end(kUses) ? nullptr : found;
+}
+
+/// A step of matrices takes a slot of each factor that is a ring, the first one's first.
+void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
+  for (size_t factor : {0, 1}) {
+    if (step->operand(factor) != old) continue;
+    ir::MatrixStepOp view(step);
+    std::vector<Value*> slots(view.slots().begin(), view.slots().end());
+    slots.insert(factor == 0 ? slots.begin() : slots.end(), slot);
+    step->SetOperand(factor, ring);
+    step->SetSegment(ir::MatrixStepOp::at_slots, slots);
+  }
+}
+
+}  // namespace
+
+bool HasPlainUses(const Op* buffer) {
+  return std::ranges::all_of(buffer->result()->uses(), [](const ir::Use& use) {
+    OpKind kind = use.user->kind();
+    return FindUse(kind) || kind == OpKind::MatrixStep || kind == OpKind::AwaitAhead;
+  });
+}
+
+const Value* SlotIndexOf(const Op* op, const Value* buffer) {
+  if (op->kind() == OpKind::MatrixStep) {
+    ir::MatrixStepOp step(const_cast<Op*>(op));
+    if (buffer->type()->dims.size() != 3) return nullptr;
+    return buffer == step.a() ? step.slots().front() : step.slots().back();
+  }
+  const BufferUse* use = FindUse(op->kind());
+  if (!use || op->operand(op->SegmentBegin(use->buffer)) != buffer) return nullptr;
+  auto index = op->Segment(use->index);
+  return index.empty() ? nullptr : index[0];
+}
+
+void SetSlot(Op* op, size_t buffer_at, size_t index_at, Value* buffer, Value* slot) {
+  std::vector<Value*> index = {slot};
+  auto old = op->Segment(index_at);
+  index.insert(index.end(), old.begin(), old.end());
+  op->SetOperand(op->SegmentBegin(buffer_at), buffer);
+  op->SetSegment(index_at, index);
+}
+
+void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
+  if (user->kind() == OpKind::MatrixStep) return MoveFactor(user, old, ring, slot);
+  const BufferUse* use = FindUse(user->kind());
+  KDL_CHECK(use, "'{}' takes no slot", user->info().spelling);
+  SetSlot(user, use->buffer, use->index, ring, slot);
+}
+
+RingLoop::RingLoop(ir::Builder& b, Op* loop, int64_t ahead) : b_(b), loop_(loop), ahead_(ahead) {
+  b_.set_loc(loop_->loc());
+  b_.SetInsertionPoint(loop_->region()->first());
+  Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, turn(), lo()), step());
+  slot_ = b_.Binary(OpKind::Rem, number, b_.I64(ahead_ + 1));
+  Value* last = b_.Binary(OpKind::Add, number, b_.I64(ahead_));
+  next_slot_ = b_.Binary(OpKind::Rem, last, b_.I64(ahead_ + 1));
+}
+
+Value* RingLoop::lo() const { return loop_->operand(ir::LoopOp::at_lo); }
+Value* RingLoop::hi() const { return loop_->operand(ir::LoopOp::at_hi); }
+Value* RingLoop::step() const { return loop_->operand(ir::LoopOp::at_step); }
+
+Value* RingLoop::NewRing(const Value* buffer) {
+  std::vector<int64_t> extents = {ahead_ + 1};
+  for (Size dim : buffer->type()->dims) extents.push_back(dim->value);
+  b_.SetInsertionPoint(loop_);
+  ir::Type type = b_.types().Buffer(buffer->type()->scalar, std::move(extents), ir::Space::Team);
+  Value* ring = b_.Create(OpKind::BufferNew, {}, {type})->result();
+  ring->set_name(buffer->name());
+  return ring;
+}
+
+void RingLoop::FirstTurn(Value* number, const Body& body) {
+  Value* way = b_.Binary(OpKind::Mul, step(), number);
+  Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi(), lo()));
+  MakeIf(b_, exists, [&] { body(b_.Binary(OpKind::Add, lo(), way), number); });
+}
+
+void RingLoop::TurnAhead(const Body& body) {
+  Value* way = b_.Binary(OpKind::Mul, step(), b_.I64(ahead_));
+  Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi(), turn()));
+  MakeIf(b_, goes_on, [&] { body(b_.Binary(OpKind::Add, turn(), way), next_slot_); });
+}
+
+}  // namespace kdl::simt
