@@ -11,6 +11,8 @@
 //
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
+//
+// The largest or smallest of all elements is the same in any order: in lanes it is found sooner.
 
 namespace kdl::passes {
 
@@ -88,6 +90,13 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
   return verdict;
 }
 
+/// Whether all elements go into one number, the same in any order.
+bool IsOneExtremum(const ir::ReduceOp& reduce) {
+  auto fold = reduce->attr<ir::AttrKey::Fold>();
+  bool any_order = fold == ir::FoldKind::Max || fold == ir::FoldKind::Min;
+  return any_order && reduce->result()->type()->axes.empty();
+}
+
 ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
   ir::AxisId last = op->attr<ir::AttrKey::Axes>().back();
   std::unordered_set<const Value*> seen;
@@ -98,7 +107,8 @@ ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
 
 void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(OrderOf(op, op->operands())));
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
+        IsOneExtremum(*reduce) ? ir::OrderKind::Lanes64 : OrderOf(op, op->operands())));
   } else if (auto contraction = ir::DynAs<ir::ContractionOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(

@@ -28,7 +28,8 @@
 //   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
 //
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
-// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile.
+// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
+// take several turns of a loop are taken one by one: memory is read in longer runs.
 //
 // Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
 //
@@ -52,10 +53,13 @@ class Dealer {
   int64_t ExtentOf(const Value* binder) const { return BlockExtent(kernel_, binder); }
   /// BlockSizes goes no lower.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
-    return walk.rereads[b].empty() ? std::min(walk.granule[b], ExtentOf(binder)) : 1;
+    return walk.rereads[b].empty() && walk.row_loops[b].empty()
+               ? std::min(walk.granule[b], ExtentOf(binder))
+               : 1;
   }
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num);
   Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again);
+  Value* OneWhereLong(Value* size, const Turns& along);
   Value* CeilDiv(Value* a, Value* b);
   Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
@@ -107,6 +111,15 @@ Value* Dealer::InNearestCache(Value* size, const std::vector<Rereads::Rows>& aga
   return builder_.Binary(OpKind::Min, size, AtLeastOne(fitting));
 }
 
+/// `size`, or 1 where the loop along rows has more than one turn.
+Value* Dealer::OneWhereLong(Value* size, const Turns& along) {
+  Value* lo = along.lo ? along.lo : builder_.I64(0);
+  BlockRange range(builder_, lo, along.hi, builder_.I64(along.extent));
+  Value* one = builder_.I64(1);
+  Value* is_long = builder_.Binary(OpKind::Lt, one, range.Count());
+  return builder_.Select(is_long, one, size);
+}
+
 /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
 /// allows where that gives every core work, down to a granule.
 std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num) {
@@ -139,6 +152,7 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     sizes[b] = AtLeastOne(
         builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
     if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
+    for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
     total = builder_.Binary(OpKind::Mul, others, CeilDiv(length, sizes[b]));
   }
   return sizes;

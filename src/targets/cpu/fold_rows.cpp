@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/eval.h"
 #include "ir/views.h"
+#include "passes/analysis/points.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -18,7 +19,12 @@
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The order of a chain is that of the loop.
+// The order of a chain is that of the loop. A factor of numbers, one a row, that stands there as a tile is indexed by the row.
+//
+// A fold in lanes is taken by the nest that makes its larger factor (take-folds). The smaller one is spread over the points of
+// that nest, so that it is made there, too: it stays near, and what is read once needs no copy.
+//
+//   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k   ->   %y = broadcast %x : tile<f32; i k> ; … %t, %y …
 
 namespace kdl::cpu {
 
@@ -88,7 +94,10 @@ class RowFolder {
 
   Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
     const Op* def = term->def();
-    if (!Contains(rows_.makers, def)) return term;
+    if (!Contains(rows_.makers, def)) {
+      AxisId folded = rows_.blk->type()->axes[0];
+      return HasAxis(term, folded) ? ElementOf(b, term, at_row.at(rows_.blk)) : term;
+    }
     if (auto known = at_row.find(term); known != at_row.end()) return known->second;
     for (Value* operand : def->operands()) {
       if (IsTileValue(operand)) at_row[operand] = RowOf(b, operand, at_row);
@@ -96,10 +105,43 @@ class RowFolder {
     return at_row[term] = CloneRetyped(def, b, at_row)->result();
   }
 
+  /// Of a tile of numbers, one a row, that of the row.
+  static Value* ElementOf(ir::Builder& b, Value* tile, Value* row) {
+    return b
+        .Create(OpKind::Take, {{tile}, {row}, {}, {}}, {b.types().ScalarOf(tile->type()->scalar)},
+                {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
+                 ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)})
+        ->result();
+  }
+
   ir::Module& module_;
   KernelShape kernel_;
   RowFold rows_;
 };
+
+/// Whether a nest will make the tile, next to the fold.
+bool IsMadeByNest(const Value* tile, const Op* fold) {
+  const Op* def = tile->def();
+  return def && def->block() == fold->block() && passes::IsPointwise(def) &&
+         NothingWritesBetween(def, fold);
+}
+
+void SpreadFactor(ir::Module& module, Op* fold) {
+  AxisList all = ir::UnionAxes(fold->result()->type()->axes, fold->attr<AttrKey::Axes>());
+  std::vector<Value*> factors = TermsOf(fold);
+  auto has_all = [&](const Value* factor) { return factor->type()->axes.size() == all.size(); };
+  if (has_all(factors[1])) std::swap(factors[0], factors[1]);
+  bool fits = has_all(factors[0]) && !has_all(factors[1]) && IsMadeByNest(factors[0], fold);
+  if (!fits) return;
+  Op* maker = factors[0]->def();
+  const Op* other = factors[1]->def();
+  bool comes_later = other && other->block() == fold->block() && ComesAfter(other, maker);
+  ir::Builder b(module, fold->block(), comes_later ? fold : maker->next());
+  b.set_loc(fold->loc());
+  for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
+    if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
+  }
+}
 
 }  // namespace
 
@@ -107,6 +149,9 @@ void RunFoldRows(PassContext& context, ir::Function& kernel) {
   RowFolder folder(context.module, kernel, FactsOf(context));
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
     for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.Run(fold);
+  for (Op* fold : passes::OpsOfKind(kernel, OpKind::Contraction)) {
+    if (fold->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) SpreadFactor(context.module, fold);
+  }
 }
 
 }  // namespace kdl::cpu

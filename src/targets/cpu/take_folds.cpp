@@ -25,10 +25,21 @@ bool EndsWith(const AxisList& axes, const AxisList& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
 }
 
-/// What the fold starts from; null: from the identity.
+/// Whether the number, or each element of a tile that a nest fills with it, is +0.
+bool IsZero(const Value* value) {
+  const Op* def = value->def();
+  if (def && def->kind() == OpKind::Nest) {
+    value = def->region()->terminator()->operand(value->index());
+    def = value->def();
+  }
+  return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == 0;
+}
+
+/// What the fold starts from; null: from the identity, which sums are that start from +0.
 Value* StartOf(const Op* fold) {
   if (fold->kind() != OpKind::Contraction) return nullptr;
-  return ir::ContractionOp(const_cast<Op*>(fold)).into();
+  Value* into = ir::ContractionOp(const_cast<Op*>(fold)).into();
+  return IsZero(into) ? nullptr : into;
 }
 
 class FoldTaker {
@@ -66,7 +77,9 @@ class FoldTaker {
     AxisList kept = walked;
     kept.resize(walked.size() - fold->attr<AttrKey::Axes>().size());
     if (order_.Sorted(kept) != order_.Sorted(fold->result(0)->type()->axes)) return false;
-    return std::ranges::all_of(fold->operands(), [&](const Value* operand) {
+    std::vector<Value*> read = TermsOf(fold);
+    if (Value* start = StartOf(fold)) read.push_back(start);
+    return std::ranges::all_of(read, [&](const Value* operand) {
       bool made_here = operand->def() == nest && operand != StartOf(fold);
       return made_here || (IsThere(operand, nest) && LiesAlong(operand, walked.back()));
     });

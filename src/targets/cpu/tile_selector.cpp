@@ -186,7 +186,8 @@ class Selection {
   }
 
   void Study(const ir::Op* op) {
-    if (op->kind() == ir::OpKind::Contraction) {
+    if (op->kind() == ir::OpKind::Contraction &&
+        op->attr<ir::AttrKey::Order>() != ir::OrderKind::Lanes64) {
       contracts_ = true;
       for (AxisId axis : op->attr<ir::AttrKey::Axes>()) {
         Mark(axis, &Role::contracted);

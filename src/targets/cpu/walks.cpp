@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
+#include "passes/block_loops.h"
 #include "passes/rewrite.h"
 
 namespace kdl::cpu {
@@ -84,6 +86,39 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
   return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
 }
 
+/// Whether the value is there wherever the spmd is.
+bool IsBefore(const Value* value, const Op* spmd) {
+  const ir::Block* made_in = value->def() ? value->def()->block() : value->block();
+  for (const Op* op = spmd; op; op = op->block()->parent()) {
+    if (op->block() == made_in) return true;
+  }
+  return false;
+}
+
+/// The loops in the spmd whose turns fold pieces of the binder's rows in lanes.
+std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
+  if (binder->type()->kind != ir::TypeKind::Blk) return {};
+  std::vector<Turns> turns;
+  std::set<const Op*> loops;
+  ir::AxisId row = binder->type()->axes[0];
+  ir::Walk(spmd->region(), [&](Op* fold) {
+    const ir::Attr* order = fold->FindAttr(ir::AttrKey::Order);
+    bool by_rows = order && fold->results().size() == 1 &&
+                   fold->attr<ir::AttrKey::Order>() == ir::OrderKind::Lanes64 &&
+                   Contains(fold->result()->type()->axes, row);
+    Op* loop = fold->block()->parent();
+    if (!by_rows || !loop || loop->kind() != OpKind::For || !loops.insert(loop).second) return;
+    const Value* turn = loop->region()->param(0);
+    bool folds_turns = turn->type()->kind == ir::TypeKind::Blk &&
+                       Contains(fold->attr<ir::AttrKey::Axes>(), turn->type()->axes[0]);
+    ir::ForOp bounds(loop);
+    Value* lo = ConstantOf(bounds.lo()) == 0 ? nullptr : bounds.lo();
+    if (folds_turns && (!lo || IsBefore(lo, spmd)) && IsBefore(bounds.hi(), spmd))
+      turns.push_back({lo, bounds.hi(), BlockExtent(kernel, turn)});
+  });
+  return turns;
+}
+
 /// What is known of a kernel's blocks.
 struct KernelFacts {
   const ir::Function& kernel;
@@ -98,7 +133,8 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
-            std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders)};
+            std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders),
+            std::vector<std::vector<Turns>>(binders)};
   for (Op* op : ops) {
     walk.narrow = walk.narrow || IsNarrow(facts.kernel, op);
     for (size_t b = 0; b < binders; ++b) {
@@ -109,6 +145,7 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       for (const Rereads::Rows& rows : facts.rereads.rows()) {
         if (rows.blk == binder) walk.rereads[b].push_back(rows);
       }
+      if (ops.size() == 1) walk.row_loops[b] = RowLoops(facts.kernel, op, binder);
     }
   }
   std::iota(walk.order.begin(), walk.order.end(), 0);

@@ -10,6 +10,13 @@
 
 namespace kdl::cpu {
 
+/// A loop's range, and how much of it a turn takes.
+struct Turns {
+  ir::Value* lo;  ///< null: 0
+  ir::Value* hi;
+  int64_t extent;
+};
+
 /// How the blocks of an `spmd` may be made and numbered. All that walk one domain have the same: a core gets the same
 /// blocks of each.
 struct Walk {
@@ -21,6 +28,9 @@ struct Walk {
   std::vector<int64_t> granule;
   /// Per binder: what its blocks go over again.
   std::vector<std::vector<Rereads::Rows>> rereads;
+  /// Per binder: the loops along rows that are folded in lanes, each read once. Blocks of several rows would go on with the
+  /// next row where a turn ends, and a processor fetches ahead along one.
+  std::vector<std::vector<Turns>> row_loops;
   /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
   bool narrow = false;
 };

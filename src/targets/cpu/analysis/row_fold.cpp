@@ -18,16 +18,6 @@ bool IsPlainLoad(const Op* op) {
          !load.otherwise();
 }
 
-/// Whether nothing from the op up to the fold writes what the op may read.
-bool NothingWritesBetween(const Op* op, const Op* fold) {
-  for (const Op* next = op->next(); next != fold; next = next->next()) {
-    bool harmless = next && next->regions().empty() &&
-                    (next->info().has(ir::kPure) || next->kind() == OpKind::Load);
-    if (!harmless) return false;
-  }
-  return true;
-}
-
 /// One factor of a contraction has all axes, the other one at most that which is folded.
 bool ReadsOnce(const Op* fold) {
   if (fold->kind() == OpKind::Reduce) return true;
@@ -59,7 +49,7 @@ class Finder {
   /// Whether rows of the terms can be made by themselves, and nothing else uses the terms.
   bool Find() {
     for (const Value* term : TermsOf(fold_)) {
-      if (!Collect(term)) return false;
+      if (!Collects(term) && !IsOneARow(term)) return false;
     }
     for (const Op* op = fold_->prev(); op; op = op->prev()) {
       if (!reached_.contains(op)) continue;
@@ -86,6 +76,21 @@ class Finder {
   const RowFold& found() const { return found_; }
 
  private:
+  /// Collects what makes the term, or nothing of it.
+  bool Collects(const Value* term) {
+    std::set<const Op*> reached = reached_;
+    ir::Value* blk = found_.blk;
+    if (Collect(term)) return true;
+    reached_ = std::move(reached);
+    found_.blk = blk;
+    return false;
+  }
+
+  /// Whether the term is a number a row, beside one that has rows.
+  bool IsOneARow(const Value* term) const {
+    return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
+  }
+
   /// Reaches what makes the term, up to its loads.
   bool Collect(const Value* term) {
     if (!HasAxis(term, folded_)) return true;
@@ -116,6 +121,15 @@ class Finder {
 };
 
 }  // namespace
+
+bool NothingWritesBetween(const Op* op, const Op* fold) {
+  for (const Op* next = op->next(); next != fold; next = next->next()) {
+    bool harmless = next && next->regions().empty() &&
+                    (next->info().has(ir::kPure) || next->kind() == OpKind::Load);
+    if (!harmless) return false;
+  }
+  return true;
+}
 
 std::vector<Value*> TermsOf(const Op* fold) {
   if (fold->kind() == OpKind::Reduce) return {fold->operand(0)};

@@ -10,7 +10,7 @@
 namespace kdl::cpu {
 
 /// A fold in one chain that reads its terms once, each row where it lies: rows lie along the result's last axis, and no factor has
-/// an axis of its own that would read the other one again.
+/// an axis of its own that would read the other one again. A factor of numbers alone, one a row, may have been made before.
 struct RowFold {
   ir::Value* blk = nullptr;  ///< what is folded, row by row
   std::vector<const ir::Op*>
@@ -19,6 +19,9 @@ struct RowFold {
 
 /// The values that a reduction or contraction folds.
 std::vector<ir::Value*> TermsOf(const ir::Op* fold);
+
+/// Whether nothing from the op up to the fold, in one block, writes what the op may read.
+bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 
 /// What the accumulators take at most, so that they stay in the nearest cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }

@@ -115,6 +115,7 @@ class Taking {
   }
 
   void Check(size_t i, Value* index) {
+    if (take_->attr<AttrKey::Edge>() == ir::EdgeKind::Proven) return;
     Value* size = e_.Facts(take_.op, over_[i]).size;
     if (IsInside(index, size)) return;
     e_.b.Create(OpKind::Check, {{index}, {size}}, {},
