@@ -265,8 +265,8 @@ class Reader {
         {"cp.async.commit_group", Op::CopyClose},
         {"cp.async.wait_group", Op::CopyAwait},
         {"cp.async.wait_all", Op::CopyAwait}};
-    const auto* const row =
-        std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& one) { return one.first == name; });
+    const auto* const row = std::find_if(std::begin(kNames), std::end(kNames),
+                                         [&](const auto& one) { return one.first == name; });
     if (row == std::end(kNames)) Unknown(name);
     instruction.op = row->second;
     const bool begins = instruction.op == Op::CopyAhead;
@@ -294,7 +294,8 @@ class Reader {
     instruction.transposed = std::find(words.begin(), words.end(), "trans") != words.end();
     const bool of_bytes = instruction.how == "s8" || instruction.how == "u8";
     const bool of_floats = instruction.how == "bf16" || instruction.how == "f16";
-    const bool is_known = (words[3] == "m16n8k16" && of_floats) || (words[3] == "m16n8k32" && of_bytes);
+    const bool is_known =
+        (words[3] == "m16n8k16" && of_floats) || (words[3] == "m16n8k32" && of_bytes);
     if (multiplies && !is_known) Unknown(words[3]);
     if (!multiplies && (words[3] != "m8n8" || words.back() != "b16")) Unknown(words[3]);
     for (const std::string_view list : given) {

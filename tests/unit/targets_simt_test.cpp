@@ -301,7 +301,9 @@ TEST_CASE("products go to matrix units: steps of 16 terms, zeros behind the bloc
   CheckLowering(text, shapes);
 }
 
-TEST_CASE("factors are fetched turns ahead: each wait, group and barrier is missed where it is taken away") {
+TEST_CASE(
+    "factors are fetched turns ahead: each wait, group and barrier is missed where it is taken "
+    "away") {
   // Some blocks are whole, and their rows aligned.
   const std::vector<Dims> shapes = {{{"M", 64}, {"N", 16}, {"K", 0}},
                                     {{"M", 40}, {"N", 24}, {"K", 168}},

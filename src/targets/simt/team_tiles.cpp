@@ -9,7 +9,8 @@ namespace kdl::simt {
 
 namespace {
 
-constexpr int64_t kMostTogether = 8;  // loads of a worker's that are under way: each takes a register
+constexpr int64_t kMostTogether =
+    8;  // loads of a worker's that are under way: each takes a register
 
 }  // namespace
 
