@@ -130,15 +130,16 @@ std::string Describe(const ScratchPiece& piece) {
 /// Buffers of the team's, each of which has a place of its own in the memory near its workers. What outlives a part between barriers
 /// of the launch lies elsewhere.
 std::vector<ScratchPiece> TeamPieces(const ir::Function& kernel) {
-  std::vector<ScratchPiece> pieces;
   bool of_parts = false;
+  ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });
+  std::vector<ScratchPiece> pieces;
   ir::Walk(kernel.body, [&](const Op* op) {
-    of_parts |= op->kind() == OpKind::Sync;
     if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
-    if (op->HasAttr(ir::AttrKey::Far)) return;
-    pieces.push_back(PieceOf(kernel, op));
+    bool elsewhere =
+        op->HasAttr(ir::AttrKey::Far) || (of_parts && !op->HasAttr(ir::AttrKey::Brief));
+    if (!elsewhere) pieces.push_back(PieceOf(kernel, op));
   });
-  return of_parts ? std::vector<ScratchPiece>() : pieces;
+  return pieces;
 }
 
 void Report(PassContext& context, const ir::Function& kernel, std::vector<ScratchPiece> pieces,

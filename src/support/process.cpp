@@ -177,6 +177,10 @@ std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& reque
 std::string FindProgram(const std::vector<std::string>& names) {
   const char* path = std::getenv("PATH");
   for (const std::string& name : names) {
+    if (name.find('/') != std::string::npos) {
+      if (::access(name.c_str(), X_OK) == 0) return name;
+      continue;
+    }
     std::string_view folders = path ? path : "/usr/bin:/bin";
     while (!folders.empty()) {
       std::string_view folder = folders.substr(0, folders.find(':'));

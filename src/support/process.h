@@ -38,7 +38,7 @@ void EndWithParent();
 /// `exited with code 2`, `was ended by signal 11 (Segmentation fault)`, `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);
 
-/// The first of the names that is a program on PATH; empty: none.
+/// The first of the names that is a program, on PATH where it has no slash; empty: none.
 std::string FindProgram(const std::vector<std::string>& names);
 
 }  // namespace kdl

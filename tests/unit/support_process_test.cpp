@@ -69,4 +69,6 @@ TEST_CASE("process: a program that is not there") {
   CHECK_FALSE(RunProcess(request).ok());
   CHECK(FindProgram({"kernelc-no-such-program", "sh"}).ends_with("/sh"));
   CHECK(FindProgram({"kernelc-no-such-program"}).empty());
+  CHECK(FindProgram({"/kernelc/no/such", "/bin/sh"}) == "/bin/sh");
+  CHECK(FindProgram({"/kernelc/no/such"}).empty());
 }

@@ -96,10 +96,11 @@ TeamPlace TeamMemory::InScratch(TeamPlace::Home home, int64_t bytes) {
 TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
   using Home = TeamPlace::Home;
   ir::Type type = buffer->type();
-  bool outlives = HasOp(kernel_, OpKind::Sync);
+  const Op* def = buffer->def();
+  bool outlives = HasOp(kernel_, OpKind::Sync) && !(def && def->HasAttr(ir::AttrKey::Brief));
   if (type->space != ir::Space::Team)
     return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
-  bool far = outlives || (buffer->def() && buffer->def()->HasAttr(ir::AttrKey::Far));
+  bool far = outlives || (def && def->HasAttr(ir::AttrKey::Far));
   if (far || ir::TeamBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
   near_bytes_ -= ir::TeamBytes(type);
   return {Home::Near};

@@ -79,7 +79,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   }
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
-  Optimize(machine, *module, compiled.kernels);
+  Optimize(&machine, machine.opt_level(), *module, compiled.kernels);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module: where both are wanted, the assembly takes a copy.
   if (options.assembly && options.object) {

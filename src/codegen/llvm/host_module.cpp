@@ -68,7 +68,7 @@ std::string CompileHostModule(const Backend& host, std::string_view runtime_name
     AddReference(image, reference);
   }
   if (!text.kir.empty()) images.push_back(std::move(reference));
-  Optimize(host.machine(), *module, {});
+  Optimize(&host.machine(), host.machine().opt_level(), *module, {});
   AddImages(*module, runtime_name, images);
   return host.machine().Emit(*module, FileType::Object);
 }

@@ -55,14 +55,14 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors) {
 
 }  // namespace
 
-void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels,
-              Invariants invariants, Vectors vectors) {
+void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
+              std::span<KernelCode> kernels, Invariants invariants, Vectors vectors) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine.target_machine());
-  llvm::TargetLibraryInfoImpl library(machine.target_machine().getTargetTriple());
+  llvm::PassBuilder builder(machine ? &machine->target_machine() : nullptr);
+  llvm::TargetLibraryInfoImpl library(llvm::Triple(module.getTargetTriple()));
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
   builder.registerModuleAnalyses(modules);
@@ -71,7 +71,7 @@ void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
-  if (machine.opt_level() == 0) return;
+  if (opt_level == 0) return;
   CleanUp(invariants, vectors).run(module, modules);
   WidenHalf(module);
 }

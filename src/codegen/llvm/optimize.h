@@ -13,9 +13,10 @@ enum class Invariants : uint8_t { Hoist, Leave };
 /// Whether LLVM looks for vectors where KIR has none; floats keep their order.
 enum class Vectors : uint8_t { AsWritten, Found };
 
-/// Splits what are coroutines, whose frames make the kernels' scratch larger, and runs LLVM's passes for the machine's
-/// optimization level: 0 none, else a few that clean up. No pass may turn a loop into a call of a C function.
-void Optimize(const Machine& machine, llvm::Module& module, std::span<KernelCode> kernels,
-              Invariants invariants = Invariants::Hoist, Vectors vectors = Vectors::AsWritten);
+/// Splits what are coroutines, whose frames make the kernels' scratch larger, and runs LLVM's passes for an optimization level: 0
+/// none, else a few that clean up. No pass may turn a loop into a call of a C function. `machine`: null where another LLVM goes on.
+void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
+              std::span<KernelCode> kernels, Invariants invariants = Invariants::Hoist,
+              Vectors vectors = Vectors::AsWritten);
 
 }  // namespace kdl::codegen

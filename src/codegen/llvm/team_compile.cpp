@@ -86,20 +86,14 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
   }
   team.finish(*module, compiled);
   Verify(*module);
-  if (!backend) {
-    CheckComplete(*module);
-    compiled.payload = compiled.llvm_ir = Print(*module);
-    return compiled;
-  }
-  const Machine& machine = backend->machine();
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   // Who assembles a text hoists, too, and knows how many registers there are.
-  Optimize(machine, *module, compiled.kernels,
+  Optimize(backend ? &backend->machine() : nullptr, options.opt_level, *module, compiled.kernels,
            team.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
            team.has_vectors ? Vectors::Found : Vectors::AsWritten);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
-  compiled.payload = machine.Emit(*module, team.file);
+  compiled.payload = backend ? backend->machine().Emit(*module, team.file) : Print(*module);
   return compiled;
 }
 

@@ -76,7 +76,7 @@ struct TeamMachine {
   /// Adds, behind all kernels, what the image has besides.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
 };
-/// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR, on which no pass has run.
+/// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR.
 Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
                                     const CompileOptions& options);
 

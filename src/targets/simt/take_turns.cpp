@@ -453,6 +453,11 @@ class TurnTaker {
 }  // namespace
 
 void RunTakeTurns(PassContext& context, ir::Function& kernel) {
+  // What lives in a block in which nothing waits is gone when cores meet.
+  for (Op* buffer : OpsOfKind(kernel, OpKind::BufferNew)) {
+    if (Waits(kernel.body) && !Waits(buffer->block()))
+      buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
+  }
   bool waits = Waits(kernel.body) || !OpsOfKind(kernel, OpKind::Stage).empty();
   if (waits) TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
 }
