@@ -90,6 +90,7 @@ struct Number {
   std::int64_t most;
   std::int64_t multiple;
   bool may_be_missing = false;
+  bool is_power = false;  // of two
 };
 struct List {
   std::string_view key;
@@ -121,7 +122,7 @@ inline constexpr Number kNumbers[] = {
     {"cores", &D::cores, 1, 256, 1},
     {"scratchpad_bytes", &D::scratchpad_bytes, 4096, kMostBytes, 4096},
     {"memory_bytes", &D::memory_bytes, 1 << 20, kMostBytes, 4096},
-    {"alignment", &D::alignment, 64, 4096, 64, true},
+    {"alignment", &D::alignment, 64, 4096, 1, true, true},
     {"stack_bytes", &D::stack_bytes, 16384, 1 << 30, 4096},
     {"deadline_seconds", &D::deadline_seconds, 1, 86400, 1}};
 inline std::span<const List> Lists() {

@@ -112,11 +112,13 @@ class ClusterDescriptionReader {
   void ReadNumber(const Number& row, std::string_view value) {
     std::int64_t& number = description.*row.field;
     const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool read = failed == std::errc() && end == value.data() + value.size();
-    if (read && number >= row.least && number <= row.most && number % row.multiple == 0) return;
+    bool holds = failed == std::errc() && end == value.data() + value.size();
+    holds = holds && number >= row.least && number <= row.most && number % row.multiple == 0;
+    if (holds && !(row.is_power && (number & (number - 1)) != 0)) return;
     std::string text = std::string(row.key) + " is a number from " + std::to_string(row.least) +
                        " to " + std::to_string(row.most);
     if (row.multiple > 1) text += ", a multiple of " + std::to_string(row.multiple);
+    if (row.is_power) text += ", a power of two";
     Complain(text + ", and '" + std::string(value) + "' is none");
   }
 

@@ -135,7 +135,17 @@ TEST_CASE("clusters: descriptions are told where they are wrong") {
   CHECK(DescriptionError("run: [a,, b]") == "m.yaml:1: run has an empty word");
   CHECK(DescriptionError("run: [\"a]") == "m.yaml:1: run has a word whose quotes do not end");
   CHECK(DescriptionError("run: [\"a\" b]") == "m.yaml:1: run lacks a comma between two words");
-  CHECK(DescriptionError("cpu") == "m.yaml:1: a line reads `key: value`");
+  for (const char* line : {"cpu", "cpu:a", " cpu: a"})
+    CHECK(DescriptionError(line) ==
+          "m.yaml:1: a line reads `key: value`, without blanks in front of it");
+  CHECK(DescriptionError("---\nblocks: team") ==
+        "m.yaml:2: blocks is one of cluster, core, and 'team' is none");
+  CHECK(DescriptionError("- a") == "m.yaml:1: a word of a list stands below the list's key");
+  CHECK(DescriptionError("run:\n  - \"a\\tb\"") ==
+        "m.yaml:2: run has a backslash in double quotes: take single ones");
+  CHECK(DescriptionError("run:\n  - 'a' b") == "m.yaml:2: run has two words in a line");
+  CHECK(DescriptionError("alignment: 96") ==
+        "m.yaml:1: alignment is a number from 64 to 4096, a power of two, and '96' is none");
   CHECK(Has(DescriptionError("cpus: a"), "m.yaml:1: there is no key 'cpus'; the keys are: name"));
   CHECK(Has(DescriptionError("name: a"), "m.yaml: these keys are missing: triple cpu clusters"));
   ClusterDescriptionReader whole("m.yaml",
@@ -145,8 +155,32 @@ TEST_CASE("clusters: descriptions are told where they are wrong") {
                                  "link: [l, \"{image}\", \"{objects}\"]\n"
                                  "run: [q, \"x,y=1\", \"{image}\"]  # runs it\n");
   CHECK(whole.error == "");
+  CHECK(whole.description.blocks == ClusterBlocks::Cluster);
+  CHECK(whole.description.near_bytes() == 262144);
   CHECK(whole.description.cores == 4);
   CHECK(whole.description.run == std::vector<std::string>{"q", "x,y=1", "{image}"});
+}
+
+TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
+  const std::string text =
+      "name: 'a # b'\ntriple: t\ncpu: c\nfeatures: []\nclusters: 2\ncores: 4\nblocks: core\n"
+      "scratchpad_bytes: 266240\nmemory_bytes: 1048576\nalignment: 4096\nstack_bytes: 16384\n"
+      "deadline_seconds: 1\ncode: c\nlink:\n  - l  # links\n  - '{image}'\n  - \"{objects}\"\n"
+      "run: [q, \"{image}\"]\n";
+  CHECK(DescriptionError(text) ==
+        "m.yaml: the code is for another compiler, and `compile` with its words is missing");
+  CHECK(DescriptionError(text + "compile: [cc, '{source}']\n") ==
+        "m.yaml: compile has no word {object}");
+  const ClusterDescription made =
+      ClusterDescriptionReader("m.yaml", text + "compile: [cc, '{source}', '{object}']\n")
+          .description;
+  CHECK(made.name == "a # b");
+  CHECK(made.code == ClusterCode::C);
+  CHECK(made.link == std::vector<std::string>{"l", "{image}", "{objects}"});
+  CHECK(made.launch_cores() == 8);
+  CHECK(made.workers() == 1);
+  CHECK(made.near_bytes() == 66560);
+  CHECK(made.alignment == 4096);
 }
 
 }  // namespace kdl::conformance
