@@ -328,7 +328,9 @@ void Scheduler::NoteSpan(const Operation& operation) const {
     return Concat(queue.device().uri(), " queue ", queue.index());
   };
   try {
-    const std::string row = row_of(*operation.queue_);
+    const bool is_emulated = operation.queue_->device().facts().functional != 0;
+    // Whose times say nothing of a device.
+    const std::string row = Concat(row_of(*operation.queue_), is_emulated ? " (emulated)" : "");
     if (operation.waited_since_ns_ != 0) {
       const Queue* awaited = operation.awaited_;
       trace_->Add({row, Concat("waits for ", awaited == nullptr ? "the caller" : row_of(*awaited)),

@@ -23,7 +23,7 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
   struct Span {
-    std::string row;   // "debug[1] queue 0", "host core 3"
+    std::string row;   // "host queue 0", "debug[1] queue 0 (emulated)", "host core 3"
     std::string name;  // "launch of 'matmul'"
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kernels on a machine of clusters, under an emulator: samples and families against their contracts and the interpreter, in an
 order drawn from a seed until the time is over; any number of clusters gives the same bits; block copies move as many bytes as the
-compiler says, and go on while workers compute; machines that files describe; traps; a cluster that is killed; one that hangs; one
-that leaves its scratchpad."""
+compiler says, and go on while workers compute; machines that files describe, each way to make code and each kind of machine; traps;
+a cluster that is killed; one that hangs; one that leaves its scratchpad; no time of an emulator is one of a device."""
 
 import argparse
 import os
@@ -55,6 +55,20 @@ export kernel strays(x: in f32[N], y: out f32[N]) {
     }
 }
 """
+STEPS = """
+export kernel steps(x: inout f32[N], turns: i64) {
+    for t in 0..turns {
+        spmd for i in N by 16 { let s = x[i] * 0.5; x[i] = s + sum(s over i); }
+        sync;
+    }
+}
+"""
+# What a compiler beside kernelc's LLVM is given.
+RISCV = "--target=riscv64-unknown-elf, -march=rv64gc_zfhmin, -mabi=lp64d, -mcmodel=medany, -O2"
+OF_C = "-std=c11, -ffreestanding, -fno-strict-aliasing, -fno-math-errno, -Wall, -Wextra, -Werror, -Wno-unused, -Wno-unknown-pragmas"
+BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o, '{{object}}']"
+BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
+OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
 STORED = "buffer_store %t.1 to %t["
 ENDLESS = """
 fn rounds(x: i32) -> i32 {
@@ -152,24 +166,95 @@ def ahead(folder):
         checks.expect(f"{name}: copies overlap with work", seen >= 10, seen)
 
 
+def describe(folder, name, **keys):
+    """The spec of a machine like the one that is shipped but for these keys."""
+    lines = [line for line in SHIPPED.read_text().splitlines() if line.split(":")[0] not in ("name", *keys)]
+    lines += [f"{key}: {value}" for key, value in {"name": name, **keys}.items()]
+    file = folder / f"{name}.yaml"
+    file.write_text("\n".join(lines) + "\n")
+    return f"cluster?description={file}"
+
+
+def machines(folder):
+    """Each way to make code, and each kind of machine: the interpreter's bits."""
+    (folder / "steps.kdl").write_text(STEPS)
+    vectors = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
+    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=%s,vlen=256', '{image}']"
+    specs = {"ir": describe(folder, "ir", code="llvm-ir", compile=OF_IR),
+             "c": describe(folder, "c", code="c", compile=BY_CLANG),
+             "cores": describe(folder, "cores", blocks="core"),
+             "pipes": describe(folder, "pipes", pipes="memory"),
+             "polls": describe(folder, "polls", transport="polling"),
+             "vectors": describe(folder, "vectors", run=runs % "true", **vectors)}
+    peaks = {}
+    for name, spec in {"shipped": KIND, **specs}.items():
+        for file, words in [("samples/matmul_residual/matmul_residual.kdl", ["M=30", "K=70", "N=20", "--pipes", "buffered"]),
+                            (folder / "steps.kdl", ["N=50", "--arg", "turns=3"]), ("samples/softmax/softmax.kdl", ["R=9", "C=103"])]:
+            words = [word for given in words for word in (["--set", given] if given[1] == "=" else [given])]
+            done = teams.kernelc("run", file, "--target", spec, "--check", "--verbose", *words)
+            checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
+            peaks.setdefault(name, moved(done)[3])
+            checks.expect(f"{file} on {name}: tiles in the scratchpad", moved(done)[3] > 0, done.stdout)
+    checks.expect("pipes in memory leave room", 0 < peaks["pipes"] < peaks["shipped"] == peaks["c"], peaks)
+    done = teams.kernelc("devices", specs["cores"])
+    checks.expect("cores that are blocks", "cluster cores, 80 cores" in done.stdout, done.stdout + done.stderr)
+    lame = describe(folder, "lame_vectors", run=runs % "false", **vectors)
+    done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", lame, "--set", "R=9", "--set", "C=103")
+    checks.expect("vectors are used", "came to an instruction that it does not have" in done.stderr, done.stdout + done.stderr)
+    (folder / "both.kdl").write_text(teams.DEVICES)
+    done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--check", "--device", f"a={KIND}", "--device",
+                         f"b={specs['polls']}")
+    checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    compilers(folder)
+
+
+def compilers(folder):
+    """GCC takes the C as it is; what is wrong with compilers and boot code is told."""
+    copies = "[sh, -c, 'cp $1 $0', '{image}', '{objects}']"
+    taken = describe(folder, "taken", code="c", compile=BY_GCC, link=copies)
+    for file in ("samples/digits/digits.kdl", "tests/run/families/elementwise.kdl"):
+        done = teams.kernelc("build", file, "--target", taken, "-o", folder / "taken")
+        checks.expect(f"GCC takes the C of {file}", done.returncode == 0, done.stdout + done.stderr)
+    run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
+    for name, keys, told in [
+            ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
+            ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
+             "which compiles kernels for machine 'fails', exited with code 1; it said: broken"),
+            ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
+            ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
+            ("boot", {"boot": "nowhere.o"}, f"cannot open {folder}/nowhere.o")]:
+        done = teams.kernelc(*run, describe(folder, name, **keys))
+        checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)
+
+
+def times(folder):
+    """An emulator's times are nobody's: they are not measured, and a trace says whose they are."""
+    size = ["--set", "R=3", "--set", "C=10"]
+    done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
+    checks.expect("nothing is measured", "is an emulation: its times say nothing of a device" in done.stderr, done.stdout + done.stderr)
+    trace = folder / "trace.json"
+    done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", KIND, *size, environment={"KDL_TRACE": str(trace)})
+    checks.expect("a trace says so", f'"{KIND} queue 0 (emulated)"' in trace.read_text(), done.stdout + done.stderr)
+    done = teams.kernelc("devices", describe(folder, "real", times="real"))
+    checks.expect("a machine of its own times", "cluster real" in done.stdout and "emulation" not in done.stdout,
+                  done.stdout + done.stderr)
+
+
 def described(folder):
     """Another topology needs no change of the code; what is wrong with a file is told."""
-    text = SHIPPED.read_text()
-    for key, value in (("name", "small"), ("clusters", 2), ("cores", 4), ("scratchpad_bytes", 262144)):
-        at = text.index(f"\n{key}: ") + 1
-        text = text[:at] + f"{key}: {value}" + text[text.index("\n", at):]
+    spec = describe(folder, "small", clusters=2, cores=4, scratchpad_bytes=262144)
     small = folder / "small.yaml"
-    small.write_text(text)
-    spec = f"cluster?description={small}"
+    text = small.read_text()
     for file in ("samples/matmul_residual", "samples/softmax"):
         done = teams.kernelc("test", file, "--target", spec)
         checks.expect(f"contracts of {file} on 2 clusters of 4", done.returncode == 0, done.stdout + done.stderr)
     done = teams.kernelc("devices", spec)
     checks.expect("what it is", "cluster small, 2 cores" in done.stdout and "an emulation" in done.stdout, done.stdout + done.stderr)
+    cores = text.splitlines().index("cores: 4") + 1
     small.write_text(text.replace("cores: 4", "cores: none"))
     run = ["run", folder / "product.kdl", "--target", spec, "--set", "M=3", "--set", "N=3", "--set", "K=3"]
     done = teams.kernelc(*run)
-    checks.expect("where it is wrong", f"{small}:8: cores is a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
+    checks.expect("where it is wrong", f"{small}:{cores}: cores is a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
     small.write_text(text.replace("run: [qemu-riscv64", "run: [no-such-runner"))
     done = teams.kernelc(*run)
     checks.expect("a runner that is not here", "cannot be started with no-such-runner" in done.stderr, done.stdout + done.stderr)
@@ -272,6 +357,8 @@ def main():
         copies(folder)
         ahead(folder)
         described(folder)
+        machines(folder)
+        times(folder)
         failures(folder)
         faults(folder)
         traps(folder)

@@ -59,7 +59,7 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
   const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
   CHECK(text.front() == '[');
   CHECK(has("\"args\":{\"name\":\"host?threads=2 queue 3\"}"));
-  CHECK(has("\"args\":{\"name\":\"debug[1] queue 0\"}"));
+  CHECK(has("\"args\":{\"name\":\"debug[1] queue 0 (emulated)\"}"));
   CHECK(has("\"name\":\"fill of 'x' on host?threads=2\""));
   CHECK(has("\"name\":\"copy 'layer reads \\\"x\\\"'\""));
   CHECK(has("\"name\":\"waits for the caller\""));

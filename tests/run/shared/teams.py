@@ -2,6 +2,7 @@
 with their places; a barrier of the launch in a loop; programs over several devices; prints."""
 
 import argparse
+import os
 import pathlib
 import random
 import subprocess
@@ -46,8 +47,9 @@ export kernel says(x: in f32[N], y: out f32[N]) {
 """
 
 
-def kernelc(*arguments, seconds=300):
-    return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=seconds)
+def kernelc(*arguments, seconds=300, environment=None):
+    return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=seconds,
+                          env={**os.environ, **(environment or {})})
 
 
 def contracts(kind, files, seconds, seed):
