@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ struct Compilation {
   ir::Contracts contracts;  ///< of the module's functions
   DeviceSpecs
       runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
+
+  /// Puts a selector of tiles around a target's own; empty: that one stands.
+  std::function<std::shared_ptr<const ir::TileSelector>(const targets::Target&)> around_selector;
 
   std::vector<std::string> files_read;  ///< as the user would name them; not the library's
   std::string printed;                  ///< by --print-after, for standard output

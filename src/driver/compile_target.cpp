@@ -11,6 +11,7 @@
 #include "driver/phases.h"
 #include "driver/resume.h"
 #include "driver/runtime_name.h"
+#include "driver/tuned.h"
 #include "ir/builder.h"
 #include "passes/pipelines.h"
 #include "support/check.h"
@@ -181,11 +182,13 @@ bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
 }  // namespace
 
 PipelineEnd DecidePipes(Compilation& c, std::vector<WantedTarget> targets, Code& code) {
+  if (!c.options.tuned.empty() && !TakeTuned(c)) return PipelineEnd::Failed;
   for (const WantedTarget& wanted : targets) {
     std::set<Name> kernels = KernelsOf(*c.module, wanted, targets);
     if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
     TargetCode& one = code.targets.emplace_back();
     one.target = wanted.target;
+    if (c.around_selector) one.target.selector = c.around_selector(one.target);
     one.kernels = std::move(kernels);
     PipelineEnd end = RunPipePasses(c, one);
     code.reached = one.module.get();

@@ -199,7 +199,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 
 /// Whether a file is to be explained, not a word.
 bool IsReport(const Options& options) {
-  return options.workspace || options.placement || options.copies;
+  return options.workspace || options.placement || options.copies || options.tiles;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -218,7 +218,10 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
 void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
-  if (options.command != Command::Explain || is_report || options.help) return;
+  if (options.command != Command::Explain || options.help) return;
+  if (is_report && !options.tiles && !options.kernel.empty())
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
+  if (is_report) return;
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
     if (info == nullptr || info->commands == kAllCommands) continue;

@@ -39,6 +39,8 @@ class TileSelector {
   virtual ~TileSelector() = default;
   /// A value for every generic of `kernel` that is `auto` and unbound, in the order of Function::generics.
   virtual std::vector<int64_t> Select(const Function& kernel) const = 0;
+  /// How it came to that, in lines of text; empty: it does not say.
+  virtual std::string Explain(const Function&) const { return ""; }
 };
 
 }  // namespace kdl::ir

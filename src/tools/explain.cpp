@@ -15,8 +15,10 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/decide_targets.h"
 #include "tools/pages.h"
 #include "tools/placement_map.h"
+#include "tools/selected_tiles.h"
 #include "tools/tables.h"
 #include "tools/workspace_map.h"
 
@@ -105,19 +107,6 @@ void Show(driver::Compilation& c, const Report& report) {
   }
 }
 
-/// The targets that the options name, with their pipes decided; false: there are none.
-bool DecideTargets(driver::Compilation& c, driver::Code& code) {
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
-      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
-    return false;
-  std::string under_test = fmt::format("{}", fmt::join(c.options.target, ","));
-  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
-                                    c.diagnostics);
-  auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
-  return targets && driver::DecidePipes(c, std::move(*targets), code) == driver::PipelineEnd::Done;
-}
-
 /// Writes the report; the compile stops where its pipes are decided.
 void ExplainWorkspaces(driver::Compilation& c) {
   driver::Code code;
@@ -140,6 +129,22 @@ void ExplainCopies(driver::Compilation& c) {
   }
 }
 
+/// Of each kernel and level what the selector chooses, and how it came to that.
+void ExplainTiles(driver::Compilation& c) {
+  std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(c);
+  if (!all) return;
+  for (const SelectedTiles& one : *all) {
+    if (one.chosen.empty()) continue;
+    c.printed +=
+        fmt::format("kernel {} on {}: {}\n", one.kernel, one.level, driver::TilesText(one.chosen));
+    std::vector<std::string> names;
+    for (const TunedConstant& constant : one.constants) names.push_back(constant.name);
+    c.printed += names.empty() ? std::string("  results depend on all of them: none can be tuned\n")
+                               : fmt::format("  no result depends on {}\n", fmt::join(names, ", "));
+    c.printed += one.why;
+  }
+}
+
 void ExplainPlacement(driver::Compilation& c) {
   if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
       driver::RunModulePasses(c) != driver::PipelineEnd::Done)
@@ -159,6 +164,7 @@ int RunReport(const driver::Options& options, const targets::Registry& families,
 int RunExplain(const driver::Options& options, const targets::Registry& families) {
   if (options.workspace) return RunReport(options, families, ExplainWorkspaces);
   if (options.copies) return RunReport(options, families, ExplainCopies);
+  if (options.tiles) return RunReport(options, families, ExplainTiles);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = PageFor(word, families);

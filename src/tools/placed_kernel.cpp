@@ -35,6 +35,7 @@ void PlacedKernel::Make() {
       driver::SelectKernels(*c.module, c.options.files[0], named, c.diagnostics);
   if (kernels.empty()) return;
   ir::Function* kernel = kernels[0];
+  instance_ = kernel->name;
   if (!driver::BindGenerics(*kernel, *arguments, c.options, c.diagnostics)) return;
   ir::Function* program =
       driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module));
@@ -61,7 +62,7 @@ void PlacedKernel::Make() {
     placed_.reset();
     return;
   }
-  Count(*kernel);
+  Count();
 }
 
 /// Of the only device that is used.
@@ -76,7 +77,7 @@ Status PlacedKernel::ReadFacts() {
   return driver::StatusOf(kdl_device_get_facts(device, &facts_));
 }
 
-void PlacedKernel::Count(const ir::Function& kernel) {
+void PlacedKernel::Count() {
   for (const driver::BoundArgument& argument : bound_->arguments) {
     if (!argument.is_tensor) continue;
     auto bytes = static_cast<double>(argument.tensor.bytes.size());
@@ -97,12 +98,42 @@ void PlacedKernel::Count(const ir::Function& kernel) {
     return std::nullopt;
   };
   for (const driver::TargetCode& target : code_->targets) {
-    if (!target.tiled) continue;
-    auto tiled = std::ranges::find_if(target.tiled->functions(), [&](const ir::Function* one) {
-      return one->kind == ir::FunctionKind::Kernel && one->name.text() == kernel.name.text();
-    });
-    if (tiled != target.tiled->functions().end()) work_ = WorkOf(*target.tiled, **tiled, size_of);
+    if (const ir::Function* tiled = On(target)) work_ = WorkOf(*target.tiled, *tiled, size_of);
   }
+}
+
+const ir::Function* PlacedKernel::On(const driver::TargetCode& level) const {
+  if (!level.tiled) return nullptr;
+  auto tiled = std::ranges::find_if(level.tiled->functions(), [&](const ir::Function* one) {
+    return one->kind == ir::FunctionKind::Kernel && one->name.text() == instance_.text();
+  });
+  return tiled == level.tiled->functions().end() ? nullptr : *tiled;
+}
+
+const driver::TargetCode* PlacedKernel::level() const {
+  const driver::TargetCode* best = nullptr;
+  for (const driver::TargetCode& one : code_->targets) {
+    uint64_t missing = one.target.facts->required_features & ~facts_.features;
+    if (missing == 0 && one.kernels.contains(instance_)) best = &one;
+  }
+  return best;
+}
+
+std::map<std::string, int64_t> PlacedKernel::Sizes() const {
+  std::map<std::string, int64_t> sizes;
+  for (size_t i = 0; i < bound_->dims.size(); ++i) sizes[program_->dims[i].str()] = bound_->dims[i];
+  return sizes;
+}
+
+Result<std::vector<driver::HostTensor>> PlacedKernel::Written() {
+  Status back = placed_->TakeBack(*bound_);
+  if (!back.ok()) return back.failure();
+  std::vector<driver::HostTensor> written;
+  for (const driver::BoundArgument& argument : bound_->arguments) {
+    if (argument.is_tensor && argument.direction != ir::Direction::In)
+      written.push_back(argument.tensor);
+  }
+  return written;
 }
 
 std::string PlacedKernel::SizesText() const {

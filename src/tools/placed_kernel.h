@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "driver/arguments.h"
 #include "driver/compile.h"
 #include "driver/compile_target.h"
+#include "driver/host_tensor.h"
 #include "driver/placed_program.h"
 #include "kdl/runtime.h"
 #include "tools/kernel_work.h"
@@ -37,14 +39,23 @@ class PlacedKernel {
   /// Bytes of its tensors.
   const measure::Traffic& bytes() const { return bytes_; }
   const std::optional<Operations>& work() const { return work_; }
+  /// Of what runs: the best level that the processor has, with the kernel's tiles chosen; null where no level is known.
+  const driver::TargetCode* level() const;
+  /// The kernel on a level.
+  const ir::Function* On(const driver::TargetCode& level) const;
+  /// By name.
+  std::map<std::string, int64_t> Sizes() const;
+  /// What the first launch has written; before another one.
+  Result<std::vector<driver::HostTensor>> Written();
 
  private:
   void Make();
   Status ReadFacts();
-  void Count(const ir::Function& kernel);
+  void Count();
 
   driver::Options options_;
   std::string kernel_;
+  Name instance_;
   std::string spec_;
   driver::Compilation compilation_;
   std::optional<driver::Code> code_;

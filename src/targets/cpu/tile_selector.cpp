@@ -1,11 +1,15 @@
 #include "targets/cpu/tile_selector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/attr.h"
@@ -59,6 +63,15 @@ struct Steps {
   int64_t late;
 };
 
+/// How the block's model calls it.
+std::string_view RoleText(const Role& role) {
+  if (role.contracted)
+    return role.kept ? "summed over by one product, kept by another" : "summed over by a product";
+  if (role.kept) return role.runs() ? "columns of a product" : "rows of a product";
+  if (role.transposed()) return "read side by side, stored far apart";
+  return role.runs() ? "side by side in memory" : "rows";
+}
+
 struct Choice {
   const ir::Generic* generic;
   Role role;
@@ -101,13 +114,29 @@ class Selection {
     FindRowFolds();
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
     CollectTiles(kernel.body, {});
-    bool transposes = std::any_of(choices_.begin(), choices_.end(),
-                                  [](const Choice& choice) { return choice.role.transposed(); });
-    budget_ = contracts_   ? facts.l2_bytes * 3 / 2
-              : transposes ? facts.l2_bytes / 4
-                           : facts.l1_bytes * 3 / 2;
+    transposes_ = std::any_of(choices_.begin(), choices_.end(),
+                              [](const Choice& choice) { return choice.role.transposed(); });
+    budget_ = contracts_    ? facts.l2_bytes * 3 / 2
+              : transposes_ ? facts.l2_bytes / 4
+                            : facts.l1_bytes * 3 / 2;
     for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
   }
+
+  /// What was decided before extents grew: how constants are used, and how much their tiles may take.
+  std::string Roles() const {
+    std::string text;
+    for (const Choice& choice : choices_)
+      text += fmt::format("  {}: {}, up to {}\n", choice.generic->name.text(),
+                          RoleText(choice.role), choice.steps.late);
+    std::string_view room =
+        contracts_    ? "one and a half second-level caches: a product comes back to its factors"
+        : transposes_ ? "a quarter of the second-level cache: rows become columns"
+                      : "one and a half nearest caches: tiles stream";
+    return text + fmt::format("  tiles may take {} KiB, {}\n", budget_ / 1024, room);
+  }
+
+  /// What was tried, in lines of text, in that order.
+  const std::string& steps_text() const { return trace_; }
 
   std::vector<int64_t> Run() {
     auto runs = [](const Choice& choice) { return choice.role.runs(); };
@@ -238,14 +267,30 @@ class Selection {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }
 
+  /// Of the block that takes most.
+  double MostBytes() {
+    double most = 0;
+    for (const std::set<ir::Type>& tiles : scopes_) {
+      double bytes = 0;
+      for (ir::Type tile : tiles) bytes += TileBytes(tile);
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
   bool Fits() {
     bool by_rows =
         std::ranges::all_of(near_folds_, [this](const ir::Op* fold) { return StaysNear(fold); });
-    return by_rows && std::ranges::all_of(scopes_, [this](const std::set<ir::Type>& tiles) {
-             double bytes = 0;
-             for (ir::Type tile : tiles) bytes += TileBytes(tile);
-             return bytes <= static_cast<double>(budget_);
-           });
+    return by_rows && MostBytes() <= static_cast<double>(budget_);
+  }
+
+  /// The extents as they are now, and whether they may stay so.
+  void Note(bool fits) {
+    std::string extents;
+    for (const Choice& choice : choices_)
+      extents += fmt::format(" {}={}", choice.generic->name.text(), choice.extent);
+    trace_ +=
+        fmt::format("  {:>8.0f} KiB{}{}\n", MostBytes() / 1024, extents, fits ? "" : ": too much");
   }
 
   /// The next larger extent up to `cap`, or the present one where there is none.
@@ -267,9 +312,11 @@ class Selection {
   bool Grow(Choice& choice, int64_t cap) {
     int64_t before = choice.extent;
     choice.extent = Next(choice, cap);
-    if (choice.extent != before && Fits()) return true;
-    choice.extent = before;
-    return false;
+    if (choice.extent == before) return false;
+    bool fits = Fits();
+    Note(fits);
+    if (!fits) choice.extent = before;
+    return fits;
   }
 
   template <class Wanted>
@@ -291,7 +338,9 @@ class Selection {
   std::vector<const ir::Op*> near_folds_;  ///< of them, those whose accumulators can stay near
   std::set<const ir::Value*> passing_;     ///< tiles of which rows are made one by one
   bool contracts_ = false;
+  bool transposes_ = false;
   int64_t budget_ = 0;
+  std::string trace_;
 };
 
 class CacheTileSelector final : public ir::TileSelector {
@@ -300,6 +349,13 @@ class CacheTileSelector final : public ir::TileSelector {
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     return Selection(kernel, facts_).Run();
+  }
+
+  std::string Explain(const ir::Function& kernel) const override {
+    Selection selection(kernel, facts_);
+    std::string roles = selection.Roles();
+    selection.Run();
+    return roles + selection.steps_text();
   }
 
  private:

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+
+namespace kdl::driver {
+
+/// Values of constants, by name.
+using Tiles = std::map<std::string, int64_t>;
+
+/// `BK=192 BM=336`.
+std::string TilesText(const Tiles& tiles);
+
+/// What was measured of a kernel on a level of a target, at sizes that stand for all of their class: those with as many binary
+/// digits.
+struct TunedKernel {
+  struct Trial {
+    Tiles tiles;
+    double gain = 0;  ///< the time of the selector's choice by its own; 0: it failed
+    std::string failure{};
+  };
+  std::string kernel;  ///< an instance: `matmul.f32`
+  std::string level;
+  int threads = 0;  ///< of the host; 0: another device
+  Tiles sizes;
+  Tiles selector;  ///< what it chooses
+  std::vector<Trial> trials{};
+
+  /// Gains below that are noise.
+  static constexpr double kWorthwhile = 1.02;
+  /// The trial that gained most; null: none gained.
+  const Trial* Best() const;
+  const Trial* Find(const Tiles& tiles) const;
+  /// Whether it speaks of the same kernel, level and threads, and sizes of one class.
+  bool SameKey(const TunedKernel& other) const;
+};
+
+/// The text of a file of them, and what such a text says; nothing after a report.
+std::string TunedText(const std::vector<TunedKernel>& kernels);
+std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const std::string& text,
+                                                  DiagnosticEngine& diagnostics);
+
+/// Lets the selectors of the compile take what the file of --tuned says. Where it has several entries for a kernel and level, the
+/// one most of whose sizes are of the class of those of --set, else the first. False after a report.
+bool TakeTuned(Compilation& compilation);
+
+}  // namespace kdl::driver

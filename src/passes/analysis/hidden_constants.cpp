@@ -1,0 +1,142 @@
+#include "passes/analysis/hidden_constants.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/unit.h"
+#include "ir/views.h"
+
+namespace kdl::passes {
+
+namespace {
+
+bool Mentions(Size size, Name symbol) {
+  if (!size) return false;
+  if (size->kind == SizeKind::Symbol) return size->symbol == symbol;
+  return size->lhs && (Mentions(size->lhs, symbol) || Mentions(size->rhs, symbol));
+}
+
+bool IsBlkOf(const Value* value, ir::AxisId axis) {
+  return value->type()->kind == ir::TypeKind::Blk && value->type()->axes[0] == axis;
+}
+
+/// Whether a contraction goes on in the chain that its loop carries, and nothing else sees where a turn ends.
+bool GoesOn(const Op* op, ir::AxisId axis) {
+  if (op->kind() != OpKind::Contraction || op->attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+      op->attr<AttrKey::Axes>()[0] != axis)
+    return false;
+  const Op* loop = op->block()->parent();
+  if (!loop || loop->kind() != OpKind::For || !IsBlkOf(loop->region()->param(0), axis))
+    return false;
+  const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();
+  const auto& params = loop->region()->params();
+  auto carried = std::find(params.begin() + 1, params.end(), into);
+  if (carried == params.end() || into->uses().size() != 1) return false;
+  const auto& uses = op->result()->uses();
+  auto number = static_cast<size_t>(carried - params.begin()) - 1;
+  return uses.size() == 1 && uses[0].user == loop->region()->terminator() &&
+         uses[0].operand == number;
+}
+
+/// Whether the value says nothing but whether the constants are good ones.
+bool IsAsserted(const Value* value) {
+  return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
+    const Op* user = use.user;
+    if (user->kind() == OpKind::StaticAssert) return true;
+    return user->info().has(ir::kPure) && user->regions().empty() &&
+           std::ranges::all_of(user->results(), IsAsserted);
+  });
+}
+
+class Watcher {
+ public:
+  Watcher(const ir::Function& kernel, const ir::Context& context, Name constant)
+      : kernel_(kernel), context_(context), constant_(constant) {}
+
+  /// What values must be multiples of; 0: results depend on them.
+  int64_t Run() {
+    for (const ir::Axis& axis : kernel_.axes) StudyAxis(axis);
+    ir::Walk(kernel_.body, [this](const Op* op) { Study(op); });
+    return hidden_ ? multiple_ : 0;
+  }
+
+ private:
+  bool IsItsAxis(ir::AxisId id) const {
+    Size extent = kernel_.axis(id).extent;
+    return extent && extent->kind == SizeKind::Symbol && extent->symbol == constant_;
+  }
+  bool IsItsBlk(const Value* value) const {
+    return value->type()->kind == ir::TypeKind::Blk && IsItsAxis(value->type()->axes[0]);
+  }
+
+  /// Axes are as long as it says, or have nothing to do with it, and none is cut into others.
+  void StudyAxis(const ir::Axis& axis) {
+    bool its =
+        axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
+    if (!its && Mentions(axis.extent, constant_)) hidden_ = false;
+    if (axis.parent.valid() && IsItsAxis(axis.parent)) hidden_ = false;
+  }
+
+  void Study(const Op* op) {
+    for (const ir::Attr& attr : op->attrs()) StudyAttr(op, attr);
+    for (const Value* result : op->results()) StudyType(result->type());
+    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
+                op->kind() == OpKind::BlkIndex;
+    if (asks && IsItsBlk(op->operand(0))) hidden_ = false;
+    if (op->kind() == OpKind::For && IsItsBlk(op->region()->param(0))) StudyLoop(op);
+    // What acts between blocks, or for each of them.
+    bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
+                op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||
+                op->kind() == OpKind::Pop;
+    if (acts) hidden_ = false;
+  }
+
+  void StudyType(ir::Type type) {
+    for (Size dim : type->dims) {
+      if (Mentions(dim, constant_)) hidden_ = false;
+    }
+  }
+
+  void StudyAttr(const Op* op, const ir::Attr& attr) {
+    if (op->kind() == OpKind::SizeOf && IsAsserted(op->result())) return;
+    if (const auto* size = std::get_if<Size>(&attr.value); size && Mentions(*size, constant_))
+      hidden_ = false;
+    const auto* axes = std::get_if<ir::AxisList>(&attr.value);
+    if (!axes) return;
+    for (ir::AxisId axis : *axes) {
+      if (!IsItsAxis(axis)) continue;
+      if (!GoesOn(op, axis)) hidden_ = false;
+      if (const ir::Unit* unit = ir::UnitOf(*op, context_))
+        multiple_ = std::lcm(multiple_, int64_t{unit->depth});
+    }
+  }
+
+  /// A loop in turns of its length carries chains alone, and runs to its end.
+  void StudyLoop(const Op* loop) {
+    if (loop->HasAttr(AttrKey::Breaks)) hidden_ = false;
+    ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
+    for (const Value* yielded : loop->region()->terminator()->operands()) {
+      if (!yielded->def() || !GoesOn(yielded->def(), axis)) hidden_ = false;
+    }
+  }
+
+  const ir::Function& kernel_;
+  const ir::Context& context_;
+  Name constant_;
+  bool hidden_ = true;
+  int64_t multiple_ = 1;
+};
+
+}  // namespace
+
+std::map<Name, int64_t> HiddenConstants(const ir::Function& kernel, const ir::Context& context) {
+  std::map<Name, int64_t> hidden;
+  for (const ir::Generic& generic : kernel.generics) {
+    if (!generic.is_auto || !generic.values.empty()) continue;
+    int64_t multiple = Watcher(kernel, context, generic.name).Run();
+    if (multiple > 0) hidden[generic.name] = multiple;
+  }
+  return hidden;
+}
+
+}  // namespace kdl::passes

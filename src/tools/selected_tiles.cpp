@@ -1,0 +1,66 @@
+#include "tools/selected_tiles.h"
+
+#include <memory>
+#include <utility>
+
+#include "ir/target_facts.h"
+#include "passes/analysis/hidden_constants.h"
+#include "tools/decide_targets.h"
+
+namespace kdl::tools {
+
+namespace {
+
+/// Notes what a selector is asked and what it answers.
+class NotingSelector final : public ir::TileSelector {
+ public:
+  NotingSelector(driver::Compilation& c, const targets::Target& target,
+                 std::vector<SelectedTiles>& noted)
+      : c_(c), level_(target.facts->level), own_(target.selector), noted_(noted) {}
+
+  std::vector<int64_t> Select(const ir::Function& kernel) const override {
+    std::vector<int64_t> chosen = own_->Select(kernel);
+    if (IsWanted(kernel.name.text())) Note(kernel, chosen);
+    return chosen;
+  }
+
+ private:
+  bool IsWanted(std::string_view name) const {
+    const std::string& wanted = c_.options.kernel;
+    return wanted.empty() || name == wanted || name.starts_with(wanted + ".");
+  }
+
+  void Note(const ir::Function& kernel, const std::vector<int64_t>& chosen) const {
+    SelectedTiles tiles{kernel.name.str(), level_};
+    auto hidden = passes::HiddenConstants(kernel, c_.context);
+    size_t next = 0;
+    for (const ir::Generic& generic : kernel.generics) {
+      if (!generic.is_auto || !generic.values.empty()) continue;
+      tiles.chosen[generic.name.str()] = chosen.at(next++);
+      auto known = hidden.find(generic.name);
+      if (known != hidden.end())
+        tiles.constants.push_back({generic.name.str(), known->second, generic.choices});
+    }
+    tiles.why = own_->Explain(kernel);
+    noted_.push_back(std::move(tiles));
+  }
+
+  driver::Compilation& c_;
+  std::string level_;
+  std::shared_ptr<const ir::TileSelector> own_;
+  std::vector<SelectedTiles>& noted_;
+};
+
+}  // namespace
+
+std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Compilation& c) {
+  std::vector<SelectedTiles> noted;
+  c.around_selector = [&](const targets::Target& target) {
+    return std::make_shared<const NotingSelector>(c, target, noted);
+  };
+  driver::Code code;
+  if (!DecideTargets(c, code)) return std::nullopt;
+  return noted;
+}
+
+}  // namespace kdl::tools

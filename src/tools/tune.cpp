@@ -1,0 +1,291 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/devices.h"
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "driver/report.h"
+#include "driver/select.h"
+#include "driver/tuned.h"
+#include "support/io.h"
+#include "targets/kinds.h"
+#include "tools/commands.h"
+#include "tools/measure/trials.h"
+#include "tools/placed_kernel.h"
+#include "tools/selected_tiles.h"
+#include "tools/tile_search.h"
+
+// kernelc tune: measures neighbours of what the selector chooses, each by turns with that choice, and keeps what it found in a
+// file of text, which is written anew behind each trial: whoever stops it loses one.
+
+namespace kdl::tools {
+
+namespace {
+
+using driver::Tiles;
+using driver::TunedKernel;
+
+/// How far the search is, in one line of a terminal; nothing elsewhere.
+class SearchProgress {
+ public:
+  void Show(const TunedKernel& kernel, const Tiles& tiles, size_t number, size_t of) {
+    if (!on_terminal_) return;
+    constexpr size_t kWidth = 20;
+    size_t done = kWidth * number / of;
+    const TunedKernel::Trial* best = kernel.Best();
+    std::string line = fmt::format("{} [{:#<{}}{:.<{}}] {} tried, best {:.2f}, now {}",
+                                   kernel.kernel, "", done, "", kWidth - done, kernel.trials.size(),
+                                   best ? best->gain : 1.0, driver::TilesText(tiles));
+    fmt::print(stderr, "\r{}\x1b[K", line);
+    shown_ = true;
+  }
+  void End() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    shown_ = false;
+  }
+
+ private:
+  bool on_terminal_ = ErrorsGoToTerminal();
+  bool shown_ = false;
+};
+
+bool MeansHost(const std::string& spec) {
+  return spec.substr(0, spec.find('?')) == targets::kOwnKind;
+}
+
+std::string With(const std::string& spec, const std::string& key) {
+  return spec + (spec.find('?') == std::string::npos ? '?' : '&') + key;
+}
+
+/// The same but for NaNs, whose bits mean nothing.
+bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::HostTensor>& b) {
+  return std::ranges::equal(a, b, [](const driver::HostTensor& x, const driver::HostTensor& y) {
+    if (x.bytes == y.bytes) return true;
+    auto count = driver::ElementCount(x.scalar, x.shape).value_or(0);
+    for (int64_t n = 0; n < count; ++n) {
+      uint64_t left = driver::ElementBits(x, n);
+      uint64_t right = driver::ElementBits(y, n);
+      bool both = driver::IsNaN(x.scalar, left) && driver::IsNaN(y.scalar, right);
+      if (left != right && !both) return false;
+    }
+    return true;
+  });
+}
+
+std::string FirstError(const DiagnosticEngine& diagnostics) {
+  for (const auto& one : diagnostics.all()) {
+    if (one->severity == Severity::Error) return one->text.substr(0, one->text.find('\n'));
+  }
+  return "it does not run";
+}
+
+struct RunFailed {
+  Failure failure;
+};
+
+class Tuning {
+ public:
+  Tuning(const driver::Options& options, const targets::Registry& families)
+      : options_(options), families_(families), listed_(options_, families) {
+    options_.tuned.clear();
+    path_ = options.tuned.empty()
+                ? std::filesystem::path(options.files[0]).replace_extension(".tuned").string()
+                : options.tuned;
+  }
+
+  int Run() {
+    std::vector<ir::Function*> kernels = List();
+    for (const ir::Function* kernel : kernels) {
+      if (int code = RunOne(kernel->name.str()); code != driver::kExitDone) return code;
+    }
+    return driver::Finish(listed_);
+  }
+
+ private:
+  /// Reads what is to be tuned, and what is known of it. Empty after a report.
+  std::vector<ir::Function*> List() {
+    auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
+    if (!spec || !ReadThreads()) return {};
+    spec_ = spec->empty() ? std::string(targets::kOwnKind) : *spec;
+    if (driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return {};
+    if (!driver::MayWrite({path_}, listed_.files_read, "name another file behind --tuned",
+                          listed_.diagnostics) ||
+        !ReadKnown())
+      return {};
+    return driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
+  }
+
+  bool ReadThreads() {
+    const std::string& text = options_.threads;
+    if (text.empty()) return true;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads_);
+    bool reads = error == std::errc() && end == text.data() + text.size() && threads_ >= 1;
+    if (!reads)
+      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", text, "one number");
+    return reads;
+  }
+
+  bool ReadKnown() {
+    constexpr size_t kMostBytes = size_t{16} << 20;
+    if (!std::filesystem::exists(path_)) return true;
+    auto text = driver::ReadInputFile(path_, kMostBytes, listed_.diagnostics);
+    auto known = text ? driver::ReadTuned(path_, *text, listed_.diagnostics) : std::nullopt;
+    if (known) known_ = std::move(*known);
+    return known.has_value();
+  }
+
+  /// Gives the exit code, behind a report where it is none of success.
+  int RunOne(const std::string& name) {
+    std::string spec = MeansHost(spec_) ? With(spec_, fmt::format("threads={}", threads_)) : spec_;
+    PlacedKernel chosen(options_, families_, name, spec);
+    if (!chosen.ok()) return driver::Finish(chosen.compilation());
+    const driver::TargetCode* level = chosen.level();
+    if (chosen.facts().functional != 0 || !level) {
+      listed_.diagnostics.Report(driver::diag::NoTimes, {}, spec_);
+      return driver::Finish(listed_);
+    }
+    std::optional<SelectedTiles> tiles = TilesOf(name, level->target);
+    if (!tiles) return driver::Finish(listed_);
+    auto written = chosen.Written();
+    if (!written.ok()) {
+      driver::ReportFailure(written.failure(), listed_.sources, listed_.diagnostics);
+      return driver::Finish(listed_);
+    }
+    TunedKernel& kernel = EntryOf(*tiles, chosen.Sizes());
+    Search(*tiles, kernel, chosen, *written, SpecOf(level->target));
+    progress_.End();
+    bool prints = driver::PrintOutput(Summary(kernel));
+    return Write() && prints ? driver::kExitDone : driver::kExitEnvironment;
+  }
+
+  /// Of one level alone, where the spec means several.
+  std::string SpecOf(const targets::Target& target) const {
+    std::string spec = spec_;
+    if (!MeansHost(spec)) return spec;
+    if (spec.find("isa=") == std::string::npos) spec = With(spec, "isa=" + target.facts->level);
+    return With(spec, fmt::format("threads={}", threads_));
+  }
+
+  std::optional<SelectedTiles> TilesOf(const std::string& name, const targets::Target& target) {
+    driver::Options own = options_;
+    own.kernel = name;
+    driver::Compilation c(own, families_);
+    auto all = SelectTilesOf(c);
+    auto found = std::optional<SelectedTiles>();
+    for (const SelectedTiles& one : all.value_or(std::vector<SelectedTiles>())) {
+      if (one.kernel == name && one.level == target.facts->level) found = one;
+    }
+    if (!found || found->constants.empty() || !target.facts->exact) {
+      listed_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
+      return std::nullopt;
+    }
+    return found;
+  }
+
+  /// What the file has of it, if the selector still chooses as it did; else a new one.
+  TunedKernel& EntryOf(const SelectedTiles& tiles, Tiles sizes) {
+    TunedKernel fresh{tiles.kernel, tiles.level, MeansHost(spec_) ? threads_ : 0, std::move(sizes),
+                      tiles.chosen};
+    auto known =
+        std::ranges::find_if(known_, [&](const TunedKernel& one) { return one.SameKey(fresh); });
+    if (known == known_.end()) return known_.emplace_back(std::move(fresh));
+    if (known->selector != fresh.selector) *known = std::move(fresh);
+    return *known;
+  }
+
+  void Search(const SelectedTiles& tiles, TunedKernel& kernel, PlacedKernel& chosen,
+              const std::vector<driver::HostTensor>& written, const std::string& spec) {
+    SearchTiles(tiles.constants, kernel, [&](const Tiles& wanted, size_t number, size_t of) {
+      progress_.Show(kernel, wanted, number, of);
+      kernel.trials.push_back(Measure(wanted, kernel, chosen, written, spec));
+      return Write();
+    });
+  }
+
+  TunedKernel::Trial Measure(const Tiles& wanted, const TunedKernel& kernel, PlacedKernel& chosen,
+                             const std::vector<driver::HostTensor>& written,
+                             const std::string& spec) {
+    TunedKernel::Trial trial{wanted};
+    driver::Options own = options_;
+    for (const auto& [name, value] : wanted)
+      own.define.push_back(fmt::format("{}={}", name, value));
+    PlacedKernel other(own, families_, kernel.kernel, spec);
+    if (!other.ok()) {
+      trial.failure = FirstError(other.compilation().diagnostics);
+      return trial;
+    }
+    auto its = other.Written();
+    if (!its.ok() || !Agree(*its, written)) {
+      trial.failure = its.ok() ? "its results are other ones" : its.failure().message;
+      return trial;
+    }
+    try {
+      trial.gain = Gain(chosen, other);
+      // Of many trials some are lucky: what gained has to do so again.
+      if (trial.gain >= TunedKernel::kWorthwhile)
+        trial.gain = std::min(trial.gain, Gain(chosen, other));
+    } catch (const RunFailed& failed) {
+      trial.failure = failed.failure.message;
+    }
+    return trial;
+  }
+
+  /// The time of the one by the other's, in turns.
+  double Gain(PlacedKernel& chosen, PlacedKernel& other) const {
+    auto side = [](const char* name, PlacedKernel& kernel) {
+      return measure::Side{name, [&kernel] {
+                             Status ran = kernel.Run();
+                             if (!ran.ok()) throw RunFailed{ran.failure()};
+                           }};
+    };
+    measure::TrialLimits limits;
+    limits.trials = static_cast<int>(*options_.trials);
+    limits.seconds = static_cast<double>(*options_.seconds);
+    limits.processor_time = MeansHost(spec_) && threads_ == 1;
+    auto series = measure::TakeTurns({side("selector", chosen), side("tried", other)}, limits);
+    return measure::Median(measure::Quotients(series[0], series[1]));
+  }
+
+  static std::string Summary(const TunedKernel& kernel) {
+    const TunedKernel::Trial* best = kernel.Best();
+    std::string failed;
+    auto failures =
+        std::ranges::count_if(kernel.trials, [](const auto& one) { return one.gain == 0; });
+    if (failures > 0) failed = fmt::format(", {} failed", failures);
+    return fmt::format(
+        "{} on {} at {}: {} tried{}; the selector's {}{}\n", kernel.kernel, kernel.level,
+        driver::TilesText(kernel.sizes), kernel.trials.size(), failed,
+        driver::TilesText(kernel.selector),
+        best ? fmt::format(", {:.2f} times as fast {}", best->gain, driver::TilesText(best->tiles))
+             : " is best");
+  }
+
+  bool Write() {
+    return driver::WriteOutputFiles({{path_, driver::TunedText(known_)}}, listed_.diagnostics);
+  }
+
+  driver::Options options_;
+  const targets::Registry& families_;
+  driver::Compilation listed_;
+  std::string path_;
+  std::string spec_;
+  int threads_ = 1;
+  std::vector<TunedKernel> known_;
+  SearchProgress progress_;
+};
+
+}  // namespace
+
+int RunTune(const driver::Options& options, const targets::Registry& families) {
+  return Tuning(options, families).Run();
+}
+
+}  // namespace kdl::tools
