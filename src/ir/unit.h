@@ -36,7 +36,7 @@ struct Unit {
   bool modelled = false;
 };
 
-inline constexpr int kMaxUnitDepth = 16;
+inline constexpr int kMaxUnitDepth = 32;
 
 /// Whether the row says something that can be done.
 bool IsSound(const Unit& unit);

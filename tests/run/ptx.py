@@ -148,6 +148,9 @@ def check_matrix_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
     copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
     checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
+    # Of a turn: a wait for its own group, and one barrier behind that.
+    waits = re.findall(r"\bcp\.async\.(wait_\w+\s+\d+;\s+bar\.sync|wait_all)", body)
+    checks.expect(f"{name} of {file} awaits a turn's copies alone ({level})", len(waits) == 1 and "wait_group" in waits[0], str(waits))
     (row,) = [row for row in used if row.kernel.startswith(name)]
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 

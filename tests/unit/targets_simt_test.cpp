@@ -291,13 +291,23 @@ TEST_CASE("products, folds in lanes and in chains, and running sums go to teams"
   CheckLowering(kRunningSums, kRows);
 }
 
-TEST_CASE("products go to matrix units: steps of 16 terms, zeros behind the blocks' ends") {
+TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros behind the blocks' ends") {
   const std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
                                     {{"M", 5}, {"N", 7}, {"K", 0}},
                                     {{"M", 33}, {"N", 17}, {"K", 45}}};
   std::string text = kMatrixProduct;
   CheckLowering(text, shapes);
-  for (size_t at; (at = text.find("bf16")) != std::string::npos;) text.replace(at, 4, "f16");
+  auto replace = [&](const std::string& what, const std::string& by) {
+    for (size_t at; (at = text.find(what)) != std::string::npos;) text.replace(at, what.size(), by);
+  };
+  replace("bf16", "f16");
+  CheckLowering(text, shapes);
+  replace("0.0 : f32", "0 : i32");
+  replace("f32", "i32");
+  replace("f16", "i8");
+  CheckLowering(text, shapes);
+  replace("i32", "u32");
+  replace("i8", "u8");
   CheckLowering(text, shapes);
 }
 

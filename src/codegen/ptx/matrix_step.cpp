@@ -9,10 +9,12 @@
 #include "ir/lane_map.h"
 #include "ir/views.h"
 #include "support/check.h"
+#include "support/scalar.h"
 
 // A step of matrices by a warp: `mma.m16n8k16`, of factors that `ldmatrix` brings from shared memory, four squares at once. Of the result lane l has
 // rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/matrix_units.h) the
 // worker's first place is these in the warp's first block, and blocks of 8 rows, of 8 columns, follow by the digits' repeats.
+// Of bytes, `mma.m16n8k32`, two terms side by side are what one term is elsewhere: squares are of pairs.
 
 namespace kdl::codegen::ptx {
 
@@ -31,6 +33,7 @@ class StepEmitter {
         builder_(emitter.builder),
         step_(op),
         map_(ir::MapOf(*op)),
+        element_bytes_(Bytes(op->operand(0)->type()->scalar)),
         worker_(emitter.Get(step_.place()[0])),
         term_(emitter.Get(step_.place()[1])) {}
 
@@ -96,7 +99,7 @@ class StepEmitter {
       return builder_.CreateAnd(builder_.CreateLShr(square, number), Number(1));
     };
     llvm::Value* at_kept = Plus(squares.first, Times(bit(1 - squares.half), squares.apart));
-    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), kSide));
+    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), kSide * TermsOfPlace()));
     at_kept = Plus(at_kept, kept);
     at_term = Plus(at_term, term);
     bool by_terms = HasTermsSideBySide(squares);
@@ -106,8 +109,14 @@ class StepEmitter {
     llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[first]), column);
     if (first > 0)
       offset = Plus(offset, builder_.CreateMul(SlotOf(squares.factor), memory.strides[0]));
-    return builder_.CreateInBoundsGEP(builder_.getInt16Ty(), memory.base, offset);
+    return builder_.CreateInBoundsGEP(ElementType(), memory.base, offset);
   }
+
+  llvm::Type* ElementType() {
+    return builder_.getIntNTy(static_cast<unsigned>(8 * element_bytes_));
+  }
+  /// Terms that have one place of a square's rows, which are of 16 bytes.
+  int64_t TermsOfPlace() const { return 2 / element_bytes_; }
 
   llvm::Value* SlotOf(size_t factor) {
     bool is_second = factor == 1 && step_.op->operand(0)->type()->dims.size() == 3;
@@ -121,6 +130,7 @@ class StepEmitter {
   /// Lane l says where row l % 8 of square l / 8 lies.
   Fragment BringTogether(const Squares& squares) {
     bool by_terms = HasTermsSideBySide(squares);
+    KDL_CHECK(by_terms || element_bytes_ == 2, "squares of bytes are not turned round");
     llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
     llvm::Value* square = builder_.CreateUDiv(Lane(), Number(kSide));
     llvm::Value* address =
@@ -134,21 +144,22 @@ class StepEmitter {
     return fragment;
   }
 
-  /// Where near memory is full: each lane's pairs of terms, one by one.
+  /// Where near memory is full: each lane's terms of a register, one by one.
   Fragment BringAlone(const Squares& squares) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
     llvm::Value* pair = builder_.CreateURem(Lane(), Number(4));
     Fragment fragment;
     for (int64_t i = 0; i < int64_t{kRegisters}; ++i) {
       fragment[static_cast<size_t>(i)] = builder_.getInt32(0);
-      for (int64_t part : {0, 1}) {
-        llvm::Value* term = Plus(Times(pair, 2), Number(part));
+      int64_t parts = 2 * TermsOfPlace();
+      for (int64_t part = 0; part < parts; ++part) {
+        llvm::Value* term = Plus(Times(pair, parts), Number(part));
         llvm::Value* address = AddressIn(squares, Number(i), kept, term);
-        llvm::Value* bits = builder_.CreateZExt(builder_.CreateLoad(builder_.getInt16Ty(), address),
+        llvm::Value* bits = builder_.CreateZExt(builder_.CreateLoad(ElementType(), address),
                                                 builder_.getInt32Ty());
-        fragment[static_cast<size_t>(i)] =
-            builder_.CreateOr(fragment[static_cast<size_t>(i)],
-                              builder_.CreateShl(bits, static_cast<uint64_t>(16 * part)));
+        auto shift = static_cast<uint64_t>(8 * element_bytes_ * part);
+        fragment[static_cast<size_t>(i)] = builder_.CreateOr(fragment[static_cast<size_t>(i)],
+                                                             builder_.CreateShl(bits, shift));
       }
     }
     return fragment;
@@ -173,6 +184,7 @@ class StepEmitter {
   llvm::IRBuilder<>& builder_;
   ir::MatrixStepOp step_;
   ir::LaneMap map_;
+  int64_t element_bytes_;  ///< of factors
   llvm::Value* worker_;
   llvm::Value* term_;
 };

@@ -26,6 +26,8 @@ const MatrixUnit* NamedMatrixUnit(const ir::Op* product) {
   return found == std::end(kMatrixUnits) ? nullptr : found;
 }
 
+bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) == 1; }
+
 std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
                                  const ir::Op* product) {
   const ir::Function& kernel = *product->block()->function();

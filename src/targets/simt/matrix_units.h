@@ -36,12 +36,16 @@ inline constexpr MatrixUnit kMatrixUnits[] = {
      {1, 4, 1, 2},
      32,
      512,
-     "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"}};
+     "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"},
+    {&kMmaI8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.s8"},
+    {&kMmaU8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.u8"}};
 
 /// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);
 /// That which the product names; null: none.
 const MatrixUnit* NamedMatrixUnit(const ir::Op* product);
+/// Whether the unit takes factors only with their terms side by side: of bytes no instruction turns squares round.
+bool WantsTermsSideBySide(const MatrixUnit& unit);
 /// How workers share the product, so that as many as the machine has of them have whole steps; nothing: its blocks are not made
 /// of such, or are too large.
 std::optional<ir::LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,

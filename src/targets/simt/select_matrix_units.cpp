@@ -3,7 +3,7 @@
 #include "targets/simt/passes.h"
 
 // select-matrix-units: a product of two tiles whose blocks are made of whole steps of one of the machine's matrix units takes
-// those steps; the interpreter does so, too.
+// those steps; the interpreter does so, too. Integers go there as they are, not as the accumulator's type.
 //
 //   contraction %a, %b into %c over k {acc = f32, …, unit = "cpu.bf16_pairs"}   ->   … {acc = f32, …, unit = "simt.mma_bf16"}
 
@@ -16,6 +16,7 @@ void RunSelectMatrixUnits(PassContext& context, ir::Function& kernel) {
     if (!unit || !MatrixMap(facts, *unit, op)) continue;
     Name name = context.module.context().names.Intern(unit->unit->name);
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Unit>(name));
+    for (size_t i : {0, 1}) op->SetOperand(i, ir::NarrowFactor(op->operand(i)));
   }
 }
 

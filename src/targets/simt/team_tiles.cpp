@@ -9,8 +9,13 @@ namespace kdl::simt {
 
 namespace {
 
-constexpr int64_t kMostTogether =
-    8;  // loads of a worker's that are under way: each takes a register
+/// How many of a worker's loads are under way at once, of which each takes a register: as many in each turn.
+int64_t TakenTogether(int64_t each) {
+  constexpr int64_t kMost = 8;
+  int64_t count = std::min(each, kMost);
+  while (each % count != 0) --count;
+  return count;
+}
 
 }  // namespace
 
@@ -164,14 +169,25 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
   Value* all = b_.I64(workers);
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     auto at_once = [&]() -> Values {
-      std::vector<Values> places;
       int64_t each = EachOf(axes, workers);
-      for (int64_t turn = 0; turn < each; ++turn) {
-        Value* before = b_.I64(turn * workers);
-        places.push_back(PlaceOf(b_.Binary(OpKind::Add, worker, before), axes));
-        if (turn + 1 < each && std::ssize(places) < kMostTogether) continue;
-        together(std::exchange(places, {}));
+      int64_t count = TakenTogether(each);
+      auto some = [&](Value* first) {
+        std::vector<Values> places;
+        for (int64_t turn = 0; turn < count; ++turn) {
+          Value* before = b_.I64(turn * workers);
+          places.push_back(PlaceOf(b_.Binary(OpKind::Add, first, before), axes));
+        }
+        together(places);
+      };
+      if (count == each) {
+        some(worker);
+        return {};
       }
+      Value* all = b_.I64(each * workers);
+      passes::MakeLoop(b_, {worker, all, count * workers}, {}, [&](Value* first, const Values&) {
+        some(first);
+        return Values();
+      });
       return {};
     };
     auto one_by_one = [&]() -> Values {

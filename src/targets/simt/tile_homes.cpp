@@ -5,6 +5,7 @@
 
 #include "ir/views.h"
 #include "support/scalar.h"
+#include "targets/simt/matrix_units.h"
 
 namespace kdl::simt {
 
@@ -169,8 +170,9 @@ AxisList TileHomes::FactorOrder(const Op* product, const Value* factor) const {
   for (AxisId axis : factor->type()->axes) {
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
   }
-  bool takes_any = product->HasAttr(AttrKey::Unit);
-  if (takes_any && LoadedAlong(factor) != order.back()) std::ranges::reverse(order);
+  const MatrixUnit* unit = NamedMatrixUnit(product);
+  bool turns = unit && (WantsTermsSideBySide(*unit) || LoadedAlong(factor) != order.back());
+  if (turns) std::ranges::reverse(order);
   return order;
 }
 

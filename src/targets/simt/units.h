@@ -25,6 +25,20 @@ inline constexpr ir::Unit kMmaF16{.name = "simt.mma_f16",
                                   .term = ir::OpKind::Mul,
                                   .modelled = true};
 
-inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16, &kMmaF16};
+/// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
+constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar factor, kdl::Scalar acc) {
+  return {.name = name,
+          .a = factor,
+          .b = factor,
+          .acc = acc,
+          .depth = 32,
+          .order = ir::StepOrder::Any,
+          .flushes = false,
+          .term = ir::OpKind::Mul};
+}
+inline constexpr ir::Unit kMmaI8 = ByteUnit("simt.mma_i8", kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kMmaU8 = ByteUnit("simt.mma_u8", kdl::Scalar::U8, kdl::Scalar::U32);
+
+inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16, &kMmaF16, &kMmaI8, &kMmaU8};
 
 }  // namespace kdl::simt
