@@ -155,11 +155,11 @@ class StepEmitter {
       for (int64_t part = 0; part < parts; ++part) {
         llvm::Value* term = Plus(Times(pair, parts), Number(part));
         llvm::Value* address = AddressIn(squares, Number(i), kept, term);
-        llvm::Value* bits = builder_.CreateZExt(builder_.CreateLoad(ElementType(), address),
-                                                builder_.getInt32Ty());
+        llvm::Value* bits =
+            builder_.CreateZExt(builder_.CreateLoad(ElementType(), address), builder_.getInt32Ty());
         auto shift = static_cast<uint64_t>(8 * element_bytes_ * part);
-        fragment[static_cast<size_t>(i)] = builder_.CreateOr(fragment[static_cast<size_t>(i)],
-                                                             builder_.CreateShl(bits, shift));
+        fragment[static_cast<size_t>(i)] =
+            builder_.CreateOr(fragment[static_cast<size_t>(i)], builder_.CreateShl(bits, shift));
       }
     }
     return fragment;
