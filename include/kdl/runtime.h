@@ -25,6 +25,7 @@
 
 #include "kdl/call.h"
 #include "kdl/device.h"
+#include "kdl/link.h"
 #include "kdl/queue.h"
 #include "kdl/version.h"
 

@@ -100,7 +100,7 @@ function(kdl_add_library name source)
   endif()
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${folder}>")  # install() puts the header elsewhere
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/${stem}.h"
-    INTERFACE_KDL_MODULE_${module} ${name})
+    INTERFACE_KDL_MODULE_${module} ${PROJECT_NAME}.${name})
   # The linker would take the functions of the first library for those of the second.
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING KDL_MODULE_${module})
 endfunction()

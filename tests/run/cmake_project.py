@@ -148,6 +148,36 @@ int main(void) {
   printf("%g %g\\n", y[0], y[1]);
 }
 """
+# Two vendors' static libraries, from files, targets and kernels of one name, in one application.
+OWN_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project({vendor} C)
+find_package(kdl REQUIRED)
+kdl_add_library(numbers numbers.kdl {options})
+add_library({vendor} STATIC {vendor}.c)
+target_link_libraries({vendor} PRIVATE numbers)
+install(TARGETS {vendor} numbers EXPORT {vendor} ARCHIVE DESTINATION lib/{vendor})
+install(EXPORT {vendor} NAMESPACE {vendor}:: FILE {vendor}-config.cmake DESTINATION lib/cmake/{vendor})
+"""
+OF_BOTH = {"CMakeLists.txt": """
+cmake_minimum_required(VERSION 3.25)
+project(app C)
+find_package(kdl REQUIRED)
+find_package(acme REQUIRED)
+find_package(bolt REQUIRED)
+add_executable(app app.c)
+target_link_libraries(app acme::acme bolt::bolt)
+""", "app.c": """
+#include <stdio.h>
+int acme_scale(const float* x, float* y);
+int bolt_scale(const float* x, float* y);
+int main(void) {
+  const float x[2] = {1, 2};
+  float y[2], z[2];
+  if (acme_scale(x, y) != 0 || bolt_scale(x, z) != 0) return 1;
+  printf("%g %g\\n", y[1], z[1]);
+}
+"""}
 OTHER = "armv8-a" if platform.machine() == "x86_64" else "x86-64-v3"
 
 
@@ -221,6 +251,27 @@ def check_installed_library(root, package):
                    {"app.c": FINDER, "CMakeLists.txt": FINDER_PROJECT}, "2 4\n")
 
 
+def check_two_vendors(root, package):
+    """Neither gets the other's functions: the linker says that there are two, and with a module name of its own all is right."""
+    for module, expected in (("numbers", None), ("more", "4 6\n")):
+        prefix = root / f"vendors_{module}"
+        for vendor, factor, name in (("acme", "2.0", "numbers"), ("bolt", "3.0", module)):
+            own = root / f"{vendor}_{module}"
+            source = VENDOR.replace("vendor_scale", f"{vendor}_scale").replace("numbers", name)
+            options = "" if name == "numbers" else f"MODULE {name}"
+            built = build(own, package, {"numbers.kdl": KERNEL.format(factor=factor), f"{vendor}.c": source,
+                                         "CMakeLists.txt": OWN_PROJECT.format(vendor=vendor, options=options)})
+            installed = call("cmake", "--install", "build", "--prefix", prefix, folder=own)
+            checks.expect(f"{vendor} with {name}: installed", built.returncode == installed.returncode == 0,
+                          built.stdout + built.stderr + installed.stderr)
+        if expected is not None:
+            check_runs("two vendors", root / f"both_{module}", f"{package};{prefix}", OF_BOTH, expected)
+            continue
+        built = build(root / f"both_{module}", f"{package};{prefix}", OF_BOTH)
+        said = built.stdout + built.stderr
+        checks.expect("two vendors of one module", built.returncode != 0 and "multiple definition of `numbers_scale'" in said, said)
+
+
 def check_uninstall(package, own):
     """What the target does, with a list of this installation: the build folder's own is of whoever installs from it last."""
     files = [path for path in package.rglob("*") if not path.is_dir() or path.is_symlink()]
@@ -251,6 +302,7 @@ def main():
         check_one_name(root / "one_name", root / "kdl")
         check_thin(root, root / "kdl")
         check_installed_library(root, root / "kdl")
+        check_two_vendors(root, root / "kdl")
         check_uninstall(root / "kdl", own)
     return checks.end()
 

@@ -293,6 +293,8 @@ std::string PrintCalls(const ir::Module& module, const std::string& runtime_name
     Define(writer, face.calls, number, Kind::Call);
     Define(writer, face.calls, number, Kind::Async);
   }
+  writer.Line();
+  writer.Line(fmt::format("KDL_DEFINES({})", face.calls_symbol));
   return writer.Take();
 }
 

@@ -23,6 +23,12 @@ void Describe(Writer& writer, std::string_view prefix, const FaceFunction& funct
   }
 }
 
+/// Whoever includes the header links the object that defines the symbol.
+void ReferTo(Writer& writer, const std::string& symbol) {
+  writer.Line();
+  writer.Line(fmt::format("KDL_REFERS_TO({});", symbol));
+}
+
 std::string SpecComment(const FaceDevice& device) {
   return device.spec.empty() ? "a promise: the caller binds it" : device.spec;
 }
@@ -55,7 +61,11 @@ void PrintC(Writer& writer, const ModuleFace& face) {
     writer.Line("/// Returns when all is done.");
     DeclareCProgram(writer, face, program, ");");
   }
-  if (!face.calls.calls.empty()) DeclareCalls(writer, face.calls);
+  if (!face.programs.empty()) ReferTo(writer, face.orch_symbol);
+  if (!face.calls.calls.empty()) {
+    DeclareCalls(writer, face.calls);
+    ReferTo(writer, face.calls_symbol);
+  }
   writer.Line();
   writer.Line("#ifdef __cplusplus");
   writer.Line("}  // extern \"C\"");
@@ -107,6 +117,7 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
   }
   writer.Line();
   writer.Line(fmt::format("}}  // namespace {}", face.name_space));
+  if (face.programs.empty() && !face.kernels.empty()) ReferTo(writer, face.orch_symbol);
   writer.Line("#endif");
   writer.Line("#endif");
 }

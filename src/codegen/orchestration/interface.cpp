@@ -243,6 +243,8 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
   face.runtime_name = runtime_name;
   face.images = "kdl_images_" + CIdentifier(face.module_name);
   face.images_symbol = "kdl_images_" + CIdentifier(runtime_name);
+  face.calls_symbol = "kdl_calls_" + CIdentifier(runtime_name);
+  face.orch_symbol = "kdl_orch_" + CIdentifier(runtime_name);
   for (const ir::Function* function : module.functions()) {
     if (!function->exported || function->kind == ir::FunctionKind::Fn) continue;
     auto& list = function->kind == ir::FunctionKind::Kernel ? face.kernels : face.programs;

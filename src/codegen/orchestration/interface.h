@@ -78,6 +78,9 @@ struct ModuleFace {
   std::string name_space;     ///< of C++, and the prefix of C names
   std::string images;         ///< the images in C and C++
   std::string images_symbol;  ///< and for the linker
+  std::string
+      calls_symbol;  ///< that NAME.c defines, named by the module's contents; kdl/link.h says why
+  std::string orch_symbol;  ///< and NAME.orch.cpp
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;

@@ -31,6 +31,8 @@ std::string PrintOrchestration(const ir::Module& module, const std::string& runt
   writer.Line();
   writer.Line(fmt::format("}}  // namespace {}", face.name_space));
   PrintCPrograms(writer, face);
+  writer.Line();
+  writer.Line(fmt::format("KDL_DEFINES({})", face.orch_symbol));
   return writer.Take();
 }
 
