@@ -46,22 +46,6 @@ Side EmptyOpenMp(const Host& host) {
   return {"openmp", [threads = host.threads] { EmptyRegion(threads); }};
 }
 
-// Given to the queue and waited for.
-Task MakeLaunch(const Host& host) {
-  const Array<float> x = Ones(kBlock * host.threads);
-  return Beside([queue = host.queue,
-                 t = x.On(host)] { elements::nothing_launch(queue, KDL_CORES_AUTO, t).Wait(); },
-                {EmptyOpenMp(host)});
-}
-
-// On the calling thread; with few elements on it alone, with many on the pool.
-Task MakeRun(const Host& host, std::int64_t size) {
-  const Array<float> x = Ones(size);
-  return Beside(
-      [queue = host.queue, t = x.On(host)] { elements::nothing(queue, KDL_CORES_AUTO, t); },
-      {EmptyOpenMp(host), PlainFunction(x)});
-}
-
 // The kernel's own time: one call of its entry, as the runtime makes it.
 class Entry {
  public:
@@ -123,6 +107,39 @@ std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
            [t, entry = Entry(tensor, host.device.facts().features)]() mutable { entry.Call(); }},
           PlainFunction(x),
           EmptyOpenMp(host)};
+}
+
+// Tensors of C++20, on the calling thread; with few elements on it alone, with many on the pool.
+Task MakeRun(const Host& host, std::int64_t size) {
+  const Array<float> x = Ones(size);
+  return Beside(
+      [queue = host.queue, t = x.On(host)] { elements::nothing(queue, KDL_CORES_AUTO, t); },
+      PeersOfCalls(host, x));
+}
+
+// Given to the queue and waited for.
+Task MakeLaunch(const Host& host) {
+  const Array<float> x = Ones(kBlock * host.threads);
+  return Beside([queue = host.queue,
+                 t = x.On(host)] { elements::nothing_launch(queue, KDL_CORES_AUTO, t).Wait(); },
+                PeersOfCalls(host, x));
+}
+
+// A program of one launch.
+Task MakeProgram(const Host& host) {
+  const Array<float> x = Ones(kLittle);
+  return Beside(
+      [&context = host.context, t = x.On(host)] { elements::nothing_of_a_program(context, t); },
+      PeersOfCalls(host, x));
+}
+
+// Through the class for C++17, with pointers.
+Task MakeKernels(const Host& host) {
+  const Array<float> x = Ones(kLittle);
+  auto kernels = std::make_shared<elements::Kernels>();
+  kdl::Check(kernels->Open(host.device.uri().c_str(), host.context.get()).Release());
+  return Beside([kernels, x] { kdl::Check(kernels->nothing(x.count(), x.data()).Release()); },
+                PeersOfCalls(host, x));
 }
 
 // Through the header for C, with pointers.
@@ -207,6 +224,8 @@ std::vector<Case> LaunchCases() {
        [](const Host& host) { return MakeRun(host, kBlock * host.threads); }},
       {"launch", "", "call in C", {}, MakeCall},
       {"launch", "", "call in C async", {}, MakeCallAsync},
+      {"launch", "", "call in C++17", {}, MakeKernels},
+      {"launch", "", "program", {}, MakeProgram},
       {"launch", "", "alternating", {}, MakeAlternating},
   };
 }
