@@ -2,7 +2,7 @@
 #
 # A library NAME of the kernels and programs in FILE.kdl. What links it includes "FILE.h" and links the runtime; with
 # MODULE "module.h", whose namespace is `module`: libraries whose files have one name need that to be linked together, else CMake
-# says that their KDL_MODULE_name does not agree.
+# says that their KDL_MODULE_name does not agree, or the linker that a function is defined twice.
 # OPTIONS go to `kernelc build`: --target host?isa=x86-64-v3, -D BM=64, -O3. The file, and what it imports, are compiled
 # again when they change.
 #
