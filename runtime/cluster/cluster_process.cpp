@@ -149,8 +149,8 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
   if (answer.status == kdl_cluster_no_entry)
     return Fail(KDL_ERROR_INTERNAL, "the image has no kernel that ", Name(), " can run: it ", what);
   if (answer.status == kdl_cluster_no_scratchpad) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.scratchpad_bytes,
-                " bytes of scratchpad, fewer than the kernel was made for: it ", what);
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.near_bytes(),
+                " bytes of scratchpad for a core, fewer than the kernel was made for: it ", what);
   }
   return Fail(KDL_ERROR_DEVICE, Name(), " has written nonsense into its mailbox while it ", what,
               ": status ", answer.status, ", call ", done, " of ", calls_);
