@@ -61,22 +61,38 @@ def removals():
 
 
 class Build:
-    """How the build compiles a file, and what its objects define."""
+    """How the build compiles a file, and what it defines. The build compiles several files at once; here each is alone."""
 
     def __init__(self, folder):
-        commands = json.loads((folder / "compile_commands.json").read_text())
-        self.commands = {pathlib.Path(c["file"]): c for c in commands}
+        self.commands = {}  # by file: the folder and the words of its command, without input and output
+        for command in json.loads((folder / "compile_commands.json").read_text()):
+            self.add(command)
         self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="ops-"))
+        self.made = {}
         self.needed = {macro: self.symbols(self.object(file), "U") for macro, file in TABLES.items()}
         self.users = {}
         for file in sources():
             for op in re.findall(r"OpKind::(\w+)|^KDL_\w+\((\w+),", file.read_text(), re.MULTILINE):
                 self.users.setdefault(op[0] or op[1], file)
 
-    def object(self, file):
-        command = self.commands[file]
+    def add(self, command):
         words = shlex.split(command["command"])
-        return pathlib.Path(command["directory"], words[words.index("-o") + 1])
+        while "ccache" in words[0] or words[0] == "env" or "=" in words[0]:
+            words = words[1:]
+        at = words.index("-o")
+        del words[at:at + 2]
+        words = [w for w in words if w not in ("-c", command["file"]) and not w.startswith("-g")]
+        file = pathlib.Path(command["file"])
+        together = re.findall(r'^#include "(.*\.cpp)"$', file.read_text(), re.MULTILINE) if file.parent.name == "Unity" else [file]
+        for one in together:
+            self.commands[pathlib.Path(one)] = command["directory"], words
+
+    def object(self, file):
+        """What is made of the file as it stands."""
+        if file not in self.made:
+            self.made[file] = self.temporary / f"{len(self.made)}.o"
+            assert self.compile(file, file, ["-w", "-O0", "-o", str(self.made[file])]), file
+        return self.made[file]
 
     @staticmethod
     def symbols(path, kind):
@@ -85,15 +101,8 @@ class Build:
 
     def compile(self, like, file, extra):
         """Compiles `file` as the build does `like`; the warnings that the build refuses stay refused."""
-        command = self.commands[like]
-        words = shlex.split(command["command"])
-        while "ccache" in words[0] or words[0] == "env" or "=" in words[0]:
-            words = words[1:]
-        at = words.index("-o")
-        del words[at:at + 2]
-        words = [w for w in words if w not in ("-c", str(like)) and not w.startswith("-g")]
-        words[1:1] = extra
-        return subprocess.run([*words, "-c", file], cwd=command["directory"], capture_output=True, text=True).returncode == 0
+        directory, words = self.commands[like]
+        return subprocess.run([words[0], *extra, *words[1:], "-c", file], cwd=directory, capture_output=True, text=True).returncode == 0
 
     def changed(self, removal):
         text = removal.file.read_text()
