@@ -134,4 +134,41 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
                 kAroundLanes);
 }
 
+TEST_CASE("rows times a vector, and numbers that were computed before times rows") {
+  CheckLowering(R"(
+kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y: tensor<f32,[M,3]> inout, %z: tensor<f32,[N]> inout) {
+  axis i = M by 8
+  axis j = N by 400
+  %0 = const 0 : i64
+  %zero = const 0.0 : f32
+  %minus = const -0.0 : f32
+  for %i: blk<i> in %0 .. %M {
+    for %j: blk<j> in %0 .. %N {
+      %none = broadcast %zero : tile<f32; i>
+      %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %b = load %v[%j] {edge = clip} : tile<f32; j>
+      %s = contraction %a, %b into %none over j {acc = f32, order = lanes64} : tile<f32; i>
+      store %s to %y[%i, 0] {edge = clip}
+      %few = broadcast %minus : tile<f32; i>
+      %c = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %t = contraction %b, %c into %few over j {acc = f32, order = lanes64} : tile<f32; i>
+      store %t to %y[%i, 1] {edge = clip}
+      %d = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %u = contraction %d, %b into %s over j {acc = f32, order = lanes64} : tile<f32; i>
+      store %u to %y[%i, 2] {edge = clip}
+      %p = mul %s, %t : tile<f32; i>
+      %n = broadcast %zero : tile<f32; j>
+      %e = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %w = contraction %p, %e into %n over i {acc = f32, order = chain} : tile<f32; j>
+      store %w to %z[%j] {edge = clip}
+      yield
+    }
+    yield
+  }
+  return
+}
+)",
+                kAroundLanes);
+}
+
 }  // namespace kdl::cpu

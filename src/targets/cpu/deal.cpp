@@ -113,8 +113,11 @@ Value* Dealer::InNearestCache(Value* size, const std::vector<Rereads::Rows>& aga
 
 /// `size`, or 1 where the loop along rows has more than one turn.
 Value* Dealer::OneWhereLong(Value* size, const Turns& along) {
-  Value* lo = along.lo ? along.lo : builder_.I64(0);
-  BlockRange range(builder_, lo, along.hi, builder_.I64(along.extent));
+  auto here = [&](Value* end) {
+    std::optional<int64_t> constant = ConstantOf(end);
+    return constant ? builder_.I64(*constant) : end;
+  };
+  BlockRange range(builder_, here(along.lo), here(along.hi), builder_.I64(along.extent));
   Value* one = builder_.I64(1);
   Value* is_long = builder_.Binary(OpKind::Lt, one, range.Count());
   return builder_.Select(is_long, one, size);

@@ -112,9 +112,9 @@ std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* b
     bool folds_turns = turn->type()->kind == ir::TypeKind::Blk &&
                        Contains(fold->attr<ir::AttrKey::Axes>(), turn->type()->axes[0]);
     ir::ForOp bounds(loop);
-    Value* lo = ConstantOf(bounds.lo()) == 0 ? nullptr : bounds.lo();
-    if (folds_turns && (!lo || IsBefore(lo, spmd)) && IsBefore(bounds.hi(), spmd))
-      turns.push_back({lo, bounds.hi(), BlockExtent(kernel, turn)});
+    auto is_known = [&](const Value* end) { return ConstantOf(end) || IsBefore(end, spmd); };
+    if (folds_turns && is_known(bounds.lo()) && is_known(bounds.hi()))
+      turns.push_back({bounds.lo(), bounds.hi(), BlockExtent(kernel, turn)});
   });
   return turns;
 }

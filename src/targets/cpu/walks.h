@@ -12,7 +12,7 @@ namespace kdl::cpu {
 
 /// A loop's range, and how much of it a turn takes.
 struct Turns {
-  ir::Value* lo;  ///< null: 0
+  ir::Value* lo;  ///< there where the spmd is, or a constant, as is hi
   ir::Value* hi;
   int64_t extent;
 };
