@@ -39,6 +39,8 @@ typedef union kdl_value {
   uint64_t u64;
   uint16_t f16; /* its bits, as of a bf16 */
   uint16_t bf16;
+  uint8_t f8e4m3; /* as these */
+  uint8_t f8e5m2;
   float f32;
   double f64;
 } kdl_value;

@@ -30,6 +30,8 @@ enum Element : std::uint8_t {
   bf16 = KDL_BF16,
   f32 = KDL_F32,
   f64 = KDL_F64,
+  f8e4m3 = KDL_F8E4M3,
+  f8e5m2 = KDL_F8E5M2,
 };
 
 // The name of an element kind: "f32".
@@ -44,7 +46,13 @@ constexpr const char* ElementName(std::uint8_t element) {
   }
 }
 
-// Two-byte floats by their bits, as scalar arguments.
+// Floats that C++ lacks by their bits, as scalar arguments.
+struct F8E4M3 {
+  std::uint8_t bits;
+};
+struct F8E5M2 {
+  std::uint8_t bits;
+};
 struct F16 {
   std::uint16_t bits;
 };
@@ -61,6 +69,10 @@ constexpr Element ElementOf() {
     return f32;
   } else if constexpr (std::same_as<T, double>) {
     return f64;
+  } else if constexpr (std::same_as<T, F8E4M3>) {
+    return f8e4m3;
+  } else if constexpr (std::same_as<T, F8E5M2>) {
+    return f8e5m2;
   } else if constexpr (std::same_as<T, F16>) {
     return f16;
   } else if constexpr (std::same_as<T, Bf16>) {

@@ -1,9 +1,12 @@
 #include "core/trap.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -85,6 +88,20 @@ float HalfToFloat(std::uint16_t half) {
   return std::bit_cast<float>(sign | rebased << 23 | fraction << 13);
 }
 
+// A float of a byte that has so many bits of fraction; behind its largest number's bits there are an infinity, where it has such, and
+// NaN.
+float ByteToFloat(std::uint8_t bits, int fraction, int largest, bool has_infinity) {
+  const int rest = bits & 0x7f;
+  const int bias = (1 << (6 - fraction)) - 1;
+  const int exponent = std::max(rest >> fraction, 1);
+  const int units = rest - ((exponent - 1) << fraction);
+  float magnitude = std::ldexp(static_cast<float>(units), exponent - bias - fraction);
+  if (rest > largest)
+    magnitude = has_infinity && rest == largest + 1 ? std::numeric_limits<float>::infinity()
+                                                    : std::numeric_limits<float>::quiet_NaN();
+  return (bits & 0x80) != 0 ? -magnitude : magnitude;
+}
+
 template <class Number>
 Number Load(const char* at) {
   Number number;
@@ -125,6 +142,10 @@ std::string FormatElement(const char* at, std::uint8_t element) {
       return Shortest(Load<std::uint32_t>(at));
     case KDL_U64:
       return Shortest(Load<std::uint64_t>(at));
+    case KDL_F8E4M3:
+      return Shortest(ByteToFloat(Load<std::uint8_t>(at), 3, 0x7e, false));
+    case KDL_F8E5M2:
+      return Shortest(ByteToFloat(Load<std::uint8_t>(at), 2, 0x7b, true));
     case KDL_F16:
       return Shortest(HalfToFloat(Load<std::uint16_t>(at)));
     case KDL_BF16:

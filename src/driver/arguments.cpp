@@ -274,19 +274,23 @@ class Binder {
 
   void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
     bound.source = argument.text;
-    if (argument.file.scalar != bound.tensor.scalar) {
+    Scalar scalar = bound.tensor.scalar;
+    if (argument.file.scalar != StoredAs(scalar)) {
       std::string found =
           fmt::format("{} ({})", NumpyName(argument.file.scalar), Spelling(argument.file.scalar));
       std::string wanted(NumpyName(bound.tensor.scalar));
       diagnostics_
           .Report(diag::NpyDtype, {}, argument.path, found, argument.name, ParameterType(param))
-          .Help(bound.tensor.scalar == Scalar::BF16
+          .Help(IsByteFloat(scalar) ? "floats of a byte are stored by their bits: "
+                                      "`x.view('uint8')` of an array of ml_dtypes"
+                : scalar == Scalar::BF16
                     ? "bf16 is stored as numpy dtype V2: `(x.view('uint32') >> "
                       "16).astype('uint16').view('V2')` of a float32 x"
                     : fmt::format("numpy.save('{}', x.astype(numpy.{}))", argument.path, wanted));
       return;
     }
     bound.tensor = argument.file;
+    bound.tensor.scalar = scalar;
   }
 
   static std::string HelpFor(const ir::Param& param) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/float16.h"
+#include "support/float_bits.h"
 
 namespace kdl::driver {
 
@@ -30,6 +31,10 @@ uint64_t Low(uint64_t value, Scalar scalar) {
 uint64_t DrawElement(Scalar scalar, uint64_t seed, uint64_t n) {
   uint64_t x = Mix(Mix(seed) + n);
   switch (scalar) {
+    case Scalar::F8E4M3:
+      return FloatBits(scalar, Unit(x, 4));
+    case Scalar::F8E5M2:
+      return FloatBits(scalar, Unit(x, 3));
     case Scalar::F16:
       return F16FromF64(Unit(x, 11));
     case Scalar::BF16:

@@ -27,9 +27,9 @@ std::optional<uint64_t> ParseFloat(Scalar scalar, std::string_view text) {
   bool negative = text.starts_with('-');
   std::string_view magnitude = text.substr(negative ? 1 : 0);
   if (magnitude == "inf" || magnitude == "nan") {
-    double value = magnitude == "inf" ? std::numeric_limits<double>::infinity()
-                                      : std::numeric_limits<double>::quiet_NaN();
-    return FloatBits(scalar, negative ? -value : value);
+    if (magnitude == "inf") return InfinityBits(scalar, negative);
+    double nan = std::numeric_limits<double>::quiet_NaN();
+    return FloatBits(scalar, negative ? -nan : nan);
   }
   bool decimal = magnitude.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (!decimal) return std::nullopt;
@@ -39,8 +39,7 @@ std::optional<uint64_t> ParseFloat(Scalar scalar, std::string_view text) {
   }
   auto value = ParseNumber<double>(text);
   if (!value) return std::nullopt;
-  uint64_t bits = FloatBits(scalar, *value);
-  return std::isinf(ElementValue(scalar, bits)) ? std::nullopt : std::optional(bits);
+  return IsBeyond(scalar, *value) ? std::nullopt : std::optional(FloatBits(scalar, *value));
 }
 
 std::optional<uint64_t> ParseInteger(Scalar scalar, std::string_view text) {

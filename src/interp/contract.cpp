@@ -26,6 +26,10 @@ struct Precision {
 };
 Precision PrecisionOf(Scalar scalar) {
   switch (scalar) {
+    case Scalar::F8E4M3:
+      return {0x1p-3, 0x1p-6, 448, 0x1p-9};
+    case Scalar::F8E5M2:
+      return {0x1p-2, 0x1p-14, 57344, 0x1p-16};
     case Scalar::F16:
       return {0x1p-10, 0x1p-14, 65504, 0x1p-24};
     case Scalar::BF16:

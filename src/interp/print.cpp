@@ -6,7 +6,7 @@
 #include "interp/launch_state.h"
 #include "ir/eval.h"
 #include "ir/views.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
 
 // The text of a print, as the runtime writes it for compiled code.
 
@@ -28,12 +28,12 @@ std::string ElementText(Scalar scalar, uint64_t bits) {
   switch (scalar) {
     case Scalar::Bool:
       return bits != 0 ? "true" : "false";
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
     case Scalar::F16:
-      return Shortest(static_cast<float>(F64FromF16(static_cast<uint16_t>(bits))));
     case Scalar::BF16:
-      return Shortest(static_cast<float>(F64FromBf16(static_cast<uint16_t>(bits))));
     case Scalar::F32:
-      return Shortest(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+      return Shortest(static_cast<float>(FloatValue(scalar, bits)));
     case Scalar::F64:
       return Shortest(std::bit_cast<double>(bits));
     case Scalar::U64:

@@ -34,15 +34,17 @@ struct Mul {
   template <Integer T> static T Run(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
   template <Wide T> static T Run(T a, T b) { return CanonicalNan(a * b); }
 };
+/// As a result: floats of a byte become no infinity.
+template <Narrow T> T Kept(T a) { return std::isinf(Exact(a)) ? NarrowFrom<T>(Exact(a)) : a; }
 struct Neg {
   template <Integer T> static T Run(T a) { return static_cast<T>(0 - Widened(a)); }
   template <Wide T> static T Run(T a) { return -a; }
-  template <Narrow T> static T Run(T a) { return {static_cast<uint16_t>(a.bits ^ 0x8000)}; }
+  template <Narrow T> static T Run(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits ^ SignOf<T>())}); }
 };
 struct Abs {
   template <Integer T> static T Run(T a) { return a < T{0} ? Neg::Run(a) : a; }
   template <Wide T> static T Run(T a) { return std::fabs(a); }
-  template <Narrow T> static T Run(T a) { return {static_cast<uint16_t>(a.bits & 0x7FFF)}; }
+  template <Narrow T> static T Run(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits & ~SignOf<T>())}); }
 };
 struct Lt {
   template <class T> static bool Run(T a, T b) { return a < b; }
@@ -184,8 +186,8 @@ struct Max {
   static T Run(T a, T b) {
     if (std::isnan(Exact(a))) return a;
     if (std::isnan(Exact(b))) return b;
-    if (Exact(a) == Exact(b)) return std::signbit(Exact(a)) ? b : a;
-    return Exact(a) < Exact(b) ? b : a;
+    if (Exact(a) == Exact(b)) return Kept(std::signbit(Exact(a)) ? b : a);
+    return Kept(Exact(a) < Exact(b) ? b : a);
   }
 };
 

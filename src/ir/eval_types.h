@@ -8,12 +8,19 @@
 #include <type_traits>
 
 #include "support/float16.h"
+#include "support/float8.h"
 #include "support/scalar.h"
 
 // Scalars as C++ types, for what computes with them.
 
 namespace kdl::ir {
 
+struct E4m3 {
+  uint8_t bits;
+};
+struct E5m2 {
+  uint8_t bits;
+};
 struct Half {
   uint16_t bits;
 };
@@ -33,6 +40,8 @@ template <> struct CppType<Scalar::U8> { using Type = uint8_t; };
 template <> struct CppType<Scalar::U16> { using Type = uint16_t; };
 template <> struct CppType<Scalar::U32> { using Type = uint32_t; };
 template <> struct CppType<Scalar::U64> { using Type = uint64_t; };
+template <> struct CppType<Scalar::F8E4M3> { using Type = E4m3; };
+template <> struct CppType<Scalar::F8E5M2> { using Type = E5m2; };
 template <> struct CppType<Scalar::F16> { using Type = Half; };
 template <> struct CppType<Scalar::BF16> { using Type = BFloat; };
 template <> struct CppType<Scalar::F32> { using Type = float; };
@@ -44,10 +53,13 @@ concept Bool = std::same_as<T, bool>;
 template <class T>
 concept Integer = std::integral<T> && !Bool<T>;
 template <class T>
-concept Narrow = std::same_as<T, Half> || std::same_as<T, BFloat>;
+concept Narrow = std::same_as<T, E4m3> || std::same_as<T, E5m2> || std::same_as<T, Half> ||
+                 std::same_as<T, BFloat>;
 template <class T>
 concept Wide = std::floating_point<T>;
 
+inline double Exact(E4m3 value) { return F64FromF8(kF8E4M3, value.bits); }
+inline double Exact(E5m2 value) { return F64FromF8(kF8E5M2, value.bits); }
 inline double Exact(Half value) { return F64FromF16(value.bits); }
 inline double Exact(BFloat value) { return F64FromBf16(value.bits); }
 
@@ -59,7 +71,7 @@ T CanonicalNan(T value) {
 template <class T>
 T FromPattern(uint64_t bits) {
   if constexpr (Narrow<T>) {
-    return {static_cast<uint16_t>(bits)};
+    return {static_cast<decltype(T::bits)>(bits)};
   } else if constexpr (std::same_as<T, float>) {
     return std::bit_cast<float>(static_cast<uint32_t>(bits));
   } else if constexpr (std::same_as<T, double>) {
@@ -84,9 +96,19 @@ uint64_t ToPattern(T value) {
   }
 }
 
+/// The bit of its sign.
+template <Narrow T>
+constexpr int SignOf() {
+  return 1 << (8 * sizeof(T) - 1);
+}
+
 template <Narrow T>
 T NarrowFrom(double value) {
-  if constexpr (std::same_as<T, Half>) {
+  if constexpr (std::same_as<T, E4m3>) {
+    return {F8FromF64(kF8E4M3, value)};
+  } else if constexpr (std::same_as<T, E5m2>) {
+    return {F8FromF64(kF8E5M2, value)};
+  } else if constexpr (std::same_as<T, Half>) {
     return {F16FromF64(value)};
   } else {
     return {Bf16FromF64(value)};

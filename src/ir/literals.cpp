@@ -25,7 +25,7 @@ std::string FloatText(Scalar scalar, uint64_t bits) {
     return bits == CanonicalNan(scalar) ? "nan" : fmt::format("0x{:x}", bits);
   }
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  // The shortest digits that name this value among its own kind's; of two-byte floats all digits.
+  // The shortest digits that name this value among its own kind's; of narrower floats all digits.
   std::string text = scalar == Scalar::F32 ? fmt::format("{}", static_cast<float>(value))
                                            : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -34,9 +34,7 @@ std::string FloatText(Scalar scalar, uint64_t bits) {
 
 std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
   if (text == "nan") return CanonicalNan(scalar);
-  double infinity = std::numeric_limits<double>::infinity();
-  if (text == "inf") return FloatBits(scalar, infinity);
-  if (text == "-inf") return FloatBits(scalar, -infinity);
+  if (text == "inf" || text == "-inf") return InfinityBits(scalar, text[0] == '-');
   std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
   if (scalar == Scalar::F32) {
@@ -45,8 +43,7 @@ std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
   }
   std::optional<double> value = ParseNumber<double>(text);
   if (!value) return std::nullopt;
-  uint64_t bits = FloatBits(scalar, *value);
-  return std::isinf(FloatValue(scalar, bits)) ? std::nullopt : std::optional(bits);
+  return IsBeyond(scalar, *value) ? std::nullopt : std::optional(FloatBits(scalar, *value));
 }
 
 std::optional<uint64_t> IntegerConstant(Scalar scalar, std::string_view text) {

@@ -7,7 +7,7 @@
 #include "irgen/contract_tables.h"
 #include "irgen/contract_tiles.h"
 #include "support/check.h"
-#include "support/float16.h"
+#include "support/float_bits.h"
 
 namespace kdl::irgen {
 
@@ -21,8 +21,7 @@ Value* GenConstant(FunctionGen& gen, const sema::Constant& constant) {
   if (made != constant.scalar)
     return gen.builder.Bits(made, ir::EvaluateCast(constant.scalar, made, constant.bits));
   if (!IsNarrowFloat(constant.scalar)) return gen.builder.Bits(constant.scalar, constant.bits);
-  auto bits = static_cast<uint16_t>(constant.bits);
-  double value = constant.scalar == Scalar::F16 ? F64FromF16(bits) : F64FromBf16(bits);
+  double value = FloatValue(constant.scalar, constant.bits);
   return gen.builder.Bits(Scalar::F32, std::bit_cast<uint32_t>(static_cast<float>(value)));
 }
 

@@ -10,8 +10,8 @@ namespace kdl::sema {
 
 /// How irgen makes a builtin; builtins.def says which each has.
 enum class Lowering : uint8_t {
-  Op,       ///< the elementwise KIR op whose spelling is `target`
-  Math,     ///< a fn of the standard library, `target` + `_f32` or `_f64`; f16 and bf16 through f32
+  Op,    ///< the elementwise KIR op whose spelling is `target`
+  Math,  ///< a fn of the standard library, `target` + `_f32` or `_f64`; narrower floats through f32
   Clamp,    ///< clamp(x, lo, hi): min(max(x, lo), hi)
   CeilDiv,  ///< ceil_div(a, b): (a + b - 1) / b
   Iota,     ///< the absolute indices of a range

@@ -97,7 +97,7 @@ struct CallInfo {
 ///           tensor that is named as its entity
 ///   Reduce  reduce; reduce and scan: callee is the fn
 ///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
-/// f16 and bf16 as types of expressions compute in f32 and round when bound, stored or cast.
+/// Floats below f32 as types of expressions compute in f32 and round when bound, stored or cast.
 struct ExprInfo {
   Type type;
   std::optional<Constant> constant;

@@ -105,8 +105,8 @@ std::optional<Constant> FloatToConstant(const Literal& literal, Scalar scalar) {
   bool exact_text = !literal.text.empty();
   if (!exact_text && std::isinf(literal.real)) return RoundReal(literal.real, scalar);
   Constant constant = exact_text ? RoundText(literal, scalar) : RoundReal(literal.real, scalar);
-  if (std::isinf(ValueOf(constant))) return std::nullopt;
-  return constant;
+  bool is_beyond = std::isinf(ValueOf(constant)) || IsBeyond(scalar, literal.real);
+  return is_beyond ? std::nullopt : std::optional(constant);
 }
 
 std::optional<Constant> IntegerToFloat(__int128 value, Scalar scalar) {

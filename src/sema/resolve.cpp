@@ -149,8 +149,10 @@ std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& n
       candidates.push_back(binding.generic->name.text());
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
-    report.Help(nearest.empty() ? "the types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64"
-                                : fmt::format("did you mean '{}'?", nearest));
+    report.Help(
+        nearest.empty()
+            ? "the types are bool, i8 to i64, u8 to u64, f8e4m3, f8e5m2, f16, bf16, f32 and f64"
+            : fmt::format("did you mean '{}'?", nearest));
   }
   return scalar;
 }

@@ -1,14 +1,19 @@
 #include "support/float_bits.h"
 
 #include <bit>
+#include <cmath>
 
 #include "support/check.h"
 #include "support/float16.h"
+#include "support/float8.h"
 
 namespace kdl {
 
 double FloatValue(Scalar scalar, uint64_t bits) {
   switch (scalar) {
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
+      return F64FromF8(Float8Of(scalar), static_cast<uint8_t>(bits));
     case Scalar::F16:
       return F64FromF16(static_cast<uint16_t>(bits));
     case Scalar::BF16:
@@ -24,6 +29,9 @@ double FloatValue(Scalar scalar, uint64_t bits) {
 
 uint64_t FloatBits(Scalar scalar, double value) {
   switch (scalar) {
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
+      return F8FromF64(Float8Of(scalar), value);
     case Scalar::F16:
       return F16FromF64(value);
     case Scalar::BF16:
@@ -37,8 +45,23 @@ uint64_t FloatBits(Scalar scalar, double value) {
   }
 }
 
+bool IsBeyond(Scalar scalar, double value) {
+  return IsByteFloat(scalar) ? IsBeyond(Float8Of(scalar), value)
+                             : std::isinf(FloatValue(scalar, FloatBits(scalar, value)));
+}
+
+uint64_t InfinityBits(Scalar scalar, bool negative) {
+  double infinity = negative ? -INFINITY : INFINITY;
+  uint64_t bits = FloatBits(scalar, infinity);
+  // Numbers do not become it, but it may lie in memory, behind the largest one.
+  return IsByteFloat(scalar) && Float8Of(scalar).has_infinity ? bits + 1 : bits;
+}
+
 uint64_t CanonicalNan(Scalar scalar) {
   switch (scalar) {
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
+      return kF8Nan;
     case Scalar::F16:
       return 0x7e00;
     case Scalar::BF16:

@@ -13,6 +13,12 @@ double FloatValue(Scalar scalar, uint64_t bits);
 /// The value, rounded once to nearest even.
 uint64_t FloatBits(Scalar scalar, double value);
 
+/// Whether the number rounds to one beyond the scalar's largest: an infinity, or what has none.
+bool IsBeyond(Scalar scalar, double value);
+
+/// Infinity, or the largest number of a scalar that has none.
+uint64_t InfinityBits(Scalar scalar, bool negative);
+
 /// The quiet NaN without sign and payload.
 uint64_t CanonicalNan(Scalar scalar);
 

@@ -31,10 +31,12 @@ inline bool IsSigned(Scalar scalar) { return Info(scalar).group == ScalarGroup::
 inline bool IsInteger(Scalar scalar) {
   return Info(scalar).group == ScalarGroup::Signed || Info(scalar).group == ScalarGroup::Unsigned;
 }
-/// f16 and bf16 live in memory only: expressions compute in f32.
-inline bool IsNarrowFloat(Scalar scalar) { return scalar == Scalar::F16 || scalar == Scalar::BF16; }
+/// Floats below f32 live in memory only: expressions compute in f32.
+inline bool IsNarrowFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits < 32; }
+/// f8e4m3 and f8e5m2.
+inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
 
-/// The type in which sum, prod, mean and dot accumulate and which they return: f16, bf16, f32: f32; f64: f64;
+/// The type in which sum, prod, mean and dot accumulate and which they return: floats up to f32: f32; f64: f64;
 /// integers of up to 32 bits: 32 bits; of 64: 64; signedness is kept.
 Scalar AccumulatorOf(Scalar element);
 

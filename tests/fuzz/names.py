@@ -3,9 +3,10 @@
 import dataclasses
 
 INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-FLOATS = ["f16", "bf16", "f32", "f64"]
+NARROW_FLOATS = ["f8e4m3", "f8e5m2", "f16", "bf16"]
+FLOATS = NARROW_FLOATS + ["f32", "f64"]
 NUMBERS = INTEGERS + FLOATS
-SUMS = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # what sum, prod, dot return
+SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # what sum, prod, dot return
 
 
 @dataclasses.dataclass(frozen=True)

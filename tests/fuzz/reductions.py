@@ -1,6 +1,6 @@
 """Reductions, scans, and tiles indexed by name, drawn at random."""
 
-from names import NUMBERS, SUMS
+from names import NARROW_FLOATS, NUMBERS, SUMS
 from tree import Reduced, expr
 
 
@@ -51,7 +51,7 @@ class Reductions:
         """argmax, argmin and mean."""
         over = self.pick(self.folded(scope, allowed)).name
         op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
-        of = self.pick({"f32": ["f16", "bf16", "f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
+        of = self.pick({"f32": NARROW_FLOATS + ["f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
         value = self.over([over], of, self.expression(of, allowed | {over}, scope, depth))
         self.shows[f"{op} of {of}"] += 1
         result = Reduced(type_ if op == "mean" else "i64", allowed, [f"{op}(", value, f" over {over})"], [over])
@@ -103,7 +103,7 @@ class Reductions:
         if of == "f32" and self.chance(0.2):
             self.shows["dot of tf32"] += 1
             a, b = (expr(of, ranges, "(", operand, ") as tf32") for operand in (a, b))
-        if of in ("f16", "bf16") and self.chance(0.7):  # else one that is computed makes both f32
+        if of in NARROW_FLOATS and self.chance(0.7):  # else one that is computed makes both f32
             self.shows[f"dot of rounded {of}"] += 1
             a, b = (expr(of, ranges, "(", operand, f") as {of}") for operand in (a, b))
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)

@@ -3,7 +3,7 @@
 import math
 
 from functions import Functions, tile_type
-from names import FLOATS, NUMBERS, Range, Scope, Value
+from names import FLOATS, NARROW_FLOATS, NUMBERS, Range, Scope, Value
 from expressions import Expressions
 from tree import Reduced, expr, statements, text
 
@@ -104,7 +104,7 @@ class Statements(Expressions, Functions):
     def assign(self, scope):
         var = self.pick(scope.vars)
         folded = self.folded(scope, var.ranges)
-        if var.type in ("f16", "bf16"):
+        if var.type in NARROW_FLOATS:
             op = self.pick(["=", "+=", "*="])
         elif var.type in FLOATS:
             op = self.pick(["=", "+=", "+=", "-=", "*=", "/="])

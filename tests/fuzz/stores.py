@@ -1,6 +1,6 @@
 """Stores drawn at random, which the compiler has to find complete, disjoint and in order."""
 
-from names import INTEGERS, NUMBERS, Scope, Tensor, Value
+from names import FLOATS, INTEGERS, NUMBERS, Scope, Tensor, Value
 from statements import MOST_POINTS, Statements
 from tree import statements, text
 
@@ -121,7 +121,7 @@ class Stores(Statements):
         if not dims:
             return self.let(scope)
         floats = self.chance(0.3)
-        type_ = self.pick(["f32", "f64", "f16", "bf16"] if floats else INTEGERS)
+        type_ = self.pick(FLOATS if floats else INTEGERS)
         tensor = Tensor(self.fresh("z"), type_, tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
         self.tensors.append(tensor)
         ranges = self.some_ranges(scope)

@@ -1,4 +1,5 @@
 #include "ir/eval.h"
+#include "support/float_bits.h"
 
 #include <doctest/doctest.h>
 
@@ -202,6 +203,44 @@ TEST_CASE("casts to floats round once, to even") {
   CHECK(Cast(Scalar::U64, Scalar::F64, ~uint64_t{0}) == D(0x1p64));
   CHECK(Cast(Scalar::U64, Scalar::F32, (uint64_t{1} << 40) + 1) == F(0x1p40F));
 
+  SUBCASE("floats of a byte: to nearest even, and none beyond the largest") {
+    struct Row {
+      float value;
+      uint64_t e4m3;
+      uint64_t e5m2;
+    };
+    const Row rows[] = {
+        {0.0F, 0x00, 0x00},      {-0.0F, 0x80, 0x80},       {1.0F, 0x38, 0x3C},
+        {-1.125F, 0xB9, 0xBC},   {1.375F, 0x3B, 0x3E},      {17.0F, 0x58, 0x4C},
+        {19.0F, 0x5A, 0x4D},     {448.0F, 0x7E, 0x5F},      {464.0F, 0x7E, 0x5F},
+        {1e6F, 0x7E, 0x7B},      {57344.0F, 0x7E, 0x7B},    {kInf, 0x7E, 0x7B},
+        {-kInf, 0xFE, 0xFB},     {0x1p-6F, 0x08, 0x24},     {0x1.Ep-7F, 0x08, 0x24},
+        {0x1.Dp-7F, 0x07, 0x23}, {0x1p-9F, 0x01, 0x18},     {0x1p-10F, 0x00, 0x14},
+        {0x1.8p-9F, 0x02, 0x1A}, {0x1.02p-10F, 0x01, 0x14}, {0x1p-16F, 0x00, 0x01},
+        {0x1p-17F, 0x00, 0x00},  {0x1.8p-16F, 0x00, 0x02},  {-0x1p-149F, 0x80, 0x80}};
+    for (const Row& row : rows) {
+      CAPTURE(row.value);
+      CHECK(Cast(Scalar::F32, Scalar::F8E4M3, F(row.value)) == row.e4m3);
+      CHECK(Cast(Scalar::F32, Scalar::F8E5M2, F(row.value)) == row.e5m2);
+    }
+    CHECK(Cast(Scalar::F32, Scalar::F8E4M3, F(NAN)) == 0x7F);
+    CHECK(Cast(Scalar::F8E5M2, Scalar::F32, 0xFC) == F(-kInf));
+    CHECK(std::isnan(kdl::FloatValue(Scalar::F8E5M2, 0x7D)));
+    CHECK(std::isnan(kdl::FloatValue(Scalar::F8E4M3, 0xFF)));
+    for (Scalar scalar : {Scalar::F8E4M3, Scalar::F8E5M2}) {
+      uint64_t largest = scalar == Scalar::F8E4M3 ? 0x7E : 0x7B;
+      for (uint64_t bits = 0; bits <= largest; ++bits) {
+        uint64_t wide = Cast(scalar, Scalar::F64, bits);
+        CHECK(Cast(Scalar::F64, scalar, wide) == bits);
+        if (bits == largest) continue;
+        double here = kdl::FloatValue(scalar, bits);
+        double middle = (here + kdl::FloatValue(scalar, bits + 1)) / 2;
+        CHECK(Cast(Scalar::F64, scalar, D(middle)) == bits + (bits & 1));
+        CHECK(Cast(Scalar::F64, scalar, D(std::nextafter(middle, 1e9))) == bits + 1);
+        CHECK(Cast(Scalar::F64, scalar, D(std::nextafter(middle, 0))) == bits);
+      }
+    }
+  }
   SUBCASE(
       "not first to f32: 1 + 2^-11 + 2^-40 is above the middle of two f16, its f32 is the middle") {
     double above_middle = 1 + 0x1p-11 + 0x1p-40;

@@ -119,6 +119,8 @@ TEST_CASE("prints: values of every kind") {
   float floats[] = {1, -0.0f, 0.1f, INFINITY};
   std::uint16_t halves[] = {0x3c00, 0x8001, 0x7bff, 0xfc00};
   std::uint16_t brains[] = {0x3f80, 0xc2f7};
+  std::uint8_t eighths[] = {0x38, 0xfe, 0x01, 0x7f};
+  std::uint8_t fourths[] = {0x3c, 0xfb, 0x01, 0x7c};
   std::uint8_t bytes[] = {0, 255};
   std::int8_t signs[] = {-128, 127};
   bool bools[] = {true, false};
@@ -126,6 +128,8 @@ TEST_CASE("prints: values of every kind") {
   CHECK(print(View(floats, KDL_F32, 2, 2)) == "[[1, -0], [0.1, inf]]");
   CHECK(print(View(halves, KDL_F16, 1, 4)) == "[[1, -5.9604645e-08, 65504, -inf]]");
   CHECK(print(View(brains, KDL_BF16, 2, 1)) == "[[1], [-123.5]]");
+  CHECK(print(View(eighths, KDL_F8E4M3, 1, 4)) == "[[1, -448, 0.001953125, nan]]");
+  CHECK(print(View(fourths, KDL_F8E5M2, 1, 4)) == "[[1, -57344, 1.5258789e-05, inf]]");
   CHECK(print(View(bytes, KDL_U8, 1, 2)) == "[[0, 255]]");
   CHECK(print(View(signs, KDL_I8, 1, 2)) == "[[-128, 127]]");
   CHECK(print(View(bools, KDL_BOOL, 1, 2)) == "[[true, false]]");

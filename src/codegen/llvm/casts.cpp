@@ -1,5 +1,6 @@
 #include <llvm/IR/Intrinsics.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -8,15 +9,22 @@
 #include "codegen/llvm/soft_float.h"
 #include "ir/op.h"
 #include "support/check.h"
+#include "support/float8.h"
 #include "support/scalar.h"
 
 // Conversions, each rounded once. The narrow floats are reached through f32 rounded to odd:
-// truncated, with the last bit set where anything was cut off. Rounding that to 11 or 8 bits gives
+// truncated, with the last bit set where anything was cut off. Rounding that to 11 bits or fewer gives
 // what rounding the original would.
 
 namespace kdl::codegen {
 
 namespace {
+
+// Of an f32.
+constexpr int kFraction = 23;
+constexpr int kBias = 127;
+constexpr uint64_t kInfinity = 0x7f800000;
+constexpr uint64_t kNan = 0x7fc00000;
 
 /// f64 to f32, rounded to odd. NaN and infinity stay.
 llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
@@ -47,8 +55,67 @@ llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
                              WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// f32 to the bits of an f16 or bf16.
+/// f32 to the bits of a float of one byte. Adding a number of which the smallest one of these is the last place rounds what is below
+/// the normal ones.
+llvm::Value* ByteFromF32(Emitter& emitter, llvm::Value* value, const Float8& format) {
+  auto& builder = emitter.builder;
+  auto number = [&](uint64_t of) {
+    return llvm::ConstantInt::get(WithLanesOf(value, builder.getInt32Ty()), of);
+  };
+  int cut = kFraction - format.fraction;
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFraction;
+  llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
+  llvm::Value* rest = builder.CreateAnd(bits, 0x7FFFFFFF);
+  auto magic =
+      static_cast<float>(std::ldexp(1.0, kFraction + format.least_exponent() - format.fraction));
+  llvm::Value* sum = builder.CreateFAdd(builder.CreateBitCast(rest, value->getType()),
+                                        llvm::ConstantFP::get(value->getType(), magic));
+  llvm::Value* few = builder.CreateSub(builder.CreateBitCast(sum, bits->getType()),
+                                       number(std::bit_cast<uint32_t>(magic)));
+  llvm::Value* last =
+      builder.CreateAnd(builder.CreateLShr(rest, number(static_cast<uint64_t>(cut))), 1);
+  llvm::Value* rounded =
+      builder.CreateAdd(builder.CreateAdd(rest, last), number((uint64_t{1} << (cut - 1)) - 1));
+  llvm::Value* many = builder.CreateLShr(builder.CreateSub(rounded, number(rebias)),
+                                         number(static_cast<uint64_t>(cut)));
+  llvm::Value* is_normal = builder.CreateICmpUGE(rest, number(rebias + (uint64_t{1} << kFraction)));
+  llvm::Value* most = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, builder.CreateSelect(is_normal, many, few), number(format.largest));
+  llvm::Value* magnitude =
+      builder.CreateSelect(builder.CreateFCmpUNO(value, value), number(kF8Nan), most);
+  llvm::Value* sign = builder.CreateAnd(builder.CreateLShr(bits, 24), 0x80);
+  return builder.CreateTrunc(builder.CreateOr(sign, magnitude),
+                             WithLanesOf(value, builder.getInt8Ty()));
+}
+
+llvm::Value* WidenByte(Emitter& emitter, const Float8& format, llvm::Value* byte) {
+  auto& builder = emitter.builder;
+  llvm::Type* wide = WithLanesOf(byte, builder.getInt32Ty());
+  llvm::Type* f32 = WithLanesOf(byte, builder.getFloatTy());
+  auto number = [&](uint64_t of) { return llvm::ConstantInt::get(wide, of); };
+  llvm::Value* bits = builder.CreateZExt(byte, wide);
+  llvm::Value* rest = builder.CreateAnd(bits, 0x7F);
+  auto cut = static_cast<uint64_t>(kFraction - format.fraction);
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFraction;
+  llvm::Value* normal = builder.CreateAdd(builder.CreateShl(rest, cut), number(rebias));
+  double least = std::ldexp(1.0, format.least_exponent() - format.fraction);
+  llvm::Value* few =
+      builder.CreateFMul(builder.CreateSIToFP(rest, f32), llvm::ConstantFP::get(f32, least));
+  llvm::Value* is_few = builder.CreateICmpULT(rest, number(uint64_t{1} << format.fraction));
+  llvm::Value* finite = builder.CreateSelect(is_few, builder.CreateBitCast(few, wide), normal);
+  llvm::Value* other = number(kNan);
+  if (format.has_infinity)
+    other = builder.CreateSelect(builder.CreateICmpEQ(rest, number(format.largest + 1u)),
+                                 number(kInfinity), other);
+  llvm::Value* is_finite = builder.CreateICmpULE(rest, number(format.largest));
+  llvm::Value* sign = builder.CreateShl(builder.CreateAnd(bits, 0x80), 24);
+  return builder.CreateBitCast(
+      builder.CreateOr(sign, builder.CreateSelect(is_finite, finite, other)), f32);
+}
+
+/// f32 to the bits of a narrower float.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
+  if (IsByteFloat(to)) return ByteFromF32(emitter, value, Float8Of(to));
   if (to == Scalar::BF16) return Bf16FromF32(emitter, value);
   auto& builder = emitter.builder;
   if (!emitter.code.has_half) return SoftNarrowHalf(builder, value);
@@ -140,6 +207,7 @@ void EmitCastOp(Emitter& emitter, ir::Op* op) {
 
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits) {
   auto& builder = emitter.builder;
+  if (IsByteFloat(from)) return WidenByte(emitter, Float8Of(from), bits);
   if (from == Scalar::F16 && !emitter.code.has_half) return SoftWidenHalf(builder, bits);
   if (from == Scalar::F16) {
     llvm::Value* half = builder.CreateBitCast(bits, WithLanesOf(bits, builder.getHalfTy()));

@@ -113,7 +113,7 @@ struct Emitter {
   void Set(const ir::Value* value, llvm::Value* llvm_value) { scalars[value] = llvm_value; }
 };
 
-/// How a scalar lives in a register: bool i1, f16 and bf16 their bits, the rest as it is; and in
+/// How a scalar lives in a register: bool i1, floats below f32 their bits, the rest as it is; and in
 /// memory: bool i8. A vector is one of these.
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);

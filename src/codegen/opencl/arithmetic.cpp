@@ -6,7 +6,7 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// Elementwise ops, one expression each. An f16 or bf16 is widened to f32, which holds it exactly, and the result rounded back.
+// Elementwise ops, one expression each. A float below f32 is widened to that, which holds it exactly, and the result rounded back.
 
 namespace kdl::codegen::opencl {
 
@@ -127,9 +127,11 @@ std::string ConstantText(Scalar scalar, uint64_t bits) {
   switch (scalar) {
     case Scalar::Bool:
       return bits ? "1" : "0";
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
     case Scalar::F16:
     case Scalar::BF16:
-      return fmt::format("(ushort){:#x}", bits);
+      return fmt::format("({}){:#x}", MemoryType(scalar), bits);
     case Scalar::F32: {
       auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
       if (std::isfinite(value)) return fmt::format("{}f", fmt::format("{:a}", value));

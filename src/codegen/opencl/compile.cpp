@@ -263,6 +263,8 @@ std::string_view MemoryType(Scalar scalar) {
   switch (scalar) {
     case Scalar::Bool:
     case Scalar::U8:
+    case Scalar::F8E4M3:
+    case Scalar::F8E5M2:
       return "uchar";
     case Scalar::I8:
       return "char";

@@ -129,9 +129,9 @@ void WriteSwaps(Writer& w, const std::string& element, Scalar scalar, ir::Update
   Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
   std::string from_bits = scalar == Scalar::F32   ? "as_float(kdl_bits)"
                           : scalar == Scalar::F64 ? "as_double(kdl_bits)"
-                          : IsNarrowFloat(scalar)
-                              ? fmt::format("kdl_f32_of_{}((ushort)kdl_bits)", Suffix(scalar))
-                              : fmt::format("({})kdl_bits", MemoryType(scalar));
+                          : IsNarrowFloat(scalar) ? fmt::format("kdl_f32_of_{}(({})kdl_bits)",
+                                                                Suffix(scalar), MemoryType(scalar))
+                                                  : fmt::format("({})kdl_bits", MemoryType(scalar));
   std::string operand = IsNarrowFloat(scalar)
                             ? fmt::format("kdl_f32_of_{}({})", Suffix(scalar), value)
                             : std::string(value);

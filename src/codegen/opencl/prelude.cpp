@@ -121,6 +121,27 @@ static inline ushort kdl_f16_of_f32(float a) {
   }
   return (ushort)(sign | (ushort)rint(fabs(a) * 0x1p24f));
 }
+// Floats of a byte: B bits of fraction, E the exponent's bias, the largest number's bits, those of an infinity or of NaN. Adding MAGIC,
+// of which the smallest number is the last place, rounds what is below the normal numbers.
+#define KDL_BYTE_FLOAT(S, B, E, LARGEST, INFINITE, LEAST, MAGIC)     \
+  static inline float kdl_f32_of_##S(uchar a) {              \
+    uint sign = (uint)(a & 0x80) << 24;                      \
+    uint rest = a & 0x7f;                                    \
+    if (rest > LARGEST) return as_float(sign | (rest == INFINITE ? 0x7f800000 : 0x7fc00000)); \
+    if (rest >> B) return as_float(sign | ((rest << (23 - B)) + ((127 - E) << 23))); \
+    return as_float(sign | as_uint((float)rest * LEAST));    \
+  }                                                          \
+  static inline uchar kdl_##S##_of_f32(float a) {            \
+    uint bits = as_uint(a);                                  \
+    uint sign = (bits >> 24) & 0x80;                         \
+    uint rest = bits & 0x7fffffff;                           \
+    if (rest > 0x7f800000) return (uchar)(sign | 0x7f);      \
+    uint few = as_uint(as_float(rest) + MAGIC) - as_uint(MAGIC); \
+    uint many = (rest + ((1 << (22 - B)) - 1) + ((rest >> (23 - B)) & 1) - ((127 - E) << 23)) >> (23 - B); \
+    return (uchar)(sign | min(rest < ((128 - E) << 23) ? few : many, (uint)LARGEST)); \
+  }
+KDL_BYTE_FLOAT(f8e4m3, 3, 7, 0x7e, 0x80, 0x1p-9f, 0x1p14f)
+KDL_BYTE_FLOAT(f8e5m2, 2, 15, 0x7b, 0x7c, 0x1p-16f, 0x1p7f)
 // The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
 static inline float kdl_odd_f32(double a) {
   if (a != a || a == 0.0) return (float)a;

@@ -75,7 +75,7 @@ struct Writer {
   std::string_view live() const { return in_team ? "ok" : "going"; }
 };
 
-/// How a scalar lives in a register: bool int, f16 and bf16 their bits; and in memory: bool uchar.
+/// How a scalar lives in a register: bool int, floats below f32 their bits; and in memory: bool uchar.
 std::string_view RegisterType(Scalar scalar);
 /// Of a scalar, or a vector: `float4`.
 std::string RegisterType(ir::Type type);

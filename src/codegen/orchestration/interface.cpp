@@ -41,6 +41,8 @@ constexpr ScalarNames kScalarNames[] = {
     {Scalar::U16, "std::uint16_t", "uint16_t"},
     {Scalar::U32, "std::uint32_t", "uint32_t"},
     {Scalar::U64, "std::uint64_t", "uint64_t"},
+    {Scalar::F8E4M3, "kdl::F8E4M3", "uint8_t"},
+    {Scalar::F8E5M2, "kdl::F8E5M2", "uint8_t"},
     {Scalar::F16, "kdl::F16", "uint16_t"},
     {Scalar::BF16, "kdl::Bf16", "uint16_t"},
     {Scalar::F32, "float", "float"},
