@@ -210,6 +210,7 @@ PipelineEnd CompileForTargets(Compilation& c, std::vector<WantedTarget> targets,
   PhaseTimer timer(c, "codegen");
   what.prefix = SymbolPrefix(c);
   what.opt_level = static_cast<int>(*c.options.opt_level);
+  what.lines = c.options.lines;
   for (const TargetCode& one : code.targets) {
     bool joins = !code.parts.empty() && InOnePart(code.parts.back().targets[0]->target, one.target);
     if (!joins) code.parts.emplace_back();

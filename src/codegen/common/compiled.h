@@ -19,6 +19,7 @@ struct CompileOptions {
   std::string prefix = {};  ///< of all symbols; empty: the module's name
   int opt_level = 2;        ///< 0 to 3, of backends that are made for it
   std::string kind = {};    ///< of the devices that the code is for
+  bool lines = false;       ///< in PTX: those of the source
 };
 
 /// A row of kdl_variant.locations.

@@ -5,11 +5,12 @@
 
 namespace kdl::codegen {
 
-SourceLines::SourceLines(llvm::Module& module) : builder_(module) {
+SourceLines::SourceLines(llvm::Module& module, Form form) : builder_(module) {
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   builder_.createCompileUnit(llvm::dwarf::DW_LANG_C, builder_.createFile(module.getName(), ""),
                              "kernelc", /*isOptimized=*/true, "", 0, "",
-                             llvm::DICompileUnit::LineTablesOnly);
+                             form == Form::Table ? llvm::DICompileUnit::LineTablesOnly
+                                                 : llvm::DICompileUnit::DebugDirectivesOnly);
 }
 
 llvm::DIFile* SourceLines::FileOf(const ir::Loc& loc) {

@@ -10,7 +10,9 @@ namespace kdl::codegen {
 /// Says of a module's instructions which lines of the source they come from: DWARF's table of lines, and nothing else.
 class SourceLines {
  public:
-  explicit SourceLines(llvm::Module& module);
+  /// `Directives` stand in assembly alone; a table in an object, too.
+  enum class Form : uint8_t { Table, Directives };
+  explicit SourceLines(llvm::Module& module, Form form = Form::Table);
   SourceLines(const SourceLines&) = delete;
   SourceLines& operator=(const SourceLines&) = delete;
 

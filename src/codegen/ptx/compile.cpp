@@ -1,5 +1,8 @@
 #include "codegen/ptx/compile.h"
 
+#include <optional>
+
+#include "codegen/llvm/source_lines.h"
 #include "codegen/ptx/emitter.h"
 
 namespace kdl::codegen::ptx {
@@ -15,12 +18,18 @@ Processor ProcessorOf(std::string_view level) {
 Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
                                const CompileOptions& options) {
   TeamMachine machine{.file = FileType::Assembly, .emit = {}};
-  machine.emit = [near_bytes](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
-                              Names& names, KernelCode& code) {
+  std::optional<SourceLines> lines;
+  machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
+                     Names& names, KernelCode& code) {
     PtxEmitter emitter(module, abi, kernel, code, names);
     TeamMemory places(kernel, code, near_bytes);
     emitter.places = &places;
+    if (options.lines && !lines) lines.emplace(module, SourceLines::Form::Directives);
+    emitter.lines = lines ? &*lines : nullptr;
     EmitTeamKernel(emitter);
+  };
+  machine.finish = [&](llvm::Module&, const CompiledModule&) {
+    if (lines) lines->Finish();
   };
   return CompileTeams(source, machine, options);
 }
