@@ -93,9 +93,9 @@ KERNEL(halve, 24, TENSOR(x), TENSOR(y)) {
   FOR_MINE(launch[5]) { y[n] = x[2 * n] + x[2 * n + 1]; }
 }
 
-KERNEL(scalars, 27, TENSOR(y)) {
+KERNEL(scalars, 29, TENSOR(y)) {
   BEGIN;
-  ELEMENTS(long, y, 18);
+  ELEMENTS(long, y, 20);
   FOR_MINE(launch[4]) { y[n] = launch[5 + n]; }
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
   targets::Family odd{"odd", {}, kTiles, kPipes, {}, nullptr};
   odd.units = units;
   CHECK(families.Add(odd).failure().message ==
-        "family 'odd': unit 'threes' takes 1 to 16 terms a step, in pairs a power of two by 'mul'");
+        "family 'odd': unit 'threes' takes 1 to 32 terms a step, in pairs a power of two by 'mul'");
 
   static constexpr passes::Pass other{
       .name = "deal", .summary = "another", .on_kernel = RunAddNegatives};
