@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -190,6 +191,11 @@ std::string TilesText(const Tiles& tiles) {
   for (const auto& [name, value] : tiles)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
+}
+
+double TunedKernel::AsWritten(double gain) {
+  constexpr double kParts = 1000;
+  return std::max(std::round(gain * kParts), 1.0) / kParts;
 }
 
 const TunedKernel::Trial* TunedKernel::Best() const {

@@ -33,6 +33,8 @@ struct TunedKernel {
 
   /// Gains below that are noise.
   static constexpr double kWorthwhile = 1.02;
+  /// What stays of a gain in the file: a search that goes on from there decides as one that was not stopped.
+  static double AsWritten(double gain);
   /// The trial that gained most; null: none gained.
   const Trial* Best() const;
   const Trial* Find(const Tiles& tiles) const;

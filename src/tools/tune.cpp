@@ -232,6 +232,7 @@ class Tuning {
       // Of many trials some are lucky: what gained has to do so again.
       if (trial.gain >= TunedKernel::kWorthwhile)
         trial.gain = std::min(trial.gain, Gain(chosen, other));
+      trial.gain = driver::TunedKernel::AsWritten(trial.gain);
     } catch (const RunFailed& failed) {
       trial.failure = failed.failure.message;
     }

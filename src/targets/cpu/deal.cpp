@@ -117,7 +117,10 @@ Value* Dealer::OneWhereLong(Value* size, const Turns& along) {
     std::optional<int64_t> constant = ConstantOf(end);
     return constant ? builder_.I64(*constant) : end;
   };
-  BlockRange range(builder_, here(along.lo), here(along.hi), builder_.I64(along.extent));
+  Value* extent = builder_.I64(along.extent);
+  Value* hi = here(along.hi);
+  Value* lo = here(along.lo);
+  BlockRange range(builder_, lo, hi, extent);
   Value* one = builder_.I64(1);
   Value* is_long = builder_.Binary(OpKind::Lt, one, range.Count());
   return builder_.Select(is_long, one, size);

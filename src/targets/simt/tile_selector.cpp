@@ -151,7 +151,8 @@ class TileSelector final : public ir::TileSelector {
     std::vector<size_t> order(extents.size());
     std::iota(order.begin(), order.end(), size_t{0});
     while (TileBytes(kernel, values) > static_cast<double>(facts_.team_bytes)) {
-      std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t i) { return extents[i]; });
+      std::ranges::sort(order, std::ranges::less(),
+                        [&](size_t i) { return std::pair(-extents[i], i); });
       auto shrunk =
           std::ranges::find_if(order, [&](size_t i) { return Shrink(*chosen[i], extents[i]); });
       if (shrunk == order.end()) return;
