@@ -29,31 +29,19 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// A tile that a turn of a loop brings.
-struct Brought {
-  Op* fetch;             ///< the loop of the team's that copies and awaits
-  Op* buffer;            ///< its buffer_new
-  std::vector<Op*> ops;  ///< of the turn, in order: what says from where
-};
+using simt::Fetched;
 
-/// Those of one loop.
+/// The tiles that a turn of a loop brings: of each the loop of the team's that copies and awaits.
 class LoopStudy {
  public:
   explicit LoopStudy(Op* loop) : loop_(loop) {}
 
-  std::vector<Brought> Find() {
-    std::vector<Brought> all;
-    if (loop_->HasAttr(AttrKey::Team) || loop_->HasAttr(AttrKey::Breaks) ||
-        loop_->HasAttr(AttrKey::Claim))
-      return all;
-    for (Op* op : *loop_->region()) {
-      if (std::optional<Brought> one = At(op)) all.push_back(std::move(*one));
-    }
-    return all;
+  std::vector<Fetched> Find() {
+    return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
  private:
-  std::optional<Brought> At(Op* op) {
+  std::optional<Fetched> At(Op* op) {
     if (!op->HasAttr(AttrKey::Team) || op->region()->first() == nullptr) return std::nullopt;
     const Op* await = nullptr;
     for (const Op* inner : *op->region()) {
@@ -61,7 +49,7 @@ class LoopStudy {
     }
     if (!await) return std::nullopt;
     Op* buffer = await->operand(0)->def();
-    Brought brought{op, buffer, {}};
+    Fetched brought{op, buffer, {}};
     if (buffer->block() != loop_->region() || !simt::HasPlainUses(buffer) || ChangesSources(op) ||
         !simt::AddSlice(loop_, op, brought.ops))
       return std::nullopt;
@@ -87,12 +75,12 @@ class LoopRewriter {
   LoopRewriter(ir::Module& module, Op* loop, int64_t ahead)
       : b_(module), ahead_(ahead), ring_(b_, loop, ahead) {}
 
-  void Run(const std::vector<Brought>& all) {
-    for (const Brought& brought : all) Rewrite(brought);
+  void Run(const std::vector<Fetched>& all) {
+    for (const Fetched& brought : all) Rewrite(brought);
   }
 
  private:
-  void Rewrite(const Brought& brought) {
+  void Rewrite(const Fetched& brought) {
     const Value* old = brought.buffer->result();
     Value* buffer = ring_.NewRing(old);
     auto copy = [&](Value* at, Value* slot) { CopyAt(brought, buffer, at, slot); };
@@ -116,7 +104,7 @@ class LoopRewriter {
   }
 
   /// What a turn copies, at the builder's place, into a slot.
-  void CopyAt(const Brought& brought, Value* buffer, Value* at, Value* slot) {
+  void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
     ir::ValueMap map;
     map[ring_.turn()] = at;
     for (Op* op : brought.ops) ir::Clone(op, b_, map);
@@ -144,9 +132,9 @@ class LoopRewriter {
   simt::RingLoop ring_;
 };
 
-int64_t BytesOf(const std::vector<Brought>& all) {
+int64_t BytesOf(const std::vector<Fetched>& all) {
   int64_t bytes = 0;
-  for (const Brought& brought : all) bytes += ir::TeamBytes(brought.buffer->result()->type());
+  for (const Fetched& brought : all) bytes += ir::TeamBytes(brought.buffer->result()->type());
   return bytes;
 }
 
@@ -159,7 +147,7 @@ void RunTurnsAhead(PassContext& context, ir::Function& kernel) {
   if (HasOp(kernel, OpKind::Sync) || HasOp(kernel, OpKind::Stage)) return;
   int64_t room = context.facts->team_bytes - ir::TeamBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
-    std::vector<Brought> all = LoopStudy(loop).Find();
+    std::vector<Fetched> all = LoopStudy(loop).Find();
     int64_t ahead = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : 1;
     bool fits = ahead * BytesOf(all) <= room;
     if (all.empty() || (!fits && !loop->HasAttr(AttrKey::Ahead))) continue;

@@ -31,27 +31,13 @@ using ir::AttrKey;
 
 constexpr int64_t kMostAhead = 3;  // where the source does not say
 
-/// A factor that a turn of a loop brings.
-struct Fetched {
-  Op* fetch;             ///< the branch that begins its copies, or brings it otherwise
-  Op* buffer;            ///< its buffer_new
-  std::vector<Op*> ops;  ///< of the turn, in order: what says from where
-};
-
-/// Those of one loop.
+/// The factors that a turn of a loop brings: of each the branch that begins its copies, or brings it otherwise.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}
 
   std::vector<Fetched> Find() {
-    std::vector<Fetched> all;
-    if (loop_->HasAttr(AttrKey::Team) || loop_->HasAttr(AttrKey::Breaks) ||
-        loop_->HasAttr(AttrKey::Claim))
-      return all;
-    for (Op* op : *loop_->region()) {
-      if (std::optional<Fetched> one = At(op)) all.push_back(std::move(*one));
-    }
-    return all;
+    return FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
  private:

@@ -15,6 +15,18 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 
+std::vector<Fetched> FetchedBy(ir::Op* loop,
+                               const std::function<std::optional<Fetched>(ir::Op*)>& at) {
+  std::vector<Fetched> all;
+  if (loop->HasAttr(ir::AttrKey::Team) || loop->HasAttr(ir::AttrKey::Breaks) ||
+      loop->HasAttr(ir::AttrKey::Claim))
+    return all;
+  for (ir::Op* op : *loop->region()) {
+    if (std::optional<Fetched> one = at(op)) all.push_back(std::move(*one));
+  }
+  return all;
+}
+
 bool ChangesMemory(const ir::Block* block, const Value* memory) {
   bool changes = false;
   ir::Walk(block, [&](const Op* op) {

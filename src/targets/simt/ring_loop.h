@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "ir/builder.h"
@@ -9,6 +10,16 @@
 // What passes share that let a turn of a loop begin what later turns need: a buffer becomes a ring of slots.
 
 namespace kdl::simt {
+
+/// What a turn of a loop brings.
+struct Fetched {
+  ir::Op* fetch;             ///< what brings it
+  ir::Op* buffer;            ///< its buffer_new
+  std::vector<ir::Op*> ops;  ///< of the turn, in order: what says from where
+};
+/// What the ops of a turn bring, each asked by `at`; none where the loop's turns are not one worker's, in order, to the end.
+std::vector<Fetched> FetchedBy(ir::Op* loop,
+                               const std::function<std::optional<Fetched>(ir::Op*)>& at);
 
 /// Whether something in the block changes the tensor's memory.
 bool ChangesMemory(const ir::Block* block, const ir::Value* memory);
