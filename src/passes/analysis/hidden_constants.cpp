@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/module.h"
 #include "ir/unit.h"
 #include "ir/views.h"
 

@@ -5,6 +5,8 @@
 
 #include "passes/names.h"
 
+#include "ir/module.h"
+
 namespace kdl::passes {
 
 /// The `auto` constants of a kernel at tile level that are still open and that no result depends on: they say nothing but how
