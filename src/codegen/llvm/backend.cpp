@@ -2,6 +2,7 @@
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -56,6 +57,15 @@ void InitializeTargets() {
   LLVMInitializeRISCVAsmPrinter();
 }
 
+/// Masks are vectors of bools from the start: looking for more of them among the scalars took one part in twenty of
+/// the time for nothing. Only LLVM's own options can say so.
+void SkipSearchForMasks() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("disable-x86-domain-reassignment");
+  KDL_CHECK(found != options.end(), "LLVM lacks an option");
+  found->second->addOccurrence(0, found->first(), "true");
+}
+
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
   static constexpr llvm::CodeGenOptLevel kLevels[] = {
       llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Default,
@@ -67,7 +77,7 @@ llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
 }  // namespace
 
 Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
-  static const bool initialized = (InitializeTargets(), true);
+  static const bool initialized = (InitializeTargets(), SkipSearchForMasks(), true);
   KDL_CHECK(initialized);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(processor.triple, error);

@@ -34,7 +34,7 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
 }
 
 void BlockSteps::Place(int64_t row, int64_t column) {
-  if (row_) position_[*row_] = e_.b.I64(row);
+  if (row_) position_[*row_] = turn_row_ ? turn_row_ : e_.b.I64(row);
   if (column_) position_[*column_] = e_.b.I64(column * lanes_);
 }
 
@@ -70,10 +70,31 @@ Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& s
         is_plain_ = false;
         return after;
       },
-      [&] { return AfterSteps(shape, piece, starts); });
+      [&] {
+        return RowByRow(shape, starts, [&](Shape row, const Values& accs) {
+          return AfterSteps(row, piece, accs);
+        });
+      });
   // The accumulators stay in registers where nothing is flushed.
   after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
   return after;
+}
+
+/// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
+/// and puts it behind the others.
+Values BlockSteps::RowByRow(Shape shape, const Values& starts,
+                            const std::function<Values(Shape, const Values&)>& after) {
+  if (shape.rows == 1) return after(shape, starts);
+  return MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(shape.rows), 1}, starts,
+                  [&](Value* row, const Values& accs) {
+                    turn_row_ = row;
+                    auto second = accs.begin() + shape.columns;
+                    Values first = after({1, shape.columns}, {accs.begin(), second});
+                    turn_row_ = nullptr;
+                    Values turned(second, accs.end());
+                    turned.insert(turned.end(), first.begin(), first.end());
+                    return turned;
+                  });
 }
 
 /// The accumulators after all steps of the unit; the last one of a row may lack terms.
@@ -88,11 +109,13 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
     };
     if (AreFilled()) return MakeLoop(e_.b, {window.lo, window.hi, depth}, carried, whole);
     Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
-    auto rest = [&](Value* index, const Values& accs) {
-      return AfterStep(shape, piece, {along, index, window.hi}, accs);
-    };
     Values accs = MakeLoop(e_.b, {window.lo, full, depth}, carried, whole);
-    return MakeLoop(e_.b, {full, window.hi, depth}, accs, rest);
+    return RowByRow(shape, accs, [&](Shape row, const Values& before) {
+      auto rest = [&](Value* index, const Values& next) {
+        return AfterStep(row, piece, {along, index, window.hi}, next);
+      };
+      return MakeLoop(e_.b, {full, window.hi, depth}, before, rest);
+    });
   });
 }
 

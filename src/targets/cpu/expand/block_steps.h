@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -38,6 +39,8 @@ class BlockSteps {
   ir::Value* And(ir::Value* a, ir::Value* b) { return e_.b.Binary(ir::OpKind::And, a, b); }
   Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
   Values AfterFlushes(Shape shape, const Piece& piece, const Values& starts, ir::Value* factors);
+  Values RowByRow(Shape shape, const Values& starts,
+                  const std::function<Values(Shape, const Values&)>& after);
   Values AfterSteps(Shape shape, const Piece& piece, const Values& starts);
   Values Taken(const Values& starts);
   Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
@@ -65,8 +68,9 @@ class BlockSteps {
   Home start_;                                  ///< of `into`
   Home plus_;
   Position position_;
-  bool is_plain_ = false;        ///< terms are made that flush nothing
-  ir::Value* exists_ = nullptr;  ///< of the term at the position; null: it does
+  ir::Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
+  bool is_plain_ = false;          ///< terms are made that flush nothing
+  ir::Value* exists_ = nullptr;    ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, ir::Value*>
       read_;  ///< operand, row, column: in this turn
 };
