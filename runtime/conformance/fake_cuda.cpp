@@ -72,7 +72,7 @@ struct Copy2D {
 struct Function {
   const ptx::Kernel* kernel;
 };
-struct Module {
+struct LoadedModule {
   Context* context;
   std::unique_ptr<ptx::Module> code;
   std::vector<Address> constants;
@@ -84,7 +84,7 @@ std::mutex mutex;
 Context contexts[kDevices];
 std::map<Address, Block> blocks;
 std::set<Stream*> streams;
-std::set<Module*> modules;
+std::set<LoadedModule*> modules;
 std::set<Function*> functions;
 std::map<std::string, Status> failing;
 thread_local std::vector<Context*> current;
@@ -176,10 +176,10 @@ void DropBarrier(std::string& text) {
 }
 
 // The kernels of a text; null where it is none.
-std::unique_ptr<Module> ModuleOf(Context& context, std::string text) {
+std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
   DropBarrier(text);
   if (text.find(".version") == std::string::npos) return nullptr;
-  auto module = std::make_unique<Module>();
+  auto module = std::make_unique<LoadedModule>();
   module->context = &context;
   try {
     module->code = std::make_unique<ptx::Module>(text, [&](const std::string& bytes) {
@@ -362,10 +362,10 @@ Status cuStreamSynchronize(Stream* stream) {
   return kSuccess;
 }
 
-Status cuModuleLoadDataEx(Module** module, const void* data, unsigned count, const int* keys,
+Status cuModuleLoadDataEx(LoadedModule** module, const void* data, unsigned count, const int* keys,
                           void** values) {
   FAIL_IF_TOLD();
-  std::unique_ptr<Module> made = ModuleOf(Current(), static_cast<const char*>(data));
+  std::unique_ptr<LoadedModule> made = ModuleOf(Current(), static_cast<const char*>(data));
   if (made == nullptr) {
     constexpr int kErrorLog = 5;
     for (unsigned i = 0; i < count; ++i) {
@@ -379,7 +379,7 @@ Status cuModuleLoadDataEx(Module** module, const void* data, unsigned count, con
   modules.insert(*module);
   return kSuccess;
 }
-Status cuModuleUnload(Module* module) {
+Status cuModuleUnload(LoadedModule* module) {
   Context& context = Current();
   {
     const std::lock_guard lock(mutex);
@@ -391,7 +391,7 @@ Status cuModuleUnload(Module* module) {
   delete module;
   return kSuccess;
 }
-Status cuModuleGetFunction(Function** function, Module* module, const char* name) {
+Status cuModuleGetFunction(Function** function, LoadedModule* module, const char* name) {
   const std::lock_guard lock(mutex);
   if (!modules.contains(module)) Misused("a module that is none");
   const ptx::Kernel* kernel = module->code->Find(name);

@@ -14,7 +14,7 @@ namespace {
 // Bytes from one worker's slice to the next: whole pages, so that neighbours share no cache line
 // and the hardware prefetcher does not reach across.
 constexpr std::int64_t kSliceAlignment = 4096;
-constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
+constexpr std::int64_t kBlockAlignment = KDL_SCRATCH_ALIGNMENT;
 
 // The alignment is a power of two.
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
@@ -42,19 +42,20 @@ bool CoreRunner::stopped() {
 // One block for everything: shares, claim counters, frames, scratch.
 Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
-  frame_bytes_ = RoundUp(variant_.frame_bytes, kAlignment);
+  frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
   const std::int64_t claims_at =
-      RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kAlignment);
+      RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kBlockAlignment);
   const std::int64_t states_at =
-      claims_at + RoundUp(variant_.claim_count * std::int64_t{8}, kAlignment);
+      claims_at + RoundUp(variant_.claim_count * std::int64_t{8}, kBlockAlignment);
   const std::int64_t states = has_barriers() ? request_.core_num : 0;
   std::int64_t frames_at = 0;
   std::int64_t scratch_at = 0;
   std::int64_t bytes = 0;
-  if (__builtin_add_overflow(states_at, states, &frames_at) || frames_at > INT64_MAX - kAlignment ||
+  if (__builtin_add_overflow(states_at, states, &frames_at) ||
+      frames_at > INT64_MAX - kBlockAlignment ||
       __builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
-      __builtin_add_overflow(scratch_at, RoundUp(frames_at, kAlignment), &scratch_at) ||
+      __builtin_add_overflow(scratch_at, RoundUp(frames_at, kBlockAlignment), &scratch_at) ||
       __builtin_mul_overflow(scratch_bytes_, std::int64_t{workers}, &bytes) ||
       __builtin_add_overflow(bytes, scratch_at, &bytes)) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
@@ -74,7 +75,7 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   shares_ = reinterpret_cast<Share*>(block);
   launch_.claims = reinterpret_cast<std::int64_t*>(block + claims_at);
   states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: they run
-  frames_ = block + RoundUp(frames_at, kAlignment);
+  frames_ = block + RoundUp(frames_at, kBlockAlignment);
   scratch_ = block + scratch_at;
   std::memset(block, 0, static_cast<std::size_t>(scratch_at));
   return nullptr;

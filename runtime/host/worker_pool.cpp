@@ -7,7 +7,7 @@ namespace kdl::runtime {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kSpin{50};
 
 void Pause() {
@@ -29,10 +29,10 @@ bool Spin(Ready ready) {
     return false;
   };
   if (look()) return true;  // without a clock, which costs more than some launches
-  const Clock::time_point end = Clock::now() + kSpin;
+  const SteadyClock::time_point end = SteadyClock::now() + kSpin;
   do {
     if (look()) return true;
-  } while (Clock::now() < end);
+  } while (SteadyClock::now() < end);
   return false;
 }
 

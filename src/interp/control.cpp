@@ -153,17 +153,6 @@ void YieldClaiming(Core& core, Frame& frame) {
   BeginIteration(frame);
 }
 
-void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    Slot target = owner.results[i];
-    if (target.kind == SlotKind::Scalar) {
-      here.scalar(target) = state.outputs[i]->elements[0];
-    } else {
-      here.tile(target) = std::move(state.outputs[i]);
-    }
-  }
-}
-
 void BeginNestPoint(Frame& frame) {
   const PointState& state = std::get<PointState>(frame.control);
   frame.next = 0;
@@ -201,8 +190,6 @@ void FoldNothing(Activation& here, const BlockCode& body, const std::vector<Axis
 }
 
 /// The number of the optional mask among a call's operands; its count: there is none.
-size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
-
 /// Goes on to the next point that is not masked out and hands the callee its arguments; false:
 /// there is none.
 bool BeginCallPoint(Activation& here, const Instruction& call, PointState& state) {
@@ -233,6 +220,19 @@ void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
 }
 
 }  // namespace
+
+void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    Slot target = owner.results[i];
+    if (target.kind == SlotKind::Scalar) {
+      here.scalar(target) = state.outputs[i]->elements[0];
+    } else {
+      here.tile(target) = std::move(state.outputs[i]);
+    }
+  }
+}
+
+size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
 /// The worker's turns.
 void StartTeamLoop(Core& core, Activation& here, const Instruction& instruction, int64_t step) {

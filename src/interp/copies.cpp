@@ -75,8 +75,8 @@ class CopyWalk {
 
 /// Runs `element(address, number of the buffer's element)` for all of a copy.
 template <class Element>
-void RunCopy(Core& core, Activation& here, const Instruction& instruction, size_t tensor_operand,
-             size_t first_place, size_t first_size, const Element& element) {
+void CopyPart(Core& core, Activation& here, const Instruction& instruction, size_t tensor_operand,
+              size_t first_place, size_t first_size, const Element& element) {
   const TensorValue& tensor = here.tensor(instruction.operands[tensor_operand]);
   if (!HasMemory(core, instruction, tensor)) return;
   CopyWalk walk(here, instruction, tensor, first_place, first_size);
@@ -97,25 +97,25 @@ void RunCopy(Core& core, Activation& here, const Instruction& instruction, size_
 void RunCopyIn(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   const ir::Value* buffer = op.Segment(ir::CopyInOp::at_buffer)[0];
-  RunCopy(core, here, instruction, op.SegmentBegin(ir::CopyInOp::at_tensor),
-          op.SegmentBegin(ir::CopyInOp::at_place), op.SegmentBegin(ir::CopyInOp::at_sizes),
-          [&](const TensorValue& tensor, std::byte* address, int64_t offset) {
-            if (Notes(core, instruction, tensor, address, TouchKind::Read))
-              core.facts.team->BeginCopy(core, instruction, buffer, offset, address);
-          });
+  CopyPart(core, here, instruction, op.SegmentBegin(ir::CopyInOp::at_tensor),
+           op.SegmentBegin(ir::CopyInOp::at_place), op.SegmentBegin(ir::CopyInOp::at_sizes),
+           [&](const TensorValue& tensor, std::byte* address, int64_t offset) {
+             if (Notes(core, instruction, tensor, address, TouchKind::Read))
+               core.facts.team->BeginCopy(core, instruction, buffer, offset, address);
+           });
 }
 
 void RunCopyOut(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   const Buffer& buffer = BufferAt(core, here, instruction, ir::CopyOutOp::at_buffer);
-  RunCopy(core, here, instruction, op.SegmentBegin(ir::CopyOutOp::at_tensor),
-          op.SegmentBegin(ir::CopyOutOp::at_place), op.SegmentBegin(ir::CopyOutOp::at_sizes),
-          [&](const TensorValue& tensor, std::byte* address, int64_t offset) {
-            bool reads = Notes(core, instruction, 0, offset, TouchKind::Read) &&
-                         IsDefined(core, instruction, buffer, offset);
-            if (reads && Notes(core, instruction, tensor, address, TouchKind::Write))
-              WriteElement(address, tensor.scalar, buffer.elements[static_cast<size_t>(offset)]);
-          });
+  CopyPart(core, here, instruction, op.SegmentBegin(ir::CopyOutOp::at_tensor),
+           op.SegmentBegin(ir::CopyOutOp::at_place), op.SegmentBegin(ir::CopyOutOp::at_sizes),
+           [&](const TensorValue& tensor, std::byte* address, int64_t offset) {
+             bool reads = Notes(core, instruction, 0, offset, TouchKind::Read) &&
+                          IsDefined(core, instruction, buffer, offset);
+             if (reads && Notes(core, instruction, tensor, address, TouchKind::Write))
+               WriteElement(address, tensor.scalar, buffer.elements[static_cast<size_t>(offset)]);
+           });
 }
 
 void RunAwaitCopies(Core& core, Activation& here, const Instruction& instruction) {

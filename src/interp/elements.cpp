@@ -145,4 +145,13 @@ void Define(Buffer& buffer, int64_t offset, uint64_t bits) {
   buffer.defined[static_cast<size_t>(offset)] = true;
 }
 
+size_t SpanOf(const TensorValue& tensor) {
+  size_t span = 1;
+  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+    if (tensor.sizes[d] == 0) return 0;
+    span += static_cast<size_t>(tensor.sizes[d] - 1) * static_cast<size_t>(tensor.strides[d]);
+  }
+  return span;
+}
+
 }  // namespace kdl::interp

@@ -65,4 +65,7 @@ bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t o
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
 void Define(Buffer& buffer, int64_t offset, uint64_t bits);
 
+/// How many elements of memory lie from a tensor's first element to its last, both included.
+size_t SpanOf(const TensorValue& tensor);
+
 }  // namespace kdl::interp

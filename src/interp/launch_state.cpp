@@ -29,14 +29,6 @@ uint64_t IdentityOf(ir::UpdateKind how, Scalar acc) {
   return ir::FoldIdentity(fold, acc);
 }
 
-/// Elements from the first to behind the last.
-size_t SpanOf(const TensorValue& tensor) {
-  size_t span = 1;
-  for (size_t d = 0; d < tensor.sizes.size(); ++d)
-    span += static_cast<size_t>(tensor.sizes[d] - 1) * static_cast<size_t>(tensor.strides[d]);
-  return span;
-}
-
 }  // namespace
 
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element) {

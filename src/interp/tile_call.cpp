@@ -69,8 +69,6 @@ std::shared_ptr<Tile> PartOf(const Tile& tile, const std::vector<ir::AxisId>& ax
   return part;
 }
 
-size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
-
 /// Goes on to the next point that is not masked out and hands the fn what it takes; false: there is none.
 bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
   size_t mask = MaskOperand(call);
@@ -96,17 +94,6 @@ bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
     }
   }
   return true;
-}
-
-void KeepOutputs(Activation& here, const Instruction& call, PointState& state) {
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    Slot target = call.results[i];
-    if (target.kind == SlotKind::Scalar) {
-      here.scalar(target) = state.outputs[i]->elements[0];
-    } else {
-      here.tile(target) = std::move(state.outputs[i]);
-    }
-  }
 }
 
 /// A result's ranges: those of the fn's axes, and those that the call is mapped over.

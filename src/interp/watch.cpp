@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interp/core.h"
+#include "interp/elements.h"
 #include "interp/launch_state.h"
 #include "interp/tile.h"
 #include "ir/tensor_view.h"
@@ -18,16 +19,6 @@ namespace {
 using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
-
-/// The element's memory: which of it lies between the first and the last element.
-size_t SpanOf(const TensorValue& tensor) {
-  size_t span = 1;
-  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
-    if (tensor.sizes[d] == 0) return 0;
-    span += static_cast<size_t>(tensor.sizes[d] - 1) * static_cast<size_t>(tensor.strides[d]);
-  }
-  return span;
-}
 
 bool Changes(TouchKind kind) { return kind != TouchKind::Read; }
 

@@ -75,9 +75,6 @@ size_t CodePointBytes(std::string_view text) {
   return overlong || beyond ? 0 : bytes;
 }
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 }  // namespace
 
 std::string ConstantText(Scalar scalar, uint64_t bits) {

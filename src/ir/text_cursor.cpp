@@ -2,13 +2,13 @@
 
 #include <charconv>
 
+#include "support/parse_number.h"
+
 namespace kdl::ir {
 
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsWordPart(char c) { return IsLetter(c) || IsDigit(c); }
 
 int HexDigit(char c) {

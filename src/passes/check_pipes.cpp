@@ -33,7 +33,7 @@ constexpr const char* kBranchHelp =
     "push and pop in the same order in both branches of an `if`, or let its condition depend on "
     "the kernel's arguments alone";
 
-std::string_view NameOf(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
+std::string_view PipeName(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
 
 /// A pipe with its two stages.
@@ -81,7 +81,7 @@ class PipeChecker {
     const Op* first = StageOf(ends[0]);
     for (const Op* end : ends) {
       if (StageOf(end) == first) continue;
-      Report(diag::PipeStages, end, StageName(StageOf(end)), verb, NameOf(pipe), StageName(first))
+      Report(diag::PipeStages, end, StageName(StageOf(end)), verb, PipeName(pipe), StageName(first))
           .Note(SpanOf(ends[0]), fmt::format("'{}' does it here", StageName(first)))
           .Help("give each stage a pipe of its own");
       return nullptr;
@@ -96,7 +96,7 @@ class PipeChecker {
     const Op* to = OneStage(pipe, ends.pops, "pops from");
     if (!from || !to) return;
     if (from == to) {
-      Report(diag::PipeInOneStage, ends.pops[0], StageName(from), NameOf(pipe))
+      Report(diag::PipeInOneStage, ends.pops[0], StageName(from), PipeName(pipe))
           .Note(SpanOf(ends.pushes[0]), "it pushes here")
           .Help("move one of the two into another stage");
       return;
@@ -108,11 +108,11 @@ class PipeChecker {
     if (ends.pushes.empty() && ends.pops.empty()) return;  // unused
     bool pushed = !ends.pushes.empty();
     const Op* end = pushed ? ends.pushes[0] : ends.pops[0];
-    Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", NameOf(pipe),
+    Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", PipeName(pipe),
            pushed ? "pops from" : "pushes to")
         .Note(SpanOf(pipe->def()), "the pipe is declared here")
         .Help(fmt::format("write the stage at the other end: stage name {{ … {}.{}(…) … }}",
-                          NameOf(pipe), pushed ? "pop" : "push"));
+                          PipeName(pipe), pushed ? "pop" : "push"));
   }
 
   // ---- Counts
@@ -138,7 +138,7 @@ class PipeChecker {
 
   void ReportConditional(const Joint& joint, const Op* branch, const Op* stage) {
     bool pushes = stage == joint.from;
-    Report(diag::PipeConditional, branch, pushes ? "push" : "pop", NameOf(joint.pipe),
+    Report(diag::PipeConditional, branch, pushes ? "push" : "pop", PipeName(joint.pipe),
            StageName(stage == joint.from ? joint.to : joint.from))
         .Note(SpanOf(pushes ? joint.push : joint.pop), pushes ? "the push" : "the pop")
         .Note(SpanOf(pushes ? joint.pop : joint.push), pushes ? "what pops" : "what pushes")
@@ -158,7 +158,8 @@ class PipeChecker {
   }
 
   void ReportOwn(const Joint& joint, const Op* walk) {
-    Report(diag::PipeOwnWalk, walk, StageName(joint.from), StageName(joint.to), NameOf(joint.pipe))
+    Report(diag::PipeOwnWalk, walk, StageName(joint.from), StageName(joint.to),
+           PipeName(joint.pipe))
         .Note(SpanOf(joint.push), "pushed here")
         .Note(SpanOf(joint.pop), "popped here")
         .Help(
@@ -168,7 +169,7 @@ class PipeChecker {
 
   void ReportCounts(const Joint& joint) {
     std::string example = ExampleText(joint);
-    Report(diag::PipeCounts, joint.push, StageName(joint.from), NameOf(joint.pipe),
+    Report(diag::PipeCounts, joint.push, StageName(joint.from), PipeName(joint.pipe),
            StageName(joint.to), example)
         .Note(SpanOf(joint.pop), "popped here")
         .Help("push and pop in loops over one domain, or with the same bounds and blocks");
@@ -245,7 +246,7 @@ class PipeChecker {
     for (const auto& [pipe, depth] : schedule.depth) {
       Op* def = pipe->def();
       if (depth > kMostDepth) {
-        Report(diag::PipeTooDeep, def, NameOf(pipe), depth, kMostDepth);
+        Report(diag::PipeTooDeep, def, PipeName(pipe), depth, kMostDepth);
       } else if (depth > def->attr<AttrKey::Depth>()) {
         def->SetAttr(ir::MakeAttr<AttrKey::Depth>(depth));
       }

@@ -41,7 +41,7 @@ bool UsesPipes(const Op* op) {
   return found;
 }
 
-bool IsLoop(const Op* op) {
+bool IsCounted(const Op* op) {
   if (op->HasAttr(AttrKey::Breaks)) return false;
   return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop;
 }
@@ -196,7 +196,7 @@ bool Fusion::SameValue(Value* a, Value* b) const {
 
 /// The same blocks in the same order: loops of one kind with equal bounds and extents.
 bool Fusion::SameWalk(const Op* a, const Op* b) const {
-  if (!IsLoop(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
+  if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
   for (size_t i = 0; i < BoundCount(a); ++i) {
     if (!SameValue(a->operand(i), b->operand(i))) return false;
   }
@@ -322,7 +322,7 @@ bool Fusion::Step(Cursor& cursor) {
 /// The loops before which stages stand that walk alike, and in which every pipe has both of its ends; empty: there are none.
 std::vector<size_t> Fusion::LoopsInStep(const std::vector<Cursor>& cursors) const {
   for (const Cursor& candidate : cursors) {
-    if (!IsLoop(candidate.op)) continue;
+    if (!IsCounted(candidate.op)) continue;
     std::vector<size_t> group;
     std::set<const Value*> pushed;
     std::set<const Value*> popped;

@@ -33,7 +33,7 @@ namespace kdl::passes {
 namespace {
 
 /// Where a launch, or another op, wants something.
-struct Place {
+struct QueuePlace {
   Name device;
   int64_t queue = 0;
 };
@@ -47,7 +47,7 @@ struct Home {
   std::map<Name, Value*> copies = {};
 };
 
-using State = std::map<const Value*, Home>;
+using Homes = std::map<const Value*, Home>;
 
 /// All that a launch does to one tensor.
 struct Need {
@@ -63,7 +63,7 @@ class Inserter {
 
   void Run() {
     FindDevices();
-    State state;
+    Homes state;
     AddParams(state);
     Block(program_.body, state);
     for (const auto& [param, local] : locals_) {
@@ -90,7 +90,7 @@ class Inserter {
   /// Nothing moves, and parameters are where all is.
   bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
 
-  void AddParams(State& state) {
+  void AddParams(Homes& state) {
     for (const ir::Param& param : program_.params) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
       Home home;
@@ -134,14 +134,14 @@ class Inserter {
   }
 
   /// The program works on the parameter where its first launch has it.
-  void AddLocal(const ir::Param& param, const Op* first, State& state) {
+  void AddLocal(const ir::Param& param, const Op* first, Homes& state) {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
       bool uses = std::ranges::any_of(param.value->uses(),
                                       [&](const ir::Use& use) { return Encloses(op, use.user); });
       if (uses && !user) user = op;
     }
-    Place place = PlaceOf(first);
+    QueuePlace place = PlaceOf(first);
     bool is_fresh = param.direction == ir::Direction::Out;
     Op* transfer = Emit(OpKind::Transfer, {param.value}, place, user,
                         fmt::format("{} uses it", NameOf(first)), first->loc(), is_fresh);
@@ -154,11 +154,11 @@ class Inserter {
 
   // -- Ops ----------------------------------------------------------------------------------------
 
-  void Block(const ir::Block* block, State& state) {
+  void Block(const ir::Block* block, Homes& state) {
     for (Op* op : *block) Visit(op, state);
   }
 
-  void Visit(Op* op, State& state) {
+  void Visit(Op* op, Homes& state) {
     switch (op->kind()) {
       case OpKind::Alloc:
         state[op->result()] = {
@@ -192,7 +192,7 @@ class Inserter {
   }
 
   /// A copy runs where what it writes is, a fill, too.
-  void SetPlace(Op* op, State& state) {
+  void SetPlace(Op* op, Homes& state) {
     Name device;
     for (const Touch& touch : TouchesOf(context_.module, op)) {
       const Home& home = state[ir::MemoryOf(touch.tensor)];
@@ -203,7 +203,7 @@ class Inserter {
     op->SetAttr(ir::MakeAttr<AttrKey::Device>(device));
   }
 
-  void NoteWrites(const Op* op, State& state) {
+  void NoteWrites(const Op* op, Homes& state) {
     for (const Touch& touch : TouchesOf(context_.module, op)) {
       if (!touch.writes) continue;
       Home& home = state[ir::MemoryOf(touch.tensor)];
@@ -212,8 +212,8 @@ class Inserter {
     }
   }
 
-  void Launch(Op* launch, State& state) {
-    Place place = PlaceOf(launch);
+  void Launch(Op* launch, Homes& state) {
+    QueuePlace place = PlaceOf(launch);
     for (const Need& need : NeedsOf(launch)) {
       Home& home = state[need.root];
       if (home.device == place.device) {
@@ -243,14 +243,14 @@ class Inserter {
     return needs;
   }
 
-  static void Written(Home& home, const Place& place) {
+  static void Written(Home& home, const QueuePlace& place) {
     home.has_elements = true;
     home.queue = place.queue;
     home.copies.clear();
   }
 
   /// What `on` keeps in its place is written elsewhere.
-  void WriteCopy(Op* launch, const Need& need, const Place& place, Home& home) {
+  void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Home& home) {
     std::string name(NameOf(launch));
     bool reads = need.reads && home.has_elements;
     auto known = home.copies.find(place.device);
@@ -268,7 +268,8 @@ class Inserter {
   }
 
   /// The copy of a tensor on a device, made where it is good for as many turns of loops as can be.
-  Value* CopyFor(Op* user, Value* root, const Place& place, Home& home, const std::string& cause) {
+  Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Home& home,
+                 const std::string& cause) {
     if (auto known = home.copies.find(place.device); known != home.copies.end())
       return known->second;
     Op* before = user;
@@ -284,10 +285,10 @@ class Inserter {
   }
 
   /// `x to d` in the source.
-  void MoveAsSaid(Op* op, State& state) {
+  void MoveAsSaid(Op* op, Homes& state) {
     Value* root = ir::MemoryOf(op->operand(0));
     Home& home = state[root];
-    Place place = PlaceOf(op);
+    QueuePlace place = PlaceOf(op);
     std::string cause = op->attr<AttrKey::Cause>().str();
     if (home.device != place.device && home.is_fixed) {
       CopyFor(op, root, place, home, cause);
@@ -306,8 +307,8 @@ class Inserter {
     SetAfter(user, after);
   }
 
-  void Relocate(Value* root, Home& home, const Place& place, Op* before, const std::string& cause,
-                ir::Loc loc, bool is_fresh) {
+  void Relocate(Value* root, Home& home, const QueuePlace& place, Op* before,
+                const std::string& cause, ir::Loc loc, bool is_fresh) {
     is_fresh = is_fresh || !home.has_elements;
     if (!is_fresh) RemarkTurn(before, root, home.device, place.device, loc);
     Emit(OpKind::Relocate, {root}, place, before, cause, loc, is_fresh);
@@ -363,7 +364,7 @@ class Inserter {
     return behind;
   }
 
-  void Loop(Op* loop, State& state) {
+  void Loop(Op* loop, Homes& state) {
     std::map<const Value*, const Op*> changed = ChangedIn(loop);
     for (auto& [root, home] : state) {
       if (!changed.contains(root)) continue;
@@ -377,16 +378,16 @@ class Inserter {
     }
     loops_.push_back({loop, {}});
     for (const auto& [root, last] : changed) loops_.back().changed.insert(root);
-    State inside = state;
+    Homes inside = state;
     Block(loop->region(), inside);
     Settle(loop->region(), inside, state);
     loops_.pop_back();
     Leave(loop, inside, changed, state);
   }
 
-  void If(Op* op, State& state) {
+  void If(Op* op, Homes& state) {
     std::map<const Value*, const Op*> changed = ChangedIn(op);
-    State sides[2] = {state, state};
+    Homes sides[2] = {state, state};
     for (size_t r = 0; r < 2; ++r) Block(op->region(r), sides[r]);
     for (auto& [root, home] : state) {
       const Home& last = sides[1][root].device != home.device ? sides[1][root] : sides[0][root];
@@ -396,11 +397,11 @@ class Inserter {
     for (size_t r = 0; r < 2; ++r) Settle(op->region(r), sides[r], state);
     for (auto& [root, home] : state)
       home.has_elements = sides[0][root].has_elements || sides[1][root].has_elements;
-    for (const State& side : sides) Leave(op, side, changed, state);
+    for (const Homes& side : sides) Leave(op, side, changed, state);
   }
 
   /// Moves everything to where it has to be at the end of a region.
-  void Settle(const ir::Block* region, State& inside, const State& outside) {
+  void Settle(const ir::Block* region, Homes& inside, const Homes& outside) {
     for (const auto& [root, home] : outside) {
       Home& here = inside.at(root);
       if (here.device == home.device) continue;
@@ -413,8 +414,8 @@ class Inserter {
   }
 
   /// Copies that were made in front of a region's op outlive it, where it changes nothing of the tensor.
-  void Leave(const Op* op, const State& inside, const std::map<const Value*, const Op*>& changed,
-             State& state) {
+  void Leave(const Op* op, const Homes& inside, const std::map<const Value*, const Op*>& changed,
+             Homes& state) {
     for (auto& [root, home] : state) {
       if (changed.contains(root)) {
         home.copies.clear();
@@ -428,7 +429,7 @@ class Inserter {
 
   // -- Making -------------------------------------------------------------------------------------
 
-  static Place PlaceOf(const Op* op) {
+  static QueuePlace PlaceOf(const Op* op) {
     return {op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()};
   }
 
@@ -437,7 +438,7 @@ class Inserter {
     return std::string(context_.module.FindFunction(op->attr<AttrKey::Callee>())->base_name());
   }
 
-  Op* Emit(OpKind kind, std::vector<Value*> tensors, const Place& place, Op* before,
+  Op* Emit(OpKind kind, std::vector<Value*> tensors, const QueuePlace& place, Op* before,
            const std::string& cause, ir::Loc loc, bool is_fresh = false) {
     ir::Builder builder(context_.module, before->block(), before);
     builder.set_loc(loc);

@@ -45,7 +45,7 @@ SlotIndex IndexOfSlot(ir::Builder& builder, const Op* op) {
   return index;
 }
 
-std::vector<ir::Attr> TextOf(const Op* op) {
+std::vector<ir::Attr> QuotedBy(const Op* op) {
   const ir::Attr* text = op->FindAttr(AttrKey::Text);
   return text ? std::vector{*text} : std::vector<ir::Attr>();
 }
@@ -65,7 +65,7 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   SlotIndex index = IndexOfSlot(builder, push.op);
   Value* slot = builder
                     .Create(OpKind::Acquire, {{push.pipe()}}, {SlotType(builder, push.pipe())},
-                            TextOf(push.op))
+                            QuotedBy(push.op))
                     ->result();
   slot->set_name(push.pipe()->name());
   builder.Create(OpKind::Store, {{push.value()}, {slot}, index.operands, {}}, {},
@@ -120,11 +120,11 @@ void OpenPop(ir::Module& module, ir::PopOp pop) {
   SlotIndex index = IndexOfSlot(builder, pop.op);
   std::vector<ir::Type> types = {SlotType(builder, pop.pipe())};
   types.resize(1 + index.sizes.size(), builder.types().ScalarOf(Scalar::I64));
-  Op* wait = builder.Create(OpKind::Wait, {{pop.pipe()}}, types, TextOf(pop.op));
+  Op* wait = builder.Create(OpKind::Wait, {{pop.pipe()}}, types, QuotedBy(pop.op));
   Value* slot = wait->result();
   slot->set_name(pop.pipe()->name());
   for (size_t i = 0; i < index.sizes.size(); ++i) {
-    builder.Create(OpKind::Match, {{wait->result(i + 1)}, {index.sizes[i]}}, {}, TextOf(pop.op));
+    builder.Create(OpKind::Match, {{wait->result(i + 1)}, {index.sizes[i]}}, {}, QuotedBy(pop.op));
   }
   Value* tile = builder
                     .Create(OpKind::Load, {{slot}, index.operands, {}, {}}, {pop.result()->type()},

@@ -66,7 +66,7 @@ bool Knows(const Clock& clock, const Access& access) {
 }
 
 /// What holds at a point of the program.
-struct State {
+struct Reached {
   /// What of each tensor may still be going on: its last writer, and who has read it since.
   std::unordered_map<const Value*, std::vector<Access>> tensors;
   std::map<Queue, Clock> queues;  ///< what is over when the last op of a queue is
@@ -103,16 +103,16 @@ class Ordering {
     });
   }
 
-  void Block(const ir::Block* block, State& state) {
+  void Block(const ir::Block* block, Reached& state) {
     for (Op* op : *block) {
       if (IsQueued(op)) Order(op, state);
       if (IsHostAccess(op)) OrderHost(op, state);
       if (op->regions().empty()) continue;
-      State before = state;
+      Reached before = state;
       bool repeats = op->kind() == OpKind::Loop || op->kind() == OpKind::While;
       if (repeats) AddInside(op, before);
       for (const ir::Block* region : op->regions()) {
-        State inside = before;
+        Reached inside = before;
         Block(region, inside);
       }
       AddInside(op, state);
@@ -162,7 +162,7 @@ class Ordering {
 
   /// Makes `op` wait for what touches the same, as far as that is not known to be over: `known` is what is, and then holds
   /// what is over when the op begins. `queue`: its own, behind which it comes anyway.
-  void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, State& state,
+  void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, Reached& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
     for (const TensorEffect& effect : effects)
@@ -204,7 +204,7 @@ class Ordering {
     }
   }
 
-  void OrderHost(Op* op, State& state) {
+  void OrderHost(Op* op, Reached& state) {
     std::vector<TensorEffect> effects = EffectsOf(op);
     WaitForConflicts(op, effects, state, std::nullopt, state.host);
     for (const TensorEffect& effect : effects) {
@@ -212,7 +212,7 @@ class Ordering {
     }
   }
 
-  void Order(Op* op, State& state) {
+  void Order(Op* op, Reached& state) {
     Queue queue = QueueOf(op);
     std::vector<TensorEffect> effects = EffectsOf(op);
     Clock& clock = state.queues[queue];
@@ -224,7 +224,7 @@ class Ordering {
       Record(state.tensors[effect.tensor], {queue, EventOf(op), effect.writes, time_});
   }
 
-  Value* MarkBefore(Op* op, const Queue& queue, State& state) {
+  Value* MarkBefore(Op* op, const Queue& queue, Reached& state) {
     ir::Builder builder(module_, op->block(), op);
     builder.set_loc(op->loc());
     Value* mark = builder.Make(
@@ -244,7 +244,7 @@ class Ordering {
   }
 
   /// Adds what the regions of an op do to tensors from outside.
-  void AddInside(const Op* outer, State& state) {
+  void AddInside(const Op* outer, Reached& state) {
     ++time_;
     for (const ir::Block* region : outer->regions()) {
       ir::Walk(region, [&](const Op* op) {
@@ -334,7 +334,7 @@ void RunOrderLaunches(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     if (function->kind != ir::FunctionKind::Program) continue;
     DropOrder(*function);
-    State state;
+    Reached state;
     Ordering(context.module, *function).Block(function->body, state);
   }
 }

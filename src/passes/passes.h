@@ -143,13 +143,6 @@ inline constexpr Pass kSelectTiles{
     .needs = {{&kConstantsBound, "what the user has bound is not the selector's to choose"}},
     .gives = {&kTilesSelected}};
 
-void RunCutUnits(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kCutUnits{
-    .name = "cut-units",
-    .summary = "cuts a kernel without stages into one for each unit of the device",
-    .on_kernel = RunCutUnits,
-    .needs = {{&kTilesSelected, "what travels between units has constant sizes"}}};
-
 void RunSplitStages(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kSplitStages{
     .name = "split-stages",
@@ -199,14 +192,6 @@ inline constexpr Pass kScalePipeBuffers{
     .needs = {{&kLaunchesOrdered, "what a launch reserves lives until its last use has ended"},
               {&kPipesDecided, "pipes that vanish take no memory"}}};
 
-void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kPrivatizeUpdates{
-    .name = "privatize-updates",
-    .summary =
-        "gives cores what they update of integers to themselves, and updates the tensor once",
-    .on_kernel = RunPrivatizeUpdates,
-    .needs = {{&kTilesSelected, "whether it pays depends on the sizes of tiles"}}};
-
 void RunFoldGroups(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kFoldGroups{
     .name = "fold-groups",
@@ -231,15 +216,6 @@ inline constexpr Pass kCanonicalize{
     .summary = "folds constants and block facts, merges equal ops, drops unused ones",
     .on_kernel = RunCanonicalize,
     .needs = {{&kDealt, "block facts are those of made blks"}}};
-
-void RunShareWindows(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kShareWindows{
-    .name = "share-windows",
-    .summary = "loads what a fold sees of a window once, and keeps the relation",
-    .on_kernel = RunShareWindows,
-    .needs = {{&kFnsInlined, "windows are seen through the fns that index them"},
-              {&kOrdersFixed, "only folds whose order is fixed see their elements in any window"},
-              {&kBoundsChecked, "a window is loaded where its accesses lie inside"}}};
 
 void RunFormNests(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kFormNests{

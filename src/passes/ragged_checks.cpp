@@ -48,7 +48,7 @@ void Assert(ir::Builder& builder, Value* holds, Name text) {
   builder.Create(OpKind::Assert, {{holds}, {}}, {}, {MakeAttr<AttrKey::Text>(text)});
 }
 
-std::string_view TextOf(const Op* load) { return load->attr<AttrKey::Text>().text(); }
+std::string_view SourceOf(const Op* load) { return load->attr<AttrKey::Text>().text(); }
 
 /// A copy of a load of the table, at another index; what is known where the load stands need not hold here.
 Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* index) {
@@ -64,7 +64,7 @@ Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* 
 void CheckThatItAscends(PassContext& context, const Ragged& ragged) {
   ir::Module& module = context.module;
   Name text = module.context().names.Intern(
-      fmt::format("{} <= {}", TextOf(ragged.from), TextOf(ragged.to)));
+      fmt::format("{} <= {}", SourceOf(ragged.from), SourceOf(ragged.to)));
   if (HasCheck(ragged, text)) return;
   ir::Builder builder(module);
   builder.SetInsertionPoint(ragged.walk);

@@ -20,18 +20,18 @@ using syntax::CallExpr;
 using syntax::Expr;
 
 /// What the check of one device looks at.
-struct Place {
+struct AtFile {
   ModuleState& module;
   const FileState& file;  ///< whose names its description uses
 };
 
-void ReportForm(Place& place, const Expr* expr) {
+void ReportForm(AtFile& place, const Expr* expr) {
   place.module.diagnostics
       .Report(diag::DeviceForm, expr->span, place.module.sources.text(expr->span))
       .Help("write target(\"host\"), select(a, b), fallback(a) or the name of a device");
 }
 
-const Entity* FindDevice(Place& place, const syntax::NameExpr& name) {
+const Entity* FindDevice(AtFile& place, const syntax::NameExpr& name) {
   auto found = place.file.items.find(name.name);
   if (found != place.file.items.end() && found->second->kind == EntityKind::Device) {
     return found->second;
@@ -53,12 +53,12 @@ const Entity* FindDevice(Place& place, const syntax::NameExpr& name) {
 }
 
 /// A text, a number or a bool, as it is written.
-std::string OptionValue(const Place& place, const Expr* value) {
+std::string OptionValue(const AtFile& place, const Expr* value) {
   const auto* text = syntax::DynAs<syntax::StringLit>(value);
   return text != nullptr ? text->value : std::string(place.module.sources.text(value->span));
 }
 
-DeviceSpec ReadTarget(Place& place, const CallExpr& call) {
+DeviceSpec ReadTarget(AtFile& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Target;
   const auto* kind = call.args.empty() || call.args[0].name
@@ -81,9 +81,9 @@ DeviceSpec ReadTarget(Place& place, const CallExpr& call) {
   return spec;
 }
 
-DeviceSpec ReadSpec(Place& place, const Expr* expr);
+DeviceSpec ReadSpec(AtFile& place, const Expr* expr);
 
-DeviceSpec ReadSelect(Place& place, const CallExpr& call) {
+DeviceSpec ReadSelect(AtFile& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Select;
   if (call.args.empty()) ReportForm(place, &call);
@@ -91,7 +91,7 @@ DeviceSpec ReadSelect(Place& place, const CallExpr& call) {
   return spec;
 }
 
-DeviceSpec ReadFallback(Place& place, const CallExpr& call) {
+DeviceSpec ReadFallback(AtFile& place, const CallExpr& call) {
   DeviceSpec spec;
   spec.form = DeviceForm::Fallback;
   const auto* name =
@@ -104,7 +104,7 @@ DeviceSpec ReadFallback(Place& place, const CallExpr& call) {
   return spec;
 }
 
-DeviceSpec ReadOrdinal(Place& place, const syntax::IndexExpr& index) {
+DeviceSpec ReadOrdinal(AtFile& place, const syntax::IndexExpr& index) {
   DeviceSpec spec = ReadSpec(place, index.base);
   const auto* ordinal =
       index.indices.size() == 1 && !index.indices[0].name && index.indices[0].hi == nullptr
@@ -118,7 +118,7 @@ DeviceSpec ReadOrdinal(Place& place, const syntax::IndexExpr& index) {
   return spec;
 }
 
-DeviceSpec ReadSpec(Place& place, const Expr* expr) {
+DeviceSpec ReadSpec(AtFile& place, const Expr* expr) {
   if (const auto* index = syntax::DynAs<syntax::IndexExpr>(expr)) {
     return ReadOrdinal(place, *index);
   }
@@ -158,7 +158,7 @@ void CheckDevice(ModuleState& module, const FileState& file, const syntax::Devic
                  Entity& entity) {
   entity.prefix = file.prefix;
   if (item.value == nullptr) return;
-  Place place{module, file};
+  AtFile place{module, file};
   entity.device = ReadSpec(place, item.value);
   std::unordered_set<const Entity*> visited;
   if (Reaches(entity.device, &entity, visited)) {

@@ -28,17 +28,17 @@ using syntax::FunctionKind;
 using syntax::Stmt;
 using syntax::StmtKind;
 
-enum class Place : uint8_t { Ok, No };
+enum class Allowed : uint8_t { Ok, No };
 
 struct StmtRule {
   std::string_view text;
   StmtKind kind;
-  std::array<Place, 3> places;  ///< by FunctionKind
+  std::array<Allowed, 3> places;  ///< by FunctionKind
 };
 
 constexpr StmtRule kStmtRules[] = {
 #define KDL_STMT(kind, text, in_fn, in_kernel, in_program) \
-  {text, StmtKind::kind, {Place::in_fn, Place::in_kernel, Place::in_program}},
+  {text, StmtKind::kind, {Allowed::in_fn, Allowed::in_kernel, Allowed::in_program}},
 #include "sema/stmt_rules.def"
 };
 
@@ -85,11 +85,11 @@ Span HeadOf(const FunctionState& state, const Stmt* stmt) {
 
 bool MayStand(FunctionState& state, const Stmt* stmt) {
   const StmtRule& rule = RuleOf(stmt->kind);
-  Place place = rule.places[static_cast<size_t>(state.kind())];
+  Allowed place = rule.places[static_cast<size_t>(state.kind())];
   bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
-  if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Place::No;
-  if (is_static && state.kind() == FunctionKind::Program) place = Place::No;
-  if (place == Place::Ok) return true;
+  if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Allowed::No;
+  if (is_static && state.kind() == FunctionKind::Program) place = Allowed::No;
+  if (place == Allowed::Ok) return true;
   std::string_view what = is_static ? "static_assert" : rule.text;
   Diagnostic& report =
       state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), what, Describe(state.kind()));

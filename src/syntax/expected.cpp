@@ -59,7 +59,7 @@ constexpr TokenRange kSuffixes[] = {
     {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}, {P::DOT, P::DOT}, {P::LT, P::LT}};
 
 // Named by '=' alone.
-constexpr TokenRange kAssignOps[] = {{P::PLUS_ASSIGN, P::CARET_ASSIGN}, {P::MAX, P::MIN}};
+constexpr TokenRange kAssignTokens[] = {{P::PLUS_ASSIGN, P::CARET_ASSIGN}, {P::MAX, P::MIN}};
 
 template <size_t N>
 IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
@@ -103,7 +103,7 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   }
   bool operators = rest.contains(size_t{P::STAR});
   if (operators) rest = Without(rest, kOperators);
-  if (rest.contains(size_t{P::PLUS_ASSIGN})) rest = Without(rest, kAssignOps);
+  if (rest.contains(size_t{P::PLUS_ASSIGN})) rest = Without(rest, kAssignTokens);
   if (rest.contains(size_t{P::LBRACK}) && rest.contains(size_t{P::DOT})) {
     rest = Without(rest, kSuffixes);
   }

@@ -14,7 +14,7 @@ namespace kdl::tools {
 namespace {
 
 /// Text that man prints as it is: it takes `\` for an escape, and a dash without one for a hyphen.
-std::string Escaped(std::string_view text) {
+std::string RoffOf(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     if (c == '\\' || c == '-') escaped += '\\';
@@ -28,7 +28,7 @@ std::string Section(std::string_view title) { return fmt::format(".SH {}\n", tit
 
 /// A term, in bold, and what it means below it.
 std::string Entry(std::string_view term, std::string_view text) {
-  return fmt::format(".TP\n.B {}\n\\&{}\n", Escaped(term), Escaped(text));
+  return fmt::format(".TP\n.B {}\n\\&{}\n", RoffOf(term), RoffOf(text));
 }
 
 std::string OptionTerm(const driver::OptionInfo& option) {

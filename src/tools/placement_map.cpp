@@ -21,13 +21,6 @@ using ir::Value;
 
 constexpr std::string_view kCaller = "the caller";
 
-std::string PlaceOf(const Op* op) {
-  ir::Loc loc = op->loc();
-  if (loc.line == 0) return "";
-  std::string_view file = loc.file.text();
-  return fmt::format("{}:{}:{}", file.substr(file.rfind('/') + 1), loc.line, loc.column);
-}
-
 class Mapper {
  public:
   Mapper(const ir::Module& module, const ir::Function& program)
@@ -156,6 +149,13 @@ class Mapper {
 };
 
 }  // namespace
+
+std::string PlaceOf(const Op* op) {
+  ir::Loc loc = op->loc();
+  if (loc.line == 0) return "";
+  std::string_view file = loc.file.text();
+  return fmt::format("{}:{}:{}", file.substr(file.rfind('/') + 1), loc.line, loc.column);
+}
 
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file) {
   PlacementReport report{file, {}};

@@ -39,6 +39,9 @@ struct PlacementReport {
   std::vector<PlacedProgram> programs;
 };
 
+/// Where an op stands in the source, `m.kdl:3:9`, without the folders; "": it stands nowhere.
+std::string PlaceOf(const ir::Op* op);
+
 /// Of a module behind order-launches.
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 

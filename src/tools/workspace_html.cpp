@@ -13,29 +13,29 @@ namespace kdl::tools {
 
 namespace {
 
-constexpr double kWidth = 960;
+constexpr double kMapWidth = 960;
 constexpr double kBarHeight = 44;
 constexpr double kLeastWidth = 3;  ///< so that a header of 64 bytes is seen
-constexpr std::string_view kColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
-                                         "#b07aa1", "#76b7b2", "#edc948"};
+constexpr std::string_view kPipeColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
+                                             "#b07aa1", "#76b7b2", "#edc948"};
 
-/// How wide each range is drawn: in proportion, but none too narrow to be seen; together kWidth.
+/// How wide each range is drawn: in proportion, but none too narrow to be seen; together kMapWidth.
 std::vector<double> Widths(const KernelMap& kernel) {
   std::vector<double> widths;
   double sum = 0;
   for (const AddressRange& range : kernel.ranges) {
     double share = static_cast<double>(range.end - range.begin) /
                    static_cast<double>(std::max<int64_t>(kernel.footprint, 1));
-    widths.push_back(std::max(kWidth * share, kLeastWidth));
+    widths.push_back(std::max(kMapWidth * share, kLeastWidth));
     sum += widths.back();
   }
-  for (double& width : widths) width *= kWidth / sum;
+  for (double& width : widths) width *= kMapWidth / sum;
   return widths;
 }
 
 std::string RangeSvg(const AddressRange& range, double x, double width) {
   bool is_header = range.what.ends_with(" header");
-  std::string_view colour = kColours[range.pipe % std::size(kColours)];
+  std::string_view colour = kPipeColours[range.pipe % std::size(kPipeColours)];
   std::string svg = fmt::format(
       R"(<g><title>{}: bytes {} .. {}</title><rect x="{:.1f}" y="18" width="{:.1f}" height="{}" fill="{}" fill-opacity="{}" stroke="#fff"/>)",
       Escaped(range.what), range.begin, range.end, x, width, kBarHeight, colour,
@@ -53,7 +53,7 @@ std::string RangeSvg(const AddressRange& range, double x, double width) {
 std::string InstancesSvg(const KernelMap& kernel) {
   constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
   constexpr double kGap = 4;
-  constexpr double kEach = kWidth / std::size(kLabels);
+  constexpr double kEach = kMapWidth / std::size(kLabels);
   std::string svg;
   double x = 0;
   for (std::string_view label : kLabels) {
@@ -74,7 +74,7 @@ std::string KernelHtml(const KernelMap& kernel) {
                         Escaped(tensor.type));
   if (kernel.pipes.empty()) return html + "<p>no pipes in memory</p>\n";
   html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
-  html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kWidth);
+  html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
   std::vector<double> widths = Widths(kernel);
   double x = 0;
   for (size_t i = 0; i < kernel.ranges.size(); ++i) {

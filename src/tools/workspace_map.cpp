@@ -6,6 +6,7 @@
 
 #include "ir/views.h"
 #include "support/check.h"
+#include "tools/placement_map.h"
 
 namespace kdl::tools {
 
@@ -132,14 +133,6 @@ bool IsInLoop(const Op* op) {
     if (outer->kind() == OpKind::Loop) return true;
   }
   return false;
-}
-
-/// `m.kdl:3:9` without the folders.
-std::string PlaceOf(const Op* op) {
-  const ir::Loc& loc = op->loc();
-  if (loc.line == 0) return "";
-  std::string_view file = loc.file.text();
-  return fmt::format("{}:{}:{}", file.substr(file.rfind('/') + 1), loc.line, loc.column);
 }
 
 LaunchMap MapLaunch(const Op* launch) {

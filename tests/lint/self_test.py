@@ -7,6 +7,7 @@ import unittest
 
 import families
 import includes
+import names
 import shape
 
 
@@ -54,6 +55,17 @@ class Lints(unittest.TestCase):
     def test_system_of_one_folder(self):
         self.expect(includes, {"src/driver/a.cpp": "#include <unistd.h>\n", "src/support/b.cpp": "#include <unistd.h>\n"},
                     ["src/driver/a.cpp", "unistd.h", "src/support"])
+
+    def test_name_of_two_files(self):
+        unnamed = "namespace kdl {\n\nnamespace {\n\n%s\n}  // namespace\n\n}  // namespace kdl\n"
+        self.expect(names, {"src/ir/CMakeLists.txt": "", "src/ir/a.cpp": unnamed % "bool Is(const ir::Op* op) {\n}\n",
+                            "src/ir/b.cpp": unnamed % "bool Is(const Op* at) {\n}\n"}, ["src/ir/a.cpp", "src/ir/b.cpp", "Is("])
+
+    def test_names_of_what_differs(self):
+        files = {"src/ir/CMakeLists.txt": "", "src/sema/CMakeLists.txt": ""}
+        files["src/ir/a.cpp"] = "bool Is(int a) {\n}\nusing A = int;\nstruct B {\n};\n"
+        files["src/ir/b.cpp"] = "bool Is(bool a) {\n}\nusing A = int;\n"
+        self.expect(names, {**files, "src/sema/c.cpp": "struct B {\n};\n"}, [])
 
     def test_cycle(self):
         self.expect(includes, {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "a.h"\n'},

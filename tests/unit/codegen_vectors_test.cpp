@@ -207,7 +207,7 @@ kernel @constant (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32
 )";
 
 /// One loop over an f16, an f32, a bf16 and integers, 16 lanes at a time, its end masked.
-constexpr std::string_view kLoop =
+constexpr std::string_view kVectorLoop =
     R"(kernel @loop dims(%N) (%x: tensor<f16,[N]> in, %b: tensor<bf16,[N]> in, %f: f32, %y: tensor<f32,[N]> inout, %z: tensor<i32,[N]> out) {
   %0 = const 0 : i64
   %l = const 16 : i64
@@ -299,14 +299,14 @@ TEST_CASE("a zero in any lane of a divisor traps; a constant is not asked") {
 TEST_CASE("vectors become the vector instructions of the processor") {
   for (int opt_level : {1, 2, 3}) {
     CAPTURE(opt_level);
-    CompiledModule v4 = Compiled(kLoop, opt_level, Avx512Processor());
+    CompiledModule v4 = Compiled(kVectorLoop, opt_level, Avx512Processor());
     CHECK(Count(v4.assembly, "vcvtph2ps", "zmm") == 1);
     CHECK(Count(v4.assembly, "vpmovzxwd", "zmm") == 1);
     CHECK(Count(v4.assembly, "vfmadd", "zmm") == 1);
     CHECK(Count(v4.assembly, "vcvttps2dq", "zmm") == 1);
     CHECK(Has(v4.assembly, "{%k1}"));
     CHECK(!Has(v4.assembly, "ymm"));
-    CompiledModule v3 = Compiled(kLoop, opt_level, X86Processor());
+    CompiledModule v3 = Compiled(kVectorLoop, opt_level, X86Processor());
     CHECK(Count(v3.assembly, "vcvtph2ps", "ymm") == 2);
     CHECK(Count(v3.assembly, "vfmadd", "ymm") == 2);
     CHECK(Count(v3.assembly, "vcvttps2dq", "ymm") == 2);
@@ -382,7 +382,7 @@ TEST_CASE("stores past the caches: aligned, and fenced where the processor needs
 }
 
 TEST_CASE("no op on vectors calls a function, on any processor") {
-  std::string text = std::string(kCarry) + std::string(kDivide) + std::string(kLoop);
+  std::string text = std::string(kCarry) + std::string(kDivide) + std::string(kVectorLoop);
   for (Scalar scalar : kScalars) text += TransposeText(scalar, 8) + HalvesText(scalar, 8);
   for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
     CAPTURE(processor.level);

@@ -34,7 +34,7 @@ constexpr std::array<UpdateRow, 7> kUpdates = {{
     {Rmw::Xor, Rmw::Xor},
 }};
 
-struct Element {
+struct Updated {
   llvm::Value* address;
   Scalar scalar;
   llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(Bytes(scalar))); }
@@ -48,13 +48,13 @@ llvm::Value* AsBits(Emitter& emitter, llvm::Value* value, Scalar scalar) {
 }
 
 /// A plain store of the whole element, which LLVM may not split.
-void EmitSet(Emitter& emitter, const Element& element, llvm::Value* value) {
+void EmitSet(Emitter& emitter, const Updated& element, llvm::Value* value) {
   auto* store = emitter.builder.CreateAlignedStore(AsBits(emitter, value, element.scalar),
                                                    element.address, element.align());
   store->setAtomic(llvm::AtomicOrdering::Monotonic);
 }
 
-void EmitInteger(Emitter& emitter, const Element& element, ir::UpdateKind how, llvm::Value* value) {
+void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
   const UpdateRow& row = kUpdates[static_cast<size_t>(how)];
   Rmw operation = IsSigned(element.scalar) ? row.of_signed : row.of_unsigned;
   emitter.builder.CreateAtomicRMW(operation, element.address,
@@ -77,7 +77,7 @@ llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, l
   return AsBits(emitter, EmitCast(emitter, updated, wide, scalar), scalar);
 }
 
-void EmitFloat(Emitter& emitter, const Element& element, ir::UpdateKind how, llvm::Value* value) {
+void EmitFloat(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
   auto& builder = emitter.builder;
   auto order = llvm::AtomicOrdering::Monotonic;
   llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(8 * Bytes(element.scalar)));
@@ -108,7 +108,7 @@ void EmitUpdate(Emitter& emitter, ir::Op* op) {
 
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op) {
   ir::UpdateOp update(op);
-  Element element{AccessAddress(emitter, op, update.tensor(), update.index()),
+  Updated element{AccessAddress(emitter, op, update.tensor(), update.index()),
                   update.tensor()->type()->scalar};
   llvm::Value* value = emitter.Get(update.value());
   auto how = op->attr<ir::AttrKey::How>();

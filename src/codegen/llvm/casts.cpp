@@ -21,9 +21,9 @@ namespace kdl::codegen {
 namespace {
 
 // Of an f32.
-constexpr int kFraction = 23;
+constexpr int kFloatFraction = 23;
 constexpr int kBias = 127;
-constexpr uint64_t kInfinity = 0x7f800000;
+constexpr uint64_t kInfinityBits = 0x7f800000;
 constexpr uint64_t kNan = 0x7fc00000;
 
 /// f64 to f32, rounded to odd. NaN and infinity stay.
@@ -62,12 +62,12 @@ llvm::Value* ByteFromF32(Emitter& emitter, llvm::Value* value, const Float8& for
   auto number = [&](uint64_t of) {
     return llvm::ConstantInt::get(WithLanesOf(value, builder.getInt32Ty()), of);
   };
-  int cut = kFraction - format.fraction;
-  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFraction;
+  int cut = kFloatFraction - format.fraction;
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFloatFraction;
   llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
   llvm::Value* rest = builder.CreateAnd(bits, 0x7FFFFFFF);
-  auto magic =
-      static_cast<float>(std::ldexp(1.0, kFraction + format.least_exponent() - format.fraction));
+  auto magic = static_cast<float>(
+      std::ldexp(1.0, kFloatFraction + format.least_exponent() - format.fraction));
   llvm::Value* sum = builder.CreateFAdd(builder.CreateBitCast(rest, value->getType()),
                                         llvm::ConstantFP::get(value->getType(), magic));
   llvm::Value* few = builder.CreateSub(builder.CreateBitCast(sum, bits->getType()),
@@ -78,7 +78,8 @@ llvm::Value* ByteFromF32(Emitter& emitter, llvm::Value* value, const Float8& for
       builder.CreateAdd(builder.CreateAdd(rest, last), number((uint64_t{1} << (cut - 1)) - 1));
   llvm::Value* many = builder.CreateLShr(builder.CreateSub(rounded, number(rebias)),
                                          number(static_cast<uint64_t>(cut)));
-  llvm::Value* is_normal = builder.CreateICmpUGE(rest, number(rebias + (uint64_t{1} << kFraction)));
+  llvm::Value* is_normal =
+      builder.CreateICmpUGE(rest, number(rebias + (uint64_t{1} << kFloatFraction)));
   llvm::Value* most = builder.CreateBinaryIntrinsic(
       llvm::Intrinsic::umin, builder.CreateSelect(is_normal, many, few), number(format.largest));
   llvm::Value* magnitude =
@@ -95,8 +96,8 @@ llvm::Value* WidenByte(Emitter& emitter, const Float8& format, llvm::Value* byte
   auto number = [&](uint64_t of) { return llvm::ConstantInt::get(wide, of); };
   llvm::Value* bits = builder.CreateZExt(byte, wide);
   llvm::Value* rest = builder.CreateAnd(bits, 0x7F);
-  auto cut = static_cast<uint64_t>(kFraction - format.fraction);
-  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFraction;
+  auto cut = static_cast<uint64_t>(kFloatFraction - format.fraction);
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFloatFraction;
   llvm::Value* normal = builder.CreateAdd(builder.CreateShl(rest, cut), number(rebias));
   double least = std::ldexp(1.0, format.least_exponent() - format.fraction);
   llvm::Value* few =
@@ -106,7 +107,7 @@ llvm::Value* WidenByte(Emitter& emitter, const Float8& format, llvm::Value* byte
   llvm::Value* other = number(kNan);
   if (format.has_infinity)
     other = builder.CreateSelect(builder.CreateICmpEQ(rest, number(format.largest + 1u)),
-                                 number(kInfinity), other);
+                                 number(kInfinityBits), other);
   llvm::Value* is_finite = builder.CreateICmpULE(rest, number(format.largest));
   llvm::Value* sign = builder.CreateShl(builder.CreateAnd(bits, 0x80), 24);
   return builder.CreateBitCast(

@@ -24,10 +24,6 @@ constexpr int64_t kNoneTaken = -1;
 
 bool Claims(const ir::Op* op) { return op->HasAttr(ir::AttrKey::Claim); }
 
-llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
-  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
-}
-
 llvm::Value* LoadInt(Emitter& emitter, llvm::Value* address, const char* name) {
   return emitter.builder.CreateLoad(emitter.builder.getInt64Ty(), address, name);
 }
@@ -44,8 +40,8 @@ void Take(Emitter& emitter, const ClaimState& state) {
 /// Takes a number unless the core holds one.
 void TakeFirst(Emitter& emitter, const ClaimState& state) {
   auto& builder = emitter.builder;
-  llvm::BasicBlock* take = NewBlock(emitter, "take");
-  llvm::BasicBlock* held = NewBlock(emitter, "held");
+  llvm::BasicBlock* take = emitter.NewBlock("take");
+  llvm::BasicBlock* held = emitter.NewBlock("held");
   llvm::Value* taken = LoadInt(emitter, state.taken, "taken");
   builder.CreateCondBr(builder.CreateICmpSLT(taken, builder.getInt64(0)), take, held);
   builder.SetInsertPoint(take);
@@ -80,9 +76,9 @@ void PrepareClaims(Emitter& emitter) {
 void EmitClaimingLoop(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ClaimState& state = emitter.claim_states.at(op);
-  llvm::BasicBlock* next = NewBlock(emitter, "next");
-  llvm::BasicBlock* body = NewBlock(emitter, "block");
-  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  llvm::BasicBlock* next = emitter.NewBlock("next");
+  llvm::BasicBlock* body = emitter.NewBlock("block");
+  llvm::BasicBlock* done = emitter.NewBlock("done");
   llvm::Value* count = builder.CreateBinaryIntrinsic(
       llvm::Intrinsic::smax, emitter.Get(ir::LoopOp(op).hi()), builder.getInt64(0));
   TakeFirst(emitter, state);

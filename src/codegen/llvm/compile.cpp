@@ -1,7 +1,5 @@
 #include "codegen/llvm/compile.h"
 
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <string>
@@ -43,20 +41,6 @@ void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& sour
     if (!made.isDeclaration() && !made.hasFnAttribute("target-cpu"))
       SetProcessor(&made, *source.processor);
   }
-}
-
-void Verify(const llvm::Module& module) {
-  std::string complaint;
-  llvm::raw_string_ostream stream(complaint);
-  bool broken = llvm::verifyModule(module, &stream);
-  KDL_CHECK(!broken, "{}", complaint);
-}
-
-std::string Print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
 }
 
 }  // namespace

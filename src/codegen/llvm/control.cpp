@@ -17,10 +17,6 @@ namespace {
 
 using ir::OpKind;
 
-llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
-  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
-}
-
 std::vector<llvm::Value*> GetAll(Emitter& emitter, std::span<ir::Value* const> values) {
   std::vector<llvm::Value*> all;
   for (const ir::Value* value : values) all.push_back(emitter.Get(value));
@@ -50,9 +46,9 @@ Branch EmitBranch(Emitter& emitter, const ir::Block* region, llvm::BasicBlock* b
 }
 
 void EmitIf(Emitter& emitter, ir::Op* op) {
-  llvm::BasicBlock* then_block = NewBlock(emitter, "then");
-  llvm::BasicBlock* else_block = NewBlock(emitter, "else");
-  llvm::BasicBlock* join = NewBlock(emitter, "join");
+  llvm::BasicBlock* then_block = emitter.NewBlock("then");
+  llvm::BasicBlock* else_block = emitter.NewBlock("else");
+  llvm::BasicBlock* join = emitter.NewBlock("join");
   llvm::MDNode* weights = op->HasAttr(ir::AttrKey::Likely)
                               ? llvm::MDBuilder(emitter.context()).createLikelyBranchWeights()
                               : nullptr;
@@ -142,9 +138,9 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
   ir::LoopOp loop(op);
   const ir::Block* region = op->region();
   CheckStep(emitter, loop);
-  llvm::BasicBlock* enter = NewBlock(emitter, "enter");
-  llvm::BasicBlock* body = NewBlock(emitter, "loop");
-  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  llvm::BasicBlock* enter = emitter.NewBlock("enter");
+  llvm::BasicBlock* body = emitter.NewBlock("loop");
+  llvm::BasicBlock* done = emitter.NewBlock("done");
   std::vector<llvm::Value*> inits = GetAll(emitter, loop.inits());
   llvm::BasicBlock* before = builder.GetInsertBlock();
   builder.CreateCondBr(builder.CreateICmpSLT(emitter.Get(loop.lo()), emitter.Get(loop.hi())), enter,
@@ -204,8 +200,8 @@ std::vector<llvm::Value*> NextCarried(Emitter& emitter, const std::vector<llvm::
 void EmitWhile(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ir::Block* region = op->region();
-  llvm::BasicBlock* body = NewBlock(emitter, "while");
-  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  llvm::BasicBlock* body = emitter.NewBlock("while");
+  llvm::BasicBlock* done = emitter.NewBlock("done");
   std::vector<llvm::Value*> inits = GetAll(emitter, op->operands());
   llvm::Value* starts = Any(emitter, inits[0]);
   llvm::BasicBlock* before = builder.GetInsertBlock();

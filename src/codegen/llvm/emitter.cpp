@@ -31,6 +31,10 @@ constexpr EmitFunction kEmitters[] = {
 
 }  // namespace
 
+llvm::BasicBlock* Emitter::NewBlock(const char* name) const {
+  return llvm::BasicBlock::Create(context(), name, function);
+}
+
 llvm::Value* Emitter::Get(const ir::Value* value) const {
   auto found = scalars.find(value);
   KDL_CHECK(found != scalars.end(), "no scalar for '{}'", value->name().text());

@@ -108,13 +108,13 @@ struct Emitter {
   virtual bool EmitOwn(ir::Op*) { return false; }
 
   llvm::LLVMContext& context() const { return module.getContext(); }
+  llvm::BasicBlock* NewBlock(const char* name) const;
   /// The value of a scalar or vector operand.
   llvm::Value* Get(const ir::Value* value) const;
   void Set(const ir::Value* value, llvm::Value* llvm_value) { scalars[value] = llvm_value; }
 };
 
-/// How a scalar lives in a register: bool i1, floats below f32 their bits, the rest as it is; and in
-/// memory: bool i8. A vector is one of these.
+/// How a scalar lives in a register: bool i1, floats below f32 their bits, the rest as it is; in memory: bool i8. A vector is one of these.
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);

@@ -23,7 +23,6 @@ namespace {
 using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
-using ir::Value;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -40,7 +39,7 @@ struct Bounds {
   bool is_number = false;  ///< a comparison holds, so it is no NaN
 };
 
-std::optional<double> ConstantOf(const Value* value) {
+std::optional<double> ConstantOf(const ir::Value* value) {
   const Op* def = value->def();
   if (def && def->kind() == OpKind::Splat) return ConstantOf(def->operand(0));
   if (!def || def->kind() != OpKind::Const) return std::nullopt;
@@ -65,7 +64,7 @@ class Finiteness {
 
  private:
   /// Follows what has one use only: where a select does not take it, it counts for nothing.
-  void Collect(const Value* value) {
+  void Collect(const ir::Value* value) {
     while (value->uses().size() == 1) {
       const ir::Use& use = value->uses()[0];
       const Op* user = use.user;
@@ -95,7 +94,7 @@ class Finiteness {
     }
   }
 
-  std::optional<Range> RangeOf(const Value* value) {
+  std::optional<Range> RangeOf(const ir::Value* value) {
     auto [known, is_new] = ranges_.try_emplace(value, std::nullopt);
     if (!is_new) return known->second;
     std::optional<Range> range = Derive(value);
@@ -103,7 +102,7 @@ class Finiteness {
     return ranges_[value] = range;
   }
 
-  std::optional<Range> Derive(const Value* value) {
+  std::optional<Range> Derive(const ir::Value* value) {
     if (auto found = bounds_.find(value); found != bounds_.end()) {
       const Bounds& bounds = found->second;
       if (bounds.is_number && std::isfinite(bounds.lo) && std::isfinite(bounds.hi))
@@ -113,7 +112,7 @@ class Finiteness {
     const Op* def = value->def();
     if (!def) return std::nullopt;
     std::vector<Range> operands;
-    for (const Value* operand : def->operands()) {
+    for (const ir::Value* operand : def->operands()) {
       std::optional<Range> range = RangeOf(operand);
       if (!range) return std::nullopt;
       operands.push_back(*range);
@@ -154,9 +153,9 @@ class Finiteness {
     return fits ? std::optional(Range{lo, hi}) : std::nullopt;
   }
 
-  const Value* operand_;
-  std::unordered_map<const Value*, Bounds> bounds_;
-  std::unordered_map<const Value*, std::optional<Range>> ranges_;
+  const ir::Value* operand_;
+  std::unordered_map<const ir::Value*, Bounds> bounds_;
+  std::unordered_map<const ir::Value*, std::optional<Range>> ranges_;
 };
 
 }  // namespace

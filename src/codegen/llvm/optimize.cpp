@@ -1,7 +1,9 @@
 #include "codegen/llvm/optimize.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
@@ -18,6 +20,7 @@
 
 #include "codegen/llvm/coroutines.h"
 #include "codegen/llvm/widen_half.h"
+#include "support/check.h"
 
 namespace kdl::codegen {
 
@@ -74,6 +77,20 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   if (opt_level == 0) return;
   CleanUp(invariants, vectors).run(module, modules);
   WidenHalf(module);
+}
+
+void Verify(const llvm::Module& module) {
+  std::string complaint;
+  llvm::raw_string_ostream stream(complaint);
+  bool broken = llvm::verifyModule(module, &stream);
+  KDL_CHECK(!broken, "{}", complaint);
+}
+
+std::string Print(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
 }
 
 }  // namespace kdl::codegen

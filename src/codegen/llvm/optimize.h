@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "codegen/llvm/compile.h"
 #include "codegen/llvm/machine.h"
@@ -18,5 +19,9 @@ enum class Vectors : uint8_t { AsWritten, Found };
 void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
               std::span<KernelCode> kernels, Invariants invariants = Invariants::Hoist,
               Vectors vectors = Vectors::AsWritten);
+
+/// What LLVM's verifier complains about is ours.
+void Verify(const llvm::Module& module);
+std::string Print(const llvm::Module& module);
 
 }  // namespace kdl::codegen

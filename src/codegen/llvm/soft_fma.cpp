@@ -21,8 +21,8 @@ using Builder = llvm::IRBuilder<>;
 using llvm::Value;
 
 constexpr uint64_t kSign = uint64_t{1} << 63;
-constexpr uint64_t kInfinity = uint64_t{0x7FF} << 52;
-constexpr uint64_t kFraction = (uint64_t{1} << 52) - 1;
+constexpr uint64_t kInfiniteDouble = uint64_t{0x7FF} << 52;
+constexpr uint64_t kFractionOfDouble = (uint64_t{1} << 52) - 1;
 
 // -- f32 ------------------------------------------------------------------------------------------
 
@@ -72,13 +72,13 @@ struct Parts {
 
 Parts Taken(Builder& b, Value* x) {
   Value* bits = b.CreateBitCast(x, b.getInt64Ty());
-  Value* fraction = b.CreateAnd(bits, kFraction);
+  Value* fraction = b.CreateAnd(bits, kFractionOfDouble);
   Value* biased = b.CreateAnd(b.CreateLShr(bits, 52), 0x7FF);
   Value* is_subnormal = b.CreateICmpEQ(biased, b.getInt64(0));
   Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, fraction, b.getFalse());
   Value* shift = b.CreateSub(leading, b.getInt64(11));
   Value* mantissa = b.CreateSelect(is_subnormal, b.CreateShl(fraction, shift),
-                                   b.CreateOr(fraction, kFraction + 1));
+                                   b.CreateOr(fraction, kFractionOfDouble + 1));
   Value* exponent =
       b.CreateSelect(is_subnormal, b.CreateSub(b.getInt64(static_cast<uint64_t>(-1074)), shift),
                      b.CreateSub(biased, b.getInt64(1075)));
@@ -146,14 +146,14 @@ Value* Rounded(Builder& b, const Wide& exact) {
                                           b.CreateAdd(power, b.getInt64(1022)), b.getInt64(0));
   Value* bits = b.CreateAdd(b.CreateAdd(b.CreateShl(biased, 52), kept), carry);
   Value* is_large = b.CreateICmpSGT(power, b.getInt64(1023));
-  bits = b.CreateOr(b.CreateSelect(is_large, b.getInt64(kInfinity), bits), exact.sign);
+  bits = b.CreateOr(b.CreateSelect(is_large, b.getInt64(kInfiniteDouble), bits), exact.sign);
   Value* is_zero = b.CreateICmpEQ(exact.bits, llvm::ConstantInt::get(wide, 0));
   return b.CreateSelect(is_zero, b.getInt64(0), bits);
 }
 
 Value* IsInfiniteOrNaN(Builder& b, Value* x) {
-  return b.CreateICmpEQ(b.CreateAnd(b.CreateBitCast(x, b.getInt64Ty()), kInfinity),
-                        b.getInt64(kInfinity));
+  return b.CreateICmpEQ(b.CreateAnd(b.CreateBitCast(x, b.getInt64Ty()), kInfiniteDouble),
+                        b.getInt64(kInfiniteDouble));
 }
 
 Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {

@@ -27,10 +27,6 @@ llvm::Value* Call(Emitter& emitter, llvm::Intrinsic::ID intrinsic,
   return emitter.builder.CreateIntrinsic(intrinsic, types, arguments);
 }
 
-llvm::BasicBlock* NewBlock(Emitter& emitter, const char* name) {
-  return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
-}
-
 }  // namespace
 
 void DeclareCoroutine(Emitter& emitter, const std::string& symbol) {
@@ -57,9 +53,9 @@ void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory) 
   llvm::Value* handle = Call(emitter, llvm::Intrinsic::coro_begin, {id, frame});
   builder.CreateStore(builder.getInt32(kNotStarted), state);
 
-  llvm::BasicBlock* end = NewBlock(emitter, "end");
+  llvm::BasicBlock* end = emitter.NewBlock("end");
   emitter.coroutine = Coroutine{stage, state, end};
-  llvm::BasicBlock* start = NewBlock(emitter, "start");
+  llvm::BasicBlock* start = emitter.NewBlock("start");
   EmitSuspend(emitter, start);
   builder.SetInsertPoint(end);
   Call(emitter, llvm::Intrinsic::coro_end,
@@ -90,7 +86,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   Emitter emitter(kernel.module, kernel.abi, kernel.kernel, kernel.code, kernel.names);
   emitter.scratch_plan = kernel.scratch_plan;
   DeclareCoroutine(emitter, kernel.code.entry + "." + op->attr<ir::AttrKey::Name>().str());
-  emitter.builder.SetInsertPoint(NewBlock(emitter, "entry"));
+  emitter.builder.SetInsertPoint(emitter.NewBlock("entry"));
   llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, emitter.function->getArg(1),
                                    kdl_core_fields::scratch, "scratch");
   BeginCoroutine(emitter, op, scratch);
@@ -121,8 +117,8 @@ llvm::Value* TurnFunction(Emitter& emitter) {
 /// Tells who looks of the turn that a stage has had.
 void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* state) {
   auto& builder = emitter.builder;
-  llvm::BasicBlock* told = NewBlock(emitter, "told");
-  llvm::BasicBlock* on = NewBlock(emitter, "");
+  llvm::BasicBlock* told = emitter.NewBlock("told");
+  llvm::BasicBlock* on = emitter.NewBlock("");
   builder.CreateCondBr(builder.CreateIsNull(tell), on, told);
   builder.SetInsertPoint(told);
   llvm::Value* core = PresentCore(emitter);
@@ -139,8 +135,8 @@ void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlo
               llvm::PHINode* broken_state) {
   llvm::Value* stage = emitter.stages[number];
   auto& builder = emitter.builder;
-  llvm::BasicBlock* turn = NewBlock(emitter, "turn");
-  llvm::BasicBlock* next = NewBlock(emitter, "next");
+  llvm::BasicBlock* turn = emitter.NewBlock("turn");
+  llvm::BasicBlock* next = emitter.NewBlock("next");
   builder.CreateCondBr(IsEnding(emitter, CoroutineState(emitter, stage), Ending::Done), next, turn);
   builder.SetInsertPoint(turn);
   llvm::cast<llvm::CallInst>(Call(emitter, llvm::Intrinsic::coro_resume, {stage}))
@@ -193,8 +189,8 @@ void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
 /// Leaves the kernel as the stage did whose state is given.
 void EmitBroken(Emitter& emitter, llvm::Value* state) {
   auto& builder = emitter.builder;
-  llvm::BasicBlock* trapped = NewBlock(emitter, "trapped");
-  llvm::BasicBlock* stopped = NewBlock(emitter, "stopped");
+  llvm::BasicBlock* trapped = emitter.NewBlock("trapped");
+  llvm::BasicBlock* stopped = emitter.NewBlock("stopped");
   builder.CreateCondBr(IsEnding(emitter, state, Ending::Trapped), trapped, stopped);
   builder.SetInsertPoint(trapped);
   Leave(emitter, builder, Ending::Trapped);
@@ -220,11 +216,11 @@ void RunStages(Emitter& emitter) {
   EmptyRings(emitter);
   llvm::Value* tell = TurnFunction(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();
-  llvm::BasicBlock* round = NewBlock(emitter, "round");
-  llvm::BasicBlock* running = NewBlock(emitter, "running");
-  llvm::BasicBlock* stuck = NewBlock(emitter, "stuck");
-  llvm::BasicBlock* broken = NewBlock(emitter, "broken");
-  llvm::BasicBlock* done = NewBlock(emitter, "done");
+  llvm::BasicBlock* round = emitter.NewBlock("round");
+  llvm::BasicBlock* running = emitter.NewBlock("running");
+  llvm::BasicBlock* stuck = emitter.NewBlock("stuck");
+  llvm::BasicBlock* broken = emitter.NewBlock("broken");
+  llvm::BasicBlock* done = emitter.NewBlock("done");
   builder.SetInsertPoint(broken);
   llvm::PHINode* broken_state = builder.CreatePHI(builder.getInt32Ty(), 2, "state");
   EmitBroken(emitter, broken_state);

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/Support/Error.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <memory>
 #include <optional>
@@ -15,13 +13,6 @@ namespace kdl::codegen {
 
 namespace {
 
-void Verify(const llvm::Module& module) {
-  std::string complaint;
-  llvm::raw_string_ostream stream(complaint);
-  bool broken = llvm::verifyModule(module, &stream);
-  KDL_CHECK(!broken, "{}", complaint);
-}
-
 /// Functions that are declared and not there: LLVM makes calls of intrinsics that it does not know.
 void CheckComplete(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
@@ -29,13 +20,6 @@ void CheckComplete(const llvm::Module& module) {
               "code for {} calls '{}', which is not there", module.getTargetTriple(),
               function.getName().str());
   }
-}
-
-std::string Print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
 }
 
 /// An empty module for a machine that this LLVM need not know.

@@ -15,7 +15,7 @@ namespace {
 
 using ir::Effect;
 
-constexpr size_t kMostPieces = 32;  ///< that are asked about, or put in order, all together
+constexpr size_t kMostAsked = 32;  ///< that are asked about, or put in order, all together
 
 /// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
 bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
@@ -164,7 +164,7 @@ std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
   for (const auto& sites : group.sites) {
     for (const Site* site : sites) pieces += site->touched.pieces();
   }
-  if (pieces <= kMostPieces) return {};
+  if (pieces <= kMostAsked) return {};
   for (Way& way : barriers_.Ways(group.place, group.place)) {
     if (is_certain && !Narrow(group, way)) continue;
     for (size_t c = 0; c < kClasses; ++c) {
@@ -293,7 +293,7 @@ PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_
       if (IsShared(second, equal)) continue;
       for (const Product& p : instances_.ProductsOf(first)) {
         for (const Product& q : instances_.ProductsOf(second)) {
-          bool counts = p.factor == q.factor && both.pieces() <= kMostPieces;
+          bool counts = p.factor == q.factor && both.pieces() <= kMostAsked;
           if (counts) both &= InOrderOfRuns(p, q, equal);
         }
       }

@@ -124,9 +124,9 @@ bool Mentions(const Count& count, const std::string& name) {
 // ---- Numbers
 
 /// Sizes, parameters and the turns that the walk is in.
-class Walker {
+class TileCounter {
  public:
-  Walker(const Value* pipe, const Example& example) : pipe_(pipe), example_(example) {}
+  TileCounter(const Value* pipe, const Example& example) : pipe_(pipe), example_(example) {}
 
   std::optional<int64_t> Run(const Traffic& traffic) {
     int64_t tiles = Count(traffic);
@@ -333,7 +333,7 @@ Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional)
 }
 
 std::optional<int64_t> TilesIn(const Traffic& traffic, const Value* pipe, const Example& example) {
-  return Walker(pipe, example).Run(traffic);
+  return TileCounter(pipe, example).Run(traffic);
 }
 
 }  // namespace kdl::passes

@@ -10,6 +10,21 @@ namespace kdl::cpu {
 inline constexpr Fact kTilesPlaced{"tiles-placed"};
 inline constexpr Fact kProductsBlocked{"products-blocked"};
 
+void RunCutUnits(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kCutUnits{
+    .name = "cut-units",
+    .summary = "cuts a kernel without stages into one for each unit of the device",
+    .on_kernel = RunCutUnits,
+    .needs = {{&kTilesSelected, "what travels between units has constant sizes"}}};
+
+void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kPrivatizeUpdates{
+    .name = "privatize-updates",
+    .summary =
+        "gives cores what they update of integers to themselves, and updates the tensor once",
+    .on_kernel = RunPrivatizeUpdates,
+    .needs = {{&kTilesSelected, "whether it pays depends on the sizes of tiles"}}};
+
 void RunDeal(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDeal{
     .name = "deal",
@@ -34,6 +49,15 @@ inline constexpr Pass kFoldRows{
     .on_kernel = RunFoldRows,
     .needs = {{&kDealt, "a block's rows are turns of a loop"},
               {&kTilesSelected, "accumulators stay in the nearest cache"}}};
+
+void RunShareWindows(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kShareWindows{
+    .name = "share-windows",
+    .summary = "loads what a fold sees of a window once, and keeps the relation",
+    .on_kernel = RunShareWindows,
+    .needs = {{&kFnsInlined, "windows are seen through the fns that index them"},
+              {&kOrdersFixed, "only folds whose order is fixed see their elements in any window"},
+              {&kBoundsChecked, "a window is loaded where its accesses lie inside"}}};
 
 void RunTakeFolds(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kTakeFolds{

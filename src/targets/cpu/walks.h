@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "passes/analysis/rereads.h"
+#include "targets/cpu/analysis/rereads.h"
 #include "targets/cpu/facts.h"
 
 namespace kdl::cpu {

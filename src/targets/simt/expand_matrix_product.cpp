@@ -27,7 +27,7 @@ using passes::MakeLoop;
 using passes::MakeTeamLoop;
 using passes::Values;
 
-constexpr int64_t kMostUnrolled = 4;  // steps of a whole block
+constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block
 
 class MatrixExpander {
  public:
@@ -91,7 +91,7 @@ class MatrixExpander {
       return MakeLoop(b_, {zero, size, depth_}, before,
                       [&](Value* term, const Values& accs) { return Step(worker, term, accs); });
     };
-    if (extent / depth_ > kMostUnrolled) return in_turn();
+    if (extent / depth_ > kMostWrittenOut) return in_turn();
     auto written_out = [&] {
       Values accs = before;
       for (int64_t term = 0; term < extent; term += depth_) accs = Step(worker, b_.I64(term), accs);

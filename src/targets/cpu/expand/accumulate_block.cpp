@@ -18,9 +18,9 @@ int64_t MostOf(const BlkFacts& blk) {
   return blk.most ? blk.most : ConstantOf(blk.size).value_or(0);
 }
 
-class Block {
+class RegisterFold {
  public:
-  Block(Expander& e, const Accumulation& what)
+  RegisterFold(Expander& e, const Accumulation& what)
       : e_(e), what_(what), block_(RegisterBlock::Of(e, *what.op)), steps_(e, what, block_) {}
 
   void Run() {
@@ -75,6 +75,6 @@ class Block {
 
 }  // namespace
 
-void AccumulateBlock(Expander& e, const Accumulation& what) { Block(e, what).Run(); }
+void AccumulateBlock(Expander& e, const Accumulation& what) { RegisterFold(e, what).Run(); }
 
 }  // namespace kdl::cpu

@@ -8,11 +8,11 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/analysis/rereads.h"
 #include "passes/element_access.h"
 #include "passes/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
+#include "targets/cpu/analysis/rereads.h"
 
 namespace kdl::cpu {
 

@@ -4,8 +4,8 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/passes.h"
 
 // share-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
 // many times. The window becomes a tile of its own, loaded once; the relation between its axes and the fold's stays one.
@@ -17,7 +17,7 @@
 // The window reaches from the least to the greatest index that the blocks have, so it lies inside where they do.
 // Along the axis that becomes vectors only neighbours slide: with steps between them they would not lie side by side.
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 namespace {
 
@@ -250,4 +250,4 @@ void RunShareWindows(PassContext& context, ir::Function& kernel) {
   Sharing(context.module, kernel).Run();
 }
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu

@@ -1,4 +1,4 @@
-#include "passes/analysis/rereads.h"
+#include "targets/cpu/analysis/rereads.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include "ir/format.h"
 #include "ir/views.h"
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 namespace {
 
@@ -120,4 +120,4 @@ bool Rereads::HasRows(const Value* blk) const {
   return std::any_of(rows_.begin(), rows_.end(), [&](const Rows& rows) { return rows.blk == blk; });
 }
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu

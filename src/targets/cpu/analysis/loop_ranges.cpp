@@ -1,10 +1,10 @@
-#include "passes/analysis/loop_ranges.h"
+#include "targets/cpu/analysis/loop_ranges.h"
 
 #include <utility>
 
 #include "passes/rewrite.h"
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 namespace {
 
@@ -70,8 +70,8 @@ bool IsBelow(const Value* given, const Value* bound, int depth) {
 
 }  // namespace
 
-bool IsInside(const Value* index, const Value* size) {
+bool StaysBelow(const Value* index, const Value* size) {
   return IsNatural(index, 0) && IsBelow(index, Stripped(size), 0);
 }
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu

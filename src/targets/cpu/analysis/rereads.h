@@ -8,7 +8,7 @@
 #include "ir/module.h"
 #include "passes/names.h"
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 /// Rows of tensors over which a block goes several times, pass after pass.
 ///
@@ -46,4 +46,4 @@ class Rereads {
 /// The bytes of `tensor` for each index of dimension `dim`.
 ir::Value* BytesPerIndex(ir::Builder& b, const ir::Value* tensor, size_t dim);
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu

@@ -8,9 +8,10 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/drop_unused.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/passes.h"
 
 // cut-units: for a device with a matrix unit and a vector unit of its own, a kernel without stages becomes two stages,
 // one for each unit. Both walk the same loops; scalars, and loads of tensors that nobody writes, are made where they are
@@ -22,7 +23,7 @@
 //   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
 //      stage {vector} { spmd (%i, %j) { %t = pop %q over i, j ; %e = exp %t ; store %e to %y } }
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 namespace {
 
@@ -34,10 +35,6 @@ constexpr int64_t kDepth = 2;  // so that the units overlap
 enum class Unit : uint8_t { Either, Matrix, Vector };
 
 Unit Other(Unit unit) { return unit == Unit::Matrix ? Unit::Vector : Unit::Matrix; }
-
-bool IsTileValue(const Value* value) {
-  return ir::IsTile(value->type()) && !value->type()->axes.empty();
-}
 
 /// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
 bool IsWalked(const Op* op) {
@@ -354,4 +351,4 @@ void RunCutUnits(PassContext& context, ir::Function& kernel) {
   if (cut.Plan()) cut.Run();
 }
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu

@@ -10,9 +10,9 @@
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/group_parts.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
+#include "targets/cpu/passes.h"
 
 // privatize-updates: a core keeps what it updates of a tensor of integers to itself while it walks its blocks, and updates
 // the tensor once. Of integers no order of updates can be told from another, so what groups would fold is updated, too,
@@ -32,7 +32,7 @@
 // A core has one block of a domain of core_num blocks: the one of its number. `pays` is 1 where there are several updates
 // for each element that is filled and emptied, else 0.
 
-namespace kdl::passes {
+namespace kdl::cpu {
 
 namespace {
 
@@ -276,4 +276,4 @@ void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel) {
   }
 }
 
-}  // namespace kdl::passes
+}  // namespace kdl::cpu
