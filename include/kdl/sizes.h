@@ -1,32 +1,39 @@
-/* Sizes that are made of others, for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. What has no value in 64
- * bits, or is divided by 0, is below 0: no tensor has it, and what takes it says so. */
+/* Sizes that are made of others, for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. What leaves 64 bits, or is
+ * divided by 0, is KDL_NO_SIZE, and so is what is made of that: it is below 0, no tensor has it, and what takes it says so. */
 #pragma once
 
 #include <stdint.h>
 
+#define KDL_NO_SIZE INT64_MIN
+
+static inline int kdl_have_sizes(int64_t a, int64_t b) {
+  return a != KDL_NO_SIZE && b != KDL_NO_SIZE;
+}
+
 static inline int64_t kdl_size_add(int64_t a, int64_t b) {
   int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MIN : sum;
+  return kdl_have_sizes(a, b) && !__builtin_add_overflow(a, b, &sum) ? sum : KDL_NO_SIZE;
 }
 
 static inline int64_t kdl_size_sub(int64_t a, int64_t b) {
   int64_t difference;
-  return __builtin_sub_overflow(a, b, &difference) ? INT64_MIN : difference;
+  return kdl_have_sizes(a, b) && !__builtin_sub_overflow(a, b, &difference) ? difference
+                                                                            : KDL_NO_SIZE;
 }
 
 static inline int64_t kdl_size_mul(int64_t a, int64_t b) {
   int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MIN : product;
+  return kdl_have_sizes(a, b) && !__builtin_mul_overflow(a, b, &product) ? product : KDL_NO_SIZE;
 }
 
 /* Rounded down. */
 static inline int64_t kdl_size_div(int64_t a, int64_t b) {
-  if (b == 0 || (b == -1 && a == INT64_MIN)) return INT64_MIN;
+  if (!kdl_have_sizes(a, b) || b == 0) return KDL_NO_SIZE;
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
 static inline int64_t kdl_size_mod(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return b == 0 ? INT64_MIN : 0;
+  if (!kdl_have_sizes(a, b) || b == 0) return KDL_NO_SIZE;
   return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
 }
 

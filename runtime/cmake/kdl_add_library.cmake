@@ -6,8 +6,7 @@
 # OPTIONS go to `kernelc build`: --target host?isa=x86-64-v3, -D BM=64, -O3. The file, and what it imports, are compiled
 # again when they change.
 #
-# In a project of C alone the programs of the file, which become C++, are compiled by KDL_CXX, a C++ compiler that is looked
-# for; kernels take none.
+# In a project of C alone all of it becomes C; else programs become C++, which C can call, too.
 #
 # STATIC, as it is without a word: for a program, or inside a library of your own, which then has the runtime inside, too,
 # and shows neither. SHARED: shows what FILE.h declares and uses libkdl.so, so that contexts and tensors are the same for all
@@ -22,7 +21,11 @@ function(kdl_add_library name source)
     message(FATAL_ERROR "kdl_add_library(${name} FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])")
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(programs orch)
+  set(programs_file orch.cpp)
   if(NOT CXX IN_LIST languages)
+    set(programs orch-c)
+    set(programs_file orch.c)
     find_program(KDL_CXX NAMES c++ g++ clang++)
     if(NOT KDL_CXX AND NOT arg_SHARED)
       message(FATAL_ERROR "kdl_add_library(${name}): the runtime inside takes the library of C++; install a C++ compiler, or "
@@ -40,17 +43,7 @@ function(kdl_add_library name source)
   endif()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kdl")
   string(MAKE_C_IDENTIFIER "${stem}" module)
-  set(generated "${folder}/${stem}.c" "${folder}/${stem}.h")
-  set(sources ${generated})
-  list(APPEND generated "${folder}/${stem}.orch.cpp")
-  set(compile_programs "")
-  if(CXX IN_LIST languages)
-    set(sources ${generated})
-  else()
-    set(compile_programs COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${folder}/${stem}.orch.cpp" "-DCXX=${KDL_CXX}"
-        "-DINCLUDE=$<TARGET_PROPERTY:kdl::runtime,INTERFACE_INCLUDE_DIRECTORIES>"
-        -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_compile_programs.cmake")
-  endif()
+  set(generated "${folder}/${stem}.c" "${folder}/${stem}.h" "${folder}/${stem}.${programs_file}")
   # The objects go into a static library itself, which is then all that is linked and installed.
   set(archive "${folder}/lib${module}.kdl.a")
   if(NOT arg_SHARED)
@@ -71,9 +64,8 @@ function(kdl_add_library name source)
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
     # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here,
     # so that they come from a command of their own.
-    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,orch,deps ${arg_OPTIONS}
+    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps ${arg_OPTIONS}
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
-    ${compile_programs}
     ${collect_shared}
     DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"
@@ -83,20 +75,22 @@ function(kdl_add_library name source)
     set_source_files_properties("${folder}/${stem}.c" PROPERTIES LANGUAGE CXX)
   endif()
   if(arg_SHARED)
-    add_library(${name} SHARED ${sources})
+    add_library(${name} SHARED ${generated})
     kdl_export_only(${name} ${module}_* kdl_images_${module}_* kdl_module_images ${module}::*)
     target_link_libraries(${name} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archive}>" PUBLIC kdl::shared)
   else()
-    add_library(${name} STATIC ${sources})
+    add_library(${name} STATIC ${generated})
     add_custom_command(TARGET ${name} POST_BUILD ${collect} VERBATIM)
     target_link_options(${name} INTERFACE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:$<TARGET_NAME:${name}>>")
     target_link_libraries(${name} PUBLIC kdl::runtime)
   endif()
-  target_compile_options(${name} PRIVATE -w)  # a project that takes warnings for errors means those of its own sources
+  # A project that takes warnings for errors means those of its own sources; and results are defined to the bit.
+  target_compile_options(${name} PRIVATE -w -ffp-contract=off -fno-fast-math)
   if(CXX IN_LIST languages)
     target_compile_features(${name} PRIVATE cxx_std_20)
-  elseif(KDL_CXX)
-    target_link_libraries(${name} PUBLIC stdc++)
+  else()
+    target_compile_features(${name} PRIVATE c_std_11)
+    target_link_libraries(${name} PUBLIC $<$<NOT:$<BOOL:${arg_SHARED}>>:stdc++> m)
   endif()
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${folder}>")  # install() puts the header elsewhere
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/${stem}.h"

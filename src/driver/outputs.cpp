@@ -43,6 +43,10 @@ class Collector {
       case Emit::Orch:
         AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module, RuntimeName(c_)));
         break;
+      case Emit::OrchC:
+        AddFile(name_ + ".orch.c",
+                codegen::PrintCOrchestration(*c_.module, RuntimeName(c_), c_.runtime_specs));
+        break;
       case Emit::Ast:
       case Emit::Contracts:
         break;  // printed when it was made

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The C++ of `--emit orch` does what `kernelc run` does: the same launches and transfers, the same results.
+"""The C++ of `--emit orch`, and the C of `--emit orch-c`, do what `kernelc run` does: the same launches and transfers, the same
+results, the same errors.
 
-It compiles without a warning, as the header does, under both compilers, and names each statement's line once. What the
-first one makes of it runs."""
+They compile without a warning, as the header does, under both compilers, and name each statement's line once. What the
+first one makes of them runs."""
 
 import dataclasses
 import itertools
@@ -20,6 +21,8 @@ HERE = ROOT / "tests/run"
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
 COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
+# The programs in either language, by what is linked; without which object.
+PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
@@ -128,7 +131,7 @@ class Project:
         self.source, self.folder, self.precompiled = source, folder, precompiled
         self.bound = BOUND.get(source.name, [])
         self.flags = FLAGS.get(source.name, [])
-        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,c,orch,obj", "--path-prefix-map",
+        call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,c,orch,orch-c,obj", "--path-prefix-map",
              f"{ROOT}={ROOT}", folder=folder)
         self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
         self.header = (folder / f"{self.name}.h").read_text()
@@ -152,16 +155,19 @@ class Project:
             call(cpp, *self.precompiled[cpp], *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
             call(cpp, "-std=c++17", "-pedantic", "-fno-exceptions", *WARNINGS, "header.cpp", "-fsyntax-only", folder=self.folder)
             call(cpp, *self.precompiled[cpp], *WARNINGS, f"{self.name}.orch.cpp", *as_object, "orch.o", folder=self.folder)
+            call(c, "-std=c11", "-Wpedantic", *WARNINGS, f"{self.name}.orch.c", *as_object, "orch_c.o", folder=self.folder)
 
     def link(self, compiler, caller, language):
+        """`program` with the programs in C++, `program_c` with those in C."""
         call(compiler, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
-        objects = sorted(path for path in self.folder.glob("*.o"))
-        call("g++", *sanitizers(), *objects, BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread",
-             "-o", "program", folder=self.folder)
+        for output, left_out in PROGRAMS.items():
+            objects = sorted(path for path in self.folder.glob("*.o") if path.name != left_out)
+            call("g++", *sanitizers(), *objects, BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread",
+                 "-o", output, folder=self.folder)
 
 
 def caller_text(project, program, params, words):
-    """C++ that does with the program what `kernelc run -v --out ...` does. `words`: what stands in its arguments."""
+    """C++ that does with the program, called as a function of C, what `kernelc run -v --out ...` does. `words`: what stands in its arguments."""
     at = {word: f"argv[{i}]" for i, word in enumerate(words, 1)}
     first = project.devices[0][0]
     lines = [f'#include "{project.name}.h"', '#include "orchestration_caller.h"', "", "int main(int, char** argv) {",
@@ -175,9 +181,10 @@ def caller_text(project, program, params, words):
         else:
             lines.append(f"  const auto {name} = {READERS[element]}({at[name]});")
     bound = ", ".join(f".{name} = {at[name]}" for name, _ in project.devices)
-    names = ", ".join(name for name, *_ in params)
+    given = ", ".join(f"&{name}.array()" if direction else name for name, direction, *_ in params)
     namespace = project.images.removeprefix("kdl_images_")
-    lines += ["  try {", f"    {namespace}::{program}(context, {names}, {{{bound}}});", "  } catch (const kdl::Error& error) {",
+    lines += [f"  const {namespace}_devices devices = {{{bound}}};", "  try {",
+              f"    kdl::Check({namespace}_{program}(context.get(), {given}, &devices));", "  } catch (const kdl::Error& error) {",
               '    std::fprintf(stderr, "%s\\n", error.what());', "    return 1;", "  }"]
     lines += [f'  MoveOut({name}, "{source_name(name)}");' for name, direction, *_ in params
               if direction in ("out", "inout")]
@@ -222,13 +229,16 @@ def compare(project, case, target):
     if not caller.exists() or caller.read_text() != text:  # what cases differ in stands in its arguments
         caller.write_text(text)
         project.link("g++", caller.name, project.precompiled["g++"])
-    printed = call("./program", *words.values(), folder=project.folder, may_fail=True)
     problems = []
-    if printed != statistics or not re.search("launches|: error: ", statistics):
-        problems.append(f"statistics:\n{printed}kernelc run:\n{statistics}")
-    for name, expected in outputs.items():
-        if (project.folder / f"{name}.out").read_bytes() != expected:
-            problems.append(f"{name} differs")
+    for program in PROGRAMS:
+        for name in outputs:
+            (project.folder / f"{name}.out").unlink(missing_ok=True)
+        printed = call(f"./{program}", *words.values(), folder=project.folder, may_fail=True)
+        if printed != statistics or not re.search("launches|: error: ", statistics):
+            problems.append(f"{program}, statistics:\n{printed}kernelc run:\n{statistics}")
+        for name, expected in outputs.items():
+            if (project.folder / f"{name}.out").read_bytes() != expected:
+                problems.append(f"{program}: {name} differs")
     return [f"{case.source} on {target}: {problem}" for problem in problems]
 
 
@@ -251,14 +261,18 @@ def check_places(project):
     path = pathlib.Path(project.source)
     if path.suffix == ".kir":  # its statements stand in the golden file
         return []
-    text = (project.folder / f"{project.name}.orch.cpp").read_text()
-    name = re.escape(path.name)
-    mentions = re.findall(rf'// {name}:(\d+)$|(?:"|/){name}:(\d+):\d+"', text, re.MULTILINE)
-    found = list(dict.fromkeys(int(comment or argument) for comment, argument in mentions))
     expected = statement_lines(path.read_text())
-    if path.name in CALLS:  # what is called stands elsewhere in the text
-        found = sorted(set(found) & set(expected))
-    return [] if found == expected else [f"{path.name}: lines {found}, the statements are on {expected}"]
+    name = re.escape(path.name)
+    problems = []
+    for language in ("cpp", "c"):
+        text = (project.folder / f"{project.name}.orch.{language}").read_text()
+        mentions = re.findall(rf'// {name}:(\d+)$|(?:"|/){name}:(\d+):\d+"', text, re.MULTILINE)
+        found = list(dict.fromkeys(int(comment or argument) for comment, argument in mentions))
+        if path.name in CALLS:  # what is called stands elsewhere in the text
+            found = sorted(set(found) & set(expected))
+        if found != expected:
+            problems.append(f"{path.name}, {language}: lines {found}, the statements are on {expected}")
+    return problems
 
 
 def check_thin_callers(project):
@@ -269,9 +283,10 @@ def check_thin_callers(project):
         if project.name != "my mod":
             continue
         project.link(compiler, HERE / caller, language)
-        printed = re.sub("no kind of device 'hots'; .*", "no device 'hots'", call("./program", folder=project.folder))
-        if printed != expected:
-            problems.append(f"{caller}: {printed!r}")
+        for program in PROGRAMS:
+            printed = re.sub("no kind of device 'hots'; .*", "no device 'hots'", call(f"./{program}", folder=project.folder))
+            if printed != expected:
+                problems.append(f"{caller}, {program}: {printed!r}")
     return problems
 
 

@@ -9,6 +9,7 @@
 
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/orchestration.h"
+#include "codegen/orchestration/syntax.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 #include "support/names.h"
@@ -108,15 +109,10 @@ void DeclareOpen(Writer& writer, const FaceCalls& calls, std::string_view tail) 
               {"kdl_context* context", "const char* device", calls.c_type + "** kernels"}, tail);
 }
 
-/// A size as C: `kdl_size_add(H, kdl_size_mul(2, P))`.
 std::string SizeText(Size size, const FaceCall& call) {
-  static constexpr std::string_view kOperations[] = {"",    "",    "add", "sub",
-                                                     "mul", "div", "mod", "min"};
-  if (size->kind == SizeKind::Constant) return fmt::format("{}", size->value);
-  if (size->kind == SizeKind::Symbol)
-    return std::ranges::find(call.sizes, size->symbol.text(), &FaceConstant::source_name)->name;
-  return fmt::format("kdl_size_{}({}, {})", kOperations[static_cast<size_t>(size->kind)],
-                     SizeText(size->lhs, call), SizeText(size->rhs, call));
+  return CSizeText(size, [&](Name name) {
+    return std::ranges::find(call.sizes, name.text(), &FaceConstant::source_name)->name;
+  });
 }
 
 std::string ValueText(const FaceParam& param) {

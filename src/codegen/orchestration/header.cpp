@@ -126,8 +126,7 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
 
 std::string PrintHeader(const ir::Module& module, const std::string& runtime_name,
                         const std::map<std::string, std::string>& specs) {
-  ModuleFace face = MakeFace(module, runtime_name);
-  for (FaceDevice& device : face.devices) device.spec = specs.at(device.source_name);
+  ModuleFace face = MakeFace(module, runtime_name, specs);
   Writer writer;
   writer.Line(fmt::format(
       "// {}.kdl for C11 and, in namespace {}, for C++17 and C++20. Written by kernelc.",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -238,7 +239,8 @@ std::string FaceParam::CType() const {
   return codegen::CType(param->value->type()->scalar);
 }
 
-ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
+ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
+                    const std::map<std::string, std::string>& specs) {
   ModuleFace face;
   face.module_name = module.name.str();
   face.name_space = NamespaceOf(face.module_name);
@@ -270,8 +272,9 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name) {
   NameKernelFunctions(face, names);
   CppNames device_names;
   for (const ir::Device& device : module.devices) {
-    face.devices.push_back(
-        {device.name.str(), device_names.Pick(CIdentifier(device.name.text())), device.spec});
+    auto spec = specs.find(device.name.str());
+    face.devices.push_back({device.name.str(), device_names.Pick(CIdentifier(device.name.text())),
+                            spec == specs.end() ? device.spec : spec->second});
   }
   return face;
 }
@@ -281,6 +284,8 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   only.functions = {face.functions[index]};
   only.name = CIdentifier(only.functions[0]->name.text());
   only.params = ParamsOf(only.functions);
+  only.is_variant = true;
+  only.c_name = "kdl_variant_" + only.name;  // no name of the source begins so
   return only;
 }
 
@@ -300,6 +305,7 @@ OwnNames NamesBeside(const std::vector<FaceParam>& params,
   own.kernels = names.Pick("kernels");
   own.sizes = names.Pick("sizes");
   own.values = names.Pick("values");
+  own.run = names.Pick("run");
   return own;
 }
 
@@ -336,7 +342,8 @@ void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction&
   if (!face.devices.empty()) {
     items.push_back(fmt::format("const {}_devices* {}", face.name_space, own.devices));
   }
-  writer.List("kdl_error* " + program.c_name + "(", items, tail);
+  writer.List(fmt::format("{}kdl_error* {}(", program.is_variant ? "static " : "", program.c_name),
+              items, tail);
 }
 
 }  // namespace kdl::codegen

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct FaceFunction {
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
+  bool is_variant = false;  ///< one of several behind a face, which its file alone sees
 };
 
 /// One instance of an exported kernel, as a function over pointers and sizes.
@@ -87,7 +89,9 @@ struct ModuleFace {
   FaceCalls calls;
 };
 
-ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name);
+/// `specs`: what the runtime is to read for each device, by its name; without, what the source says.
+ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
+                    const std::map<std::string, std::string>& specs = {});
 
 /// One of the functions behind a face, under a name of its own.
 FaceFunction OnlyFunction(const FaceFunction& face, size_t index);
@@ -118,6 +122,7 @@ struct OwnNames {
   std::string kernels;
   std::string sizes;
   std::string values;
+  std::string run;
 };
 OwnNames NamesBeside(const std::vector<FaceParam>& params,
                      const std::vector<FaceConstant>& constants);
@@ -134,8 +139,11 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
 void PrintLaunchers(Writer& writer, const ModuleFace& face);
 void PrintCPrograms(Writer& writer, const ModuleFace& face);
 
+/// What a program becomes.
+enum class Language : uint8_t { Cpp, C };
+
 // program.cpp
-void PrintProgram(Writer& writer, const ir::Module& module, const ModuleFace& face,
-                  const FaceFunction& program);
+void PrintProgram(Writer& writer, Language language, const ir::Module& module,
+                  const ModuleFace& face, const FaceFunction& program);
 
 }  // namespace kdl::codegen

@@ -20,4 +20,8 @@ std::string PrintCalls(const ir::Module& module, const std::string& runtime_name
 /// NAME.orch.cpp: the rest of what NAME.h declares.
 std::string PrintOrchestration(const ir::Module& module, const std::string& runtime_name);
 
+/// NAME.orch.c: the programs of what NAME.h declares for C, for callers who have no C++.
+std::string PrintCOrchestration(const ir::Module& module, const std::string& runtime_name,
+                                const std::map<std::string, std::string>& specs);
+
 }  // namespace kdl::codegen

@@ -18,7 +18,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// A program's body as C++. A scalar becomes a variable where the source names it, or where it is used more than once
+// A program's body, statement by statement. A scalar becomes a variable where the source names it, or where it is used more than once
 // or in another block; else it is written out where it is used.
 
 namespace kdl::codegen {
@@ -28,23 +28,18 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-std::string ElementText(Scalar scalar) {
-  return scalar == Scalar::Bool ? "kdl::bool_" : fmt::format("kdl::{}", Spelling(scalar));
-}
-
 void ProgramPrinter::Print() {
   for (const FaceParam& param : program_.params)
     variables_[param.param->value] = names_.Pick(param.name);
-  for (const std::string& name : {own_.context, own_.devices}) names_.Pick(name);
-  DeclareProgram(writer_, face_, program_, Defaults::Absent, ") {");
-  writer_.Indent();
+  syntax_->OpenProgram(writer_, face_, program_, names_);
+  for (const FaceParam& param : program_.params) {
+    if (!param.is_tensor && needs_.Uses(param.param->value) == 0)
+      syntax_->Discard(writer_, variables_.at(param.param->value));
+  }
   PrintDevices();
-  PrintDrain();
   PrintSizes();
   PrintBlock(function_.body);
-  if (!queues_.empty()) writer_.Line(drain_ + ".Wait();");
-  writer_.Outdent();
-  writer_.Line("}");
+  syntax_->CloseProgram(writer_);
 }
 
 void ProgramPrinter::PrintDevices() {
@@ -57,18 +52,12 @@ void ProgramPrinter::PrintDevices() {
     auto row = std::find_if(face_.devices.begin(), face_.devices.end(),
                             [&](const FaceDevice& d) { return d.source_name == device.text(); });
     KDL_CHECK(row != face_.devices.end(), "the device '{}' is not declared", device.text());
-    writer_.Line(fmt::format("const kdl::Device {} = {}.Select({}.{}).Own();", devices_[device],
-                             own_.context, own_.devices, row->name));
+    syntax_->Select(writer_, devices_[device], *row);
   });
-}
-
-void ProgramPrinter::PrintDrain() {
-  if (queues_.empty()) return;
-  drain_ = names_.Pick("running");
-  std::vector<std::string> queues;
-  queues.reserve(queues_.size());
-  for (const auto& [device, queue] : queues_) queues.push_back(QueueText(device, queue));
-  writer_.List(fmt::format("const kdl::Drain {}({{", drain_), queues, "});");
+  if (devices_.empty()) syntax_->SelectNothing(writer_, !face_.devices.empty());
+  Syntax::Queues queues;
+  for (const auto& [device, queue] : queues_) queues.emplace_back(devices_.at(device), queue);
+  if (!queues.empty()) syntax_->OpenQueues(writer_, queues, names_);
 }
 
 void ProgramPrinter::UseQueue(Name device, int64_t queue) {
@@ -79,18 +68,18 @@ void ProgramPrinter::UseQueue(Name device, int64_t queue) {
 void ProgramPrinter::PrintSizes() {
   for (Name dim : function_.dims) dims_[dim] = names_.PickLocal(dim.text());
   for (size_t i = 0; i < function_.dims.size(); ++i) {
-    variables_[function_.dim_value(i)] = dims_[function_.dims[i]];
-    writer_.Line(fmt::format("const std::int64_t {} = {};", dims_[function_.dims[i]],
-                             SizeSource(function_.dims[i])));
+    const std::string& name = dims_[function_.dims[i]];
+    variables_[function_.dim_value(i)] = name;
+    syntax_->Constant(writer_, Scalar::I64, name, SizeSource(function_.dims[i]), true, "");
   }
   for (const FaceParam& param : program_.params) {
     if (!param.is_tensor) continue;
     ir::Type type = param.param->value->type();
-    writer_.List(fmt::format("{}.Expect({}, {}, {{", param.name,
-                             Quoted(fmt::format("{}: {}", param.param->value->name().text(),
-                                                param.declared)),
-                             ElementText(type->scalar)),
-                 SizeTexts(type, function_.loc), "});");
+    Call call{Request::Expect, param.name, {}};
+    call.items = {Quoted(fmt::format("{}: {}", param.param->value->name().text(), param.declared)),
+                  syntax_->Element(type->scalar),
+                  {Item::Kind::Sizes, SizeTexts(type, function_.loc)}};
+    syntax_->Print(writer_, call, {}, "");
   }
 }
 
@@ -99,7 +88,7 @@ std::string ProgramPrinter::SizeSource(Name dim) const {
     const std::vector<Size>& sizes = param.param->value->type()->dims;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d]->kind == SizeKind::Symbol && sizes[d]->symbol == dim) {
-        return fmt::format("{}.size({})", param.name, d);
+        return syntax_->SizeOf(param.name, d);
       }
     }
   }
@@ -110,20 +99,29 @@ std::vector<std::string> ProgramPrinter::SizeTexts(ir::Type type, ir::Loc loc) c
   std::vector<std::string> texts;
   texts.reserve(type->dims.size());
   for (Size size : type->dims) {
-    texts.push_back(SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, loc));
+    texts.push_back(
+        SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, loc, *syntax_));
   }
   return texts;
 }
 
 std::string ProgramPrinter::Text(const Value* value, LiteralStyle style) const {
-  return Expression(value, Variables(), style);
+  return expressions_.Text(value, style);
 }
 
-VariableName ProgramPrinter::Variables() const {
-  return [this](const Value* value) -> std::optional<std::string> {
-    auto found = variables_.find(value);
-    return found == variables_.end() ? std::nullopt : std::optional(found->second);
-  };
+std::optional<std::string> ProgramPrinter::VariableOf(const Value* value) const {
+  auto found = variables_.find(value);
+  return found == variables_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string ProgramPrinter::TensorText(const Value* tensor) const {
+  return syntax_->Tensor(variables_.at(tensor), tensor->def() == nullptr);
+}
+
+std::string ProgramPrinter::ArgumentText(const Value* value) const {
+  if (!ir::IsScalar(value->type())) return syntax_->TensorArgument(TensorText(value));
+  return syntax_->ScalarArgument(value->type()->scalar,
+                                 Unwrapped(Text(value, LiteralStyle::Typed)));
 }
 
 bool ProgramPrinter::IsVariable(const Value* value) const {
@@ -155,21 +153,26 @@ std::string ProgramPrinter::FailurePlace(const Op* op) {
   return Quoted(PlaceText(op->loc()));
 }
 
-void ProgramPrinter::PrintBlock(const ir::Block* block) {
+void ProgramPrinter::PrintBlock(const ir::Block* block, const std::function<void()>& last) {
+  owned_.emplace_back();
   for (const Op* op : *block) {
     if (needs_.Has(op)) PrintOp(op);
   }
+  if (last) last();
+  syntax_->CloseBlock(writer_, owned_.back());
+  owned_.pop_back();
 }
 
 void ProgramPrinter::PrintFree(const Op* op) {
   const Value* tensor = op->operand(0);
   if (IsPart(tensor) && !part_variables_.contains(tensor)) return;
-  writer_.Line(variables_.at(tensor) + " = {};");
+  const std::string& name = variables_.at(tensor);
+  syntax_->EndTensor(writer_, name);
+  std::erase_if(owned_.back(), [&](const Owned& thing) { return thing.name == name; });
 }
 
 void ProgramPrinter::PrintSwap(const Op* op) {
-  writer_.Line(fmt::format("std::swap({}, {});{}", variables_.at(op->operand(0)),
-                           variables_.at(op->operand(1)), Place(op)));
+  syntax_->Swap(writer_, variables_.at(op->operand(0)), variables_.at(op->operand(1)), Place(op));
 }
 
 void ProgramPrinter::PrintNothing(const Op*) {}
@@ -228,12 +231,11 @@ void ProgramPrinter::PrintScalar(const Op* op) {
             op->info().spelling);
   const Value* value = op->result();
   if (needs_.Uses(value) == 0) {
-    writer_.Line(fmt::format("static_cast<void>({});{}", Definition(op, Variables()), Place(op)));
+    syntax_->Discard(writer_, Definition(op), Place(op));
   } else if (IsVariable(value)) {
-    std::string definition = Definition(op, Variables());
+    std::string definition = Definition(op);
     const std::string& name = NameOf(value, value->name().text());
-    writer_.Line(fmt::format("const {} {} = {};{}", CppType(value->type()->scalar), name,
-                             Unwrapped(definition), Place(op)));
+    syntax_->Constant(writer_, value->type()->scalar, name, Unwrapped(definition), true, Place(op));
   }
 }
 
@@ -248,67 +250,54 @@ std::string Unwrapped(const std::string& text) {
 }
 
 void ProgramPrinter::PrintRequire(const Op* op) {
-  static constexpr std::string_view kCompares[] = {"equal_to",   "not_equal_to", "less",
-                                                   "less_equal", "greater",      "greater_equal"};
   auto side = [&](Size size) {
-    return SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, op->loc());
+    return SizeExpression(size, [this](Name dim) { return dims_.at(dim); }, op->loc(), *syntax_);
   };
   auto compare = static_cast<size_t>(op->attr<AttrKey::Compare>());
-  writer_.List("kdl::Require(",
-               {side(op->attr<AttrKey::Left>()), fmt::format("std::{}<>()", kCompares[compare]),
+  Call call{Request::Require, "", {}};
+  call.items = {side(op->attr<AttrKey::Left>()), std::string(syntax_->Compare(compare)),
                 side(op->attr<AttrKey::Right>()), FailurePlace(op),
-                Quoted(ir::RequirementTemplate(function_, op))},
-               ");");
+                Quoted(ir::RequirementTemplate(function_, op))};
+  syntax_->Print(writer_, call, {}, "");
 }
 
-std::vector<std::string> ProgramPrinter::AccessItems(const Op* op, std::span<Value* const> index,
-                                                     std::span<Value* const> after) {
+void ProgramPrinter::AddAccess(Call& call, const Op* op, std::span<Value* const> index,
+                               std::span<Value* const> after) {
   std::vector<std::string> indices;
   for (const Value* i : index) indices.push_back(Unwrapped(Text(i, LiteralStyle::Plain)));
-  std::vector<std::string> items;
-  AddBraced(items, indices);
-  AppendEvents(items, after);
-  if (after.empty()) items.emplace_back("{}");
-  items.push_back(FailurePlace(op));
-  items.push_back(Quoted(op->attr<AttrKey::Text>().text()));
-  return items;
+  call.items.emplace_back(Item::Kind::Sizes, std::move(indices));
+  call.items.push_back(Events(after));
+  call.items.emplace_back(Item::Kind::Place, std::vector{FailurePlace(op)});
+  call.items.emplace_back(Quoted(op->attr<AttrKey::Text>().text()));
 }
 
 void ProgramPrinter::PrintHostLoad(const Op* op) {
   ir::HostLoadOp load(const_cast<Op*>(op));
-  const std::string& tensor = variables_.at(load.tensor());
-  std::string type = CppType(op->result()->type()->scalar);
-  std::string head;
-  if (needs_.Uses(op->result()) > 0) {
-    head = fmt::format("const {} {} = ", type,
-                       NameOf(op->result(), Wanted(op->result(), tensor + "_element")));
-  }
-  writer_.List(fmt::format("{}{}.Read<{}>(", head, tensor, type),
-               AccessItems(op, load.index(), load.after()), ");");
+  Call call{Request::Read, TensorText(load.tensor()), {}, op->result()->type()->scalar};
+  AddAccess(call, op, load.index(), load.after());
+  Given given;
+  if (needs_.Uses(op->result()) > 0)
+    given.value =
+        NameOf(op->result(), Wanted(op->result(), variables_.at(load.tensor()) + "_element"));
+  syntax_->Print(writer_, call, given, "");
 }
 
 void ProgramPrinter::PrintHostStore(const Op* op) {
   ir::HostStoreOp store(const_cast<Op*>(op));
-  std::vector<std::string> items = {Unwrapped(Text(store.value(), LiteralStyle::Typed))};
-  for (std::string& item : AccessItems(op, store.index(), store.after()))
-    items.push_back(std::move(item));
-  writer_.List(variables_.at(store.tensor()) + ".Write(", items, ");");
+  Call call{Request::Write, TensorText(store.tensor()), {}, store.value()->type()->scalar};
+  call.items.emplace_back(Unwrapped(Text(store.value(), LiteralStyle::Typed)));
+  AddAccess(call, op, store.index(), store.after());
+  syntax_->Print(writer_, call, {}, "");
 }
 
 void ProgramPrinter::PrintDeviceCores(const Op* op) {
-  std::string text = devices_.at(op->attr<AttrKey::Device>()) + ".cores()";
+  std::string text = syntax_->Text({Request::Cores, devices_.at(op->attr<AttrKey::Device>()), {}});
   if (op->result()->name().empty()) {
     variables_[op->result()] = text;
     return;
   }
   const std::string& name = NameOf(op->result(), op->result()->name().text());
-  writer_.Line(fmt::format("const std::int64_t {} = {};{}", name, text, Place(op)));
-}
-
-std::string ProgramPrinter::Declaration(const Value* value, const std::string& name,
-                                        bool used) const {
-  return fmt::format("{}{} {}", used ? "" : "[[maybe_unused]] ", CppType(value->type()->scalar),
-                     name);
+  syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
 }
 
 void ProgramPrinter::PrintYield(const ir::Block* region, const std::vector<std::string>& targets) {
@@ -320,7 +309,7 @@ void ProgramPrinter::PrintYield(const ir::Block* region, const std::vector<std::
   for (size_t i = 0; i < targets.size() && at_once; ++i) {
     if (values[i] == targets[i]) continue;
     std::string next = names_.Pick("next_" + targets[i]);
-    writer_.Line(fmt::format("const auto {} = {};", next, values[i]));
+    syntax_->Next(writer_, region->terminator()->operand(i)->type()->scalar, next, values[i]);
     values[i] = next;
   }
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -328,31 +317,38 @@ void ProgramPrinter::PrintYield(const ir::Block* region, const std::vector<std::
   }
 }
 
+std::vector<std::string> ProgramPrinter::PrintCarried(const Op* op, std::span<Value* const> inits,
+                                                      size_t first) {
+  std::vector<std::string> carried;
+  for (size_t i = 0; i < inits.size(); ++i) {
+    const Value* param = op->region()->param(i + first);
+    std::string init = Text(inits[i], LiteralStyle::Typed);
+    carried.push_back(names_.Pick(param->name().text()));
+    variables_[param] = variables_[op->result(i)] = carried[i];
+    bool is_condition = op->kind() == OpKind::While && i == 0;
+    syntax_->Variable(writer_, param->type()->scalar, carried[i], Unwrapped(init),
+                      is_condition || needs_.Uses(op->result(i)) > 0);
+  }
+  return carried;
+}
+
 void ProgramPrinter::PrintLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
   const ir::Block* region = op->region();
-  std::vector<std::string> carried;
-  for (size_t i = 0; i < loop.inits().size(); ++i) {
-    const Value* param = region->param(i + 1);
-    std::string init = Text(loop.inits()[i], LiteralStyle::Typed);
-    carried.push_back(names_.Pick(param->name().text()));
-    variables_[param] = variables_[op->result(i)] = carried[i];
-    writer_.Line(Declaration(param, carried[i], needs_.Uses(op->result(i)) > 0) + " = " +
-                 Unwrapped(init) + ";");
-  }
+  std::vector<std::string> carried = PrintCarried(op, loop.inits(), 1);
   const Value* index = region->param(0);
-  std::vector<std::string> bounds = {Text(loop.lo(), LiteralStyle::Plain),
-                                     Text(loop.hi(), LiteralStyle::Plain)};
+  LoopHead head;
+  head.is_used = needs_.Uses(index) > 0;
+  head.lo = Text(loop.lo(), LiteralStyle::Plain);
+  head.hi = Text(loop.hi(), LiteralStyle::Plain);
   const Op* step = loop.step()->def();
   bool by_one = step && step->kind() == OpKind::Const && step->attr<AttrKey::Bits>() == 1;
-  if (!by_one) bounds.push_back(Text(loop.step(), LiteralStyle::Plain));
-  writer_.List(fmt::format("for ({}const std::int64_t {} : kdl::Steps(",
-                           needs_.Uses(index) > 0 ? "" : "[[maybe_unused]] ",
-                           NameOf(index, index->name().text())),
-               bounds, ")) {" + Place(op));
+  if (!by_one) head.step = Text(loop.step(), LiteralStyle::Plain);
+  head.index = NameOf(index, index->name().text());
+  head.place = Place(op);
+  syntax_->OpenLoop(writer_, head, names_);
   writer_.Indent();
-  PrintBlock(region);
-  PrintYield(region, carried);
+  PrintBlock(region, [&] { PrintYield(region, carried); });
   if (op->HasAttr(AttrKey::Breaks)) writer_.Line(fmt::format("if (!{}) break;", carried[0]));
   writer_.Outdent();
   writer_.Line("}");
@@ -361,19 +357,10 @@ void ProgramPrinter::PrintLoop(const Op* op) {
 /// The first carried variable says whether there is a turn.
 void ProgramPrinter::PrintWhile(const Op* op) {
   const ir::Block* region = op->region();
-  std::vector<std::string> carried;
-  for (size_t i = 0; i < op->operands().size(); ++i) {
-    const Value* param = region->param(i);
-    std::string init = Text(op->operand(i), LiteralStyle::Typed);
-    carried.push_back(names_.Pick(param->name().text()));
-    variables_[param] = variables_[op->result(i)] = carried[i];
-    bool used = i == 0 || needs_.Uses(op->result(i)) > 0;
-    writer_.Line(Declaration(param, carried[i], used) + " = " + Unwrapped(init) + ";");
-  }
-  writer_.Line(fmt::format("while ({}) {{{}", carried[0], Place(op)));
+  std::vector<std::string> carried = PrintCarried(op, op->operands(), 0);
+  syntax_->OpenWhile(writer_, carried[0], Place(op));
   writer_.Indent();
-  PrintBlock(region);
-  PrintYield(region, carried);
+  PrintBlock(region, [&] { PrintYield(region, carried); });
   writer_.Outdent();
   writer_.Line("}");
 }
@@ -383,15 +370,16 @@ void ProgramPrinter::PrintAssert(const Op* op) {
   for (const Value* mask : op->Segment(ir::AssertOp::at_mask))
     holds = fmt::format("!{} || {}", Text(mask, LiteralStyle::Typed),
                         Text(op->operand(0), LiteralStyle::Typed));
-  writer_.List("kdl::Assert(", {holds, FailurePlace(op), Quoted(op->attr<AttrKey::Text>().text())},
-               ");");
+  Call call{Request::Assert, "", {}};
+  call.items = {holds, FailurePlace(op), Quoted(op->attr<AttrKey::Text>().text())};
+  syntax_->Print(writer_, call, {}, "");
 }
 
 void ProgramPrinter::PrintIf(const Op* op) {
   std::vector<std::string> results;
   for (const Value* result : op->results()) {
     results.push_back(NameOf(result, result->name().text()));
-    writer_.Line(Declaration(result, results.back(), needs_.Uses(result) > 0) + " = {};");
+    syntax_->Variable(writer_, result->type()->scalar, results.back(), "", needs_.Uses(result) > 0);
   }
   writer_.Line(
       fmt::format("if ({}) {{{}", Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), Place(op)));
@@ -401,8 +389,7 @@ void ProgramPrinter::PrintIf(const Op* op) {
     if (branch == 1 && empty) break;
     if (branch == 1) writer_.Line("} else {");
     writer_.Indent();
-    PrintBlock(region);
-    PrintYield(region, results);
+    PrintBlock(region, [&] { PrintYield(region, results); });
     writer_.Outdent();
   }
   writer_.Line("}");

@@ -29,7 +29,29 @@ std::string FunctionName(const Function& fn) {
     if (is_part) name += ch;
     if (!is_part && !name.empty() && name.back() != '_') name += '_';
   }
-  return CppNames().Pick(name);
+  return name;
+}
+
+/// Whether it may fail, or has loops, which end when something has failed.
+bool MayStop(const ir::Module& module, const Function& fn) {
+  bool stops = false;
+  ir::Walk(fn.body, [&](const Op* op) {
+    switch (op->kind()) {
+      case OpKind::Assert:
+      case OpKind::Div:
+      case OpKind::Loop:
+      case OpKind::Rem:
+      case OpKind::While:
+        stops = true;
+        break;
+      case OpKind::Call:
+        stops = stops || MayStop(module, *module.FindFunction(op->attr<AttrKey::Callee>()));
+        break;
+      default:
+        break;
+    }
+  });
+  return stops;
 }
 
 /// Those that the ops call, each behind what it calls itself.
@@ -44,43 +66,41 @@ void AddCalled(const ir::Module& module, const ir::Block* body, std::vector<cons
   });
 }
 
-/// The type of the values that a fn gives; several are a tuple.
-std::string ResultType(const std::vector<ir::Type>& results) {
-  if (results.size() == 1) return CppType(results[0]->scalar);
-  std::string types;
-  for (ir::Type type : results)
-    types += fmt::format("{}{}", types.empty() ? "" : ", ", CppType(type->scalar));
-  return fmt::format("std::tuple<{}>", types);
-}
-
 }  // namespace
 
-void PrintFunctions(Writer& writer, const ir::Module& module, const ModuleFace& face) {
+void PrintFunctions(Writer& writer, Language language, const ir::Module& module,
+                    const ModuleFace& face) {
   std::vector<const Function*> fns;
   for (const FaceFunction& program : face.programs) {
     for (const Function* function : program.functions) AddCalled(module, function->body, fns);
   }
   if (fns.empty()) return;
-  writer.Line();
-  writer.Line("namespace fn {");
+  bool is_cpp = language == Language::Cpp;
+  if (is_cpp) writer.Line("\nnamespace fn {");
   for (const Function* fn : fns) {
     writer.Line();
     FaceFunction alone;
     alone.functions = {fn};
-    ProgramPrinter(writer, module, face, alone).PrintFunction();
+    ProgramPrinter(writer, language, module, face, alone).PrintFunction();
   }
-  writer.Line();
-  writer.Line("}  // namespace fn");
+  if (is_cpp) writer.Line("\n}  // namespace fn");
+}
+
+FnFace ProgramPrinter::FaceOf(const Function& fn) const {
+  FnFace face;
+  face.name = syntax_->FnName(FunctionName(fn));
+  for (ir::Type type : fn.results) face.results.push_back(type->scalar);
+  face.stops = MayStop(module_, fn);
+  return face;
 }
 
 void ProgramPrinter::PrintFunction() {
-  std::vector<std::string> params;
+  std::vector<Syntax::FnParam> params;
   for (const Value* param : function_.body->params()) {
     const std::string& name = NameOf(param, param->name().text());
-    params.push_back(Declaration(param, name, needs_.Uses(param) > 0));
+    params.push_back({param->type()->scalar, name, needs_.Uses(param) > 0});
   }
-  writer_.List(fmt::format("static {} {}(", ResultType(function_.results), FunctionName(function_)),
-               params, ") {");
+  syntax_->OpenFn(writer_, FaceOf(function_), params, names_);
   for (size_t i = 0; i < function_.dims.size(); ++i)
     dims_[function_.dims[i]] = variables_.at(function_.dim_value(i));
   writer_.Indent();
@@ -94,36 +114,25 @@ void ProgramPrinter::PrintReturn(const Op* op) {
   std::vector<std::string> values;
   for (const Value* value : op->operands())
     values.push_back(Unwrapped(Text(value, LiteralStyle::Typed)));
-  if (values.size() == 1) return writer_.Line(fmt::format("return {};", values[0]));
-  writer_.List("return {", values, "};");
+  syntax_->Return(writer_, FaceOf(function_), values);
 }
 
 void ProgramPrinter::PrintCall(const Op* op) {
   const Function* fn = module_.FindFunction(op->attr<AttrKey::Callee>());
-  std::vector<std::string> args;
+  Syntax::FnCall call;
   for (const Value* argument : op->Segment(ir::CallOp::at_arguments))
-    args.push_back(Unwrapped(Text(argument, LiteralStyle::Typed)));
-  std::string place = Place(op);
-  std::string head = fmt::format("fn::{}(", FunctionName(*fn));
-  std::string tail = ")";
-  for (const Value* mask : op->Segment(ir::CallOp::at_mask)) {
-    head = fmt::format("{} ? {}", Text(mask, LiteralStyle::Typed), head);
-    tail = fmt::format(") : {}{{}}", ResultType(fn->results));
-  }
+    call.args.push_back(Unwrapped(Text(argument, LiteralStyle::Typed)));
+  call.place = Place(op);
+  for (const Value* mask : op->Segment(ir::CallOp::at_mask))
+    call.mask = Text(mask, LiteralStyle::Typed);
   std::string_view name = fn->base_name();
   std::string wanted = std::string(name.substr(name.rfind(':') + 1)) + "_value";
-  std::vector<std::string> names;
-  bool used = false;
+  call.is_used = false;
   for (const Value* result : op->results()) {
-    names.push_back(NameOf(result, Wanted(result, wanted)));
-    used = used || needs_.Uses(result) > 0;
+    call.names.push_back(NameOf(result, Wanted(result, wanted)));
+    call.is_used = call.is_used || needs_.Uses(result) > 0;
   }
-  std::string unused = used ? "" : "[[maybe_unused]] ";
-  std::string declared =
-      names.size() == 1
-          ? fmt::format("{}const {} {}", unused, CppType(op->result()->type()->scalar), names[0])
-          : fmt::format("[[maybe_unused]] const auto [{}]", fmt::join(names, ", "));
-  writer_.List(fmt::format("{} = {}", declared, head), args, tail + ";" + place);
+  syntax_->CallFn(writer_, FaceOf(*fn), call, names_);
 }
 
 }  // namespace kdl::codegen

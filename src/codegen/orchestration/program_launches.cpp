@@ -23,103 +23,101 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-std::string ProgramPrinter::QueueText(kdl::Name device, int64_t queue) const {
-  return fmt::format("{}.queue({})", devices_.at(device), queue);
+std::string ProgramPrinter::QueueText(const Op* op) const {
+  return syntax_->Queue(devices_.at(op->attr<AttrKey::Device>()), op->attr<AttrKey::Queue>());
 }
 
-void ProgramPrinter::AppendEvents(std::vector<std::string>& list,
-                                  std::span<Value* const> events) const {
+Item ProgramPrinter::Events(std::span<Value* const> events) const {
   std::vector<std::string> names;
   for (const Value* event : events) names.push_back(variables_.at(event));
-  if (!names.empty()) AddBraced(list, names);
+  return {Item::Kind::Events, std::move(names)};
+}
+
+void ProgramPrinter::PrintQueued(const Op* op, const Value* event, const std::string& wanted,
+                                 Call call, const std::string& place) {
+  Given given;
+  if (needs_.Uses(event) > 0 || op->kind() == OpKind::Mark)
+    given.event = NameOf(event, Wanted(event, wanted));
+  syntax_->Print(writer_, call, given, place);
+  if (!given.event.empty()) Own(Owned::Kind::Event, given.event);
 }
 
 void ProgramPrinter::PrintLives(const Op* op) {
   kdl::Name device = op->attr<AttrKey::Device>();
-  writer_.List(variables_.at(op->operand(0)) + ".ExpectOn(",
-               {devices_.at(device), Quoted(op->operand(0)->name().text()), Quoted(device.text()),
-                FailurePlace(op)},
-               ");");
+  Call call{Request::ExpectOn, TensorText(op->operand(0)), {}};
+  call.items = {devices_.at(device), Quoted(op->operand(0)->name().text()), Quoted(device.text()),
+                FailurePlace(op)};
+  syntax_->Print(writer_, call, {}, "");
 }
 
-std::vector<std::string> ProgramPrinter::MoveItems(const Op* op, std::vector<std::string> tensors,
-                                                   std::span<Value* const> after) {
-  std::vector<std::string> items = std::move(tensors);
-  items.push_back(Quoted(op->attr<AttrKey::Cause>().text()));
-  AppendEvents(items, after);
-  if (after.empty()) items.emplace_back("{}");
-  items.push_back(FailurePlace(op));
-  if (op->HasAttr(AttrKey::Fresh)) items.emplace_back("kdl::Queue::Elements::kLeave");
-  return items;
+Call ProgramPrinter::Move(Request request, const Op* op, std::vector<Item> tensors,
+                          std::span<Value* const> after) {
+  Call call{request, QueueText(op), std::move(tensors)};
+  call.items.emplace_back(Quoted(op->attr<AttrKey::Cause>().text()));
+  call.items.push_back(Events(after));
+  call.items.emplace_back(Item::Kind::Place, std::vector{FailurePlace(op)});
+  if (request == Request::CopyBack) return call;
+  std::vector<std::string> leaves;
+  if (op->HasAttr(AttrKey::Fresh)) leaves.emplace_back("kdl::Queue::Elements::kLeave");
+  call.items.emplace_back(Item::Kind::Elements, std::move(leaves));
+  call.items.insert(call.items.begin(),
+                    {Item::Kind::Device, {devices_.at(op->attr<AttrKey::Device>())}});
+  return call;
 }
 
-void ProgramPrinter::PrintMove(const Op* op, const std::string& head, std::string_view member,
-                               const std::vector<std::string>& items) {
-  std::string queue = QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>());
+void ProgramPrinter::SayCause(const Op* op) {
   writer_.Line(
       fmt::format("// {}: {}", ir::SourceName(op->operand(0)), op->attr<AttrKey::Cause>().text()));
-  writer_.List(fmt::format("{}{}.{}(", head, queue, member), items, ");");
 }
 
 void ProgramPrinter::PrintTransfer(const Op* op) {
   ir::TransferOp transfer(const_cast<Op*>(op));
-  const std::string& from = variables_.at(transfer.tensor());
+  const std::string from = variables_.at(transfer.tensor());
   const std::string& device = devices_.at(op->attr<AttrKey::Device>());
-  const std::string& tensor =
+  Call call = Move(Request::Transfer, op, {TensorText(transfer.tensor())}, transfer.after());
+  Given given;
+  given.tensor =
       NameOf(op->result(0), Wanted(op->result(0), fmt::format("{}_on_{}", from, device)));
-  const std::string& event = NameOf(op->result(1), Wanted(op->result(1), from + "_moved"));
-  PrintMove(op, fmt::format("auto [{}, {}] = ", tensor, event), "Transfer",
-            MoveItems(op, {from}, transfer.after()));
+  given.event = NameOf(op->result(1), Wanted(op->result(1), from + "_moved"));
+  given.is_event_used = needs_.Uses(op->result(1)) > 0;
+  SayCause(op);
+  syntax_->Print(writer_, call, given, "");
+  Own(Owned::Kind::Tensor, given.tensor);
+  if (given.is_event_used) Own(Owned::Kind::Event, given.event);
 }
 
 void ProgramPrinter::PrintRelocate(const Op* op) {
   ir::RelocateOp move(const_cast<Op*>(op));
-  const std::string& tensor = variables_.at(move.tensor());
-  std::string head;
-  if (needs_.Uses(op->result()) > 0)
-    head = fmt::format("const kdl::Event {} = ",
-                       NameOf(op->result(), Wanted(op->result(), tensor + "_moved")));
-  PrintMove(op, head, "Move", MoveItems(op, {tensor}, move.after()));
+  Call call = Move(Request::Move, op, {TensorText(move.tensor())}, move.after());
+  SayCause(op);
+  PrintQueued(op, op->result(), variables_.at(move.tensor()) + "_moved", std::move(call));
 }
 
 void ProgramPrinter::PrintCopyBack(const Op* op) {
   ir::CopyBackOp copy(const_cast<Op*>(op));
-  const std::string& to = variables_.at(copy.to());
-  std::string head;
-  if (needs_.Uses(op->result()) > 0)
-    head = fmt::format("const kdl::Event {} = ",
-                       NameOf(op->result(), Wanted(op->result(), to + "_copied_back")));
-  PrintMove(op, head, "CopyBack", MoveItems(op, {to, variables_.at(copy.from())}, copy.after()));
+  Call call =
+      Move(Request::CopyBack, op, {TensorText(copy.to()), TensorText(copy.from())}, copy.after());
+  SayCause(op);
+  PrintQueued(op, op->result(), variables_.at(copy.to()) + "_copied_back", std::move(call));
 }
 
 void ProgramPrinter::PrintCopy(const Op* op) {
   ir::CopyOp copy(const_cast<Op*>(op));
-  const std::string& to = variables_.at(copy.to());
-  std::string head;
-  if (needs_.Uses(op->result()) > 0)
-    head = fmt::format("const kdl::Event {} = ",
-                       NameOf(op->result(), Wanted(op->result(), to + "_copied")));
-  std::vector<std::string> items = {to, variables_.at(copy.from()), Quoted("copy")};
-  AppendEvents(items, copy.after());
-  if (copy.after().empty()) items.emplace_back("{}");
-  items.push_back(FailurePlace(op));
-  writer_.List(fmt::format("{}{}.Copy(", head,
-                           QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>())),
-               items, ");");
+  Call call{Request::Copy, QueueText(op), {}};
+  call.items = {TensorText(copy.to()),
+                TensorText(copy.from()),
+                Quoted("copy"),
+                Events(copy.after()),
+                {Item::Kind::Place, {FailurePlace(op)}}};
+  PrintQueued(op, op->result(), variables_.at(copy.to()) + "_copied", std::move(call));
 }
 
 void ProgramPrinter::PrintFill(const Op* op) {
   ir::FillOp fill(const_cast<Op*>(op));
-  const std::string& tensor = variables_.at(fill.tensor());
-  std::string head;
-  if (needs_.Uses(op->result()) > 0)
-    head = fmt::format("const kdl::Event {} = ",
-                       NameOf(op->result(), Wanted(op->result(), tensor + "_filled")));
-  std::vector<std::string> items = {tensor, Unwrapped(Text(fill.value(), LiteralStyle::Typed))};
-  AppendEvents(items, fill.after());
-  writer_.List(fmt::format("{}{}.Fill(", head,
-                           QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>())),
-               items, ");" + Place(op));
+  Call call{Request::Fill, QueueText(op), {}};
+  call.items = {TensorText(fill.tensor()), ArgumentText(fill.value()), Events(fill.after())};
+  PrintQueued(op, op->result(), variables_.at(fill.tensor()) + "_filled", std::move(call),
+              Place(op));
 }
 
 void ProgramPrinter::PrintWorkspace(const Op* op) {
@@ -130,38 +128,38 @@ void ProgramPrinter::PrintWorkspace(const Op* op) {
     if (is_part) wanted += ch;
     if (!is_part && !wanted.empty() && wanted.back() != '_') wanted += '_';
   }
-  writer_.Line(fmt::format("kdl::Workspace {}({}, {});", NameOf(op->result(), wanted),
-                           devices_.at(op->attr<AttrKey::Device>()), Quoted(users)));
+  const std::string& name = NameOf(op->result(), wanted);
+  syntax_->MakeWorkspace(writer_, name, devices_.at(op->attr<AttrKey::Device>()), Quoted(users));
+  Own(Owned::Kind::Workspace, name);
 }
 
 void ProgramPrinter::PrintFootprint(const Op* op) {
-  variables_[op->result()] =
-      fmt::format("{}.Footprint({}, {})", devices_.at(op->attr<AttrKey::Device>()),
-                  Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereSeveral)),
-                  FailurePlace(op));
+  Call call{Request::Footprint, devices_.at(op->attr<AttrKey::Device>()), {}};
+  call.items = {Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereSeveral)),
+                FailurePlace(op)};
+  variables_[op->result()] = syntax_->Text(call);
 }
 
 void ProgramPrinter::PrintInstances(const Op* op) {
   std::span<Value* const> cores = op->Segment(ir::InstancesOp::at_cores);
-  variables_[op->result()] =
-      fmt::format("{}.Instances({})", devices_.at(op->attr<AttrKey::Device>()),
-                  CoresText(cores.empty() ? nullptr : cores[0]));
+  Call call{Request::Instances, devices_.at(op->attr<AttrKey::Device>()), {}};
+  call.items = {CoresText(cores.empty() ? nullptr : cores[0])};
+  variables_[op->result()] = syntax_->Text(call);
 }
 
 void ProgramPrinter::PrintReserve(const Op* op) {
   ir::ReserveOp reserve(const_cast<Op*>(op));
-  std::vector<std::string> items = {Unwrapped(Text(reserve.instances(), LiteralStyle::Plain)),
-                                    Unwrapped(Text(reserve.footprint(), LiteralStyle::Plain)),
-                                    FailurePlace(op)};
-  writer_.List(variables_.at(reserve.workspace()) + ".Reserve(", items, ");");
+  Call call{Request::Reserve, syntax_->Tensor(variables_.at(reserve.workspace()), false), {}};
+  call.items = {Unwrapped(Text(reserve.instances(), LiteralStyle::Plain)),
+                Unwrapped(Text(reserve.footprint(), LiteralStyle::Plain)), FailurePlace(op)};
+  syntax_->Print(writer_, call, {}, "");
 }
 
 void ProgramPrinter::PrintMark(const Op* op) {
-  kdl::Name device = op->attr<AttrKey::Device>();
-  int64_t queue = op->attr<AttrKey::Queue>();
-  std::string name = fmt::format("{}_queue{}", devices_.at(device), queue);
-  const std::string& event = NameOf(op->result(), Wanted(op->result(), name));
-  writer_.Line(fmt::format("const kdl::Event {} = {}.Mark();", event, QueueText(device, queue)));
+  std::string name =
+      syntax_->MarkName(devices_.at(op->attr<AttrKey::Device>()), op->attr<AttrKey::Queue>());
+  Call call{Request::Mark, QueueText(op), {Events({})}};
+  PrintQueued(op, op->result(), name, std::move(call));
 }
 
 void ProgramPrinter::PrintLaunch(const Op* op) {
@@ -169,37 +167,29 @@ void ProgramPrinter::PrintLaunch(const Op* op) {
   const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
   KDL_CHECK(kernel, "a launch of '{}'", op->attr<AttrKey::Callee>().text());
   std::vector<std::string> args;
-  for (const Value* argument : launch.arguments()) {
-    args.push_back(Unwrapped(Text(argument, LiteralStyle::Typed)));
-  }
-  std::string head;
-  if (needs_.Uses(op->result()) > 0) {
-    std::string_view name = kernel->base_name();
-    std::string done = std::string(name.substr(name.rfind(':') + 1)) + "_done";
-    head = fmt::format("const kdl::Event {} = ", NameOf(op->result(), Wanted(op->result(), done)));
-  }
-  head += QueueText(op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()) + ".Launch(";
-  std::vector<std::string> items = {
-      Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereNeeded)),
-      CoresText(launch.cores())};
-  AddBraced(items, args);
-  AppendEvents(items, launch.after());
-  bool has_place = op->loc().line != 0;
-  if (launch.after().empty() && (has_place || launch.workspace())) items.emplace_back("{}");
-  if (has_place) items.push_back(FailurePlace(op));
-  if (launch.workspace()) {
-    if (!has_place) items.emplace_back("nullptr");
-    items.push_back(variables_.at(launch.workspace()));
-  }
-  writer_.List(head, items, ");");
+  for (const Value* argument : launch.arguments()) args.push_back(ArgumentText(argument));
+  std::vector<std::string> place;
+  if (op->loc().line != 0) place = {FailurePlace(op)};
+  std::vector<std::string> workspace;
+  if (launch.workspace()) workspace = {syntax_->Tensor(variables_.at(launch.workspace()), false)};
+  Call call{Request::Launch, QueueText(op), {}};
+  call.items = {Quoted(LaunchName(module_, face_.runtime_name, op, TypeNames::WhereNeeded)),
+                CoresText(launch.cores()),
+                {Item::Kind::Arguments, std::move(args)},
+                Events(launch.after()),
+                {Item::Kind::Place, std::move(place)},
+                {Item::Kind::Workspace, std::move(workspace)}};
+  std::string_view name = kernel->base_name();
+  PrintQueued(op, op->result(), std::string(name.substr(name.rfind(':') + 1)) + "_done",
+              std::move(call));
 }
 
 std::string ProgramPrinter::CoresText(const Value* cores) const {
-  if (!cores) return "KDL_CORES_AUTO";
+  if (!cores) return syntax_->Cores("", false);
   const Op* def = cores->def();
   bool is_literal = def && def->kind() == OpKind::Const;
-  std::string text = Text(cores, is_literal ? LiteralStyle::Plain : LiteralStyle::Typed);
-  return is_literal ? text : fmt::format("kdl::Cores({})", Unwrapped(text));
+  LiteralStyle style = is_literal ? LiteralStyle::Plain : LiteralStyle::Typed;
+  return syntax_->Cores(Unwrapped(Text(cores, style)), is_literal);
 }
 
 }  // namespace kdl::codegen

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,6 +15,7 @@
 #include "codegen/orchestration/cpp_names.h"
 #include "codegen/orchestration/expression.h"
 #include "codegen/orchestration/interface.h"
+#include "codegen/orchestration/syntax.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 #include "ir/op.h"
@@ -51,29 +55,28 @@ class Needs {
   std::unordered_map<const ir::Value*, int> uses_;
 };
 
-/// Prints one program as a function.
+/// Prints one program as a function of a language.
 class ProgramPrinter {
  public:
-  ProgramPrinter(Writer& writer, const ir::Module& module, const ModuleFace& face,
-                 const FaceFunction& program)
+  ProgramPrinter(Writer& writer, Language language, const ir::Module& module,
+                 const ModuleFace& face, const FaceFunction& program)
       : writer_(writer),
+        syntax_(language == Language::C ? MakeCSyntax() : MakeCppSyntax()),
         module_(module),
         face_(face),
         program_(program),
         function_(*program.functions[0]),
         needs_(function_.body),
-        own_(NamesBeside(program.params, program.constants)) {}
+        expressions_(*syntax_, [this](const ir::Value* value) { return VariableOf(value); }) {}
 
   void Print();
-  /// Of a fn: a function of C++.
+  /// Of a fn.
   void PrintFunction();
 
  private:
   // -- What stands before the statements ----------------------------------------------------------
 
   void PrintDevices();
-  /// What a statement throws ends the program, but not before what runs has ended.
-  void PrintDrain();
   void UseQueue(Name device, int64_t queue);
   /// Binds each size where it stands first on its own, then compares every tensor with what it is declared to be.
   void PrintSizes();
@@ -83,7 +86,11 @@ class ProgramPrinter {
   // -- Values -------------------------------------------------------------------------------------
 
   std::string Text(const ir::Value* value, LiteralStyle style) const;
-  VariableName Variables() const;
+  std::optional<std::string> VariableOf(const ir::Value* value) const;
+  std::string Definition(const ir::Op* op) const { return expressions_.Definition(op); }
+  /// A tensor, as requests are given it.
+  std::string TensorText(const ir::Value* tensor) const;
+  std::string ArgumentText(const ir::Value* value) const;
   /// A scalar that is more than a part of one expression.
   bool IsVariable(const ir::Value* value) const;
   const std::string& NameOf(const ir::Value* value, std::string_view wanted);
@@ -96,7 +103,10 @@ class ProgramPrinter {
   std::string Place(const ir::Op* op);
   /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
   std::string FailurePlace(const ir::Op* op);
-  void PrintBlock(const ir::Block* block);
+  /// A block of the text: what it made ends with it, behind what `last` prints.
+  void PrintBlock(const ir::Block* block, const std::function<void()>& last = {});
+  /// Behind the declaration of what ends with the block.
+  void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
   void PrintFree(const ir::Op* op);
@@ -113,13 +123,15 @@ class ProgramPrinter {
   bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
   /// `{i, j}`, the events that are waited for, the place and the access as written.
-  std::vector<std::string> AccessItems(const ir::Op* op, std::span<ir::Value* const> index,
-                                       std::span<ir::Value* const> after);
+  void AddAccess(Call& call, const ir::Op* op, std::span<ir::Value* const> index,
+                 std::span<ir::Value* const> after);
   void PrintHostLoad(const ir::Op* op);
   void PrintHostStore(const ir::Op* op);
   void PrintDeviceCores(const ir::Op* op);
 
-  std::string Declaration(const ir::Value* value, const std::string& name, bool used) const;
+  /// The variables of what a loop carries, by its params from `first` on.
+  std::vector<std::string> PrintCarried(const ir::Op* op, std::span<ir::Value* const> inits,
+                                        size_t first);
   /// Assigns what a region yields to the variables that its op has for it.
   void PrintYield(const ir::Block* region, const std::vector<std::string>& targets);
   void PrintLoop(const ir::Op* op);
@@ -131,18 +143,20 @@ class ProgramPrinter {
 
   // -- What queues are given: program_launches.cpp -------------------------------------------------
 
-  std::string QueueText(Name device, int64_t queue) const;
-  /// Nothing where there is nothing to wait for.
-  void AppendEvents(std::vector<std::string>& list, std::span<ir::Value* const> events) const;
+  /// The queue of the op.
+  std::string QueueText(const ir::Op* op) const;
+  Item Events(std::span<ir::Value* const> events) const;
+  /// Prints a request that gives an event; `wanted` is what it is called where it has no name.
+  void PrintQueued(const ir::Op* op, const ir::Value* event, const std::string& wanted, Call call,
+                   const std::string& place = "");
   void PrintLives(const ir::Op* op);
   void PrintTransfer(const ir::Op* op);
   void PrintRelocate(const ir::Op* op);
   void PrintCopyBack(const ir::Op* op);
-  /// The cause, the events, the place and whether elements move: what these three end with.
-  std::vector<std::string> MoveItems(const ir::Op* op, std::vector<std::string> tensors,
-                                     std::span<ir::Value* const> after);
-  void PrintMove(const ir::Op* op, const std::string& head, std::string_view member,
-                 const std::vector<std::string>& items);
+  /// A request to move tensors, with the cause, the events, the place and whether elements move.
+  Call Move(Request request, const ir::Op* op, std::vector<Item> tensors,
+            std::span<ir::Value* const> after);
+  void SayCause(const ir::Op* op);
   void PrintCopy(const ir::Op* op);
   void PrintFill(const ir::Op* op);
   /// It belongs to the statement of the launch that waits for it, which tells the place.
@@ -155,31 +169,31 @@ class ProgramPrinter {
   /// Instances times footprint.
   void PrintReserve(const ir::Op* op);
   void PrintLaunch(const ir::Op* op);
+  FnFace FaceOf(const ir::Function& fn) const;
   /// Null: `auto`.
   std::string CoresText(const ir::Value* cores) const;
 
   Writer& writer_;
+  std::unique_ptr<Syntax> syntax_;
   const ir::Module& module_;
   const ModuleFace& face_;
   const FaceFunction& program_;
   const ir::Function& function_;
   Needs needs_;
-  OwnNames own_;
+  Expressions expressions_;
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
   std::set<const ir::Value*> part_variables_;  ///< parts and views that do not stand in place
+  std::vector<std::vector<Owned>> owned_;      ///< by the blocks around
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;
-  std::string drain_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };
 
-/// The fns that programs call, and those that they call, as functions of a namespace `fn`.
-void PrintFunctions(Writer& writer, const ir::Module& module, const ModuleFace& face);
-
-/// `kdl::f32`.
-std::string ElementText(Scalar scalar);
+/// The fns that programs call, and those that they call: of C++ as functions of a namespace `fn`.
+void PrintFunctions(Writer& writer, Language language, const ir::Module& module,
+                    const ModuleFace& face);
 
 /// Without parentheses around the whole.
 std::string Unwrapped(const std::string& text);

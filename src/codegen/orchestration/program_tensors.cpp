@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,11 +22,16 @@ using ir::Value;
 void ProgramPrinter::PrintAlloc(const Op* op) {
   ir::Type type = op->result()->type();
   kdl::Name name = op->attr<AttrKey::Name>();
-  const std::string& variable = NameOf(op->result(), name.text());
-  writer_.List(fmt::format("kdl::Tensor {} = {}.Allocate({}, {}, {{", variable, own_.context,
-                           devices_.at(op->attr<AttrKey::Device>()), ElementText(type->scalar)),
-               SizeTexts(type, op->loc()),
-               fmt::format("}}, {}, {});", Quoted(name.text()), FailurePlace(op)));
+  Given given;
+  given.tensor = NameOf(op->result(), name.text());
+  Call call{Request::Allocate, "", {}};
+  call.items = {devices_.at(op->attr<AttrKey::Device>()),
+                syntax_->Element(type->scalar),
+                {Item::Kind::Sizes, SizeTexts(type, op->loc())},
+                Quoted(name.text()),
+                FailurePlace(op)};
+  syntax_->Print(writer_, call, given, "");
+  Own(Owned::Kind::Tensor, given.tensor);
 }
 
 void ProgramPrinter::PrintView(const Op* op) {
@@ -35,16 +39,15 @@ void ProgramPrinter::PrintView(const Op* op) {
   std::vector<std::string> texts = SizeTexts(op->result()->type(), op->loc());
   auto first = texts.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   std::vector<std::string> sizes(first, first + static_cast<std::ptrdiff_t>(dims.to));
-  std::vector<std::string> items = {fmt::format("{}", dims.dimension),
-                                    fmt::format("{}", dims.from)};
-  AddBraced(items, sizes);
-  items.push_back(FailurePlace(op));
-  items.push_back(Quoted(op->result()->name().text()));
-  items.push_back(Quoted(ir::ViewedName(op)));
-  const std::string& tensor = variables_.at(op->operand(0));
+  Call call{Request::View, TensorText(op->operand(0)), {}};
+  call.items = {fmt::format("{}", dims.dimension),     fmt::format("{}", dims.from),
+                {Item::Kind::Sizes, std::move(sizes)}, FailurePlace(op),
+                Quoted(op->result()->name().text()),   Quoted(ir::ViewedName(op))};
   part_variables_.insert(op->result());
-  const std::string& name = NameOf(op->result(), Wanted(op->result(), "view"));
-  writer_.List(fmt::format("kdl::Tensor {} = {}.View(", name, tensor), items, ");");
+  Given given;
+  given.tensor = NameOf(op->result(), Wanted(op->result(), "view"));
+  syntax_->Print(writer_, call, given, "");
+  Own(Owned::Kind::Tensor, given.tensor);
 }
 
 bool ProgramPrinter::IsPart(const Value* tensor) {
@@ -65,23 +68,26 @@ bool ProgramPrinter::MayStandInPlace(const Value* part) {
 
 void ProgramPrinter::PrintSlice(const Op* op) {
   ir::SliceOp slice(const_cast<Op*>(op));
-  std::vector<std::string> items = {fmt::format("{}", op->attr<AttrKey::Dimension>()),
-                                    Unwrapped(Text(slice.lo(), LiteralStyle::Plain))};
-  if (slice.hi()) items.push_back(Unwrapped(Text(slice.hi(), LiteralStyle::Plain)));
-  items.push_back(FailurePlace(op));
-  items.push_back(Quoted(op->attr<AttrKey::Text>().text()));
-  std::string call =
-      fmt::format("{}.{}(", variables_.at(slice.tensor()), slice.hi() ? "Part" : "At");
-  std::string text = fmt::format("{}{})", call, fmt::join(items, ", "));
+  Call call{slice.hi() ? Request::Part : Request::At, TensorText(slice.tensor()), {}};
+  call.items = {fmt::format("{}", op->attr<AttrKey::Dimension>()),
+                Unwrapped(Text(slice.lo(), LiteralStyle::Plain))};
+  if (slice.hi()) call.items.emplace_back(Unwrapped(Text(slice.hi(), LiteralStyle::Plain)));
+  call.items.emplace_back(FailurePlace(op));
+  call.items.emplace_back(Quoted(op->attr<AttrKey::Text>().text()));
   constexpr size_t kLongest = 70;  // else one cannot see what a launch is given
-  if (MayStandInPlace(op->result()) && text.size() <= kLongest) {
-    variables_[op->result()] = text;
-    return;
+  if (syntax_->MayNest() && MayStandInPlace(op->result())) {
+    std::string text = syntax_->Text(call);
+    if (text.size() <= kLongest) {
+      variables_[op->result()] = std::move(text);
+      return;
+    }
   }
   part_variables_.insert(op->result());
   std::string wanted = std::string(ir::MemoryOf(slice.tensor())->name().text()) + "_part";
-  const std::string& name = NameOf(op->result(), Wanted(op->result(), wanted));
-  writer_.List(fmt::format("kdl::Tensor {} = {}", name, call), items, ");");
+  Given given;
+  given.tensor = NameOf(op->result(), Wanted(op->result(), wanted));
+  syntax_->Print(writer_, call, given, "");
+  Own(Owned::Kind::Tensor, given.tensor);
 }
 
 namespace {
@@ -110,10 +116,9 @@ void ProgramPrinter::PrintBindSize(const Op* op) {
   Name size = op->attr<AttrKey::Name>();
   const std::string& name = NameOf(op->result(), size.text());
   dims_[size] = name;
-  writer_.Line(
-      fmt::format("{}const std::int64_t {} = {};{}",
-                  needs_.Uses(op->result()) > 0 || IsAskedFor(size) ? "" : "[[maybe_unused]] ",
-                  name, Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), Place(op)));
+  syntax_->Constant(writer_, Scalar::I64, name,
+                    Unwrapped(Text(op->operand(0), LiteralStyle::Typed)),
+                    needs_.Uses(op->result()) > 0 || IsAskedFor(size), Place(op));
 }
 
 }  // namespace kdl::codegen

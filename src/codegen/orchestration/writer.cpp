@@ -66,14 +66,15 @@ void Writer::Doc(std::string_view prefix, std::string_view doc) {
   }
 }
 
-void AddBraced(std::vector<std::string>& list, std::vector<std::string> items) {
-  std::string whole = "{" + Joined(items) + "}";
+void AddBraced(std::vector<std::string>& list, std::vector<std::string> items,
+               std::string_view open, std::string_view close) {
+  std::string whole = fmt::format("{}{}{}", open, Joined(items), close);
   if (whole.size() <= kColumns / 2) {
     list.push_back(std::move(whole));
     return;
   }
-  items.front().insert(0, "{");
-  items.back() += "}";
+  items.front().insert(0, open);
+  items.back() += close;
   list.insert(list.end(), items.begin(), items.end());
 }
 

@@ -27,7 +27,8 @@ class Writer {
 };
 
 /// Adds `{a, b, c}` to a list: as one item, or as several where it is long.
-void AddBraced(std::vector<std::string>& list, std::vector<std::string> items);
+void AddBraced(std::vector<std::string>& list, std::vector<std::string> items,
+               std::string_view open = "{", std::string_view close = "}");
 
 /// "text" as a C++ literal.
 std::string Quoted(std::string_view text);

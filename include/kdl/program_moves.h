@@ -1,0 +1,73 @@
+/* What compiled programs in C give to queues beside launches: tensors that move, are copied, are filled. program.h says how
+ * these fail. `done`: NULL, or where the event goes, which the program frees. `cause` is for the statistics. */
+#pragma once
+
+#include "kdl/program_tensors.h"
+
+/* What a tensor that moves takes along: nothing where its elements are written before they are read. */
+enum kdl_elements { KDL_MOVE_ELEMENTS, KDL_LEAVE_ELEMENTS };
+
+/* The event of all that the queue was given so far, and of `after`. */
+static inline void kdl_mark(kdl_program* run, kdl_queue* queue, kdl_event* const* after,
+                            int32_t after_count, kdl_event** done) {
+  if (kdl_goes(run))
+    kdl_note(run, kdl_host_call(queue, NULL, NULL, NULL, after, after_count, done), NULL);
+}
+
+static inline void kdl_copy_array(kdl_program* run, kdl_queue* queue, const kdl_array* to,
+                                  const kdl_array* from, const char* cause, kdl_event* const* after,
+                                  int32_t after_count, const char* place, kdl_event** done) {
+  if (kdl_goes(run))
+    kdl_note(run, kdl_copy(queue, to, from, cause, after, after_count, done), place);
+}
+
+/* `value`: as an argument, of exactly the tensor's element type. */
+static inline void kdl_fill_array(kdl_program* run, kdl_queue* queue, const kdl_array* to,
+                                  kdl_arg value, kdl_event* const* after, int32_t after_count,
+                                  kdl_event** done) {
+  if (kdl_goes(run)) kdl_note(run, kdl_fill(queue, to, value.bits, after, after_count, done), NULL);
+}
+
+/* The tensor on the queue's device, `device`: itself where it lives in the device's memory, or a copy. */
+static inline kdl_array kdl_transfer_array(kdl_program* run, kdl_queue* queue, kdl_device* device,
+                                           const kdl_array* from, const char* cause,
+                                           kdl_event* const* after, int32_t after_count,
+                                           const char* place, enum kdl_elements elements,
+                                           kdl_event** done) {
+  if (!kdl_goes(run)) return kdl_no_array();
+  const kdl_tensor* view = &from->view;
+  if (kdl_devices_share_memory(kdl_buffer_device(from->buffer), device) != 0) {
+    kdl_mark(run, queue, after, after_count, done);
+    return kdl_share(from);
+  }
+  const kdl_array to = kdl_allocate(run, device, view->element, view->size, view->rank,
+                                    kdl_buffer_name(from->buffer), place);
+  if (elements == KDL_MOVE_ELEMENTS)
+    kdl_copy_array(run, queue, &to, from, cause, after, after_count, place, done);
+  else
+    kdl_mark(run, queue, after, after_count, done);
+  return to;
+}
+
+/* The tensor lives on the device from here on. */
+static inline void kdl_move_array(kdl_program* run, kdl_queue* queue, kdl_device* device,
+                                  kdl_array* tensor, const char* cause, kdl_event* const* after,
+                                  int32_t after_count, const char* place,
+                                  enum kdl_elements elements, kdl_event** done) {
+  kdl_array moved = kdl_transfer_array(run, queue, device, tensor, cause, after, after_count, place,
+                                       elements, done);
+  if (kdl_goes(run)) kdl_swap(tensor, &moved);
+  kdl_array_free(&moved);
+}
+
+/* Copies what kdl_transfer_array made of `to`, and was written since, back to it; nothing where it is `to`. */
+static inline void kdl_copy_array_back(kdl_program* run, kdl_queue* queue, const kdl_array* to,
+                                       const kdl_array* from, const char* cause,
+                                       kdl_event* const* after, int32_t after_count,
+                                       const char* place, kdl_event** done) {
+  if (!kdl_goes(run)) return;
+  if (to->buffer == from->buffer)
+    kdl_mark(run, queue, after, after_count, done);
+  else
+    kdl_copy_array(run, queue, to, from, cause, after, after_count, place, done);
+}

@@ -1,0 +1,270 @@
+/* The tensors of compiled programs in C: parts and views of them, their elements, and what moves them. program.h says how
+ * these fail. What gives a kdl_array gives a reference to its buffer, which kdl_array_free takes back. */
+#pragma once
+
+#include "kdl/program.h"
+
+/* ---- what the caller gives ---- */
+
+static inline void kdl_given(kdl_program* run, const kdl_array* tensor, const char* name) {
+  if (tensor == NULL)
+    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is NULL", name);
+}
+
+static inline int64_t kdl_size(const kdl_program* run, const kdl_array* tensor, int dimension) {
+  return kdl_goes(run) ? tensor->view.size[dimension] : 0;
+}
+
+/* "f32[3, 4]", in `text`, which has room for KDL_MAX_RANK sizes. */
+enum { KDL_SHAPE_BYTES = 256 };
+static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
+                                    int32_t rank) {
+  const char* name = "?";
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
+  if (element == (code)) name = #spelling;
+#include "kdl/tensor.def"
+  size_t length = (size_t)snprintf(text, KDL_SHAPE_BYTES, "%s", name);
+  for (int32_t d = 0; d < rank && length < KDL_SHAPE_BYTES; ++d)
+    length += (size_t)snprintf(text + length, KDL_SHAPE_BYTES - length, "%s%lld",
+                               d == 0 ? "[" : ", ", (long long)sizes[d]);
+  if (rank > 0 && length < KDL_SHAPE_BYTES) snprintf(text + length, KDL_SHAPE_BYTES - length, "]");
+  return text;
+}
+
+/* Stops unless the tensor has this element kind and these sizes. `declared`: the parameter as the source has it. */
+static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
+                              uint8_t element, const int64_t* sizes, int32_t rank) {
+  if (!kdl_goes(run)) return;
+  const kdl_tensor* view = &tensor->view;
+  bool same = view->element == element && view->rank == rank;
+  for (int32_t d = 0; d < rank && same; ++d) same = view->size[d] == sizes[d];
+  if (same) return;
+  char found[KDL_SHAPE_BYTES];
+  char needed[KDL_SHAPE_BYTES];
+  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is %s; here it must be %s",
+           declared, kdl_shape(found, view->element, view->size, view->rank),
+           kdl_shape(needed, element, sizes, rank));
+}
+
+/* Stops unless the tensor lives in the memory of the device; `declared`: the device's name in the source. */
+static inline void kdl_expect_on(kdl_program* run, const kdl_array* tensor,
+                                 const kdl_device* device, const char* name, const char* declared,
+                                 const char* place) {
+  if (!kdl_goes(run)) return;
+  const kdl_device* found = kdl_buffer_device(tensor->buffer);
+  if (kdl_devices_share_memory(found, device) != 0) return;
+  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place,
+           "'%s' lives on %s; the program takes it on '%s', which is %s", name,
+           kdl_device_uri(found), declared, kdl_device_uri(device));
+}
+
+/* ---- arguments ---- */
+
+static inline kdl_arg kdl_arg_array(const kdl_array* tensor) {
+  const kdl_arg arg = {tensor, 0, 0, {0, 0, 0, 0, 0, 0, 0}};
+  return arg;
+}
+
+/* A scalar as an argument; one that the caller gave as such, which has that type; and an element of a tensor. */
+#define KDL_SCALAR(type, T, ELEMENT)                                                               \
+  static inline kdl_arg kdl_arg_##type(T value) {                                                  \
+    kdl_arg arg = {NULL, 0, ELEMENT, {0, 0, 0, 0, 0, 0, 0}};                                       \
+    memcpy(&arg.bits, &value, sizeof value);                                                       \
+    return arg;                                                                                    \
+  }                                                                                                \
+  static inline T kdl_given_##type(kdl_arg arg) {                                                  \
+    T value;                                                                                       \
+    memcpy(&value, &arg.bits, sizeof value);                                                       \
+    return value;                                                                                  \
+  }                                                                                                \
+  static inline T kdl_read_##type(kdl_program* run, const kdl_array* tensor, const int64_t* index, \
+                                  int32_t rank, kdl_event* const* after, int32_t after_count,      \
+                                  const char* place, const char* text) {                           \
+    T value = 0;                                                                                   \
+    void* at =                                                                                     \
+        kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ, place, text); \
+    if (at != NULL) memcpy(&value, at, sizeof value);                                              \
+    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
+    return value;                                                                                  \
+  }                                                                                                \
+  static inline void kdl_write_##type(kdl_program* run, const kdl_array* tensor, T value,          \
+                                      const int64_t* index, int32_t rank, kdl_event* const* after, \
+                                      int32_t after_count, const char* place, const char* text) {  \
+    void* at = kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ_WRITE,  \
+                                place, text);                                                      \
+    if (at != NULL) memcpy(at, &value, sizeof value);                                              \
+    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
+  }
+
+/* Whether the index is inside; `text`: the access in the source. */
+static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dimension,
+                              int64_t index, const char* place, const char* text) {
+  if (!kdl_goes(run)) return false;
+  const int64_t size = tensor->view.size[dimension];
+  if (index >= 0 && index < size) return true;
+  kdl_stop(run, KDL_ERROR_TRAP, place, "index %lld is outside dimension %d of size %lld in '%s'",
+           (long long)index, dimension, (long long)size, text);
+  return false;
+}
+
+/* Waits for the events, then maps the buffer: the address of the element, or NULL. */
+static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
+                                     const int64_t* index, int32_t rank, kdl_event* const* after,
+                                     int32_t after_count, kdl_map_access access, const char* place,
+                                     const char* text) {
+  int64_t offset = 0;
+  for (int32_t d = 0; d < rank; ++d) {
+    if (!kdl_inside(run, tensor, d, index[d], place, text)) return NULL;
+    offset += index[d] * tensor->view.stride[d];
+  }
+  for (int32_t e = 0; e < after_count && kdl_goes(run); ++e)
+    kdl_note(run, kdl_event_wait(after[e], -1), NULL);
+  void* data = NULL;
+  if (kdl_goes(run)) kdl_note(run, kdl_buffer_map(tensor->buffer, access, &data), NULL);
+  if (!kdl_goes(run)) return NULL;
+  const char* base = (const char*)kdl_buffer_address(tensor->buffer);
+  return (char*)data + ((const char*)tensor->view.data - base) +
+         offset * (tensor->view.element_bits / 8);
+}
+
+KDL_SCALAR(bool, bool, KDL_BOOL)
+KDL_SCALAR(i8, int8_t, KDL_I8)
+KDL_SCALAR(i16, int16_t, KDL_I16)
+KDL_SCALAR(i32, int32_t, KDL_I32)
+KDL_SCALAR(i64, int64_t, KDL_I64)
+KDL_SCALAR(u8, uint8_t, KDL_U8)
+KDL_SCALAR(u16, uint16_t, KDL_U16)
+KDL_SCALAR(u32, uint32_t, KDL_U32)
+KDL_SCALAR(u64, uint64_t, KDL_U64)
+KDL_SCALAR(f16, uint16_t, KDL_F16)
+KDL_SCALAR(bf16, uint16_t, KDL_BF16)
+KDL_SCALAR(f8e4m3, uint8_t, KDL_F8E4M3)
+KDL_SCALAR(f8e5m2, uint8_t, KDL_F8E5M2)
+KDL_SCALAR(f32, float, KDL_F32)
+KDL_SCALAR(f64, double, KDL_F64)
+#undef KDL_SCALAR
+
+/* ---- tensors of the program's own, parts and views ---- */
+
+static inline kdl_array kdl_no_array(void) {
+  kdl_array none;
+  memset(&none, 0, sizeof none);
+  return none;
+}
+
+static inline kdl_array kdl_allocate(kdl_program* run, kdl_device* device, uint8_t element,
+                                     const int64_t* sizes, int32_t rank, const char* name,
+                                     const char* place) {
+  kdl_array tensor = kdl_no_array();
+  if (kdl_goes(run))
+    kdl_note(run, kdl_array_allocate(device, element, rank, sizes, name, &tensor), place);
+  return tensor;
+}
+
+/* The tensor once more. */
+static inline kdl_array kdl_share(const kdl_array* tensor) {
+  kdl_buffer_retain(tensor->buffer);
+  return *tensor;
+}
+
+static inline void kdl_swap(kdl_array* a, kdl_array* b) {
+  const kdl_array other = *a;
+  *a = *b;
+  *b = other;
+}
+
+/* Begins `indices` of a dimension later; without elements there may be no memory. */
+static inline void kdl_skip(kdl_tensor* view, int dimension, int64_t indices) {
+  if (view->data == NULL) return;
+  view->data = (char*)view->data + indices * view->stride[dimension] * (view->element_bits / 8);
+}
+
+/* The part with one index of a dimension, without the dimension; it looks at the same memory. */
+static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int dimension,
+                               int64_t index, const char* place, const char* text) {
+  if (!kdl_inside(run, tensor, dimension, index, place, text)) return kdl_no_array();
+  kdl_array part = kdl_share(tensor);
+  kdl_tensor* view = &part.view;
+  kdl_skip(view, dimension, index);
+  for (int d = dimension; d + 1 < view->rank; ++d) {
+    view->size[d] = view->size[d + 1];
+    view->stride[d] = view->stride[d + 1];
+  }
+  --view->rank;
+  view->size[view->rank] = 1;
+  view->stride[view->rank] = 0;
+  return part;
+}
+
+/* The part with the indices of a dimension from `lo` up to, not including, `hi`. */
+static inline kdl_array kdl_part(kdl_program* run, const kdl_array* tensor, int dimension,
+                                 int64_t lo, int64_t hi, const char* place, const char* text) {
+  if (!kdl_goes(run)) return kdl_no_array();
+  const int64_t size = tensor->view.size[dimension];
+  if (hi < lo) {
+    kdl_stop(run, KDL_ERROR_TRAP, place, "%lld..%lld of dimension %d ends before it begins in '%s'",
+             (long long)lo, (long long)hi, dimension, text);
+    return kdl_no_array();
+  }
+  if (lo < 0 || hi > size) {
+    kdl_stop(run, KDL_ERROR_TRAP, place, "%lld..%lld is outside dimension %d of size %lld in '%s'",
+             (long long)lo, (long long)hi, dimension, (long long)size, text);
+    return kdl_no_array();
+  }
+  kdl_array part = kdl_share(tensor);
+  kdl_skip(&part.view, dimension, lo);
+  part.view.size[dimension] = hi - lo;
+  return part;
+}
+
+/* Whether `count` dimensions lie side by side, so that they can be one. Where there are no elements, or a dimension has one
+ * index, strides are of no account. */
+static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dimension, int count,
+                              const char* place, const char* view, const char* name) {
+  const kdl_tensor* from = &tensor->view;
+  for (int d = 0; d < from->rank; ++d) {
+    if (from->size[d] == 0) return true;
+  }
+  const int last = dimension + count - 1;
+  int64_t wanted = from->stride[last];
+  for (int d = last; d > dimension; --d) {
+    wanted *= from->size[d];
+    if (from->size[d - 1] == 1 || from->stride[d - 1] == wanted) continue;
+    kdl_stop(
+        run, KDL_ERROR_TRAP, place,
+        "the view '%s' makes one dimension of dimensions %d to %d of %s, which do not lie side "
+        "by side: the stride of dimension %d is %lld, not %lld",
+        view, dimension, last, name, d - 1, (long long)from->stride[d - 1], (long long)wanted);
+    return false;
+  }
+  return true;
+}
+
+/* The same memory with one dimension as dimensions of `sizes`, or with `count` neighbouring dimensions as one. `view` and
+ * `name` are the names of the view and of the tensor in the source. */
+static inline kdl_array kdl_view(kdl_program* run, const kdl_array* tensor, int dimension,
+                                 int count, const int64_t* sizes, int32_t size_count,
+                                 const char* place, const char* view, const char* name) {
+  if (!kdl_goes(run) || !kdl_merges(run, tensor, dimension, count, place, view, name))
+    return kdl_no_array();
+  kdl_array shown = kdl_share(tensor);
+  const kdl_tensor* from = &tensor->view;
+  kdl_tensor* to = &shown.view;
+  const int more = size_count - count;
+  to->rank += more;
+  int64_t step = from->stride[dimension + count - 1];
+  for (int d = KDL_MAX_RANK - 1; d >= dimension; --d) {
+    if (d >= to->rank) {
+      to->size[d] = 1;
+      to->stride[d] = 0;
+    } else if (d >= dimension + size_count) {
+      to->size[d] = from->size[d - more];
+      to->stride[d] = from->stride[d - more];
+    } else {
+      to->size[d] = sizes[d - dimension];
+      to->stride[d] = step;
+      step *= to->size[d];
+    }
+  }
+  return shown;
+}
