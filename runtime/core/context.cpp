@@ -123,7 +123,16 @@ Error Context::SelectOne(std::string_view text, Device** device) {
   return nullptr;
 }
 
+// Programs select their devices at each call. The text of one spec stands for one device as long as the context lives; what a
+// list gives may change with the kinds that are there.
 Error Context::SelectDevice(std::string_view specs, Device** device) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = selected_.find(specs); known != selected_.end()) {
+      *device = known->second;
+      return nullptr;
+    }
+  }
   const std::vector<std::string_view> candidates = Split(specs, ',');
   if (candidates.empty()) {
     return Invalid("the device spec is empty; it reads kind[ordinal]?key=value, such as host");
@@ -133,7 +142,12 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
                    "' has an empty element; it reads spec,spec, such as opencl,host");
   }
   const std::lock_guard lock(mutex_);
-  if (candidates.size() == 1) return SelectOne(candidates.front(), device);
+  if (candidates.size() == 1) {
+    KDL_RETURN_IF_ERROR(SelectOne(candidates.front(), device));
+    constexpr std::size_t kMost = 64;  // a device may be written in any number of ways
+    if (selected_.size() < kMost) selected_.emplace(specs, *device);
+    return nullptr;
+  }
   std::string reasons;
   for (std::string_view candidate : candidates) {
     const Error error = SelectOne(candidate, device);

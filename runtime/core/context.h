@@ -49,6 +49,7 @@ class Context : public Handle {
   std::mutex mutex_;  // guards the rest
   std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
+  std::map<std::string, Device*, std::less<>> selected_;    // by specs as callers wrote them
   std::vector<Library> libraries_;
 };
 

@@ -89,6 +89,26 @@ TEST_CASE("select: one device under two spellings is one device") {
   CHECK(context.Select("host").uri() == "host");
 }
 
+TEST_CASE("select: each context has devices of its own, at the second call, too") {
+  const Context one;
+  const Context other;
+  const Device first = one.Select("host?threads=2");
+  CHECK(one.Select("host?threads=2") == first);
+  CHECK(one.Select("host?threads=3") != first);
+  CHECK(other.Select("host?threads=2") != first);
+  CHECK(other.Select("host?threads=2") == other.Select("host?threads=2"));
+}
+
+TEST_CASE("select: any number of spellings") {
+  const Context context;
+  const Device host = context.Select("host?threads=1");
+  for (int zeros = 0; zeros < 200; ++zeros) {
+    const std::string spec = "host?threads=" + std::string(zeros, '0') + "1";
+    CHECK(context.Select(spec.c_str()) == context.Select(spec.c_str()));
+  }
+  CHECK(context.Select("host?threads=1") == host);
+}
+
 TEST_CASE("select: queues from 0 to 63") {
   const Context context;
   const Device device = context.Select("host");
