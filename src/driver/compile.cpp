@@ -38,6 +38,7 @@ bool Wants(const Compilation& c, Emit emit) {
 bool IsAlone(const Compilation& c) { return c.emits.kinds.size() == 1 && c.emits.texts.empty(); }
 
 PipelineEnd AfterIrgen(Compilation& c) {
+  if (!CheckModuleName(c.module->name.text(), c.options, c.diagnostics)) return PipelineEnd::Failed;
   if (PrintsAfter(c.options, kIrgen)) {
     c.printed +=
         fmt::format("// after {}\n{}", kIrgen, ir::Print(*c.module, {.locs = c.options.locs}));

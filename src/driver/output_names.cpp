@@ -1,5 +1,8 @@
 #include "driver/output_names.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <ranges>
 #include <string_view>
@@ -24,6 +27,18 @@ bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics) {
 std::string ModuleName(const Options& options) {
   if (!options.module.empty()) return options.module;
   return fs::path(options.files[0]).stem().string();
+}
+
+bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics) {
+  auto is_wrong = [](char c) {
+    auto byte = static_cast<unsigned char>(c);
+    return byte < 32 || byte == 127 || c == '/' || c == '\\' || c == '"';
+  };
+  bool fits = !name.empty() && std::ranges::none_of(name, is_wrong);
+  if (options.command != Command::Build || fits) return true;
+  diagnostics.Report(diag::NoNameForFiles, {}, name)
+      .Help(fmt::format("kernelc build {} --module NAME", options.files[0]));
+  return false;
 }
 
 std::string NameInOutputs(const Options& options, const std::string& path) {

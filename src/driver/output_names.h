@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "driver/options.h"
 #include "support/diagnostics.h"
@@ -12,6 +13,9 @@ bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
 /// The name of the outputs: that of the option, else the file's.
 std::string ModuleName(const Options& options);
+
+/// Whether files of a build can be named so, in the output folder alone, and be included in C; reported where not.
+bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics);
 
 /// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the
 /// present folder. So they are the same wherever the sources lie. What runs at once calls it by its path.

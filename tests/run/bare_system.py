@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """From the Debian packages to programs, on a bare Debian 12 system that mmdebstrap makes for the trial, with the files alone that
-the packages bring: a CMake project in C++ as the installed README has it, one in C, and a program by the compiler's own word.
+the packages bring: a CMake project in C++ as the installed README has it, two in C, of a kernel and of a program, and a program by
+the compiler's own word. Purged, the packages leave nothing behind.
 
 It takes three minutes and Debian's mirror: `--trial` makes it. Skipped without, and where mmdebstrap or root is missing."""
 
@@ -41,6 +42,48 @@ kdl_add_library(saxpy saxpy.kdl)
 add_executable(caller main.c)
 target_link_libraries(caller saxpy)
 """
+# A program of KDL in C, over libkdl.so.
+C_PROGRAM = {"CMakeLists.txt": """
+cmake_minimum_required(VERSION 3.25)
+project(caller C)
+find_package(kdl REQUIRED)
+kdl_add_library(steps steps.kdl SHARED)
+add_executable(caller main.c)
+target_link_libraries(caller steps)
+""", "steps.kdl": """
+kernel halve(x: in f32[N], y: out f32[N]) { spmd for i in N by 64 { y[i] = 0.5 * x[i]; } }
+export program halvings(x: in f32[N], y: out f32[N], n: i64) {
+    let now: f32[N];
+    let next: f32[N];
+    copy(x, now);
+    for t in 0..n {
+        spmd halve(now, next);
+        swap(now, next);
+    }
+    copy(now, y);
+}
+""", "main.c": """
+#include <stdio.h>
+#include "steps.h"
+#define CHECK(call) do { kdl_error* e = (call); if (e) { puts(kdl_error_message(e)); return 1; } } while (0)
+int main(void) {
+  kdl_context* context;
+  kdl_device* host;
+  kdl_array from, to;
+  float x[3] = {8, 16, 32}, y[3] = {0, 0, 0};
+  const int64_t size = 3;
+  CHECK(kdl_context_create(&context));
+  CHECK(kdl_context_register_all(context, kdl_images_steps));
+  CHECK(kdl_select_device(context, "host", &host));
+  CHECK(kdl_array_wrap(host, x, KDL_F32, 1, &size, NULL, "x", &from));
+  CHECK(kdl_array_wrap(host, y, KDL_F32, 1, &size, NULL, "y", &to));
+  CHECK(steps_halvings(context, &from, &to, 3, NULL));
+  printf("%g %g %g\\n", y[0], y[1], y[2]);
+  kdl_array_free(&from);
+  kdl_array_free(&to);
+  kdl_context_destroy(context);
+}
+"""}
 TRIAL = r"""
 set -eu
 export DEBIAN_FRONTEND=noninteractive HOME=/root
@@ -69,14 +112,24 @@ cp /usr/share/doc/kernelc/samples/saxpy/* .
 quietly cmake -S . -B build
 quietly cmake --build build
 build/caller | head -n 1
+step cprogram
+cd /trial/cprogram
+quietly cmake -S . -B build
+quietly cmake --build build
+build/caller
 step program
 cd /trial
 kernelc build cpp/mlp.kdl --emit exe -o program
 ./program/mlp --set M=1 --set N=1 --set K=2 --arg a=iota --arg b=iota
+step gone
+kernelc --version | head -n 1 | sed 's/ .*//'
+files=$(dpkg -L kernelc libkdl-dev libkdl0 | grep -e kernelc -e kdl)
+quietly apt-get -q -y purge kernelc libkdl-dev libkdl0
+for file in $files; do test ! -e "$file" || echo "$file is left"; done
 step end
 """
 EXPECTED = {"packages": "", "tools": "", "documents": "", "cpp": "6 6\n", "c": "12 14 16 18 20\n",
-            "program": "c: f32[1, 1] = [[1]]\n", "end": ""}
+            "cprogram": "1 2 4\n", "program": "c: f32[1, 1] = [[1]]\n", "gone": "kernelc\n", "end": ""}
 
 
 def missing():
@@ -97,7 +150,7 @@ def call(*words, folder, limit=600):
 
 
 def make_files(folder):
-    for name, files in {"cpp": {"app.cpp": APP}, "c": {"CMakeLists.txt": C_PROJECT}}.items():
+    for name, files in {"cpp": {"app.cpp": APP}, "c": {"CMakeLists.txt": C_PROJECT}, "cprogram": C_PROGRAM}.items():
         (folder / name).mkdir()
         for file, text in files.items():
             (folder / name / file).write_text(text)

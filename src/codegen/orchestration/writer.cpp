@@ -21,11 +21,22 @@ std::string Joined(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
+/// Whether C reads a character in the place of `??` and this one, in comments, too.
+bool IsTrigraph(char third) {
+  return std::string_view("=/'()!<>-").find(third) != std::string_view::npos;
+}
+
 }  // namespace
 
+/// What the source says in comments may end in a backslash, which would take in the next line, or be one for C.
 void Writer::Line(std::string_view text) {
   if (!text.empty()) text_.append(depth_, ' ');
-  text_.append(text);
+  for (size_t i = 0; i < text.size(); ++i) {
+    text_ += text[i];
+    bool is_trigraph = i + 2 < text.size() && text.substr(i, 2) == "??" && IsTrigraph(text[i + 2]);
+    if (is_trigraph) text_ += ' ';
+  }
+  if (text.ends_with('\\')) text_ += " .";
   text_ += '\n';
 }
 
@@ -82,7 +93,7 @@ std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+    if (c == '"' || c == '\\' || (c == '?' && quoted.back() == '?')) {
       quoted += '\\';
       quoted += c;
     } else if (byte < 32 || byte == 127) {

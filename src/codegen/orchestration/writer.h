@@ -11,7 +11,7 @@ class Writer {
  public:
   void Indent() { depth_ += 2; }
   void Outdent() { depth_ -= 2; }
-  /// One line; an empty one is without blanks.
+  /// One line, for compilers of C, too; an empty one is without blanks.
   void Line(std::string_view text = "");
   /// `head item, item, … tail` in one line; where it would pass column 100 in several, aligned behind `head`, or below
   /// it where that is too far to the right. A comment in `tail` may pass the column.
