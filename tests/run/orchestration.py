@@ -27,7 +27,7 @@ READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
 # Sources with calls of programs and fns, or with transfers in front of loops.
-CALLS = {"orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
+CALLS = {"fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
 # How a source is compiled, for C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
@@ -73,6 +73,9 @@ CASES = [
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "20"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "1e-30", "most": "20"}),  # ends by `break`
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "2"}),  # its `assert` fails
+    Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "5"}, ("host",)),
+    Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "0"}, ("host",)),  # a fn divides by zero
+    Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 1}, {"parts": "-4"}, ("host",)),  # an index outside
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "3"}),
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # a `where` of the called program
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "-1"}),  # a negative size
@@ -292,7 +295,8 @@ def check_thin_callers(project):
 
 def main():
     problems, checks = [], 0
-    sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *sorted(ROOT.glob("tests/golden/orchestration/*.k*")),
+    goldens = sorted(path for path in ROOT.glob("tests/golden/orchestration/*.k*") if not path.stem.endswith("_c"))
+    sources = [*sorted(ROOT.glob("samples/*/*.kdl")), *goldens, ROOT / "tests/golden/orchestration/fns_c.kdl",
                *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
     shared = tempfile.TemporaryDirectory(prefix="orchestration-")
     precompiled = precompile(pathlib.Path(shared.name))

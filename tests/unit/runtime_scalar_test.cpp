@@ -1,0 +1,221 @@
+// What programs in C compute on scalars, kdl/scalar.h, is what those in C++ do, kdl/scalar.hpp: to the bit, at the edges.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kdl/scalar.h"
+#include "kdl/scalar.hpp"
+#include "kdl/sizes.h"
+
+namespace kdl {
+namespace {
+
+// A value as C has it: narrow floats as their bits.
+template <class T>
+auto Raw(T value) {
+  if constexpr (Narrow<T>) {
+    return value.bits;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+std::uint64_t Bits(T value) {
+  std::uint64_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T>
+std::vector<T> Edges() {
+  std::vector<T> values;
+  if constexpr (std::same_as<T, bool>) {
+    values = {false, true};
+  } else if constexpr (Narrow<T>) {
+    using Number = decltype(T{}.bits);
+    for (int bits = 0; bits <= std::numeric_limits<Number>::max(); bits += sizeof(T) == 1 ? 1 : 7)
+      values.push_back({static_cast<Number>(bits)});
+  } else {
+    for (const double value :
+         {0.0,     1.0,    2.0,     3.0,     7.0,     127.0,   128.0,   255.0,   256.0,
+          448.0,   464.0,  32767.0, 32768.0, 57344.0, 61440.0, 65504.0, 65519.0, 65520.0,
+          65536.0, 0x1p24, 0x1p31,  0x1p32,  0x1p53,  0x1p63,  0x1p64,  0x1p100}) {
+      for (const double step : {0.0, 0.25, 0.5, 0.75, 1.0, -1.0}) {
+        values.push_back(As<T>(value + step));
+        values.push_back(As<T>(-value - step));
+      }
+    }
+    values.push_back(std::numeric_limits<T>::max());
+    values.push_back(std::numeric_limits<T>::lowest());
+    if constexpr (std::floating_point<T>) {
+      using Limits = std::numeric_limits<T>;
+      for (const T value : {Limits::infinity(), Limits::quiet_NaN(), Limits::min(),
+                            Limits::denorm_min(), T(1e-7), T(5e-5)}) {
+        values.push_back(value);
+        values.push_back(-value);
+      }
+    } else {
+      for (const int shift : {0, 1, 11, 12, 13})
+        values.push_back(
+            static_cast<T>((T{1} << (sizeof(T) * 8 - 2)) + (T{1} << shift % (sizeof(T) * 8))));
+    }
+  }
+  return values;
+}
+
+// How many of the values have another result in C.
+template <class T, class InC, class InCpp>
+int Differences(InC in_c, InCpp in_cpp) {
+  int count = 0;
+  for (const T a : Edges<T>()) count += Bits(in_c(Raw(a))) != Bits(Raw(in_cpp(a))) ? 1 : 0;
+  return count;
+}
+template <class T, class InC, class InCpp>
+int Differences2(InC in_c, InCpp in_cpp) {
+  int count = 0;
+  for (const T a : Edges<T>()) {
+    for (const T b : Edges<T>()) count += Bits(in_c(a, b)) != Bits(in_cpp(a, b)) ? 1 : 0;
+  }
+  return count;
+}
+
+#define CONVERT(to, To, from, From) \
+  INFO(#from " as " #to);           \
+  CHECK(Differences<From>(kdl_##to##_of_##from, [](From a) { return As<To>(a); }) == 0);
+#define CONVERT_FROM(from, From)                     \
+  TEST_CASE("scalars in C: conversions of " #from) { \
+    {                                                \
+      CONVERT(bool, bool, from, From)                \
+    }                                                \
+    {                                                \
+      CONVERT(i8, std::int8_t, from, From)           \
+    }                                                \
+    {                                                \
+      CONVERT(i16, std::int16_t, from, From)         \
+    }                                                \
+    {                                                \
+      CONVERT(i32, std::int32_t, from, From)         \
+    }                                                \
+    {                                                \
+      CONVERT(i64, std::int64_t, from, From)         \
+    }                                                \
+    {                                                \
+      CONVERT(u8, std::uint8_t, from, From)          \
+    }                                                \
+    {                                                \
+      CONVERT(u16, std::uint16_t, from, From)        \
+    }                                                \
+    {                                                \
+      CONVERT(u32, std::uint32_t, from, From)        \
+    }                                                \
+    {                                                \
+      CONVERT(u64, std::uint64_t, from, From)        \
+    }                                                \
+    {                                                \
+      CONVERT(f32, float, from, From)                \
+    }                                                \
+    {                                                \
+      CONVERT(f64, double, from, From)               \
+    }                                                \
+    {                                                \
+      CONVERT(f16, F16, from, From)                  \
+    }                                                \
+    {                                                \
+      CONVERT(bf16, Bf16, from, From)                \
+    }                                                \
+    {                                                \
+      CONVERT(f8e4m3, F8E4M3, from, From)            \
+    }                                                \
+    {                                                \
+      CONVERT(f8e5m2, F8E5M2, from, From)            \
+    }                                                \
+  }
+CONVERT_FROM(bool, bool)
+CONVERT_FROM(i8, std::int8_t)
+CONVERT_FROM(i16, std::int16_t)
+CONVERT_FROM(i32, std::int32_t)
+CONVERT_FROM(i64, std::int64_t)
+CONVERT_FROM(u8, std::uint8_t)
+CONVERT_FROM(u16, std::uint16_t)
+CONVERT_FROM(u32, std::uint32_t)
+CONVERT_FROM(u64, std::uint64_t)
+CONVERT_FROM(f32, float)
+CONVERT_FROM(f64, double)
+CONVERT_FROM(f16, F16)
+CONVERT_FROM(bf16, Bf16)
+CONVERT_FROM(f8e4m3, F8E4M3)
+CONVERT_FROM(f8e5m2, F8E5M2)
+
+#define UNARY(name, Name, type, T) \
+  CHECK(Differences<T>(kdl_##name##_##type, [](T a) { return Name(a); }) == 0);
+#define BINARY(name, Name, type, T) \
+  CHECK(Differences2<T>(kdl_##name##_##type, [](T a, T b) { return Name(a, b); }) == 0);
+#define DIVIDED(name, Name, type, T)                                                        \
+  CHECK(Differences2<T>([](T a, T b) { return b == 0 ? T{0} : kdl_##name##_##type(a, b); }, \
+                        [](T a, T b) { return b == 0 ? T{0} : Name(a, b); }) == 0);
+#define INTEGER(type, T)                     \
+  TEST_CASE("scalars in C: ops on " #type) { \
+    BINARY(add, Add, type, T)                \
+    BINARY(sub, Sub, type, T)                \
+    BINARY(mul, Mul, type, T)                \
+    DIVIDED(div, Div, type, T)               \
+    DIVIDED(rem, Rem, type, T)               \
+    BINARY(min, Min, type, T)                \
+    BINARY(max, Max, type, T)                \
+    BINARY(and, And, type, T)                \
+    BINARY(or, Or, type, T)                  \
+    BINARY(xor, Xor, type, T)                \
+    BINARY(shl, Shl, type, T)                \
+    BINARY(shr, Shr, type, T)                \
+    UNARY(neg, Neg, type, T)                 \
+    UNARY(not, Not, type, T)                 \
+    UNARY(abs, Abs, type, T)                 \
+  }
+INTEGER(i8, std::int8_t)
+INTEGER(i16, std::int16_t)
+INTEGER(i32, std::int32_t)
+INTEGER(i64, std::int64_t)
+INTEGER(u8, std::uint8_t)
+INTEGER(u16, std::uint16_t)
+INTEGER(u32, std::uint32_t)
+INTEGER(u64, std::uint64_t)
+
+#define FLOATS(type, T, int_type, I)         \
+  TEST_CASE("scalars in C: ops on " #type) { \
+    BINARY(min, Min, type, T)                \
+    BINARY(max, Max, type, T)                \
+    UNARY(neg, Neg, type, T)                 \
+    UNARY(abs, Abs, type, T)                 \
+    UNARY(floor, Floor, type, T)             \
+    UNARY(ceil, Ceil, type, T)               \
+    UNARY(round, Round, type, T)             \
+    UNARY(sqrt, Sqrt, type, T)               \
+    UNARY(to_bits, ToBits, type, T)          \
+    UNARY(from_bits, FromBits, int_type, I)  \
+  }
+FLOATS(f32, float, i32, std::int32_t)
+FLOATS(f64, double, i64, std::int64_t)
+
+TEST_CASE("sizes in C: what has no value stays so, whatever is made of it") {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t none = kdl_size_mul(kMax, 2);
+  CHECK(none == KDL_NO_SIZE);
+  CHECK(kdl_size_div(1, 0) == KDL_NO_SIZE);
+  CHECK(kdl_size_mod(1, 0) == KDL_NO_SIZE);
+  CHECK(kdl_size_mul(none, 0) == KDL_NO_SIZE);
+  CHECK(kdl_size_div(none, -3) == KDL_NO_SIZE);
+  CHECK(kdl_size_mod(none, 5) == KDL_NO_SIZE);
+  CHECK(kdl_size_add(none, kMax) == KDL_NO_SIZE);
+  CHECK(kdl_size_sub(none, -kMax) == KDL_NO_SIZE);
+  CHECK(kdl_size_min(7, none) == KDL_NO_SIZE);
+  CHECK(kdl_size_div(-7, 2) == -4);
+  CHECK(kdl_size_mod(-7, 2) == 1);
+}
+
+}  // namespace
+}  // namespace kdl
