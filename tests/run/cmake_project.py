@@ -54,6 +54,13 @@ kdl_add_library(numbers numbers.kdl {kind} OPTIONS --target host)
 add_executable(app app.c)
 target_link_libraries(app numbers)
 """
+PARTS = """
+cmake_minimum_required(VERSION 3.25)
+project(all C)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+add_subdirectory(other)
+add_subdirectory(own)
+"""
 C_CALL = """
 #include <stdio.h>
 #include "numbers.h"
@@ -259,6 +266,9 @@ def check_thin(root, package):
         check_runs(f"programs in C, {kind}", root / f"programs{kind}", package, programs | project, "8 24\n")
         cache = (root / f"programs{kind}/build/CMakeCache.txt").read_text()
         checks.expect("the project is C alone", "CMAKE_CXX_COMPILER:" not in cache, cache)
+    parts = {"CMakeLists.txt": PARTS, "other/CMakeLists.txt": "project(other CXX)\n",
+             **{f"own/{name}": text for name, text in (programs | {"CMakeLists.txt": C_PROJECT.format(kind="SHARED")}).items()}}
+    check_runs("C beside a part in C++", root / "parts", package, parts, "8 24\n")
     project = {"CMakeLists.txt": C_PROJECT.format(kind="SHARED")}
     built = build(root / "none", package, programs | project, "-DKDL_CXX=")
     checks.expect("C takes no compiler of C++", built.returncode == 0, built.stdout + built.stderr)

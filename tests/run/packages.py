@@ -95,6 +95,13 @@ def main():
         checks.expect("it is right", printed == "y: f32[3] = [0, 2, 4]\n", printed)
         check_project("installed", INSTALLED, [f"-DCMAKE_PREFIX_PATH={usr}"], root / "installed")
         check_project("inside", INSIDE, [f"-DKDL_KERNELC={kernelc}", "-DCMAKE_CXX_FLAGS=-O0"], root / "inside")
+        alone = root / "alone"
+        alone.mkdir()
+        (alone / "CMakeLists.txt").write_text(INSIDE.replace("app CXX", "app C"))
+        refused = call("cmake", "-S", ".", "-B", "build", folder=alone)
+        said = " ".join(refused.stderr.split())
+        checks.expect("inside of C alone: says what is missing",
+                      refused.returncode != 0 and "write project(app LANGUAGES C CXX)" in said, said)
         check_pages(usr)
     return checks.end()
 

@@ -111,6 +111,9 @@ project(app LANGUAGES C CXX)
 find_package(kdl REQUIRED)
 kdl_add_library(numbers numbers.kdl SHARED OPTIONS --target host)
 kdl_add_library(inner numbers.kdl MODULE inner OPTIONS --target host)
+kdl_add_library(called log.kdl SHARED OPTIONS --target host)
+add_executable(caller caller.cpp)
+target_link_libraries(caller called)
 add_library(vendor SHARED vendor.cpp)
 kdl_export_only(vendor vendor_*)
 target_link_libraries(vendor PRIVATE inner)
@@ -119,7 +122,21 @@ target_link_libraries(app numbers vendor)
 add_executable(loader loader.c)
 target_link_libraries(loader ${CMAKE_DL_LIBS})
 """
-FILES = {"numbers.kdl": KERNEL, "vendor.cpp": VENDOR, "app.c": APP, "loader.c": LOADER, "CMakeLists.txt": PROJECT}
+# From a file that is called as a function of C, which its namespace is not.
+CALLER = """
+#include <cstdio>
+#include "log.h"
+int main() {
+  kdl::Context context;
+  context.Register(kdl_images_log);
+  const kdl::Device host = context.Select("host");
+  const float x[2] = {1, 2};
+  float y[2] = {0, 0};
+  log_::twice(context, context.Wrap(host, x, {2}), context.Wrap(host, y, {2}));
+  std::printf("%g %g\\n", y[0], y[1]);
+}
+"""
+FILES = {"log.kdl": KERNEL, "caller.cpp": CALLER, "numbers.kdl": KERNEL, "vendor.cpp": VENDOR, "app.c": APP, "loader.c": LOADER, "CMakeLists.txt": PROJECT}
 FOREIGN = (" belongs to another copy of the runtime in this process; a library that has one of its own takes only handles that it "
            "made")
 PRINTED = f"""4 12, 4 12
@@ -130,6 +147,8 @@ a tensor{FOREIGN}
 SHOWN = {
     "numbers": {"kdl_images_numbers_", "kdl_module_images", "numbers_open", "numbers_close", "numbers_scale", "numbers_scale_async",
                 "numbers_twice", "numbers::scale", "numbers::scale_launch", "numbers::twice"},
+    "called": {"kdl_images_log_", "kdl_module_images", "log__open", "log__close", "log__scale", "log__scale_async", "log__twice",
+               "log_::scale", "log_::scale_launch", "log_::twice"},
     "vendor": {"vendor_twice", "vendor_refuses"},
 }
 
@@ -167,6 +186,8 @@ def main():
         checks.expect("uses the version", re.search(r"\(?KDL_0\)? +kdl_run_kernel$", versions, re.MULTILINE), versions)
         ran = call("build/app", folder=root)
         checks.expect("two runtimes", ran.stdout == PRINTED, ran.stdout + ran.stderr)
+        ran = call("build/caller", folder=root)
+        checks.expect("a module called log", ran.stdout == "4 8\n", ran.stdout + ran.stderr)
         ran = call("build/loader", root / "build/libvendor.so", folder=root)
         checks.expect("loaded and unloaded", ran.stdout == "unloaded\n", ran.stdout + ran.stderr)
         flags = call("pkg-config", "--cflags", "--libs", root / "kdl/lib/pkgconfig/kdl.pc", folder=root).stdout.split()
