@@ -10,6 +10,7 @@
 #include "driver/defines.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/given_device.h"
 #include "driver/output_names.h"
 #include "driver/phases.h"
 #include "driver/report.h"
@@ -39,6 +40,7 @@ bool IsAlone(const Compilation& c) { return c.emits.kinds.size() == 1 && c.emits
 
 PipelineEnd AfterIrgen(Compilation& c) {
   if (!CheckModuleName(c.module->name.text(), c.options, c.diagnostics)) return PipelineEnd::Failed;
+  GiveDevice(*c.module, c.options);
   if (PrintsAfter(c.options, kIrgen)) {
     c.printed +=
         fmt::format("// after {}\n{}", kIrgen, ir::Print(*c.module, {.locs = c.options.locs}));

@@ -47,6 +47,13 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   for (const ir::Device& device : module.devices) texts.push_back(NameInSource(device.name.text()));
   std::vector<std::string_view> names(texts.begin(), texts.end());
   Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, name);
+  bool has_given = std::ranges::any_of(module.devices, &ir::Device::is_given);
+  if (has_given && name.find('.') == std::string_view::npos) {
+    return report.Help(fmt::format(
+        "it declares none, so that --device gives it one, '{}'; a file of several declares "
+        "them, `device {};`, and says where its launches run",
+        NameInSource(module.devices[0].name.text()), name));
+  }
   std::string_view near = NearestName(name, names);
   if (!near.empty()) return report.Help(fmt::format("did you mean '{}'?", near));
   if (names.empty()) return report;
@@ -139,6 +146,17 @@ std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& 
   diagnostics.Report(diag::SeveralTargets, {}, given[0], given[1])
       .Help("leave one away, or bind declared devices one by one with --device");
   return std::nullopt;
+}
+
+std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
+                          const Options& options) {
+  if (!module.devices.empty()) {
+    const std::string binds = NameInSource(module.devices[0].name.text()) + "=";
+    for (const std::string& text : options.device) {
+      if (text.starts_with(binds)) return text.substr(binds.size());
+    }
+  }
+  return target.empty() ? std::string(targets::kOwnKind) : target;
 }
 
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,

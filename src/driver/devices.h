@@ -14,6 +14,10 @@ namespace kdl::driver {
 /// The spec that --target gives what runs in one place; empty: none. Several are reported.
 std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics);
 
+/// Where a kernel that is launched by itself runs: as --device says of the file's first device, else `target`, else the host.
+std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
+                          const Options& options);
+
 /// Gives every device of the module its spec: --device NAME=SPEC, else `under_test` where that is not empty, else what
 /// the file says. A module without devices gets one, `host`, with the spec `under_test` or `host`. A promise that nothing
 /// binds is an error where `needs_all`.

@@ -80,7 +80,8 @@ struct Function {
 /// A device that the source declares, or the default one.
 struct Device {
   Name name;
-  std::string spec;  ///< `host`, `cuda?arch=sm_90,host`; empty: a promise
+  std::string spec;       ///< `host`, `cuda?arch=sm_90,host`; empty: a promise
+  bool is_given = false;  ///< by who compiles: the source declares none
 };
 
 /// What everything made from one compile shares: names and types.

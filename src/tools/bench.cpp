@@ -199,8 +199,8 @@ class Bench {
   /// The rows to come: each kernel on each number of threads.
   std::optional<std::vector<Wanted>> List(std::vector<ir::Function*>& kernels) {
     auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
-    if (!spec) return std::nullopt;
-    if (spec->empty()) spec = std::string(targets::kOwnKind);
+    if (!spec || driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return std::nullopt;
+    spec = driver::PlaceOfKernel(*listed_.module, *spec, options_);
     bool host = IsHost(*spec);
     if (host && spec->find("threads=") != std::string::npos) {
       listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--target", *spec,
@@ -214,8 +214,7 @@ class Bench {
     std::optional<std::vector<int>> threads = std::vector<int>{0};
     if (host) threads = ThreadCounts(options_.threads, listed_.diagnostics);
     if (!threads || !Positive("--trials", options_.trials) ||
-        !Positive("--seconds", options_.seconds) ||
-        driver::CompileToIr(listed_) != driver::PipelineEnd::Done)
+        !Positive("--seconds", options_.seconds))
       return std::nullopt;
     if (!MayWrite()) return std::nullopt;
     kernels =

@@ -16,6 +16,20 @@
 
 namespace kdl::tools {
 
+namespace {
+
+/// The options without what they say of where the kernel runs, which is decided already.
+driver::Options WithoutPlace(const driver::Options& options, const ir::Module& module) {
+  driver::Options left = options;
+  if (module.devices.empty()) return left;
+  const std::string binds = driver::NameInSource(module.devices[0].name.text()) + "=";
+  auto is_place = [&](const std::string& text) { return text.starts_with(binds); };
+  if (std::ranges::count_if(left.device, is_place) == 1) std::erase_if(left.device, is_place);
+  return left;
+}
+
+}  // namespace
+
 PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
                            std::string kernel, std::string spec)
     : options_(std::move(options)),
@@ -45,8 +59,8 @@ void PlacedKernel::Make() {
   driver::Options sizes = driver::WithoutConstants(c.options, *kernel);
   bound_ = driver::BindProgram(*program, *arguments, sizes, c.diagnostics);
   if (!bound_) return;
-  auto specs =
-      driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true, c.options, c.diagnostics);
+  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true,
+                                    WithoutPlace(c.options, *c.module), c.diagnostics);
   if (!specs) return;
   c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
   code_ = CompileAll(c, *specs);

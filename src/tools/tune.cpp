@@ -113,9 +113,9 @@ class Tuning {
   /// Reads what is to be tuned, and what is known of it. Empty after a report.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
-    if (!spec || !ReadThreads()) return {};
-    spec_ = spec->empty() ? std::string(targets::kOwnKind) : *spec;
-    if (driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return {};
+    if (!spec || !ReadThreads() || driver::CompileToIr(listed_) != driver::PipelineEnd::Done)
+      return {};
+    spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
     if (!driver::MayWrite({path_}, listed_.files_read, "name another file behind --tuned",
                           listed_.diagnostics) ||
         !ReadKnown())

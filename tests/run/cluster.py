@@ -232,6 +232,8 @@ def times(folder):
     size = ["--set", "R=3", "--set", "C=10"]
     done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
     checks.expect("nothing is measured", "is an emulation: its times say nothing of a device" in done.stderr, done.stdout + done.stderr)
+    done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--device", f"npu={KIND}", *size)
+    checks.expect("nor by its name", f"'{KIND}' is an emulation" in done.stderr, done.stdout + done.stderr)
     trace = folder / "trace.json"
     done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", KIND, *size, environment={"KDL_TRACE": str(trace)})
     checks.expect("a trace says so", f'"{KIND} queue 0 (emulated)"' in trace.read_text(), done.stdout + done.stderr)
