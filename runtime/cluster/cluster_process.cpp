@@ -94,10 +94,13 @@ void ClusterProcess::Ring(std::int64_t call) {
   SendByte(bell_);  // to one that is dead: `Wait` tells
 }
 
-// Whether the mailbox of one that rings no bell says that it is done.
+// Whether the mailbox of one that rings no bell says that it is done, or nonsense: its last call, or the one before it.
 bool ClusterProcess::SaysDone() const {
-  return polls() && __atomic_load_n(&mailbox().status, __ATOMIC_ACQUIRE) != kdl_cluster_none &&
-         __atomic_load_n(&mailbox().done, __ATOMIC_ACQUIRE) == calls_;
+  if (!polls()) return false;
+  const std::uint64_t done = __atomic_load_n(&mailbox().done, __ATOMIC_ACQUIRE);
+  if (done == calls_)
+    return __atomic_load_n(&mailbox().status, __ATOMIC_ACQUIRE) != kdl_cluster_none;
+  return done + 1 != calls_;
 }
 
 // The first line that it has written, in brackets.

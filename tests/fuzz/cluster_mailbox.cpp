@@ -1,5 +1,5 @@
 // Mailboxes of clusters, truncated and corrupted: whatever a cluster writes there and however it ends, the host gets one error or
-// none, and the next clusters that it starts work. The cluster is this program, too.
+// none, and the next clusters that it starts work, where they ring and where they are polled. The cluster is this program, too.
 //
 //   fuzz_cluster_mailbox [seconds] [seed] [most mutations]
 #include <sys/mman.h>
@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -52,40 +55,71 @@ void Truncate(std::mt19937_64& random, unsigned char* bytes, std::size_t count) 
   std::memset(bytes + left, random() % 2 == 0 ? 0 : 0xff, count - left);
 }
 
-// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one.
-void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call) {
-  mailbox.done = mailbox.number;
-  mailbox.status = kdl_cluster_ready;
-  mailbox.copies = 1;
-  mailbox.event_count = 3;
-  if (call == 0) return Answer();
+// Word by word in a drawn order: a host that polls sees halves of an answer.
+void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
+                   const kdl_cluster_mailbox& from) {
+  constexpr std::size_t kWords = sizeof from / sizeof(std::uint64_t);
+  std::uint64_t words[kWords];
+  std::size_t order[kWords];
+  std::memcpy(words, &from, sizeof from);
+  std::iota(std::begin(order), std::end(order), 0);
+  std::shuffle(std::begin(order), std::end(order), random);
+  auto* at = reinterpret_cast<std::uint64_t*>(&to);
+  for (const std::size_t word : order) __atomic_store_n(at + word, words[word], __ATOMIC_SEQ_CST);
+}
+
+// Any way but that of one who rings.
+void SayNothing() {}
+
+// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one. `tell`: behind what is written.
+void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
+  kdl_cluster_mailbox answer = mailbox;
+  answer.done = answer.number;
+  answer.status = kdl_cluster_ready;
+  answer.copies = 1;
+  answer.event_count = 3;
   std::mt19937_64 random(call);
-  auto* bytes = reinterpret_cast<unsigned char*>(&mailbox);
-  constexpr void (*kMutations[])(std::mt19937_64&, unsigned char*, std::size_t) = {Flip, SetField,
-                                                                                   Truncate};
-  kMutations[random() % std::size(kMutations)](random, bytes, sizeof mailbox);
-  switch (random() % 16) {
+  if (call != 0) {
+    auto* bytes = reinterpret_cast<unsigned char*>(&answer);
+    constexpr void (*kMutations[])(std::mt19937_64&, unsigned char*, std::size_t) = {Flip, SetField,
+                                                                                     Truncate};
+    kMutations[random() % std::size(kMutations)](random, bytes, sizeof answer);
+  }
+  WriteInPieces(random, mailbox, answer);
+  switch (call == 0 ? ~std::uint64_t{0} : random() % 16) {
     case 0:
       std::exit(static_cast<int>(random() % 3));
     case 1:
       ::close(kBell);
       std::exit(0);
     case 2:
-      Answer();  // and once more
+      Answer();  // and once more, or at all
   }
-  Answer();
+  tell();
 }
 
-int RunCluster(char** words) {
+int RunCluster(char** words, bool polls) {
   void* memory = ::mmap(nullptr, static_cast<std::size_t>(std::atoll(words[0])),
                         PROT_READ | PROT_WRITE, MAP_SHARED, kMemory, 0);
   auto& mailbox =
       *reinterpret_cast<kdl_cluster_mailbox*>(static_cast<char*>(memory) + std::atoll(words[1]));
+  if (mailbox.polls != (polls ? 1 : 0)) std::exit(1);
   mailbox.abi_hash = kdl_cluster_abi_hash;
-  mailbox.status = kdl_cluster_ready;
-  Answer();
-  for (char byte = 0; ::read(kBell, &byte, 1) == 1;) Serve(mailbox, mailbox.call);
-  return 0;
+  __atomic_store_n(&mailbox.status, kdl_cluster_ready, __ATOMIC_SEQ_CST);
+  if (!polls) {
+    Answer();
+    for (char byte = 0; ::read(kBell, &byte, 1) == 1;) Serve(mailbox, mailbox.call, Answer);
+    return 0;
+  }
+  for (std::uint64_t seen = mailbox.number;;) {
+    const std::uint64_t number = __atomic_load_n(&mailbox.number, __ATOMIC_SEQ_CST);
+    if (number == seen) {
+      ::usleep(50);
+      continue;
+    }
+    Serve(mailbox, mailbox.call, SayNothing);
+    seen = mailbox.number;
+  }
 }
 
 // -- the host -----------------------------------------------------------------------------------------
@@ -97,12 +131,13 @@ int RunCluster(char** words) {
 
 class Host {
  public:
-  explicit Host(const char* self) {
+  Host(const char* self, bool polls) {
     description_.name = "fuzzed";
+    if (polls) description_.transport = kdl::ClusterTransport::Polling;
     description_.clusters = 1;
     description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
-    description_.deadline_seconds = 5;
-    description_.run = {self, "--cluster"};
+    description_.deadline_seconds = polls ? 1 : 5;  // who polls cannot tell silence from work
+    description_.run = {self, polls ? "--polls" : "--rings"};
     if (ClusterMemory::Make(kMemoryBytes, description_.alignment, &memory_)) std::exit(2);
   }
 
@@ -139,22 +174,27 @@ class Host {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count == 4 && std::strcmp(words[1], "--cluster") == 0) return RunCluster(words + 2);
+  if (count == 4 && std::strcmp(words[1], "--rings") == 0) return RunCluster(words + 2, false);
+  if (count == 4 && std::strcmp(words[1], "--polls") == 0) return RunCluster(words + 2, true);
   const double seconds = count > 1 ? std::atof(words[1]) : 10;
   const std::uint64_t seed = count > 2 ? std::strtoull(words[2], nullptr, 10) : 1;
   const std::uint64_t most = count > 3 ? std::strtoull(words[3], nullptr, 10) : 100000;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::mt19937_64 random(seed);
-  Host host("/proc/self/exe");
+  Host hosts[] = {{"/proc/self/exe", false}, {"/proc/self/exe", true}};
   std::uint64_t mutations = 0;
-  std::uint64_t refused = 0;
+  std::uint64_t refused[] = {0, 0};
   for (; mutations < most && std::chrono::steady_clock::now() < end; ++mutations) {
     const std::uint64_t call = random() | 1;
-    if (host.Call(call)) continue;
-    ++refused;
-    if (!host.Call(0)) Wrong(call, "the clusters behind it do not work");
+    const std::uint64_t polls = mutations % 2;
+    if (hosts[polls].Call(call)) continue;
+    ++refused[polls];
+    if (!hosts[polls].Call(0)) Wrong(call, "the clusters behind it do not work");
   }
-  std::printf("%llu mutations, %llu of them errors of a launch; the machine works\n",
-              static_cast<unsigned long long>(mutations), static_cast<unsigned long long>(refused));
-  return mutations > 0 ? 0 : 1;
+  std::printf(
+      "%llu mutations, %llu of them errors of a launch, %llu of a launch that is polled; "
+      "the machine works\n",
+      static_cast<unsigned long long>(mutations), static_cast<unsigned long long>(refused[0]),
+      static_cast<unsigned long long>(refused[1]));
+  return mutations > 1 ? 0 : 1;
 }
