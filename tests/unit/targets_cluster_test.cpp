@@ -14,7 +14,16 @@ namespace kdl::cluster {
 namespace {
 
 constexpr auto kPasses = simt::Both(simt::kPipePipeline, kLoopPipeline);
-constexpr simt::TeamLowering kLowering{kPasses, {}};
+
+// Stages that do not become one walk.
+constexpr std::array kApart = {&kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
+                               &kCheckStatics, &kFoldGroups};
+constexpr auto kPassesApart = simt::Both(kApart, kLoopPipeline);
+
+simt::TeamLowering LoweringOf(const std::string& text) {
+  bool has_stages = text.find("stage {") != std::string::npos;
+  return {has_stages ? std::span<const Pass* const>(kPassesApart) : kPasses, {}};
+}
 
 constexpr int64_t kRoom = 1 << 20;
 
@@ -28,16 +37,17 @@ simt::SimtFacts MachineOf(int64_t workers, int64_t team_bytes = kRoom) {
 
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
   for (int64_t workers : {1, 4, 16})
-    simt::CheckLowering(kLowering, text, MachineOf(workers), shapes);
+    simt::CheckLowering(LoweringOf(text), text, MachineOf(workers), shapes);
 }
 
 const std::vector<Dims> kShapes = {{{"M", 4}, {"N", 8}, {"K", 4}},
+                                   {{"M", 9}, {"N", 0}, {"K", 13}},
                                    {{"M", 9}, {"N", 11}, {"K", 13}},
                                    {{"M", 9}, {"N", 17}, {"K", 0}},
                                    {{"M", 1}, {"N", 3}, {"K", 1}}};
 
 size_t CheckMissed(const std::string& text, ir::OpKind kind) {
-  return simt::CheckMissed(kLowering, text, MachineOf(4), kind, kShapes);
+  return simt::CheckMissed(LoweringOf(text), text, MachineOf(4), kind, kShapes);
 }
 
 constexpr const char* kMatmul = R"(
@@ -107,33 +117,156 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
 }
 )";
 
+// Of stages out of step: the first one's turns wait, and other stages go on, while copies are under way; the second one's do not.
+constexpr const char* kStages = R"(
+kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]> in, %y: tensor<f32,[M,N]> out) {
+  axis c = N by 4
+  axis d = N by 4
+  axis k = K by 4
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  %q = pipe {depth = 2, name = "q"} : pipe<f32,[4]>
+  stage {name = "make"} {
+    spmd (%r: i64 in %0 .. %M) {deal = static} {
+      for %c: blk<c> in %0 .. %N {
+        %v = load %x[%r, %c] {edge = clip} : tile<f32; c>
+        push %v to %q over c
+        yield
+      }
+      yield
+    }
+    yield
+  }
+  stage {name = "use"} {
+    spmd (%o: i64 in %0 .. %M) {deal = static} {
+      %sum = for %k: blk<k> in %0 .. %K carry(%s = %z) {ahead = 2} {
+        %g = load %w[%o, %k] {edge = clip} : tile<f32; k>
+        %p = reduce sum %g over k {acc = f32, order = chain} : f32
+        %n = add %s, %p : f32
+        yield %n
+      } : f32
+      for %d: blk<d> in %0 .. %N {
+        %t = pop %q over d : tile<f32; d>
+        %u = add %t, %sum : tile<f32; d>
+        store %u to %y[%o, %d] {edge = clip}
+        yield
+      }
+      yield
+    }
+    yield
+  }
+  return
+}
+)";
+
+// Two parts: what the second one's first turn copies the first one has written, and each turn of the outer loop reads what the last one
+// has left.
+constexpr const char* kParts = R"(
+kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M]> out) {
+  axis k = K by 4
+  axis c = N by 4
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %2 = const 2 : i64
+  %z = const 0 : i32
+  loop %t in %0 .. %2 step %1 {
+    spmd (%r: i64 in %0 .. %M, %c: blk<c> in %0 .. %N) {deal = static} {
+      %sum = for %k: blk<k> in %0 .. %K carry(%s = %z) {
+        %v = load %a[%r, %k] {edge = clip} : tile<i32; k>
+        %p = reduce sum %v over k {acc = i32, order = chain} : i32
+        %n = add %s, %p : i32
+        yield %n
+      } : i32
+      %old = load %h[%r, %c] {edge = clip} : tile<i32; c>
+      %new = add %old, %sum : tile<i32; c>
+      store %new to %h[%r, %c] {edge = clip}
+      yield
+    }
+    sync
+    spmd (%o: i64 in %0 .. %M) {deal = static} {
+      %all = for %e: blk<c> in %0 .. %N carry(%acc = %z) {
+        %g = load %h[%o, %e] {edge = clip} : tile<i32; c>
+        %b = reduce sum %g over c {acc = i32, order = chain} : i32
+        %m = add %acc, %b : i32
+        yield %m
+      } : i32
+      store %all to %y[%o] {edge = clip}
+      yield
+    }
+    sync
+    yield
+  }
+  return
+}
+)";
+
+// The second turn of the loop reads behind the barrier of the launch what the first part has written: nothing goes ahead of it.
+constexpr const char* kMeets = R"(
+kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N]> out) {
+  axis c = N by 4
+  %0 = const 0 : i64
+  %one = const 1 : i32
+  spmd (%r: i64 in %0 .. %M, %c: blk<c> in %0 .. %N) {deal = static} {
+    %v = load %h[%r, %c] {edge = clip} : tile<i32; c>
+    %u = add %v, %one : tile<i32; c>
+    store %u to %h[%r, %c] {edge = clip}
+    yield
+  }
+  for %e: blk<c> in %0 .. %N {
+    sync
+    %g = load %h[%0, %e] {edge = clip} : tile<i32; c>
+    spmd (%o: i64 in %0 .. %M) {deal = static} {
+      store %g to %y[%o, %e] {edge = clip}
+      yield
+    }
+    yield
+  }
+  return
+}
+)";
+
+/// The rings of the kernel: how many slots each has.
+std::vector<int64_t> SlotsOf(const std::string& text, int64_t team_bytes = kRoom) {
+  std::vector<int64_t> slots;
+  auto lowered = simt::Lowered(LoweringOf(text), text, MachineOf(4, team_bytes));
+  for (const ir::Op* await : simt::OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
+    if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
+      slots.push_back(await->operand(0)->type()->dims[0]->value);
+  }
+  return slots;
+}
+
 }  // namespace
 
 TEST_CASE("block copies, also turns ahead, change no bit") {
   CheckLowering(kMatmul, kShapes);
   CheckLowering(kAddsTo, kShapes);
   CheckLowering(kColumns, kShapes);
+  CheckLowering(kStages, kShapes);
+  CheckLowering(kParts, kShapes);
+  CheckLowering(kMeets, kShapes);
 }
 
 TEST_CASE("a copy that is not awaited, and a barrier that is taken away, are missed") {
-  for (const char* text : {kMatmul, kAddsTo, kColumns}) {
+  for (const char* text : {kMatmul, kAddsTo, kColumns, kStages, kParts}) {
     CHECK(CheckMissed(text, ir::OpKind::AwaitCopies) >= 2);
     CHECK(CheckMissed(text, ir::OpKind::Barrier) >= 2);
   }
 }
 
 TEST_CASE("copies run ahead as far as the scratchpad has room") {
-  auto slots = [](int64_t team_bytes) {
-    int64_t most = 0;
-    auto lowered = simt::Lowered(kLowering, kAddsTo, MachineOf(4, team_bytes));
-    for (const ir::Op* await : simt::OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
-      if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
-        most = std::max(most, await->operand(0)->type()->dims[0]->value);
-    }
-    return most;
-  };
-  CHECK(slots(kRoom) == 2);
-  CHECK(slots(800) == 0);
+  CHECK(SlotsOf(kAddsTo) == std::vector<int64_t>{2, 2});
+  CHECK(SlotsOf(kAddsTo, 800).empty());
+}
+
+TEST_CASE("copies run ahead in stages and between barriers of the launch, never past one") {
+  CHECK(SlotsOf(kStages) == std::vector<int64_t>{2, 3});
+  std::string in_place = kStages;  // another stage changes what the first one's next turn copies
+  in_place.replace(in_place.find("%x: tensor<f32,[M,N]> in,"), 25, "%x: tensor<f32,[M,N]> inout,");
+  in_place.replace(in_place.find("to %y[%o, %d]"), 5, "to %x");
+  CHECK(SlotsOf(in_place) == std::vector<int64_t>{3});
+  CHECK(SlotsOf(kParts) == std::vector<int64_t>{2, 2});
+  CHECK(SlotsOf(kMeets).empty());
 }
 
 }  // namespace kdl::cluster

@@ -25,7 +25,6 @@ inline constexpr Pass kTurnsAhead{
     .name = "turns-ahead",
     .summary = "block copies begin turns before the one that needs them, where memory has room",
     .on_kernel = RunTurnsAhead,
-    .needs = {{&simt::kTeamLoops, "copies go into buffers"},
-              {&simt::kTurnsTaken, "stages have no loops of their own any more"}}};
+    .needs = {{&simt::kTeamLoops, "copies go into buffers"}}};
 
 }  // namespace kdl::cluster

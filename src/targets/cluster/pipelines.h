@@ -10,9 +10,10 @@
 namespace kdl::cluster {
 
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots,           &kStageTiles,        &simt::kDealBlocks, &kCanonicalize,    &kFormNests,
-    &simt::kAssignMaps,    &simt::kPointFolds,  &simt::kExpandTeam, &simt::kTakeTurns, &kTurnsAhead,
-    &simt::kPlaceBarriers, &kCanonicalizeLoops, &kCheckScratch};
+    &kOpenSlots,   &kStageTiles,       &simt::kDealBlocks,    &kCanonicalize,
+    &kFormNests,   &simt::kAssignMaps, &simt::kPointFolds,    &simt::kExpandTeam,
+    &kTurnsAhead,  &simt::kTakeTurns,  &simt::kPlaceBarriers, &kCanonicalizeLoops,
+    &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, simt::kTilePipeline, simt::kPipePipeline,
                           kProgramPipeline, kLoopPipeline}));

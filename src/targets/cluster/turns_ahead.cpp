@@ -1,13 +1,16 @@
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
+#include "ir/ring.h"
 #include "ir/team_memory.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/cluster/passes.h"
+#include "targets/simt/facts.h"
 #include "targets/simt/ring_loop.h"
 
 // turns-ahead: what a turn of a loop copies begins turns before, so that it comes while others are computed. The buffer gets a slot
@@ -31,12 +34,23 @@ using ir::Value;
 
 using simt::Fetched;
 
+bool HasKind(const ir::Block* block, std::initializer_list<OpKind> kinds) {
+  bool has = false;
+  ir::Walk(block,
+           [&](const Op* op) { has |= std::ranges::find(kinds, op->kind()) != kinds.end(); });
+  return has;
+}
+
 /// The tiles that a turn of a loop brings: of each the loop of the team's that copies and awaits.
 class LoopStudy {
  public:
-  explicit LoopStudy(Op* loop) : loop_(loop) {}
+  /// `kernel`: all of it.
+  LoopStudy(const ir::Block* kernel, Op* loop)
+      : loop_(loop), changing_(Waits(loop->region()) ? kernel : loop->region()) {}
 
   std::vector<Fetched> Find() {
+    if (HasKind(loop_->region(), {OpKind::Sync}))
+      return {};  // what other cores did is seen behind it
     return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
@@ -61,19 +75,26 @@ class LoopStudy {
     ir::Walk(fetch->region(), [&](const Op* op) {
       if (op->kind() != OpKind::CopyIn) return;
       const Value* tensor = op->operand(op->SegmentBegin(ir::CopyInOp::at_tensor));
-      changes |= simt::ChangesMemory(loop_->region(), ir::MemoryOf(tensor));
+      changes |= simt::ChangesMemory(changing_, ir::MemoryOf(tensor));
     });
     return changes;
   }
 
+  /// Whether other stages go on while a turn waits.
+  static bool Waits(const ir::Block* block) {
+    return HasKind(block, {OpKind::Acquire, OpKind::Wait});
+  }
+
   Op* loop_;
+  const ir::Block* changing_;  ///< what runs between a copy's beginning and its use
 };
 
 /// Rewrites one loop.
 class LoopRewriter {
  public:
-  LoopRewriter(ir::Module& module, Op* loop, int64_t ahead)
-      : b_(module), ahead_(ahead), ring_(b_, loop, ahead) {}
+  /// `brief`: the launch goes on behind barriers of all its cores, none of them in the loop.
+  LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
+      : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
 
   void Run(const std::vector<Fetched>& all) {
     for (const Fetched& brought : all) Rewrite(brought);
@@ -83,6 +104,7 @@ class LoopRewriter {
   void Rewrite(const Fetched& brought) {
     const Value* old = brought.buffer->result();
     Value* buffer = ring_.NewRing(old);
+    if (brief_) buffer->def()->SetAttr(ir::MakeAttr<AttrKey::Brief>(1));
     auto copy = [&](Value* at, Value* slot) { CopyAt(brought, buffer, at, slot); };
     Once([&] {
       for (int64_t number = 0; number < ahead_; ++number) ring_.FirstTurn(b_.I64(number), copy);
@@ -129,6 +151,7 @@ class LoopRewriter {
 
   ir::Builder b_;
   int64_t ahead_;
+  bool brief_;
   simt::RingLoop ring_;
 };
 
@@ -138,21 +161,28 @@ int64_t BytesOf(const std::vector<Fetched>& all) {
   return bytes;
 }
 
-bool HasOp(const ir::Function& kernel, OpKind kind) { return !OpsOfKind(kernel, kind).empty(); }
+/// What the slots of pipes will take: they are no buffers yet.
+int64_t PipeBytes(const ir::Function& kernel) {
+  int64_t bytes = 0;
+  for (const Op* pipe : ir::PipesOf(kernel))
+    bytes += ir::TeamBytes(pipe->result()->type()) * pipe->attr<AttrKey::Depth>();
+  return bytes;
+}
 
 }  // namespace
 
 void RunTurnsAhead(PassContext& context, ir::Function& kernel) {
-  // What outlives a part between barriers of the launch, or a turn of a stage, is not near.
-  if (HasOp(kernel, OpKind::Sync) || HasOp(kernel, OpKind::Stage)) return;
-  int64_t room = context.facts->team_bytes - ir::TeamBytes(kernel);
+  const auto& facts = simt::FactsOf(context);
+  int64_t room = facts.team_bytes - ir::TeamBytes(kernel);
+  if (!facts.far_pipes) room -= PipeBytes(kernel);
+  bool goes_on = HasKind(kernel.body, {OpKind::Sync});
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
-    std::vector<Fetched> all = LoopStudy(loop).Find();
+    std::vector<Fetched> all = LoopStudy(kernel.body, loop).Find();
     int64_t ahead = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : 1;
     bool fits = ahead * BytesOf(all) <= room;
     if (all.empty() || (!fits && !loop->HasAttr(AttrKey::Ahead))) continue;
     room -= ahead * BytesOf(all);
-    LoopRewriter(context.module, loop, ahead).Run(all);
+    LoopRewriter(context.module, loop, ahead, goes_on).Run(all);
   }
 }
 

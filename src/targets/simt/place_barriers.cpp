@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "ir/builder.h"
 #include "ir/tensor_view.h"
@@ -14,7 +15,8 @@
 #include "targets/simt/ring_loop.h"
 
 // place-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
-// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too. Loops of one turn
+// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too; what only its first
+// turn needs stands in front of a loop. Loops of one turn
 // are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
 // worker. Of a ring (ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
 //
@@ -219,32 +221,56 @@ class BarrierPlacer {
       behind.Add(Block(op->region(1), open, places));
       return behind;
     }
-    // A loop: what its own end leaves open may come in front of its first op.
+    return Loop(op, std::move(open), places);
+  }
+
+  /// One barrier in front of the loop takes the place of those in its turns that only what is open there asks for.
+  Touched Loop(Op* op, Touched open, bool places) {
+    auto [entry, inside] = Turns(op, open);
+    if (inside > 0 && open != Touched()) {
+      auto [closed, left] = Turns(op, {});
+      if (left < inside) {
+        Place(op, places);
+        open = {};
+        entry = std::move(closed);
+      }
+    }
+    Touched behind = Block(op->region(), std::move(entry), places);
+    behind.Leave(op, true);
+    behind.Add(open);
+    return behind;
+  }
+
+  /// What may be open where a turn begins, and how many barriers stand in one.
+  std::pair<Touched, int64_t> Turns(const Op* op, const Touched& open) {
+    const int64_t before = wanted_;
     Touched entry = open;
     for (;;) {
-      Touched again = entry;
+      wanted_ = 0;
       Touched end = Block(op->region(), entry, false);
       if (op->HasAttr(ir::AttrKey::Blocks)) end.ForgetTensors();
       end.Leave(op, false);
+      Touched again = entry;
       again.Add(end);
       if (again == entry) break;
       entry = std::move(again);
     }
-    Touched behind = Block(op->region(), entry, places);
-    behind.Leave(op, true);
-    behind.Add(open);
-    return behind;
+    return {std::move(entry), std::exchange(wanted_, before)};
+  }
+
+  void Place(Op* op, bool places) {
+    ++wanted_;
+    if (!places) return;
+    b_.SetInsertionPoint(op);
+    b_.set_loc(op->loc());
+    b_.Create(OpKind::Barrier, {}, {});
   }
 
   Touched Next(Op* op, Touched open, const Touched& now, bool places) {
     if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
     // What a worker awaits it has begun itself.
     if (op->kind() != OpKind::AwaitAhead && Collide(open, now)) {
-      if (places) {
-        b_.SetInsertionPoint(op);
-        b_.set_loc(op->loc());
-        b_.Create(OpKind::Barrier, {}, {});
-      }
+      Place(op, places);
       open = {};
     }
     open.Add(now);
@@ -252,6 +278,7 @@ class BarrierPlacer {
   }
 
   ir::Builder b_;
+  int64_t wanted_ = 0;  ///< barriers, made or not
 };
 
 }  // namespace
