@@ -205,7 +205,29 @@ def machines(folder):
     done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--check", "--device", f"a={KIND}", "--device",
                          f"b={specs['polls']}")
     checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    products_in_vectors(folder)
     compilers(folder)
+
+
+def products_in_vectors(folder):
+    """A product's loop over terms is multiply-adds of vectors, whatever their length, and the bits are the interpreter's; blocks at the
+    tensors' ends go by scalars."""
+    image = folder / "vectors.elf"
+    linker = f"[sh, -c, 'ld.lld-19 -m elf64lriscv -static --gc-sections -o $0 $@ && cp $0 {image}', '{{image}}', '{{objects}}']"
+    (folder / "kinds.kdl").write_text(PRODUCT.replace("product(", "product<T: f32 | f64 | i32>(").replace("f32[", "T["))
+    for length in (128, 512):
+        spec = describe(folder, f"vectors{length}", features="[+m, +a, +f, +d, +c, +zfhmin, +v]", link=linker,
+                        run=f"[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen={length}', '{{image}}']")
+        for scalar, sizes in [("f32", (64, 32, 48)), ("f64", (64, 64, 17)), ("i32", (37, 41, 53))]:
+            words = [word for name, size in zip("MNK", sizes) for word in ("--set", f"{name}={size}")]
+            done = teams.kernelc("run", folder / "kinds.kdl", "-D", f"T={scalar}", "--target", spec, "--check", *words)
+            checks.expect(f"a product of {scalar} in vectors of {length} bits", "bit for bit" in done.stdout, done.stdout + done.stderr)
+            if scalar != "f32":
+                continue
+            code = subprocess.run(["llvm-objdump-19", "-d", "--no-show-raw-insn", image], capture_output=True, text=True).stdout
+            turns = re.findall(r"(?:(?:\s+[0-9a-f]+:\s+(?!b)\S.*\n))+", code)
+            loop = max(turns, key=lambda turn: turn.count("vfmacc"), default="")
+            checks.expect("its loop is of vectors", loop.count("vfmacc.vf") == 16 and "fmadd" not in loop, loop)
 
 
 def compilers(folder):

@@ -247,6 +247,19 @@ TEST_CASE("block copies, also turns ahead, change no bit") {
   CheckLowering(kMeets, kShapes);
 }
 
+TEST_CASE("products in vectors have the bits of those in scalars") {
+  for (const char* text : {kMatmul, kAddsTo}) {
+    auto facts = MachineOf(4);
+    facts.in_vectors = true;
+    simt::CheckLowering(LoweringOf(text), text, facts, kShapes);
+  }
+  auto facts = MachineOf(4);
+  facts.in_vectors = true;
+  auto lowered = simt::Lowered(LoweringOf(kMatmul), kMatmul, facts);
+  auto in_vectors = [](const ir::Op* op) { return ir::IsVector(op->result()->type()); };
+  CHECK(std::ranges::count_if(simt::OpsOf(*lowered, ir::OpKind::Fma), in_vectors) >= 1);
+}
+
 TEST_CASE("a copy that is not awaited, and a barrier that is taken away, are missed") {
   for (const char* text : {kMatmul, kAddsTo, kColumns, kStages, kParts}) {
     CHECK(CheckMissed(text, ir::OpKind::AwaitCopies) >= 2);

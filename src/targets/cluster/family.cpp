@@ -42,8 +42,13 @@ struct ClusterFacts : simt::SimtFacts {
 /// What a description may name: all of them take the same steps on each machine.
 constexpr const ir::Unit* kUnits[] = {&targets::kBf16Pairs};
 
-/// Registers of one small processor that a product may hold.
+/// Of a product what one small processor may hold: half of 32 registers of floats, or of the least vectors that RISC-V has.
 constexpr int64_t kHeldBytes = 64;
+constexpr int64_t kHeldInVectors = 256;
+
+bool HasVectors(const ClusterDescription& machine) {
+  return std::ranges::find(machine.features, "+v") != machine.features.end();
+}
 
 codegen::Processor ProcessorOf(const ClusterDescription& machine) {
   codegen::Processor processor;
@@ -90,7 +95,8 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->processor = ProcessorOf(facts->machine);
   facts->arch = facts->level = facts->machine.name;
   facts->workers = facts->most_workers = facts->machine.workers();
-  facts->held_bytes = kHeldBytes;
+  facts->held_bytes = HasVectors(facts->machine) ? kHeldInVectors : kHeldBytes;
+  facts->in_vectors = HasVectors(facts->machine) && facts->machine.code != ClusterCode::C;
   facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
   facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.units) {

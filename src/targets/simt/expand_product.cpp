@@ -34,14 +34,15 @@ using passes::Values;
 
 class ProductExpander {
  public:
-  ProductExpander(ir::Builder& b, TeamTiles& tiles, const Op* op)
+  ProductExpander(ir::Builder& b, TeamTiles& tiles, const Op* op, bool in_vectors)
       : b_(b),
         tiles_(tiles),
         op_(op),
         block_(b, tiles, op),
         axes_(op->result()->type()->axes),
         folded_(op->attr<AttrKey::Axes>()),
-        acc_(op->attr<AttrKey::Acc>()) {}
+        acc_(op->attr<AttrKey::Acc>()),
+        lanes_(in_vectors && tiles.IsLast(FactorOf(axes_[1]), axes_[1]) ? block_.Lanes() : 1) {}
 
   void Run(Value* target) {
     Value* zero = b_.I64(0);
@@ -55,12 +56,33 @@ class ProductExpander {
         exists = Both(exists, block_.IsInside(axis, places_[axis].front()));
         whole = Both(whole, block_.IsInside(axis, places_[axis].back()));
       }
-      MakeIf(b_, exists, [&] { Block(whole, target); });
+      MakeIf(b_, exists, [&] { lanes_ > 1 ? InVectors(whole, target) : Block(whole, target); });
     });
   }
 
  private:
   Value* Both(Value* a, Value* b) { return a ? b_.Binary(OpKind::And, a, b) : b; }
+
+  const Value* FactorOf(AxisId axis) const {
+    return Has(op_->operand(0), axis) ? op_->operand(0) : op_->operand(1);
+  }
+
+  /// A whole block in vectors, one with an end in it in scalars.
+  void InVectors(Value* whole, Value* target) {
+    auto vectors = [&]() -> Values {
+      whole_ = true;
+      block_.StoreVectors(Terms(block_.LoadVectors()), target);
+      return {};
+    };
+    auto scalars = [&]() -> Values {
+      whole_ = false;
+      auto inside = std::exchange(places_, Clamped());
+      block_.Store(Terms(block_.Load()), target);
+      places_ = std::move(inside);
+      return {};
+    };
+    MakeIf(b_, whole, {}, vectors, scalars);
+  }
 
   /// The worker's whole block, or one with an end in it.
   void Block(Value* whole, Value* target) {
@@ -137,8 +159,10 @@ class ProductExpander {
       Values place;
       for (AxisId axis : tile->type()->axes)
         place.push_back(axis == kept ? places[held] : term_.at(axis));
-      for (Value* factor : tiles_.LoadSide(tile, buffer, place, side))
-        factors[kept].push_back(b_.Cast(factor, acc_));
+      bool at_once = side == lanes_ && side > 1 && kept == axes_[1];
+      Values loaded = at_once ? Values{tiles_.LoadVector(tile, buffer, place, side)}
+                              : tiles_.LoadSide(tile, buffer, place, side);
+      for (Value* factor : loaded) factors[kept].push_back(b_.Cast(factor, acc_));
     }
   }
 
@@ -151,13 +175,14 @@ class ProductExpander {
   kdl::Scalar acc_;
   std::map<AxisId, Values> places_;  ///< the worker's along the axes that are kept
   std::map<AxisId, Value*> term_;    ///< along those that are folded
+  int64_t lanes_;                    ///< points that are computed at once; 1: each by itself
   bool whole_ = false;               ///< they are as the map says: so many are side by side
 };
 
 }  // namespace
 
-void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target) {
-  ProductExpander(b, tiles, op).Run(target);
+void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target, bool in_vectors) {
+  ProductExpander(b, tiles, op, in_vectors).Run(target);
 }
 
 }  // namespace kdl::simt

@@ -41,6 +41,7 @@ class TeamExpander {
   TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts, int64_t workers)
       : module_(module),
         kernel_(kernel),
+        facts_(facts),
         workers_(workers),
         b_(module),
         tiles_(b_, kernel, HomesOf(kernel)),
@@ -113,8 +114,9 @@ class TeamExpander {
       case OpKind::Nest:
         return ExpandNest(op);
       case OpKind::Contraction:
-        return (op->HasAttr(AttrKey::Unit) ? ExpandMatrixProduct : ExpandProduct)(
-            b_, tiles_, op, BufferOf(op, op->result()));
+        if (op->HasAttr(AttrKey::Unit))
+          return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
+        return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);
       case OpKind::Scan:
         return ExpandScan(op);
       case OpKind::Element:
@@ -471,6 +473,7 @@ class TeamExpander {
 
   ir::Module& module_;
   ir::Function& kernel_;
+  const SimtFacts& facts_;
   int64_t workers_;
   ir::Builder b_;
   ir::ValueMap scalars_;  ///< old scalar or tensor -> new

@@ -19,6 +19,7 @@ struct SimtFacts : ir::TargetFacts {
   int64_t workers = 128;       ///< of a core
   int64_t most_workers = 256;  ///< where a kernel's products are large
   int64_t held_bytes = 256;    ///< of a product that a worker has in registers
+  bool in_vectors = false;     ///< a worker computes with what is side by side at once
   int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
   std::span<const MatrixUnit> matrix_units;  ///< the best one first
   bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers

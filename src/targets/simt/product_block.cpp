@@ -27,11 +27,11 @@ Value* ProductBlock::AreInside(const Values& place) {
   return b_.Binary(OpKind::And, IsInside(axes()[0], place[0]), IsInside(axes()[1], place[1]));
 }
 
-void ProductBlock::AtPoints(const std::function<void(const Values& place)>& body) {
+void ProductBlock::AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes) {
   const Values& slow = places_.at(axes()[0]);
   const Values& fast = places_.at(axes()[1]);
   for (size_t i = 0; i < slow.size(); ++i) {
-    for (size_t j = 0; j < fast.size(); ++j) {
+    for (size_t j = 0; j < fast.size(); j += static_cast<size_t>(lanes)) {
       tiles_.SetHeld(axes()[0], static_cast<int64_t>(i));
       tiles_.SetHeld(axes()[1], static_cast<int64_t>(j));
       body({slow[i], fast[j]});
@@ -62,6 +62,31 @@ void ProductBlock::Store(const Values& values, Value* target) {
     auto store = [&] { tiles_.Store(value, result, target, place); };
     tiles_.IsInRegisters(result) ? store() : MakeIf(b_, AreInside(place), store);
   });
+}
+
+int64_t ProductBlock::Lanes() const {
+  const Value* into = ir::ContractionOp(const_cast<ir::Op*>(op_)).into();
+  // Registers lie as the tile's axes are.
+  bool lie = tiles_.IsInRegisters(into) && tiles_.IsInRegisters(op_->result()) &&
+             into->type()->axes == axes();
+  return lie ? map_.at(axes()[1]).side : 1;
+}
+
+passes::Values ProductBlock::LoadVectors() {
+  const Value* into = ir::ContractionOp(const_cast<ir::Op*>(op_)).into();
+  Values loaded;
+  AtPoints(
+      [&](const Values& place) {
+        loaded.push_back(tiles_.LoadVector(into, tiles_.BufferOf(into), place, Lanes()));
+      },
+      Lanes());
+  return loaded;
+}
+
+void ProductBlock::StoreVectors(const Values& values, Value* target) {
+  size_t at = 0;
+  AtPoints([&](const Values& place) { tiles_.Store(values[at++], op_->result(), target, place); },
+           Lanes());
 }
 
 }  // namespace kdl::simt

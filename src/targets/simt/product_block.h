@@ -27,9 +27,15 @@ class ProductBlock {
   Values Load();
   void Store(const Values& values, ir::Value* target);
 
+  /// Points that are side by side make a vector; 1: no such vectors come and go at once.
+  int64_t Lanes() const;
+  /// The same of vectors, where all points are there.
+  Values LoadVectors();
+  void StoreVectors(const Values& values, ir::Value* target);
+
  private:
-  /// In the order of values.
-  void AtPoints(const std::function<void(const Values& place)>& body);
+  /// In the order of values; `lanes`: one of so many that are side by side.
+  void AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes = 1);
   ir::Value* AreInside(const Values& place);
 
   ir::Builder& b_;

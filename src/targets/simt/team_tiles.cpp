@@ -68,12 +68,15 @@ Value* TeamTiles::Load(const Value* tile, Value* buffer, const Values& place) {
   return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
 }
 
+Value* TeamTiles::LoadVector(const Value* tile, Value* buffer, const Values& place, int64_t count) {
+  ir::Type type = b_.types().Vector(buffer->type()->scalar, count);
+  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+}
+
 passes::Values TeamTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
                                    int64_t count) {
   kdl::Scalar scalar = buffer->type()->scalar;
-  ir::Type type = b_.types().Vector(scalar, count);
-  Values parts = {
-      b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result()};
+  Values parts = {LoadVector(tile, buffer, place, count)};
   for (int64_t lanes = count / 2; lanes > 0; lanes /= 2) {
     Values halves;
     for (Value* part : parts) {

@@ -51,6 +51,9 @@ class TeamTiles {
   }
   /// Those from the place on that are side by side, loaded at once, as scalars; a power of two.
   Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
+  /// The same, as one vector.
+  ir::Value* LoadVector(const ir::Value* tile, ir::Value* buffer, const Values& place,
+                        int64_t count);
   void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
   /// As the dimensions of the tile's buffer are.
   Values IndexOf(const ir::Value* tile, const Values& place);
@@ -96,8 +99,9 @@ class TeamTiles {
 };
 
 /// Expands a product with a map: each worker loads its factors of a term and does their outer product.
-/// `target`: the buffer that the result gets.
-void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
+/// `target`: the buffer that the result gets. `in_vectors`: what is side by side is computed at once.
+void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target,
+                   bool in_vectors);
 /// One that names a matrix unit: workers take its steps together.
 void ExpandMatrixProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
 
