@@ -193,7 +193,9 @@ struct Module {
 kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   auto module = std::make_unique<Module>();
   module->image = NamelessFile("kdl-cluster-image", 0);
-  if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes)) {
+  // What clusters run they cannot change for those that are started behind them.
+  if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes) ||
+      !SealFile(module->image, true)) {
     return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")
         .release();
   }

@@ -12,6 +12,13 @@
 
 namespace kdl::runtime {
 
+namespace {
+
+// Bytes that are kept of what a cluster writes, however much that is.
+constexpr std::int64_t kMostSaid = 4096;
+
+}  // namespace
+
 std::string ClusterProcess::Name() const {
   return Concat("cluster ", number_, " of machine '", description_.name, "'");
 }
@@ -52,8 +59,8 @@ Error ClusterProcess::Spawn() {
   const Line life;
   bell_ = bell.own;
   life_ = life.own;
-  said_ = NamelessFile("kdl-cluster-said", 0);
-  if (said_ < 0 || bell.theirs < 0 || life.theirs < 0)
+  said_ = NamelessFile("kdl-cluster-said", kMostSaid);
+  if (said_ < 0 || !SealFile(said_, false) || bell.theirs < 0 || life.theirs < 0)
     return Fail(KDL_ERROR_DEVICE, Name(), " gets no socket: ", std::strerror(errno));
   Child child;
   child.Give(bell.theirs, kInput);

@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <string_view>
 
 namespace kdl::runtime {
 
 int NamelessFile(const char* name, std::int64_t bytes) {
-  const int low = ::memfd_create(name, MFD_CLOEXEC);
+  const int low = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (low < 0) return -1;
   const int file = ::fcntl(low, F_DUPFD_CLOEXEC, kLowestFile);
   ::close(low);
@@ -20,6 +21,11 @@ int NamelessFile(const char* name, std::int64_t bytes) {
     return -1;
   }
   return file;
+}
+
+bool SealFile(int file, bool frozen) {
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | (frozen ? F_SEAL_WRITE : 0);
+  return ::fcntl(file, F_ADD_SEALS, seals) == 0;
 }
 
 int NothingFile() { return ::open("/dev/null", O_RDWR | O_CLOEXEC); }
@@ -34,7 +40,7 @@ std::string FirstLine(int file, std::int64_t most) {
   std::string text(static_cast<std::size_t>(most), '\0');
   const ssize_t read = ::pread(file, text.data(), text.size(), 0);
   text.resize(static_cast<std::size_t>(read > 0 ? read : 0));
-  return text.substr(0, text.find('\n'));
+  return text.substr(0, text.find_first_of(std::string_view("\n\0", 2)));
 }
 
 Line::Line() {

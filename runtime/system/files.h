@@ -13,12 +13,14 @@ inline constexpr int kLowestFile = 10;
 
 // A file without a name that holds `bytes` zeros, from kLowestFile on and closed where programs start; -1: none.
 int NamelessFile(const char* name, std::int64_t bytes);
+// From now on nobody, whoever has it, makes the file shorter or longer; `frozen`: nor writes to it. What is mapped of it stays there.
+bool SealFile(int file, bool frozen);
 // What reads as empty and takes anything; -1: there is none.
 int NothingFile();
 void CloseFile(int file);
 // Puts the bytes at the file's start.
 bool WriteAtStart(int file, const void* from, std::int64_t bytes);
-// What stands before the first line break, or the first `most` bytes; empty where that cannot be read.
+// What stands before the first line break or 0, or the first `most` bytes; empty where that cannot be read.
 std::string FirstLine(int file, std::int64_t most);
 
 // Two ends of a line, `theirs` from kLowestFile on; -1: there is none. The destructor closes theirs.

@@ -57,10 +57,10 @@ class Collector {
         AddObjects();
         break;
       case Emit::Llvm:
-        AddTexts("ll", &codegen::CompiledModule::llvm_ir);
+        NeedTexts("llvm", "ll", &codegen::CompiledModule::llvm_ir);
         break;
       case Emit::Asm:
-        AddTexts("s", &codegen::CompiledModule::assembly);
+        NeedTexts("asm", "s", &codegen::CompiledModule::assembly);
         break;
       case Emit::Exe:
         // Its host runs the programs' KIR.
@@ -117,11 +117,22 @@ class Collector {
   }
 
   /// Of each part that has such a text.
-  void AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
+  /// False: no part has any.
+  bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
+    bool has_any = false;
     for (const Part& part : code_.parts) {
-      if (!(part.compiled.*text).empty())
-        AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.*text);
+      if ((part.compiled.*text).empty()) continue;
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.*text);
+      has_any = true;
     }
+    return has_any;
+  }
+
+  /// `word`: what --emit calls it.
+  void NeedTexts(std::string_view word, std::string_view ending,
+                 std::string codegen::CompiledModule::* text) {
+    if (AddTexts(ending, text) || code_.parts.empty()) return;
+    c_.diagnostics.Report(diag::NoCodeText, {}, code_.parts[0].targets[0]->target.spec, word);
   }
 
   /// The architecture, or the kind of devices that have none; of two families with one, the family, too.

@@ -73,7 +73,12 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
                             specs->begin()->first));
       return files;
     }
+    const std::string spec = targets->empty() ? "" : (*targets)[0].target.spec;
     if (!targets->empty()) end = driver::CompileForTargets(c, std::move(*targets), what, code);
+    if (end == PipelineEnd::Done && !c.options.stop_after.empty() && !spec.empty()) {
+      c.diagnostics.Report(driver::diag::PassOfOthers, {}, c.options.stop_after, spec);
+      return files;
+    }
     if (end == PipelineEnd::Stopped) reached = code.reached;
   }
   if (end == PipelineEnd::Failed) return files;

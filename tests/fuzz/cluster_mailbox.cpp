@@ -94,6 +94,9 @@ void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
       std::exit(0);
     case 2:
       Answer();  // and once more, or at all
+      break;
+    case 3:
+      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would lose it, too
   }
   tell();
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <memory>
 #include <optional>
@@ -77,6 +78,9 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
            team.has_vectors ? Vectors::Found : Vectors::AsWritten);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
+  // Emission changes the module.
+  if (options.assembly && backend && team.file == FileType::Object)
+    compiled.assembly = backend->machine().Emit(*llvm::CloneModule(*module), FileType::Assembly);
   compiled.payload = backend ? backend->machine().Emit(*module, team.file) : Print(*module);
   return compiled;
 }
