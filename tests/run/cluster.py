@@ -63,6 +63,16 @@ export kernel steps(x: inout f32[N], turns: i64) {
     }
 }
 """
+# Most of the device's memory lies in front of what is used of it.
+FAR = """
+device npu;
+kernel twice(x: in f32[M, N], y: out f32[M, N]) { spmd for i in M by 4, j in N by 16 { y[i, j] = x[i, j] + x[i, j]; } }
+export program far(x: in f32[M, N], y: out f32[M, N], rows: i64, columns: i64) {
+    let all: f32[rows, columns] on npu;
+    spmd on npu twice(x, all[rows - M..rows, columns - N..columns]);
+    spmd on npu twice(all[rows - M..rows, columns - N..columns], y);
+}
+"""
 # What a compiler beside kernelc's LLVM is given.
 RISCV = "--target=riscv64-unknown-elf, -march=rv64gc_zfhmin, -mabi=lp64d, -mcmodel=medany, -O2"
 OF_C = "-std=c11, -ffreestanding, -fno-strict-aliasing, -fno-math-errno, -Wall, -Wextra, -Werror, -Wno-unused, -Wno-unknown-pragmas"
@@ -92,6 +102,16 @@ def same_bits(folder):
         checks.expect(f"{clusters} clusters equal the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
         results.append(out.read_bytes() if out.exists() else clusters)
     checks.expect("any number of clusters gives the same bits", len(set(results)) == 1)
+
+
+def far_memory(folder):
+    """Places of more than 32 bits, and rows that lie as far apart."""
+    (folder / "far.kdl").write_text(FAR)
+    spec = describe(folder, "far", memory_bytes=16 << 30)
+    for name, rows, columns in [("elements", 60000000, 20), ("rows", 3, 1100000000)]:
+        done = teams.kernelc("run", folder / "far.kdl", "--device", f"npu={spec}", "--set", "M=3", "--set", "N=20", "--arg", "x=iota",
+                             "--arg", f"rows={rows}", "--arg", f"columns={columns}")
+        checks.expect(f"{name} beyond 4 GiB", "[[0, 4, 8, 12," in done.stdout and "232, 236]]" in done.stdout, done.stdout + done.stderr)
 
 
 def shared_counts(folder):
@@ -298,6 +318,15 @@ def faults(folder):
     told = r"cluster 0 of machine 'riscv64', worker 1 of core 0, touched byte \d+ of a scratchpad of 4194304 bytes at .*strays.kdl:4 "
     done = teams.kernelc(*run, KIND)
     checks.expect("a worker that leaves its scratchpad", re.search(told, done.stderr), done.stdout + done.stderr)
+    deep = folder / "deep.kir"
+    large = (f"%large = buffer_new : buffer<f32,[8192]>\n%first = const 0 : i64\nbuffer_store %t.1 to %large[%first]\n"
+             f"%again = buffer_load %large[{turn}] : f32\n")
+    text = file.read_text().replace(scaled, f"{large}{STORED.replace('%t.1', '%again')}{turn}")
+    spec = describe(folder, "flat", stack_bytes=16384)
+    deep.write_text(text.replace(f'for "{KIND}"', f'for "{spec}"'))
+    done = teams.kernelc("run", deep, "--trust-ir", "--set", "N=2", "--target", spec)
+    checks.expect("a kernel that takes more than its stack", "needed more than its stack of 16384 bytes" in done.stderr,
+                  done.stdout + done.stderr)
     lame = folder / "lame.yaml"
     lame.write_text(SHIPPED.read_text().replace("name: riscv64", "name: lame").replace("+zfhmin]", "+zfhmin, +zba]")
                     .replace("Zfhmin=on", "Zfhmin=on,zba=off").replace("llvm-addr2line-19", "no-such-program"))
@@ -356,17 +385,18 @@ def failures(folder):
     told = "cluster " in err and "was ended by signal 9 (Killed) while it ran kernel 'spin'" in err
     checks.expect("a cluster that is killed", process.returncode != 0 and told, out + err)
     checks.expect("and at once", time.monotonic() - killed < 5)
-    process = subprocess.Popen(["kernelc", *map(str, run), KIND], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    begin = time.monotonic()
-    while len(started := emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
-        time.sleep(0.05)
-    time.sleep(0.5)  # they run
-    process.kill()
-    process.wait()
-    begin = time.monotonic()
-    while any(map(lives, started)) and time.monotonic() - begin < 10:
-        time.sleep(0.05)
-    checks.expect("clusters end with their host", len(started) == 5 and not any(map(lives, started)), started)
+    for name, spec in [("ring", KIND), ("are polled", describe(folder, "polled", transport="polling"))]:
+        process = subprocess.Popen(["kernelc", *map(str, run), spec], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begin = time.monotonic()
+        while len(started := emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
+            time.sleep(0.05)
+        time.sleep(0.5)  # they run
+        process.kill()
+        process.wait()
+        begin = time.monotonic()
+        while any(map(lives, started)) and time.monotonic() - begin < 10:
+            time.sleep(0.05)
+        checks.expect(f"clusters that {name} end with their host", len(started) == 5 and not any(map(lives, started)), started)
 
 
 def main():
@@ -378,6 +408,7 @@ def main():
         folder = pathlib.Path(folder)
         same_bits(folder)
         shared_counts(folder)
+        far_memory(folder)
         copies(folder)
         ahead(folder)
         described(folder)

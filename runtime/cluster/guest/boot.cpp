@@ -66,6 +66,7 @@ constexpr long kReadWrite = 3;  // of mmap: PROT_READ | PROT_WRITE
 constexpr long kShared = 1;     // MAP_SHARED
 constexpr long kOwn = 0x4022;   // MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuard = 1 << 20;  // more than a function takes of a stack at once
 
 [[noreturn]] void Exit(long code) {
   for (;;) System(kExit, code);
@@ -79,12 +80,12 @@ char* Map(long bytes, long access, long flags, long file) {
 
 uint64_t Pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Memory between two pages that nobody may touch.
+// Memory between pages that nobody may touch.
 char* MapGuarded(uint64_t bytes) {
   const uint64_t inside = Pages(bytes);
-  char* all = Map(static_cast<long>(inside + 2 * kPage), 0, kOwn, -1);
-  System(kMprotect, reinterpret_cast<long>(all + kPage), static_cast<long>(inside), kReadWrite);
-  return all + kPage + inside - bytes;  // what is written behind the end meets the guard at once
+  char* all = Map(static_cast<long>(inside + 2 * kGuard), 0, kOwn, -1);
+  System(kMprotect, reinterpret_cast<long>(all + kGuard), static_cast<long>(inside), kReadWrite);
+  return all + kGuard + inside - bytes;  // what is written behind the end meets the guard at once
 }
 
 __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {
@@ -335,11 +336,10 @@ struct SignalStack {
 volatile kdl_cluster_mailbox* fault_mailbox = nullptr;
 const char* fault_scratchpad = nullptr;
 
-// Whether an address lies in the pages around memory that nobody may touch, or not far from them.
+// Whether an address lies in the pages around memory that nobody may touch.
 bool IsBeside(uint64_t address, const char* memory, uint64_t bytes) {
-  constexpr uint64_t kNear = kPage;
   const auto begin = reinterpret_cast<uint64_t>(memory);
-  return address + kNear >= begin && address < begin + bytes + kNear;
+  return address + kGuard >= begin && address < begin + bytes + kGuard;
 }
 
 // Says what has happened, and ends the cluster.
