@@ -226,6 +226,7 @@ def machines(folder):
                          f"b={specs['polls']}")
     checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
     products_in_vectors(folder)
+    own_tools(folder)
     compilers(folder)
 
 
@@ -250,6 +251,29 @@ def products_in_vectors(folder):
             checks.expect("its loop is of vectors", loop.count("vfmacc.vf") == 16 and "fmadd" not in loop, loop)
 
 
+def own_tools(folder):
+    """As somebody with a vendor's tools fills in the template: C for their compiler, boot code of their own, a mailbox that is polled."""
+    flags = RISCV.replace(",", "").split()
+    done = subprocess.run(["clang++-19", *flags, "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-builtin", "-I",
+                           teams.ROOT / "include", "-c", teams.ROOT / "runtime/cluster/guest/boot.cpp", "-o", folder / "own_boot.o"],
+                          capture_output=True, text=True)
+    checks.expect("boot code of one's own", done.returncode == 0, done.stderr)
+    text = (teams.ROOT / "runtime/cluster/kvx/kvx.yaml").read_text()
+    compiler = ["clang-19", *flags, "-std=c11", "-ffreestanding", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-c",
+                "{source}", "-o", "{object}"]
+    begin, end = text.index("compile:"), text.index("boot:")
+    filled = text[:begin] + "compile:\n" + "".join(f"  - '{word}'\n" for word in compiler) + text[end:]
+    for left, right in [("<the object of your boot code>", "own_boot.o"), ("<your linker>", "ld.lld-19, -m, elf64lriscv, -static"),
+                        ("<what starts an image on a cluster>", "qemu-riscv64, -cpu, 'rv64,Zfhmin=on'"),
+                        ("<your addr2line>", "llvm-addr2line-19")]:
+        filled = filled.replace(left, right)
+    (folder / "filled.yaml").write_text(filled)
+    for file, words in [("samples/softmax/softmax.kdl", ["--set", "R=9", "--set", "C=103"]),
+                        (folder / "steps.kdl", ["--set", "N=50", "--arg", "turns=3"])]:
+        done = teams.kernelc("run", file, "--device", f"npu=cluster?description={folder}/filled.yaml", "--check", *words)
+        checks.expect(f"{file} by the template that is filled in", "bit for bit" in done.stdout, done.stdout + done.stderr)
+
+
 def compilers(folder):
     """GCC takes the C as it is; what is wrong with compilers and boot code is told."""
     copies = "[sh, -c, 'cp $1 $0', '{image}', '{objects}']"
@@ -262,6 +286,9 @@ def compilers(folder):
             ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
             ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
              "which compiles kernels for machine 'fails', exited with code 1; it said: broken"),
+            ("cpu", {"cpu": "rocket-rv65"}, "LLVM knows no processor 'rocket-rv65' of riscv64-unknown-elf"),
+            ("bits", {"cpu": "generic-rv32"}, "LLVM knows no processor of 64 bits 'generic-rv32' of riscv64-unknown-elf"),
+            ("features", {"features": "[+m, +zfhmim]"}, "LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
             ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open {folder}/nowhere.o")]:

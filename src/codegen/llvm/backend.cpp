@@ -1,13 +1,19 @@
 #include "codegen/llvm/backend.h"
 
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "codegen/llvm/machine.h"
@@ -74,6 +80,34 @@ llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
   return kLevels[opt_level];
 }
 
+/// LLVM writes of what it does not know to standard error, and goes on or ends the process.
+Status CheckProcessor(const llvm::Target& target, const Processor& processor) {
+  auto fail = [&](std::string_view what, llvm::StringRef name) {
+    return Failure{fmt::format("LLVM knows no {} '{}' of {}", what, name.str(), processor.triple),
+                   FailureKind::User};
+  };
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target.createMCSubtargetInfo(processor.triple, "", ""));
+  if (!processor.cpu.empty() && !known->isCPUStringValid(processor.cpu))
+    return fail("processor", processor.cpu);
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(processor.features).split(features, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef feature : features) {
+    bool has_sign = feature.starts_with("+") || feature.starts_with("-");
+    auto is_it = [&](const llvm::SubtargetFeatureKV& one) {
+      return has_sign && feature.drop_front() == one.Key;
+    };
+    if (llvm::none_of(known->getAllProcessorFeatures(), is_it)) return fail("feature", feature);
+  }
+  const llvm::Triple triple(processor.triple);
+  if (!triple.isRISCV()) return {};
+  known.reset(target.createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
+  if (known->checkFeatures("+64bit") != triple.isRISCV64())
+    return fail(triple.isRISCV64() ? "processor of 64 bits" : "processor of 32 bits",
+                processor.cpu);
+  return {};
+}
+
 }  // namespace
 
 Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
@@ -85,6 +119,7 @@ Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
     return Failure{"LLVM cannot make code for " + processor.triple + ": " + error,
                    FailureKind::Environment};
   }
+  if (Status checked = CheckProcessor(*target, processor); !checked) return checked.failure();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
