@@ -291,6 +291,9 @@ class Launcher final : public TeamDriver {
         file << request_.kernel->name << " cluster " << cluster->number() << " core " << event.core
              << ": " << word << ' ' << event.number << '\n';
       }
+      if (const std::uint64_t lost = cluster->LostEvents(); lost > 0)
+        file << request_.kernel->name << " cluster " << cluster->number() << ": events not noted "
+             << lost << '\n';
     }
     if (file.flush()) return nullptr;
     return Fail(KDL_ERROR_INVALID_ARGUMENT, "cannot write events to ", device_.events);

@@ -17,6 +17,9 @@ namespace {
 // Bytes that are kept of what a cluster writes, however much that is.
 constexpr std::int64_t kMostSaid = 4096;
 
+// Whoever looks takes no longer.
+constexpr std::chrono::seconds kLongestLook{1};
+
 }  // namespace
 
 std::string ClusterProcess::Name() const {
@@ -180,6 +183,11 @@ std::vector<kdl_cluster_event> ClusterProcess::Events() const {
   return {first, first + std::min(mailbox().event_count, most_events_)};
 }
 
+std::uint64_t ClusterProcess::LostEvents() const {
+  const std::uint64_t count = mailbox().event_count;
+  return events_ == 0 || count < most_events_ ? 0 : count - most_events_;
+}
+
 void ClusterProcess::Began() {
   beat_ = __atomic_load_n(&mailbox().heartbeat, __ATOMIC_RELAXED);
   beaten_ = std::chrono::steady_clock::now();
@@ -208,10 +216,14 @@ Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>
     if (cluster->polls()) look_ms = 1;
   }
   for (std::size_t left = clusters.size(); left > 0;) {
+    const auto looked = std::chrono::steady_clock::now();
     const std::vector<bool> rung = Rung(bells, look_ms);
+    // Who was stopped itself, as by ^Z, knows of no time that the others had.
+    const bool was_away = std::chrono::steady_clock::now() - looked > kLongestLook;
     for (std::size_t c = 0; c < clusters.size(); ++c) {
       ClusterProcess& cluster = *clusters[c];
       if (bells[c] < 0) continue;
+      if (was_away) cluster.Began();
       if (rung[c]) {
         KDL_RETURN_IF_ERROR(cluster.Answer(what));
         bells[c] = -1;

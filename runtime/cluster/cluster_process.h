@@ -51,6 +51,8 @@ class ClusterProcess {
   void TakeCounts(ClusterCounts* counts);
   // Of its last call, in the order in which they happened there: the first ones.
   std::vector<kdl_cluster_event> Events() const;
+  // How many came behind those.
+  std::uint64_t LostEvents() const;
   std::int64_t number() const { return number_; }
 
  private:

@@ -171,6 +171,12 @@ TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
         "m.yaml: the code is for another compiler, and `compile` with its words is missing");
   CHECK(DescriptionError(text + "compile: [cc, '{source}']\n") ==
         "m.yaml: compile has no word {object}");
+  const std::string narrow = "scratchpad_bytes: 266240";
+  std::string thin = text + "compile: [cc, '{source}', '{object}']\n";
+  thin.replace(thin.find("cores: 4"), 8, "cores: 256");
+  thin.replace(thin.find(narrow), narrow.size(), "scratchpad_bytes: 4096");
+  CHECK(DescriptionError(thin) ==
+        "m.yaml: a core's part of the scratchpad has fewer than 64 bytes");
   const ClusterDescription made =
       ClusterDescriptionReader("m.yaml", text + "compile: [cc, '{source}', '{object}']\n")
           .description;

@@ -73,6 +73,14 @@ export program far(x: in f32[M, N], y: out f32[M, N], rows: i64, columns: i64) {
     spmd on npu twice(all[rows - M..rows, columns - N..columns], y);
 }
 """
+SLOW = """
+export kernel slow(x: inout f32[N], turns: i64) {
+    for t in 0..turns {
+        spmd for i in N by 64 { let s = x[i] * 0.5; x[i] = s + sum(s over i); }
+        sync;
+    }
+}
+"""
 # What a compiler beside kernelc's LLVM is given.
 RISCV = "--target=riscv64-unknown-elf, -march=rv64gc_zfhmin, -mabi=lp64d, -mcmodel=medany, -O2"
 OF_C = "-std=c11, -ffreestanding, -fno-strict-aliasing, -fno-math-errno, -Wall, -Wextra, -Werror, -Wno-unused, -Wno-unknown-pragmas"
@@ -401,6 +409,20 @@ def failures(folder):
     run = ["run", folder / "spin.kdl", "--set", "N=5", "--arg", "x=zeros", "--target"]
     done = teams.kernelc(*run, f"{KIND}?deadline=1")
     checks.expect("a cluster that hangs", "has not got on for 1 s while it ran kernel 'spin'" in done.stderr, done.stdout + done.stderr)
+    (folder / "slow.kdl").write_text(SLOW)
+    process = subprocess.Popen(["kernelc", "run", folder / "slow.kdl", "--set", "N=64", "--arg", "x=zeros", "--arg", "turns=3000", "--device",
+                                f"npu={KIND}?deadline=2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    begin = time.monotonic()
+    while len(emulators(process.pid)) < 5 and process.poll() is None and time.monotonic() - begin < 20:
+        time.sleep(0.05)
+    stopped = [process.pid, *emulators(process.pid)]
+    for one in stopped:
+        os.kill(one, signal.SIGSTOP)
+    time.sleep(3)
+    for one in reversed(stopped):
+        os.kill(one, signal.SIGCONT)
+    out, err = process.communicate(timeout=100)
+    checks.expect("a host that is stopped for longer than the deadline", len(stopped) == 6 and process.returncode == 0, out + err)
     begin = time.monotonic()
     process = subprocess.Popen(["kernelc", *map(str, run), KIND], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
