@@ -274,7 +274,7 @@ class Former {
         if (!is_pointwise) FormInBlock(region);
       }
       if (is_pointwise) {
-        if (!group.members.empty() && !group.Accepts(op)) close();
+        if (!group.members.empty() && (!group.Accepts(op) || RemakesOfFollower(group, op))) close();
         group.Add(op);
       } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {
         group.Follow(op);
@@ -283,6 +283,15 @@ class Former {
       }
     }
     close();
+  }
+
+  /// Whether what the op's nest makes anew for it needs a fold that comes behind the nest.
+  bool RemakesOfFollower(const Group& group, const Op* op) const {
+    return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
+      const Op* made = ir::IsTile(used->type()) ? reloads_.LoadOf(used) : nullptr;
+      if (!made) made = conditions_.OpOf(used);
+      return made && (group.NeedsFollower(made) || RemakesOfFollower(group, made));
+    });
   }
 
   /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
