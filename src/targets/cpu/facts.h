@@ -33,6 +33,11 @@ bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit);
 inline int64_t BlockRows(const ProcessorFacts& facts, int64_t columns) {
   return (facts.vector_registers - 1 - columns) / columns;
 }
+/// As far a processor looks ahead along what it reads.
+inline constexpr int64_t kPageBytes = 4096;
+/// So many rows that are read once go together, where they lie in pages of their own: accumulators pass between registers and the
+/// nearest cache once for all.
+inline constexpr int64_t kRowsAtOnce = 4;
 /// The columns of a block: with two each spread scalar is used twice, and many rows still fit.
 inline constexpr int64_t kBlockColumns = 2;
 

@@ -6,6 +6,7 @@
 #include "ir/eval.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
+#include "passes/analysis/rereads.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -57,14 +58,70 @@ class RowFolder {
     Value* start = b.Create(OpKind::BlkStart, {{rows_.blk}}, {number})->result();
     Value* size = b.Create(OpKind::BlkSize, {{rows_.blk}}, {number})->result();
     Value* end = b.Binary(OpKind::Add, start, size);
-    passes::Values result = passes::MakeLoop(
-        b, {start, end}, {StartOf(b, fold)}, [&](Value* row, const passes::Values& carried) {
-          return passes::Values{Next(b, fold, row, carried[0])};
-        });
+    passes::Values result = {StartOf(b, fold)};
+    if (Value* together = GoTogether(b, fold)) {
+      Value* whole = b.Binary(OpKind::Sub, size, b.Binary(OpKind::Rem, size, b.I64(kRowsAtOnce)));
+      Value* rest = b.Binary(OpKind::Add, start, b.Select(together, whole, b.I64(0)));
+      result = Rows(b, fold, {start, rest, kRowsAtOnce}, result);
+      start = rest;
+    }
+    result = Rows(b, fold, {start, end}, result);
     result[0]->set_name(fold->result()->name());
     fold->result()->ReplaceAllUsesWith(result[0]);
     ir::Erase(fold);
     for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
+  }
+
+  /// Whether several rows go together: those of one page would come from memory in no order that a processor knows. Null: never.
+  Value* GoTogether(ir::Builder& b, const Op* fold) const {
+    AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    Value* together = nullptr;
+    for (const Op* op : rows_.makers) {
+      if (op->kind() != OpKind::Load || !HasAxis(op->result(), last)) continue;
+      Value* tensor = ir::LoadOp(const_cast<Op*>(op)).tensor();
+      int64_t bytes = Bytes(tensor->type()->scalar);
+      if (kernel_.Extent(last) * bytes < kPageBytes) return nullptr;
+      ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
+      Value* size = b.Make(OpKind::BlkSize, {ir::FindBlk(fold, last)}, number);
+      Value* in_pages = b.Binary(OpKind::Ge, size, b.I64(kPageBytes / bytes));
+      Value* all = b.Binary(OpKind::Mul, b.SizeValue(tensor->type()->dims[0]),
+                            passes::BytesPerIndex(b, tensor, 0));
+      Value* is_near = b.Binary(OpKind::Le, all, b.I64(kernel_.facts.l2_bytes));
+      Value* may = b.Binary(OpKind::Or, in_pages, is_near);
+      together = together ? b.Binary(OpKind::And, together, may) : may;
+    }
+    return together;
+  }
+
+  /// Takes in so many rows a turn, in their order.
+  passes::Values Rows(ir::Builder& b, const Op* fold, const passes::LoopBounds& bounds,
+                      const passes::Values& before) {
+    return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
+      Value* taken = carried[0];
+      for (const passes::Values& terms : TermsFrom(b, fold, first, bounds.step))
+        taken = Take(b, fold, terms, taken);
+      return passes::Values{taken};
+    });
+  }
+
+  /// Of so many rows; numbers stand in front of all tiles, which one nest can take then.
+  std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
+                                        int64_t count) {
+    auto acc = fold->attr<AttrKey::Acc>();
+    std::vector<Value*> whole = TermsOf(fold);
+    std::vector<passes::Values> rows(static_cast<size_t>(count), passes::Values(whole.size()));
+    std::vector<ir::ValueMap> at_rows;
+    for (int64_t i = 0; i < count; ++i)
+      at_rows.push_back({{rows_.blk, i == 0 ? first : b.Binary(OpKind::Add, first, b.I64(i))}});
+    for (bool tiles : {false, true}) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        for (size_t t = 0; t < whole.size(); ++t) {
+          if ((whole[t]->type()->axes.size() > 1) == tiles)
+            rows[i][t] = b.Cast(RowOf(b, whole[t], at_rows[i]), acc);
+        }
+      }
+    }
+    return rows;
   }
 
   Value* StartOf(ir::Builder& b, const Op* fold) const {
@@ -79,16 +136,11 @@ class RowFolder {
   }
 
   /// The accumulators behind one more row.
-  Value* Next(ir::Builder& b, const Op* fold, Value* row, Value* before) {
-    auto acc = fold->attr<AttrKey::Acc>();
-    ir::ValueMap at_row{{rows_.blk, row}};
-    std::vector<Value*> terms;
-    for (Value* term : TermsOf(fold)) terms.push_back(b.Cast(RowOf(b, term, at_row), acc));
+  static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
     if (fold->kind() == OpKind::Reduce)
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
-    if (IsFloat(acc)) {
+    if (IsFloat(fold->attr<AttrKey::Acc>()))
       return b.Create(OpKind::Fma, {{terms[0]}, {terms[1]}, {before}}, {before->type()})->result();
-    }
     return b.Binary(OpKind::Add, before, b.Binary(OpKind::Mul, terms[0], terms[1]));
   }
 

@@ -32,7 +32,12 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
     if (!point_) LookAhead(e, op, bytes);
   }
   if (transposes) return;
-  for (const Op* load : loads) Study(e, load);
+  bool folds = std::ranges::any_of(loads, [&](const Op* load) { return TakesTurns(load); });
+  for (const Op* op : *nest->region()) folds |= op->kind() == OpKind::FoldIn;
+  for (const Op* load : loads) {
+    Study(e, load);
+    if (folds) BringOnce(e, load);
+  }
 }
 
 /// Whether every row loads the same.
@@ -72,44 +77,69 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
 
-/// The index of the loop around the nest, where each of its turns takes the access's next row; null: it does not.
-const Value* Prefetching::TurnOf(const Op* access) const {
+/// What a fold alone reads comes from memory into the second-level cache, whose requests do not keep the nearest one from
+/// loading. What lies there as it is, since all of the tensor does, is not asked for: the hint goes to what is near.
+void Prefetching::BringOnce(Expander& e, const Op* load) {
+  const Value* tensor = TensorOf(load);
+  bool again = std::ranges::any_of(
+      e.rereads.rows(), [&](const Rereads::Rows& rows) { return rows.tensor == tensor; });
+  if (again || !PointOf(load)) return;
+  Value* own = e.Scalar(const_cast<Value*>(tensor));
+  Value* bytes =
+      e.b.Binary(OpKind::Mul, e.b.SizeValue(own->type()->dims[0]), BytesPerIndex(e.b, own, 0));
+  Value* large = e.b.Binary(OpKind::Gt, bytes, e.b.I64(e.facts.l2_bytes));
+  once_[load] = e.b.Select(large, e.b.I64(distance_), e.b.I64(-back_));
+}
+
+/// Whether each turn of the loop around the nest takes the access's next rows.
+bool Prefetching::TakesTurns(const Op* access) const {
   const Op* loop = nest_->block()->parent();
-  if (!loop || loop->kind() != OpKind::Loop || nest_->operands().size() != 1) return nullptr;
+  if (!loop || loop->kind() != OpKind::Loop) return false;
   const Value* turn = loop->region()->param(0);
-  bool is_row =
-      ConstantOf(loop->operand(ir::LoopOp::at_step)) == 1 && Contains(IndexOf(access), turn);
-  return is_row ? turn : nullptr;
+  return std::ranges::any_of(IndexOf(access), [&](const Value* index) {
+    const Op* def = index->def();
+    return index == turn || (def && def->kind() == OpKind::Add && def->operand(0) == turn &&
+                             ConstantOf(def->operand(1)));
+  });
+}
+
+const Value* Prefetching::PointOf(const Op* access) const {
+  return point_ && Contains(IndexOf(access), point_) ? point_ : nullptr;
 }
 
 /// Squares go along the lines that are stored to: the next line. Else some rows on, where those come next, or along rows that are
 /// long.
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
-  constexpr int64_t kLongRow = 4096;  // bytes
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;
   constexpr int64_t kTurnsOn = 8192;
   const auto& points = nest_->region()->params();
   ir::AxisId last = nest_->operands().back()->type()->axes[0];
   int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
-  const Value* turn = transposes_ ? nullptr : TurnOf(access);
-  if (turn) {
-    point_ = turn;
-    distance_ = (kTurnsOn + row - 1) / row;
-  } else if (transposes_ || row >= kLongRow) {
+  const Op* loop = nest_->block()->parent();
+  if (transposes_ || row >= kPageBytes) {
     point_ = points.back();
     distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;
+    back_ = e.facts.cache_line_bytes / bytes;
   } else if (points.size() > 1) {
     point_ = points[points.size() - 2];
     distance_ = (kRowsOn + row - 1) / row;
+    back_ = 1;
+  } else if (TakesTurns(access)) {
+    point_ = loop->region()->param(0);
+    distance_ = (kTurnsOn + row - 1) / row;
+    back_ = 1;
   }
 }
 
 std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   if (auto near = near_.find(access); near != near_.end()) return near->second;
-  if (!point_ || Contains(repeated_, access) || !Contains(IndexOf(access), point_)) return {};
+  const Value* point = PointOf(access);
+  if (!point || Contains(repeated_, access)) return {};
+  if (auto once = once_.find(access); once != once_.end())
+    return {{point, once->second, 0, ir::IntentKind::ReadLater}};
   bool writes = access->kind() == OpKind::Store || Contains(written_, access);
-  return {{point_, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
+  return {{point, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
 }
 
 }  // namespace kdl::cpu

@@ -30,18 +30,23 @@ class Prefetching {
 
  private:
   void LookAhead(const Expander& e, const ir::Op* access, int64_t bytes);
-  const ir::Value* TurnOf(const ir::Op* access) const;
+  bool TakesTurns(const ir::Op* access) const;
+  const ir::Value* PointOf(const ir::Op* access) const;
   bool IsNear(const ir::Op* load) const;
   void Study(Expander& e, const ir::Op* load);
+  void BringOnce(Expander& e, const ir::Op* load);
 
   const ir::Op* nest_;
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
+  int64_t back_ = 0;                     ///< as far what was worked on just now is behind
   std::vector<const ir::Op*> written_;   ///< loads of elements that are stored to
   std::vector<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
   std::unordered_map<const ir::Op*, std::vector<Request>>
       near_;  ///< loads of what was there before
+  std::unordered_map<const ir::Op*, ir::Value*>
+      once_;  ///< loads of what a fold alone reads: the distance
 };
 
 }  // namespace kdl::cpu
