@@ -44,7 +44,7 @@ namespace {
 /// Ops that may stand outside of blocks: each core does the same, and nobody sees whether it did.
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
-/// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop or branch.
+/// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop.
 bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
   for (const Op* op : *block) {
     if (op->kind() == OpKind::Spmd) {
@@ -53,7 +53,7 @@ bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
       continue;
     }
     if (!IsRepeatable(op)) return false;
-    bool inner = repeated || op->kind() != OpKind::Stage;
+    bool inner = repeated || (op->kind() != OpKind::Stage && op->kind() != OpKind::If);
     for (const Block* region : op->regions()) {
       if (!Collect(region, inner, spmds)) return false;
     }

@@ -104,13 +104,11 @@ class Fusion {
   void BindParams(const std::vector<Op*>& loops, Op* merged);
   bool MergeLoops(const std::vector<Op*>& loops);
   bool SameValue(Value* a, Value* b) const;
-  AxisId AxisFor(AxisId axis) const;
-  Type TypeFor(Type type) const;
+  Type TypeFor(Type type) const { return axes_.Of(module_.types(), type); }
   void Unify(const Value* blk, const Value* with);
   Op* MadeBlk(const Op* blk) const;
   bool ShareBlk(const Op* blk);
   void CloneOp(const Op* op);
-  void Retype(Op* op);
   ir::AxisList PositionsOf(const Op* op) const;
   bool SameQueues(const Queues& before) const;
 
@@ -118,39 +116,12 @@ class Fusion {
   ir::Function& kernel_;
   ir::Builder b_;
   ir::ValueMap values_;
-  std::unordered_map<AxisId, AxisId> axes_;
+  OtherAxes axes_;
   Queues queues_;  ///< of each pipe: what is pushed and not popped
   std::vector<const Op*> stuck_;
 };
 
-AxisId Fusion::AxisFor(AxisId axis) const {
-  auto found = axes_.find(axis);
-  return found == axes_.end() ? axis : found->second;
-}
-
-Type Fusion::TypeFor(Type type) const {
-  if (type->axes.empty()) return type;
-  if (type->kind == ir::TypeKind::Blk) return module_.types().Blk(AxisFor(type->axes[0]));
-  std::vector<AxisId> axes;
-  for (AxisId axis : type->axes) axes.push_back(AxisFor(axis));
-  return module_.types().Tile(type->scalar, std::move(axes));
-}
-
-ir::AxisList Fusion::PositionsOf(const Op* op) const {
-  ir::AxisList axes = op->attr<AttrKey::Axes>();
-  for (AxisId& axis : axes) axis = AxisFor(axis);
-  return axes;
-}
-
-/// A copy of an op speaks of the fused kernel's axes.
-void Fusion::Retype(Op* op) {
-  for (Value* result : op->results()) result->set_type(TypeFor(result->type()));
-  if (op->HasAttr(AttrKey::Axes)) op->SetAttr(ir::MakeAttr<AttrKey::Axes>(PositionsOf(op)));
-  for (const Block* region : op->regions()) {
-    for (Value* param : region->params()) param->set_type(TypeFor(param->type()));
-    for (Op* inner : *region) Retype(inner);
-  }
-}
+ir::AxisList Fusion::PositionsOf(const Op* op) const { return axes_.Of(op->attr<AttrKey::Axes>()); }
 
 /// The blk of that axis which is in scope already: of one axis there is never a second.
 Op* Fusion::MadeBlk(const Op* blk) const {
@@ -178,7 +149,8 @@ bool Fusion::ShareBlk(const Op* blk) {
   return true;
 }
 
-void Fusion::CloneOp(const Op* op) { Retype(ir::Clone(op, b_, values_)); }
+/// A copy of an op speaks of the fused kernel's axes.
+void Fusion::CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
 
 /// Constants are equal wherever they stand, and so is what is made of them in the same way.
 bool Fusion::SameValue(Value* a, Value* b) const {
@@ -212,13 +184,13 @@ bool Fusion::SameBlocks(Type a, Type b) const {
   const ir::Axis& x = kernel_.axis(a->axes[0]);
   const ir::Axis& y = kernel_.axis(b->axes[0]);
   bool same_parent = x.parent.valid() == y.parent.valid() &&
-                     (!x.parent.valid() || AxisFor(x.parent) == AxisFor(y.parent));
+                     (!x.parent.valid() || axes_.Of(x.parent) == axes_.Of(y.parent));
   return x.extent == y.extent && same_parent;
 }
 
 void Fusion::Unify(const Value* blk, const Value* with) {
   if (blk->type()->kind == ir::TypeKind::Blk && blk->type() != with->type())
-    axes_[blk->type()->axes[0]] = with->type()->axes[0];
+    axes_.Set(blk->type()->axes[0], with->type()->axes[0]);
 }
 
 /// An empty loop in place of loops of one walk: it carries what all of them carry.

@@ -37,6 +37,32 @@ ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value) {
   return found == map.end() ? value : found->second;
 }
 
+AxisId OtherAxes::Of(AxisId axis) const {
+  auto found = others_.find(axis);
+  return found == others_.end() ? axis : found->second;
+}
+
+AxisList OtherAxes::Of(AxisList axes) const {
+  for (AxisId& axis : axes) axis = Of(axis);
+  return axes;
+}
+
+ir::Type OtherAxes::Of(ir::TypeTable& types, ir::Type type) const {
+  if (type->axes.empty()) return type;
+  if (type->kind == ir::TypeKind::Blk) return types.Blk(Of(type->axes[0]));
+  return types.Tile(type->scalar, Of(type->axes));
+}
+
+void OtherAxes::Retype(ir::TypeTable& types, Op* op) const {
+  for (Value* result : op->results()) result->set_type(Of(types, result->type()));
+  if (op->HasAttr(AttrKey::Axes))
+    op->SetAttr(ir::MakeAttr<AttrKey::Axes>(Of(op->attr<AttrKey::Axes>())));
+  for (const ir::Block* region : op->regions()) {
+    for (Value* param : region->params()) param->set_type(Of(types, param->type()));
+    for (Op* inner : *region) Retype(types, inner);
+  }
+}
+
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map) {
   ir::Builder::Segments segments;
   std::vector<ir::AxisId> axes;

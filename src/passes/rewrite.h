@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/builder.h"
@@ -18,6 +19,20 @@ std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind);
 /// result's axes are those of the operands: what a scalar op becomes when it is mapped over tiles,
 /// and what an op over tiles becomes for one point. The copy's results are not entered into the map.
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
+
+/// Axes that stand for others.
+class OtherAxes {
+ public:
+  void Set(ir::AxisId axis, ir::AxisId other) { others_[axis] = other; }
+  ir::AxisId Of(ir::AxisId axis) const;
+  ir::AxisList Of(ir::AxisList axes) const;
+  ir::Type Of(ir::TypeTable& types, ir::Type type) const;
+  /// The op, with all that is nested in it, speaks of the others from here on.
+  void Retype(ir::TypeTable& types, ir::Op* op) const;
+
+ private:
+  std::unordered_map<ir::AxisId, ir::AxisId> others_;
+};
 
 /// The values that an op, with all that is nested in it, uses and that are made outside of it.
 std::vector<ir::Value*> OutsideOperands(const ir::Op* op);

@@ -37,18 +37,18 @@ class RowFolder {
       : module_(module), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
   void Run(Op* fold) {
-    std::optional<RowFold> found = RowFoldOf(fold, kernel_.order);
+    std::optional<RowFold> found = RowFoldOf(fold, kernel_);
     if (!found || !StaysNear(fold)) return;
     rows_ = std::move(*found);
     Rewrite(fold);
   }
 
  private:
-  /// Whether the accumulators stay in the nearest cache.
+  /// Whether a row of accumulators stays in the nearest cache.
   bool StaysNear(const Op* fold) const {
-    int64_t bytes = Bytes(fold->attr<AttrKey::Acc>());
-    for (AxisId axis : fold->result()->type()->axes) bytes *= kernel_.Extent(axis);
-    return bytes <= MostAccumulatorBytes(kernel_.facts);
+    AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    return kernel_.Extent(last) * Bytes(fold->attr<AttrKey::Acc>()) <=
+           MostAccumulatorBytes(kernel_.facts);
   }
 
   void Rewrite(Op* fold) {

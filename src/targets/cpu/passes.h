@@ -25,6 +25,14 @@ inline constexpr Pass kPrivatizeUpdates{
     .on_kernel = RunPrivatizeUpdates,
     .needs = {{&kTilesSelected, "whether it pays depends on the sizes of tiles"}}};
 
+void RunSplitFewRows(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kSplitFewRows{
+    .name = "split-few-rows",
+    .summary = "gives products of few rows blocks of their own, which are not packed",
+    .on_kernel = RunSplitFewRows,
+    .needs = {{&kTilesSelected, "blocks that have few rows as they are need no others"},
+              {&kUnitsSelected, "units take packed factors"}}};
+
 void RunDeal(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDeal{
     .name = "deal",

@@ -180,9 +180,9 @@ class Selection {
 
   /// What folds by rows takes no copy of them. Extents are the least yet: fixed ones may make accumulators too long as it is.
   void FindRowFolds() {
-    AxisOrder order(kernel_);
+    KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
     ir::Walk(kernel_.body, [&](const ir::Op* op) {
-      std::optional<RowFold> found = RowFoldOf(op, order);
+      std::optional<RowFold> found = RowFoldOf(op, kernel);
       if (!found) return;
       row_folds_.insert(op);
       if (StaysNear(op)) near_folds_.push_back(op);

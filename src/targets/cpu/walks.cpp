@@ -13,9 +13,6 @@
 
 namespace kdl::cpu {
 
-namespace {
-
-/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
 bool IsFree(const ir::Function& kernel, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Blk) return false;
   ir::AxisId axis = binder->type()->axes[0];
@@ -33,6 +30,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   });
   return free;
 }
+
+namespace {
 
 /// Which dimension of the stored tensors a binder walks, the outermost one; SIZE_MAX where none is stored along it.
 size_t StoredDimension(Op* op, const Value* binder) {

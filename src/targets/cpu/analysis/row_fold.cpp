@@ -18,16 +18,20 @@ bool IsPlainLoad(const Op* op) {
          !load.otherwise();
 }
 
-/// One factor of a contraction has all axes, the other one at most that which is folded.
-bool ReadsOnce(const Op* fold) {
+/// Whether the factor that has rows is read a few times at most: once for each element of the axes that it does not have.
+bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
   if (fold->kind() == OpKind::Reduce) return true;
-  AxisList all = fold->result()->type()->axes;
   std::vector<Value*> terms = TermsOf(fold);
-  auto has_all = [&](const Value* term) { return term->type()->axes.size() == all.size() + 1; };
-  auto has_one = [&](const Value* term) {
-    return term->type()->axes == fold->attr<AttrKey::Axes>();
-  };
-  return (has_all(terms[0]) && has_one(terms[1])) || (has_one(terms[0]) && has_all(terms[1]));
+  if (HasAxis(terms[0], last)) std::swap(terms[0], terms[1]);
+  if (!HasAxis(terms[1], last) || HasAxis(terms[0], last)) return false;
+  int64_t times = 1;
+  for (AxisId axis : fold->result()->type()->axes) {
+    if (axis == few || HasAxis(terms[1], axis)) continue;
+    Size extent = kernel.function.axis(axis).extent;
+    if (!IsConstant(extent) || extent->value > kFewRows) return false;
+    times *= extent->value;
+  }
+  return times <= kFewRows;
 }
 
 /// The axis along which elements of a load are side by side; invalid: none.
@@ -137,14 +141,15 @@ std::vector<Value*> TermsOf(const Op* fold) {
   return {contraction.a(), contraction.b()};
 }
 
-std::optional<RowFold> RowFoldOf(const Op* op, const AxisOrder& order) {
+std::optional<RowFold> RowFoldOf(const Op* op, const KernelShape& kernel, AxisId few) {
   bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
   if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Chain || op->HasAttr(AttrKey::Unit) ||
-      op->attr<AttrKey::Axes>().size() != 1 || !IsTileValue(op->result()) || !ReadsOnce(op))
+      op->attr<AttrKey::Axes>().size() != 1 || !IsTileValue(op->result()))
     return std::nullopt;
+  AxisId last = kernel.order.Sorted(op->result()->type()->axes).back();
+  if (!ReadsFewTimes(op, kernel, last, few)) return std::nullopt;
   Finder finder(op);
-  if (!finder.Find() || !finder.LieAlong(order.Sorted(op->result()->type()->axes).back()))
-    return std::nullopt;
+  if (!finder.Find() || !finder.LieAlong(last)) return std::nullopt;
   return finder.found();
 }
 

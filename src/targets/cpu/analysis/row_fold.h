@@ -4,13 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "passes/analysis/axis_order.h"
-#include "targets/cpu/facts.h"
+#include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
 
-/// A fold in one chain that reads its terms once, each row where it lies: rows lie along the result's last axis, and no factor has
-/// an axis of its own that would read the other one again. A factor of numbers alone, one a row, may have been made before.
+/// A fold in one chain that reads its terms once, each row where it lies: rows lie along the result's last axis, and a factor has
+/// axes of its own, which read the other one again, for a few elements at most. A factor of numbers alone, one a row, may have been made before.
 struct RowFold {
   ir::Value* blk = nullptr;  ///< what is folded, row by row
   std::vector<const ir::Op*>
@@ -23,10 +22,13 @@ std::vector<ir::Value*> TermsOf(const ir::Op* fold);
 /// Whether nothing from the op up to the fold, in one block, writes what the op may read.
 bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 
-/// What the accumulators take at most, so that they stay in the nearest cache.
+/// So often what lies in rows is read at most: packing it would take longer.
+inline constexpr int64_t kFewRows = 4;
+
+/// What a row of accumulators takes at most, so that it stays in the nearest cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }
 
-/// Nothing where the op is no such fold.
-std::optional<RowFold> RowFoldOf(const ir::Op* op, const passes::AxisOrder& order);
+/// Nothing where the op is no such fold. As if blocks of axis `few`, where it is valid, had few elements. Extents may be unknown yet.
+std::optional<RowFold> RowFoldOf(const ir::Op* op, const KernelShape& kernel, ir::AxisId few = {});
 
 }  // namespace kdl::cpu

@@ -35,7 +35,7 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
   bool folds = std::ranges::any_of(loads, [&](const Op* load) { return TakesTurns(load); });
   for (const Op* op : *nest->region()) folds |= op->kind() == OpKind::FoldIn;
   for (const Op* load : loads) {
-    Study(e, load);
+    if (!TakesTurns(load)) Study(e, load);
     if (folds) BringOnce(e, load);
   }
 }

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "passes/structured.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/row_fold.h"
+#include "targets/cpu/passes.h"
+#include "targets/cpu/walks.h"
+
+// split-few-rows: a product of few rows uses each element of its second factor but a few times, so packing costs more than multiplying, and
+// memory's rate decides. For launches with few rows blocks are walked by axes of their own: fold-rows takes such blocks, and they
+// are as long along the columns as the nearest cache has room for a row of accumulators.
+//
+//   spmd (%i: blk<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: blk<i.few> in 0 .. %M, %j.1: blk<j.few> in …) { … }
+//   { … }                                      } else { spmd (%i: blk<i> …) { … } }
+
+namespace kdl::cpu {
+
+namespace {
+
+/// The binders of an spmd that walk rows and columns of all its products.
+struct Product {
+  size_t rows;
+  size_t columns;
+};
+
+class Chooser {
+ public:
+  Chooser(const ir::Function& kernel, const ProcessorFacts& facts)
+      : kernel_{kernel, facts, AxisOrder(kernel)} {}
+
+  /// Nothing where the spmd has no product, or one that is no fold of rows if rows are few.
+  std::optional<Product> Find(const Op* spmd) const {
+    std::optional<Product> found;
+    bool all = !spmd->HasAttr(AttrKey::Domain);
+    ir::Walk(spmd->region(), [&](const Op* op) {
+      if (!all || op->kind() != OpKind::Contraction) return;
+      std::optional<Product> one = Of(op, spmd);
+      bool agrees = one && (!found || (one->rows == found->rows && one->columns == found->columns));
+      all = agrees;
+      found = one;
+    });
+    return all ? found : std::nullopt;
+  }
+
+ private:
+  std::optional<Product> Of(const Op* op, const Op* spmd) const {
+    AxisList axes = kernel_.order.Sorted(op->result()->type()->axes);
+    if (axes.size() != 2) return std::nullopt;
+    std::optional<size_t> rows = BinderOf(axes[0], spmd);
+    std::optional<size_t> columns = BinderOf(axes[1], spmd);
+    if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows ||
+        !RowFoldOf(op, kernel_, axes[0]))
+      return std::nullopt;
+    return Product{*rows, *columns};
+  }
+
+  /// The binder of the axis, where no result depends on how long its blocks are.
+  std::optional<size_t> BinderOf(AxisId axis, const Op* spmd) const {
+    const auto& binders = spmd->region()->params();
+    for (size_t b = 0; b < binders.size(); ++b) {
+      bool walks =
+          binders[b]->type()->kind == ir::TypeKind::Blk && binders[b]->type()->axes[0] == axis;
+      if (walks && IsFree(kernel_.function, binders[b])) return b;
+    }
+    return std::nullopt;
+  }
+
+  KernelShape kernel_;
+};
+
+/// An axis like that one, with blocks of so many elements.
+AxisId AddLike(ir::Module& module, ir::Function& kernel, AxisId axis, int64_t extent) {
+  ir::Axis like = kernel.axis(axis);
+  like.name = module.context().names.Intern(like.name.str() + ".few");
+  like.extent = module.types().sizes().Constant(extent);
+  return kernel.AddAxis(like);
+}
+
+void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& product,
+           int64_t columns) {
+  const auto& binders = spmd->region()->params();
+  OtherAxes few;
+  AxisId rows_axis = binders[product.rows]->type()->axes[0];
+  AxisId columns_axis = binders[product.columns]->type()->axes[0];
+  few.Set(rows_axis, AddLike(module, kernel, rows_axis, kFewRows));
+  few.Set(columns_axis, AddLike(module, kernel, columns_axis, columns));
+  ir::Builder b(module, spmd->block(), spmd);
+  b.set_loc(spmd->loc());
+  Value* rows =
+      b.Binary(OpKind::Sub, spmd->operand(2 * product.rows + 1), spmd->operand(2 * product.rows));
+  Op* branch = MakeBranch(b, b.Binary(OpKind::Le, rows, b.I64(kFewRows)));
+  b.SetInsertionPoint(branch->region(0)->terminator());
+  ir::ValueMap map;
+  few.Retype(module.types(), ir::Clone(spmd, b, map));
+  MoveInto(branch->region(1), spmd);
+}
+
+}  // namespace
+
+void RunSplitFewRows(PassContext& context, ir::Function& kernel) {
+  const ProcessorFacts& facts = FactsOf(context);
+  for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
+    std::optional<Product> product = Chooser(kernel, facts).Find(spmd);
+    if (product)
+      Split(context.module, kernel, spmd, *product, MostAccumulatorBytes(facts) / sizeof(float));
+  }
+}
+
+}  // namespace kdl::cpu
