@@ -110,22 +110,22 @@ void LastAxis::StudyAccess(const Op* op) {
   } else if (walk == Stride::Still) {
     bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
     if (!fits) scattered_ = true;
-  } else if (walk == Stride::RowToRow && is_load && mask.empty() && WalksRows(op)) {
+  } else if (walk == Stride::RowToRow && mask.empty() && WalksRows(op)) {
     across_.push_back(op);
   } else {
     scattered_ = true;
   }
 }
 
-/// Whether the load's last dimension is the index of another axis, by itself, no element can be outside, and its index is
-/// known before the body begins: rows are loaded in front of it.
-bool LastAxis::WalksRows(const Op* load) {
-  auto edge = load->attr<AttrKey::Edge>();
+/// Whether the access's last dimension is the index of another axis, by itself, no element can be outside, and its index is
+/// known before the body begins: rows are loaded in front of it, or stored behind. All of Across() are loads, or stores.
+bool LastAxis::WalksRows(const Op* op) {
+  auto edge = op->attr<AttrKey::Edge>();
   if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;
-  ir::Access access = load->attr<AttrKey::Access>();
+  ir::Access access = op->attr<AttrKey::Access>();
   const ir::AccessDim& last = access.dims.back();
   if (last.terms.size() != 1 || !IsConstant(last.terms[0].coefficient, 1)) return false;
-  auto index = load->Segment(ir::LoadOp::at_index);
+  auto index = IndexOf(op);
   const Value* side = index[last.terms[0].operand];
   const auto& points = nest_->region()->params();
   auto found = std::find(points.begin(), points.end(), side);
@@ -138,7 +138,8 @@ bool LastAxis::WalksRows(const Op* load) {
     }
   }
   auto axis = static_cast<size_t>(found - points.begin());
-  if (!across_.empty() && across_axis_ != axis) return false;
+  bool agrees = across_.empty() || (across_axis_ == axis && across_[0]->kind() == op->kind());
+  if (!agrees) return false;
   across_axis_ = axis;
   return true;
 }

@@ -20,11 +20,11 @@ class LastAxis {
 
   /// Whether vectors of several elements can run the body.
   bool Vectorizes() const { return !scattered_ && across_.empty(); }
-  /// Whether they can once the loads of Across() are transposed: each of them walks the axis from row to row, and
-  /// another one of the nest, the same for all, side by side.
+  /// Whether they can once the loads, or stores, of Across() are transposed: each of them walks the axis from row to row,
+  /// and another one of the nest, the same for all, side by side.
   bool Transposes() const { return !scattered_ && !across_.empty(); }
   const std::vector<const ir::Op*>& Across() const { return across_; }
-  /// Where in the nest's axes the one stands that those loads walk side by side.
+  /// Where in the nest's axes the one stands that those accesses walk side by side.
   size_t across_axis() const { return across_axis_; }
 
   /// The same for every element of the axis.
@@ -41,7 +41,7 @@ class LastAxis {
   void Study(const ir::Op* op);
   void StudyWhile(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
-  bool WalksRows(const ir::Op* load);
+  bool WalksRows(const ir::Op* op);
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
 

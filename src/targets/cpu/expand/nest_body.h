@@ -120,7 +120,7 @@ void RunGroups(NestBody& body);
 void FillGroups(NestBody& body);
 
 // squares.cpp
-/// Runs a nest whose loads of LastAxis::Across() are transposed.
+/// Runs a nest whose accesses of LastAxis::Across() are transposed.
 void RunSquares(NestBody& body);
 
 }  // namespace kdl::cpu

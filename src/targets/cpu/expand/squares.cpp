@@ -5,7 +5,7 @@
 
 // Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are
 // loaded along the axis that the loads walk side by side, the side axis, and transposed; then the body runs once for
-// each of its points, a vector along the last axis each.
+// each of its points, a vector along the last axis each. What stores walk so is transposed behind the body instead.
 //
 // In caches the squares follow each other along the last axis, which the stores walk: a line that is stored to has to
 // come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares
@@ -30,7 +30,9 @@ class Squares {
         body_(body),
         side_(body.last().across_axis()),
         lanes_(std::min(kLargest, e_.facts.vector_bits / 8 / body.last().Bytes())),
-        streaming_(StreamingOf(body, lanes_)) {}
+        stores_(body.last().Across()[0]->kind() == OpKind::Store) {
+    if (!stores_) streaming_ = StreamingOf(body, lanes_);
+  }
 
   void Run() {
     ir::AxisList around;
@@ -120,15 +122,33 @@ class Squares {
 
   void Fill(const Square& square, bool masked) {
     std::unordered_map<const Op*, Values> transposed;
-    for (const Op* load : body_.last().Across())
-      transposed[load] = LoadTransposed(load, square, masked);
+    for (const Op* access : body_.last().Across())
+      transposed[access] = stores_ ? Values() : LoadTransposed(access, square, masked);
     for (int64_t i = 0; i < lanes_; ++i) {
       Value* point = ExistingPoint(square, i, masked);
       MoveTo(square, point, e_.b.I64(0));
-      for (const auto& [load, rows] : transposed)
-        body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
+      for (const auto& [load, rows] : transposed) {
+        if (!stores_) body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
+      }
       Piece piece = PieceOf(square.side_points, i, square.last_points, masked);
       body_.Expand(piece, [&](const Op* op) { return !transposed.contains(op); });
+      for (auto& [store, rows] : transposed) {
+        if (stores_) rows.push_back(e_.b.Splat(body_.Term(store->operand(0)), lanes_));
+      }
+    }
+    if (!stores_) return;
+    for (const Op* store : body_.last().Across())
+      StoreTransposed(store, transposed.at(store), square, masked);
+  }
+
+  /// Of each point of the side axis the vector along the last one is given.
+  void StoreTransposed(const Op* store, const Values& vectors, const Square& square, bool masked) {
+    std::vector<ir::Type> types(vectors.size(), vectors[0]->type());
+    Values rows = e_.b.Create(OpKind::Transpose, {vectors}, types)->results();
+    for (int64_t i = 0; i < lanes_; ++i) {
+      MoveTo(square, e_.b.I64(0), e_.b.I64(i));
+      Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
+      ExpandStore(e_.b, body_.AccessOf(store, piece), rows[static_cast<size_t>(i)]);
     }
   }
 
@@ -185,6 +205,7 @@ class Squares {
   NestBody& body_;
   size_t side_;
   int64_t lanes_;
+  bool stores_;  ///< it is stores that walk across
   Streaming streaming_;
 };
 
