@@ -31,15 +31,19 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   return loop;
 }
 
-Op* MakeShareLoop(ir::Builder& b, Op* op, Value* core, Value* total, Value* core_num) {
+CoreShare ShareOf(ir::Builder& b, Value* core, Value* total, Value* core_num) {
   Value* share = b.Binary(OpKind::Div, total, core_num);
   Value* more = b.Binary(OpKind::Rem, total, core_num);
   Value* before = b.Binary(OpKind::Mul, core, share);
   Value* begin = b.Binary(OpKind::Add, before, b.Binary(OpKind::Min, core, more));
   Value* one_more = b.Binary(OpKind::Add, share, b.I64(1));
   Value* own = b.Select(b.Binary(OpKind::Lt, core, more), one_more, share);
-  Value* end = b.Binary(OpKind::Add, begin, own);
-  return MakeLoopInPlace(b, op, begin, end, b.I64(1));
+  return {begin, b.Binary(OpKind::Add, begin, own)};
+}
+
+Op* MakeShareLoop(ir::Builder& b, Op* op, Value* core, Value* total, Value* core_num) {
+  CoreShare share = ShareOf(b, core, total, core_num);
+  return MakeLoopInPlace(b, op, share.begin, share.end, b.I64(1));
 }
 
 int64_t BlockExtent(const ir::Function& kernel, const Value* binder) {

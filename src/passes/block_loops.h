@@ -10,7 +10,14 @@ namespace kdl::passes {
 /// A loop in place of `op`, which its carried values pass through as before.
 ir::Op* MakeLoopInPlace(ir::Builder& b, ir::Op* op, ir::Value* lo, ir::Value* hi, ir::Value* step);
 
-/// A loop in place of `op` over a core's blocks, of `total`: all cores have as many, the first ones one more.
+/// Which of `total` blocks are a core's: all cores have as many, the first ones one more.
+struct CoreShare {
+  ir::Value* begin;
+  ir::Value* end;
+};
+CoreShare ShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Value* core_num);
+
+/// A loop in place of `op` over a core's blocks, of `total`.
 ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* total,
                       ir::Value* core_num);
 

@@ -37,6 +37,14 @@ DEFINES = {
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
 # And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
+# Kernels whose registers hold all that they keep.
+UNSPILLED = {
+    "samples/matmul/matmul.kdl": ["matmul_"],
+    "samples/matmul_residual/matmul_residual.kdl": ["matmul_residual_"],
+    "samples/softmax/softmax.kdl": ["softmax_"],
+    f"{FAMILIES}/softmax_norm.kdl": ["layer_norm_", "log_softmax_", "softmax_columns_"],
+    f"{FAMILIES}/attention.kdl": ["attention_", "causal_grouped_"],
+}
 JUMP = re.compile(r"^(?:\$\w+:|\s*(?:@!?%p\d+\s+)?bra.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -155,6 +163,14 @@ def check_matrix_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_registers(file, level, used):
+    for name in UNSPILLED.get(file, []):
+        rows = [row for row in used if row.kernel.startswith(f"kdl_{name}")]
+        checks.expect(f"{file} has {name}*", rows)
+        for row in rows:
+            checks.expect(f"{row.kernel} of {file} keeps all in registers ({level})", row.spilled == row.stack == 0, str(row))
+
+
 def check(file, level):
     with tempfile.TemporaryDirectory() as folder:
         made = built(file, level, pathlib.Path(folder))
@@ -163,6 +179,7 @@ def check(file, level):
         text, literal, lowered = made
         check_text(file, level, text.read_text(), literal.read_text(), lowered)
         used = assembled(file, level, text)
+        check_registers(file, level, used)
         if file in PRODUCTS:
             check_product(file, level, text.read_text(), used)
         for product in MATRIX_PRODUCTS.get(file, []):
@@ -187,7 +204,7 @@ def main():
     drawn = [(file, level) for file in options.only or files() for level in LEVELS]
     if not options.only:
         random.Random(options.seed).shuffle(drawn)
-        drawn.sort(key=lambda row: row[0] not in PRODUCTS)
+        drawn.sort(key=lambda row: row[0] not in PRODUCTS and row[0] not in UNSPILLED)
     begin = time.monotonic()
     used = []
     for number, (file, level) in enumerate(drawn):

@@ -213,6 +213,13 @@ llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
   return builder.CreateAnd(builder.CreateICmpNE(remainder, zero), other_sign);
 }
 
+/// A constant of which a signed number is a positive power of two; null: it is none.
+const llvm::APInt* PowerOfTwo(const llvm::Value* b) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
+  bool is_power = constant && !constant->isNegative() && constant->getValue().isPowerOf2();
+  return is_power ? &constant->getValue() : nullptr;
+}
+
 void TrapOnZero(Emitter& emitter, const ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* b = emitter.Get(op->operand(1));
@@ -265,6 +272,7 @@ void EmitFromBits(Emitter& emitter, ir::Op* op) {
 llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed) {
   auto& builder = emitter.builder;
   if (!is_signed) return builder.CreateUDiv(a, b);
+  if (const llvm::APInt* power = PowerOfTwo(b)) return builder.CreateAShr(a, power->logBase2());
   llvm::Value* is_minus_one = nullptr;
   llvm::Value* safe = SafeDivisor(emitter, b, &is_minus_one);
   llvm::Value* went_up = WentUp(emitter, builder.CreateSRem(a, safe), b);
@@ -276,6 +284,7 @@ llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed) {
   auto& builder = emitter.builder;
   if (!is_signed) return builder.CreateURem(a, b);
+  if (const llvm::APInt* power = PowerOfTwo(b)) return builder.CreateAnd(a, *power - 1);
   llvm::Value* is_minus_one = nullptr;
   llvm::Value* safe = SafeDivisor(emitter, b, &is_minus_one);
   llvm::Value* remainder = builder.CreateSRem(a, safe);

@@ -44,6 +44,15 @@ namespace kdl::codegen {
 
 namespace {
 
+/// Shared memory of NVIDIA's machines has addresses of 32 bits, of which half the registers hold as many. LLVM asks an option of
+/// its own command line, and nothing else.
+void ShortenNearPointers() {
+  auto& known = llvm::cl::getRegisteredOptions();
+  auto found = known.find("nvptx-short-ptr");
+  KDL_CHECK(found != known.end(), "LLVM has no short pointers for NVPTX");
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 void InitializeTargets() {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
@@ -61,6 +70,7 @@ void InitializeTargets() {
   LLVMInitializeRISCVTarget();
   LLVMInitializeRISCVTargetMC();
   LLVMInitializeRISCVAsmPrinter();
+  ShortenNearPointers();
 }
 
 /// Masks are vectors of bools from the start: looking for more of them among the scalars took one part in twenty of

@@ -27,7 +27,9 @@ void PtxEmitter::EmitCopyAhead(ir::Op* op) {
   llvm::Type* element = MemoryType(context(), copy.buffer()->type()->scalar);
   llvm::Value* to = builder.CreateInBoundsGEP(element, buffer.base, offset);
   if (to->getType()->getPointerAddressSpace() == kNear) {
-    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to, from});
+    // LLVM's intrinsic takes near addresses of 64 bits alone.
+    EmitAsm(*this, "cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}",
+            {NearAddress(*this, to), builder.CreatePtrToInt(from, builder.getInt64Ty())});
     return;
   }
   llvm::Type* all = builder.getIntNTy(8 * kCopyBytes);

@@ -22,4 +22,10 @@ struct PtxEmitter final : TeamEmitter {
   void EmitAwaitAhead(ir::Op* op) override;
 };
 
+/// A pointer to shared memory as the number that instructions take.
+llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer);
+/// Instructions of PTX's that LLVM has no intrinsic for, which stay where they stand; gives what they write, of `result`.
+llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
+                        llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);
+
 }  // namespace kdl::codegen::ptx

@@ -1,3 +1,4 @@
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 
@@ -87,6 +88,23 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
       llvm::GlobalValue::NotThreadLocal, kShared);
   global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
   return global;
+}
+
+llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer) {
+  return emitter.builder.CreatePtrToInt(pointer, emitter.builder.getInt32Ty());
+}
+
+llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
+                        llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* operand : operands) types.push_back(operand->getType());
+  if (!result) result = emitter.builder.getVoidTy();
+  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text,
+                                        constraints, /*hasSideEffects=*/true);
+  llvm::CallInst* call = emitter.builder.CreateCall(assembly, operands);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
 }
 
 unsigned PtxEmitter::TableSpace() const { return kGlobal; }

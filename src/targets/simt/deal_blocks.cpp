@@ -5,12 +5,15 @@
 #include "passes/block_loops.h"
 #include "passes/block_range.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/simt/passes.h"
 
 // deal-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
 //
 //   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
 //                                                     %i = make_blk lo + n * extent, min(extent, hi - start), n ; … }
+//   spmd (%i: …, %j: …) { … }                  ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
+//                                                     yield those of the next block }
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
 // Which core takes a block that is dealt dynamically is open: here the same as of the others.
@@ -39,29 +42,17 @@ class Dealer {
     ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
     Value* core = b_.Make(OpKind::CoreId, {}, i64);
     Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
-    Op* loop = MakeShareLoop(b_, op, core, total, cores);
-    loop->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
-    Value* rest = loop->region()->param(0);
-    std::vector<Value*> numbers(binders.size());
-    for (size_t i = binders.size(); i-- > 0;) {
-      if (i == 0) {
-        numbers[i] = rest;
-        break;
-      }
-      // Where a block is dealt there are blocks along each axis: the one that the maximum adds is for the text to show it.
-      Value* count = b_.Binary(OpKind::Max, counts[i], b_.I64(1));
-      numbers[i] = b_.Binary(OpKind::Rem, rest, count);
-      rest = b_.Binary(OpKind::Div, rest, count);
-    }
-    for (size_t i = 0; i < binders.size(); ++i) {
-      Value* start = ranges[i].Start(numbers[i]);
-      bool is_blk = binders[i]->type()->kind == ir::TypeKind::Blk;
-      Value* value =
-          is_blk ? MakeBlk(start, ranges[i].SizeAt(start), numbers[i], binders[i]) : start;
-      if (!is_blk) value->set_name(binders[i]->name());
-      binders[i]->ReplaceAllUsesWith(value);
-    }
-    MoveOps(op->region(), loop->region());
+    CoreShare share = ShareOf(b_, core, total, cores);
+    bool is_line = counts.size() == 1;  // whose blocks' numbers are the loop's
+    Values firsts = is_line ? Values() : NumbersOf(share.begin, counts);
+    MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
+      Values numbers = is_line ? Values{block} : carried;
+      b_.block()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
+      for (size_t i = 0; i < binders.size(); ++i) ReplaceBinder(binders[i], ranges[i], numbers[i]);
+      ir::Erase(op->region()->terminator());
+      MoveOps(op->region(), b_.block());
+      return is_line ? Values() : NextNumbers(op, ranges, numbers);
+    });
     ir::Erase(op);
   }
 
@@ -81,6 +72,49 @@ class Dealer {
   }
 
  private:
+  /// Of a block, where it is the first of its core's: along each axis. A division for each core, none for each block.
+  Values NumbersOf(Value* block, const Values& counts) {
+    Values numbers(counts.size());
+    Value* rest = block;
+    for (size_t i = counts.size(); i-- > 1;) {
+      // Where there is a block there are some along each axis.
+      Value* count = b_.Binary(OpKind::Max, counts[i], b_.I64(1));
+      numbers[i] = b_.Binary(OpKind::Rem, rest, count);
+      rest = b_.Binary(OpKind::Div, rest, count);
+    }
+    numbers[0] = rest;
+    return numbers;
+  }
+
+  /// Of the block behind: along the last axis the next one, and at its end the first one again, and so on.
+  Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
+    Values next(numbers.size());
+    Value* moves =
+        nullptr;  // whether the axes behind have come to their ends; null: there are none
+    for (size_t i = numbers.size(); i-- > 0;) {
+      Value* behind = b_.Binary(OpKind::Add, numbers[i], b_.I64(1));
+      // What the block says anyway tells its axis' end: no worker keeps a count for it.
+      Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
+      next[i] = is_last ? b_.Select(is_last, b_.I64(0), behind) : behind;
+      if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);
+      if (is_last) moves = moves ? b_.Binary(OpKind::And, moves, is_last) : is_last;
+    }
+    return next;
+  }
+
+  Value* IsLast(Value* hi, BlockRange& range, Value* number) {
+    Value* start = range.Start(number);
+    return b_.Binary(OpKind::Eq, b_.Binary(OpKind::Add, start, range.SizeAt(start)), hi);
+  }
+
+  void ReplaceBinder(Value* binder, BlockRange& range, Value* number) {
+    Value* start = range.Start(number);
+    bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+    Value* value = is_blk ? MakeBlk(start, range.SizeAt(start), number, binder) : start;
+    if (!is_blk) value->set_name(binder->name());
+    binder->ReplaceAllUsesWith(value);
+  }
+
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
     Value* blk = b_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
     blk->set_name(binder->name());
