@@ -18,7 +18,10 @@
  *                                 been printed: the numbers that it takes, its location, the core, how many values; of each its
  *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken.
  *                                 Where the kernel has no location of a print: any memory
- *   __global uchar* …             each tensor's memory */
+ *   __global uchar* …             each tensor's memory
+ *
+ * A text of PTX's has for some kernels `NAME_launch`, global numbers of 8 bytes that say what each launch of NAME brings:
+ *   the bytes of near memory (shared memory, of CUDA's launches), for which the kernel has asked with no text of its own */
 #pragma once
 
 enum kdl_team_numbers {

@@ -26,6 +26,8 @@ constexpr Status kOutOfMemory = 2;
 constexpr Status kInvalidPtx = 218;
 constexpr Status kNotFound = 500;
 constexpr int kDevices = 2;
+constexpr int kMostNear = 227 << 10;
+constexpr int kNearOfText = 48 << 10;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMemory = std::size_t{1} << 30;
 // Addresses of the device's that the host cannot use.
@@ -71,6 +73,7 @@ struct Copy2D {
 };
 struct Function {
   const ptx::Kernel* kernel;
+  int near_bytes = kNearOfText;  // that a launch may bring
 };
 struct LoadedModule {
   Context* context;
@@ -197,7 +200,7 @@ std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
 
 // All blocks of a launch, one after the other. Memory that is touched stays where it is as long as that takes.
 void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsigned blocks_x,
-               unsigned threads) {
+               const ptx::BlockSize& size_of_each) {
   Address start = 0;
   std::size_t size = 0;
   char* memory = nullptr;
@@ -214,7 +217,7 @@ void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsig
   };
   try {
     for (unsigned block = 0; block < blocks_x; ++block)
-      ptx::Run(kernel, params, block, threads, host_of);
+      ptx::Run(kernel, params, block, size_of_each, host_of);
   } catch (const std::runtime_error& error) {
     Misused(error.what());
   }
@@ -250,7 +253,8 @@ Status cuDeviceGetName(char* name, int bytes, int device) {
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
-  *value = what == 16 ? 4 : what == 75 ? 9 : 0;  // multiprocessors, level 9.0
+  // Multiprocessors, level 9.0, most bytes of shared memory.
+  *value = what == 16 ? 4 : what == 75 ? 9 : what == 97 ? kMostNear : 0;
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
@@ -408,8 +412,29 @@ Status cuFuncGetAttribute(int* value, int, Function* function) {
   return kSuccess;
 }
 
+Status cuFuncSetAttribute(Function* function, int what, int value) {
+  FAIL_IF_TOLD();
+  const std::lock_guard lock(mutex);
+  if (!functions.contains(function)) Misused("a function that is none");
+  constexpr int kNearBytes = 8;
+  if (what != kNearBytes || value > kMostNear) return kInvalidValue;
+  function->near_bytes = value;
+  return kSuccess;
+}
+Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, Module* module,
+                            const char* name) {
+  const std::lock_guard lock(mutex);
+  if (!modules.contains(module)) Misused("a module that is none");
+  const std::uint64_t* found = module->code->FindConstant(name);
+  if (found == nullptr) return kNotFound;
+  *address = *found;
+  *bytes = blocks.at(*found).size;
+  return kSuccess;
+}
+
 Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned, unsigned threads,
-                      unsigned, unsigned, unsigned, Stream* stream, void** given, void**) {
+                      unsigned, unsigned, unsigned near_bytes, Stream* stream, void** given,
+                      void**) {
   FAIL_IF_TOLD();
   Check(stream);
   const std::lock_guard lock(mutex);
@@ -417,12 +442,14 @@ Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned,
   const ptx::Kernel& kernel = *function->kernel;
   if (blocks_x == 0 || threads == 0 || threads > kernel.threads)
     Misused("a launch of a size that is none");
+  if (near_bytes > static_cast<unsigned>(function->near_bytes)) return kInvalidValue;
   // Arguments are taken now.
   std::vector<char> params(kernel.param_bytes);
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);
-  stream->waiting.push_back(
-      [&kernel, params, blocks_x, threads] { RunBlocks(kernel, params, blocks_x, threads); });
+  stream->waiting.push_back([&kernel, params, blocks_x, threads, near_bytes] {
+    RunBlocks(kernel, params, blocks_x, {threads, near_bytes});
+  });
   return kSuccess;
 }
 

@@ -342,12 +342,13 @@ struct Thread {
 
 class BlockRun {
  public:
-  BlockRun(const Kernel& kernel, const std::vector<char>& params, const HostOf& host_of)
+  BlockRun(const Kernel& kernel, const std::vector<char>& params, const BlockSize& size,
+           const HostOf& host_of)
       : kernel_(kernel),
         params_(params),
         host_of_(host_of),
-        shared_(kernel.shared_bytes, '\x5a'),
-        touched_(kernel.shared_bytes) {}
+        shared_(kernel.shared_bytes + size.near_bytes, '\x5a'),
+        touched_(shared_.size()) {}
 
   void Run(unsigned block, unsigned threads) {
     threads_.resize(threads);
@@ -586,9 +587,9 @@ void Resolve(Instruction& i) {
     i.compute = With(i, i.type, [](auto of) -> Compute { return Arithmetic<decltype(of)>; });
 }
 
-void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block, unsigned threads,
-         const HostOf& host_of) {
-  BlockRun(kernel, params, host_of).Run(block, threads);
+void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block,
+         const BlockSize& size, const HostOf& host_of) {
+  BlockRun(kernel, params, size, host_of).Run(block, size.threads);
 }
 
 }  // namespace ptx

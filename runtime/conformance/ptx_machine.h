@@ -132,6 +132,8 @@ class Module {
   // `allocate` gives device memory for a constant. Throws std::runtime_error where the text is not understood.
   Module(std::string text, const std::function<std::uint64_t(const std::string& bytes)>& allocate);
   const Kernel* Find(const std::string& name) const;
+  // Its address; null: there is none of that name.
+  const std::uint64_t* FindConstant(const std::string& name) const;
 
  private:
   std::string text_;
@@ -139,8 +141,13 @@ class Module {
   std::map<std::string, Kernel> kernels_;
 };
 
-// One block of `threads`. Throws std::runtime_error at a fault.
-void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block, unsigned threads,
-         const HostOf& host_of);
+struct BlockSize {
+  unsigned threads;
+  std::size_t near_bytes;  // of shared memory that the launch brings
+};
+
+// One block. Throws std::runtime_error at a fault.
+void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block,
+         const BlockSize& size, const HostOf& host_of);
 
 }  // namespace ptx

@@ -200,6 +200,8 @@ class Reader {
     }
     const auto symbol = symbols_.find(std::string(text));
     if (symbol != symbols_.end()) return {-1, symbol->second};
+    // What the launch brings of shared memory: kernels that take some have no other.
+    if (text.ends_with("_near") && kernel_.shared_bytes == 0) return {-1, 0};
     if (text.starts_with("0f") || text.starts_with("0d"))
       return {-1, std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16)};
     if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0))
@@ -440,8 +442,9 @@ std::string BytesOf(std::string_view values, Type type, std::size_t count) {
 Module::Module(std::string text, const std::function<std::uint64_t(const std::string&)>& allocate)
     : text_(WithoutComments(text)) {
   const std::string_view all = text_;
-  for (std::size_t at = 0; (at = all.find("\n.global ", at)) != std::string_view::npos; ++at) {
-    const std::string_view line = all.substr(at + 1, all.find(';', at) - at - 1);
+  for (std::size_t at = 0; (at = all.find(".global .align", at)) != std::string_view::npos; ++at) {
+    if (all[at - 1] != '\n' && !all.substr(0, at).ends_with("\n.visible ")) continue;
+    const std::string_view line = all.substr(at, all.find(';', at) - at);
     const std::size_t equals = line.find('=');
     const std::string_view head = Trimmed(line.substr(0, equals));
     const std::size_t blank = head.find_last_of(" \t");
@@ -470,6 +473,11 @@ Module::Module(std::string text, const std::function<std::uint64_t(const std::st
     reader.Body(all.substr(begin + 2, end - begin - 2));
     at = end;
   }
+}
+
+const std::uint64_t* Module::FindConstant(const std::string& name) const {
+  const auto found = constants_.find(name);
+  return found == constants_.end() ? nullptr : &found->second;
 }
 
 const Kernel* Module::Find(const std::string& name) const {

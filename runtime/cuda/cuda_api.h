@@ -25,10 +25,13 @@ using Status = int;
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
+inline constexpr Status kNotFound = 500;
 inline constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kMajor = 75;            // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 inline constexpr int kMinor = 76;
-inline constexpr int kMostThreads = 0;       // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+inline constexpr int kMostNear = 97;    // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+inline constexpr int kMostThreads = 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+inline constexpr int kNearBytes = 8;    // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
@@ -80,7 +83,9 @@ struct Copy2D {
   X(ModuleLoadDataEx, (ModuleId*, const void*, unsigned, int*, void**))                     \
   X(ModuleUnload, (ModuleId))                                                               \
   X(ModuleGetFunction, (FunctionId*, ModuleId, const char*))                                \
+  X(ModuleGetGlobal_v2, (Address*, std::size_t*, ModuleId, const char*))                    \
   X(FuncGetAttribute, (int*, int, FunctionId))                                              \
+  X(FuncSetAttribute, (FunctionId, int, int))                                               \
   X(LaunchKernel, (FunctionId, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
                    unsigned, StreamId, void**, void**))                                     \
   X(GetErrorName, (Status, const char**))                                                   \

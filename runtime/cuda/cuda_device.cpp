@@ -162,7 +162,7 @@ class Work {
 
   cu::Status status() const { return status_; }
   cu::StreamId stream() const { return stream_; }
-  cu::Status Wait() { return cuda_.api.StreamSynchronize(stream_); }
+  cu::Status Wait() const { return cuda_.api.StreamSynchronize(stream_); }
 
  private:
   CudaDevice& cuda_;
@@ -282,10 +282,16 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 
 // -- kernels ----------------------------------------------------------------------------------------
 
+struct Kernel {
+  cu::FunctionId function = nullptr;
+  std::int64_t near_bytes = 0;  // that a launch brings
+  int workers = 0;              // of a team
+};
+
 struct Module {
   cu::ModuleId id = nullptr;
   std::mutex mutex;  // guards the rest
-  std::map<std::string, cu::FunctionId> functions;
+  std::map<std::string, Kernel> kernels;
 };
 
 Error LoadModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<Module>* loaded) {
@@ -319,16 +325,59 @@ void Unload(void* device, void* loaded) {
   cuda.api.ModuleUnload(module->id);
 }
 
-Error FindFunction(CudaDevice& cuda, Module& module, const char* name, cu::FunctionId* function) {
-  const std::lock_guard lock(module.mutex);
-  auto known = module.functions.find(name);
-  if (known == module.functions.end()) {
-    cu::FunctionId found = nullptr;
-    const cu::Status status = cuda.api.ModuleGetFunction(&found, module.id, name);
-    if (status != cu::kSuccess) return FailWith(cuda, Concat("finding kernel ", name), status);
-    known = module.functions.emplace(name, found).first;
+// What the text says of the kernel's launches (team_abi.h), where it does.
+Error ReadNeeds(CudaDevice& cuda, const Work& work, cu::ModuleId module, const char* name,
+                std::vector<std::int64_t>* needs) {
+  cu::Address address = 0;
+  std::size_t bytes = 0;
+  cu::Status status =
+      cuda.api.ModuleGetGlobal_v2(&address, &bytes, module, Concat(name, "_launch").c_str());
+  if (status == cu::kNotFound) return nullptr;
+  needs->resize(bytes / sizeof(std::int64_t));
+  if (status == cu::kSuccess)
+    status = cuda.api.MemcpyDtoHAsync_v2(needs->data(), address, bytes, work.stream());
+  if (status == cu::kSuccess) status = work.Wait();
+  return status == cu::kSuccess
+             ? nullptr
+             : FailWith(cuda, Concat("reading what kernel ", name, " needs"), status);
+}
+
+// Asks for more near memory than every kernel has.
+Error TakeNear(CudaDevice& cuda, const char* name, const Kernel& kernel) {
+  const int most = cuda.Attribute(cu::kMostNear);
+  if (kernel.near_bytes > most) {
+    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " takes ", kernel.near_bytes,
+                " bytes of shared memory; of ", cuda.name, " a block has ", most);
   }
-  *function = known->second;
+  const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kNearBytes,
+                                                      static_cast<int>(kernel.near_bytes));
+  return status == cu::kSuccess ? nullptr : FailWith(cuda, "asking for shared memory", status);
+}
+
+Error MakeKernel(CudaDevice& cuda, const Work& work, cu::ModuleId module, const char* name,
+                 Kernel* kernel) {
+  cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
+  if (status != cu::kSuccess) return FailWith(cuda, Concat("finding kernel ", name), status);
+  // A kernel says its team's size as the most threads that a block of it has.
+  status = cuda.api.FuncGetAttribute(&kernel->workers, cu::kMostThreads, kernel->function);
+  if (status != cu::kSuccess) return FailWith(cuda, "asking for a kernel's size", status);
+  std::vector<std::int64_t> needs;
+  KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
+  if (needs.empty()) return nullptr;
+  kernel->near_bytes = needs[0];
+  return TakeNear(cuda, name, *kernel);
+}
+
+Error FindKernel(CudaDevice& cuda, const Work& work, Module& module, const char* name,
+                 const Kernel** kernel) {
+  const std::lock_guard lock(module.mutex);
+  auto known = module.kernels.find(name);
+  if (known == module.kernels.end()) {
+    Kernel made;
+    KDL_RETURN_IF_ERROR(MakeKernel(cuda, work, module.id, name, &made));
+    known = module.kernels.emplace(name, made).first;
+  }
+  *kernel = &known->second;
   return nullptr;
 }
 
@@ -340,11 +389,8 @@ class Launcher final : public TeamDriver {
 
   Error Open() {
     if (work_.status() != cu::kSuccess) return FailWith(cuda_, "taking a stream", work_.status());
-    KDL_RETURN_IF_ERROR(FindFunction(cuda_, *static_cast<Module*>(request_.module),
-                                     request_.variant->symbol, &function_));
-    // A kernel says its team's size as the most threads that a block of it has.
-    const cu::Status status = cuda_.api.FuncGetAttribute(&workers_, cu::kMostThreads, function_);
-    return status == cu::kSuccess ? nullptr : FailWith(cuda_, "asking for a kernel's size", status);
+    return FindKernel(cuda_, work_, *static_cast<Module*>(request_.module),
+                      request_.variant->symbol, &kernel_);
   }
 
   Error Take(std::int64_t bytes, void** memory) override {
@@ -381,9 +427,10 @@ class Launcher final : public TeamDriver {
     // The numbers go by value.
     std::vector<void*> given = {const_cast<std::int64_t*>(numbers.data())};
     for (void* const& memory : memories) given.push_back(const_cast<void**>(&memory));
-    const cu::Status status = cuda_.api.LaunchKernel(function_, static_cast<unsigned>(cores), 1, 1,
-                                                     static_cast<unsigned>(workers_), 1, 1, 0,
-                                                     work_.stream(), given.data(), nullptr);
+    const cu::Status status = cuda_.api.LaunchKernel(
+        kernel_->function, static_cast<unsigned>(cores), 1, 1,
+        static_cast<unsigned>(kernel_->workers), 1, 1, static_cast<unsigned>(kernel_->near_bytes),
+        work_.stream(), given.data(), nullptr);
     return status == cu::kSuccess
                ? nullptr
                : FailWith(cuda_, Concat("launching ", request_.kernel->name), status);
@@ -398,8 +445,7 @@ class Launcher final : public TeamDriver {
   CudaDevice& cuda_;
   const kdl_launch_request& request_;
   Work work_;
-  cu::FunctionId function_ = nullptr;
-  int workers_ = 0;
+  const Kernel* kernel_ = nullptr;
 };
 
 Error Run(CudaDevice& cuda, const kdl_launch_request& request) {

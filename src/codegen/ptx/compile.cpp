@@ -24,9 +24,11 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
     PtxEmitter emitter(module, abi, kernel, code, names);
     TeamMemory places(kernel, code, near_bytes);
     emitter.places = &places;
+    emitter.most_near = near_bytes;
     if (options.lines && !lines) lines.emplace(module, SourceLines::Form::Directives);
     emitter.lines = lines ? &*lines : nullptr;
     EmitTeamKernel(emitter);
+    emitter.Finish();
   };
   machine.finish = [&](llvm::Module&, const CompiledModule&) {
     if (lines) lines->Finish();

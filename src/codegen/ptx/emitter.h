@@ -9,6 +9,9 @@ constexpr unsigned kNear = 3;  ///< LLVM's number of shared memory
 /// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
 struct PtxEmitter final : TeamEmitter {
   using TeamEmitter::TeamEmitter;
+  int64_t most_near = 0;  ///< near memory that a team may have
+  /// Says, behind the kernel, what its launch has to bring: `NAME_launch` (kdl/team_abi.h).
+  void Finish();
   void Declare() override;
   llvm::Value* FindWorker() override;
   llvm::Value* TensorMemory(unsigned number) override;
@@ -20,6 +23,11 @@ struct PtxEmitter final : TeamEmitter {
   void EmitCopyAhead(ir::Op* op) override;
   void EmitCloseAhead() override;
   void EmitAwaitAhead(ir::Op* op) override;
+
+ private:
+  bool TakesNearOfLaunch() const;
+  llvm::Value* near_ = nullptr;  ///< what the launch brings
+  int64_t near_bytes_ = 0;       ///< that are taken of it
 };
 
 /// A pointer to shared memory as the number that instructions take.

@@ -20,6 +20,9 @@ enum Space : unsigned { kGlobal = 1, kShared = 3 };
 
 constexpr unsigned kFixedParams = 5;  // before the tensors
 constexpr int64_t kSmallTeam = 128;
+constexpr int64_t kNearOfText = 48 << 10;                  // that a kernel may name itself
+constexpr int64_t kNearOfDriver = 1 << 10;                 // of each team
+constexpr int64_t kNearAlignment = 1024;                   // of the piece that a launch brings
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a grid's first dimension
 
 /// What only metadata says of a function: that the machine starts it, with blocks of one size.
@@ -40,6 +43,18 @@ llvm::Value* Register(TeamEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end
   value->setMetadata(llvm::LLVMContext::MD_range,
                      metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
+}
+
+/// Of the text, or, without a value, of the launch. Near memory is the text's own, what others read is known outside.
+llvm::GlobalVariable* NewGlobal(TeamEmitter& emitter, const std::string& name, llvm::Type* type,
+                                Space space, uint64_t alignment, llvm::Constant* value) {
+  bool is_own = space == kShared && value;
+  auto* global = new llvm::GlobalVariable(
+      emitter.module, type, /*isConstant=*/space == kGlobal,
+      is_own ? llvm::GlobalValue::InternalLinkage : llvm::GlobalValue::ExternalLinkage, value, name,
+      nullptr, llvm::GlobalValue::NotThreadLocal, space);
+  global->setAlignment(llvm::Align(alignment));
+  return global;
 }
 
 }  // namespace
@@ -64,7 +79,8 @@ void PtxEmitter::Declare() {
   Annotate(*this, "kernel", 1);
   Annotate(*this, "maxntidx", kernel.team);  // of which the driver can be asked
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
-  if (kernel.team > kSmallTeam) Annotate(*this, "minctasm", 2);
+  bool has_room = 2 * ir::TeamBytes(kernel) + kNearOfDriver <= most_near;
+  if (kernel.team > kSmallTeam && has_room) Annotate(*this, "minctasm", 2);
 }
 
 llvm::Value* PtxEmitter::FindWorker() {
@@ -79,15 +95,30 @@ llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
   return function->getArg(kFixedParams + number);
 }
 
+bool PtxEmitter::TakesNearOfLaunch() const { return ir::TeamBytes(kernel) > kNearOfText; }
+
+/// What is more than a text may name itself lies in one piece that the launch brings.
 llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
-  auto* type = llvm::ArrayType::get(builder.getInt8Ty(),
-                                    static_cast<uint64_t>(ir::TeamBytes(buffer->type())));
-  auto* global = new llvm::GlobalVariable(
-      module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
-      llvm::PoisonValue::get(type), code.entry + "_" + buffer->name().str(), nullptr,
-      llvm::GlobalValue::NotThreadLocal, kShared);
-  global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
-  return global;
+  int64_t bytes = ir::TeamBytes(buffer->type());
+  if (!TakesNearOfLaunch()) {
+    llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
+    return NewGlobal(*this, code.entry + "_" + buffer->name().str(), type, kShared,
+                     KDL_SCRATCH_ALIGNMENT, llvm::PoisonValue::get(type));
+  }
+  if (!near_)
+    near_ = NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),
+                      kShared, kNearAlignment, nullptr);
+  auto offset = static_cast<uint64_t>(near_bytes_);
+  near_bytes_ += bytes;
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), near_, offset,
+                                            buffer->name().str());
+}
+
+void PtxEmitter::Finish() {
+  if (near_bytes_ == 0) return;
+  std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_)};
+  auto* values = llvm::ConstantDataArray::get(context(), numbers);
+  NewGlobal(*this, code.entry + "_launch", values->getType(), kGlobal, sizeof numbers[0], values);
 }
 
 llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer) {

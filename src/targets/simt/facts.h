@@ -24,6 +24,8 @@ struct SimtFacts : ir::TargetFacts {
   std::span<const MatrixUnit> matrix_units;  ///< the best one first
   bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
   int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
+  int64_t ring_bytes =
+      near_bytes;  ///< of it what leaves room for another team, which works while this one waits
 };
 
 /// Of a pass of this family's.

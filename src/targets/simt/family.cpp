@@ -56,8 +56,16 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 /// Values of `dot`: whether its products take units that only some machines have.
 constexpr std::string_view kDots[] = {"native", "portable"};
 
-/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run.
-constexpr std::string_view kCudaLevels[] = {"sm_80", "sm_90", "sm_90a"};
+/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run. Near
+/// memory is what the least of all those has: of 8.6, 8.9 and 12.0 a core may have 99 KiB, a multiprocessor 100; 9.0 has 227 and
+/// 228, and the driver takes 1 for itself.
+struct CudaLevel {
+  std::string_view name;
+  int64_t near_bytes;
+  int64_t ring_bytes;
+};
+constexpr CudaLevel kCudaLevels[] = {
+    {"sm_80", 99 << 10, 49 << 10}, {"sm_90", 99 << 10, 49 << 10}, {"sm_90a", 227 << 10, 113 << 10}};
 
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
                                     const CompileOptions& options) {
@@ -66,7 +74,7 @@ Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFa
 }
 
 Result<std::vector<Target>> MakeCuda(const Spec& spec) {
-  std::string_view level = kCudaLevels[0];
+  std::string_view level = kCudaLevels[0].name;
   std::string_view dot = kDots[0];
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") level = value;
@@ -78,13 +86,18 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
                                key, value, fmt::join(known, " ")),
                    FailureKind::Usage};
   };
-  if (std::ranges::find(kCudaLevels, level) == std::end(kCudaLevels))
-    return unknown("isa", level, kCudaLevels);
+  const auto* row = std::ranges::find(kCudaLevels, level, &CudaLevel::name);
+  if (row == std::end(kCudaLevels)) {
+    std::vector<std::string_view> names;
+    for (const CudaLevel& known : kCudaLevels) names.push_back(known.name);
+    return unknown("isa", level, names);
+  }
   if (std::ranges::find(kDots, dot) == std::end(kDots)) return unknown("dot", dot, kDots);
   auto facts = std::make_shared<DeviceFacts>();
   facts->kind = "cuda";
   facts->arch = facts->level = level;
-  facts->near_bytes = 48 << 10;  // what a kernel may name itself; more is asked for at a launch
+  facts->near_bytes = row->near_bytes;
+  facts->ring_bytes = row->ring_bytes;
   facts->generate = GenerateCuda;
   facts->copy_bytes = 16;
   facts->processor = codegen::ptx::ProcessorOf(level);

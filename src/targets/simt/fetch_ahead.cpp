@@ -193,7 +193,7 @@ int64_t BytesOf(const std::vector<Fetched>& all) {
 void RunFetchAhead(PassContext& context, ir::Function& kernel) {
   // What outlives a part between barriers of the launch, or a turn of a stage, is not near.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
-  int64_t room = FactsOf(context).near_bytes - ir::TeamBytes(kernel);
+  int64_t room = FactsOf(context).ring_bytes - ir::TeamBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = FetchStudy(loop).Find();
     if (all.empty()) continue;
