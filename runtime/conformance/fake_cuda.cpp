@@ -421,7 +421,7 @@ Status cuFuncSetAttribute(Function* function, int what, int value) {
   function->near_bytes = value;
   return kSuccess;
 }
-Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, Module* module,
+Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, LoadedModule* module,
                             const char* name) {
   const std::lock_guard lock(mutex);
   if (!modules.contains(module)) Misused("a module that is none");
