@@ -6,10 +6,10 @@
 #include "ir/eval.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
-#include "passes/analysis/rereads.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/rereads.h"
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
