@@ -6,6 +6,7 @@ memory. The debug device's checks of order and of memory are on wherever one is 
 
     tests/fuzz/devices.py --kernels 10000    # as many as one has time for; --first SEED to see one again
     tests/fuzz/devices.py --kernels 100 --libraries build-tsan/lib    # with the thread sanitizer
+    tests/fuzz/devices.py --kernels 100 --c    # as the programs' C, NAME.orch.c, does it
 """
 
 import argparse
@@ -282,22 +283,126 @@ class Programs:
         return folder / "programs"
 
 
+    def arguments(self, draw):
+        """What says the sizes, the files of parameters and the devices."""
+        words = ["--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
+        for name, direction in draw.params.items():
+            words += ["--arg", f"{name}=@{name}.npy"] if direction != "out" else []
+            words += ["--out", f"{name}=@{name}_out.npy"] if direction != "in" else []
+        for device, spec in zip(draw.devices, draw.specs):
+            words += ["--device", f"{device}={spec}"]
+        return words
+
+
+# Runs the program of a number on devices: files of elements in, and out; then no device may hold memory.
+C_CALLER = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "programs.h"
+enum { ROWS = %d, COLUMNS = %d, BYTES = ROWS * COLUMNS * 4, HEADER = 128 };
+static kdl_context* context;
+static void Check(kdl_error* error) {
+  if (error == NULL) return;
+  fprintf(stderr, "%%s\\n", kdl_error_message(error));
+  exit(1);
+}
+static kdl_array Array(const char* spec) {
+  const int64_t sizes[2] = {ROWS, COLUMNS};
+  kdl_device* device;
+  kdl_array array;
+  Check(kdl_select_device(context, spec, &device));
+  Check(kdl_array_allocate(device, KDL_I32, 2, sizes, "", &array));
+  return array;
+}
+/* Of files as numpy has them. */
+static void Exchange(const kdl_array* array, const char* name, const char* ending, int writes) {
+  char path[64], header[HEADER];
+  void* data;
+  snprintf(path, sizeof path, "%%s%%s.npy", name, ending);
+  FILE* file = fopen(path, writes ? "wb" : "rb");
+  if (file == NULL) return;
+  Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
+  memset(header, ' ', HEADER);
+  memcpy(header, "\\x93NUMPY\\x01\\x00\\x76\\x00{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }", %d);
+  header[HEADER - 1] = '\\n';
+  if (writes ? fwrite(header, HEADER, 1, file) != 1 || fwrite(data, BYTES, 1, file) != 1
+             : fseek(file, HEADER, SEEK_SET) != 0 || fread(data, BYTES, 1, file) != 1) exit(2);
+  fclose(file);
+  Check(kdl_buffer_unmap(array->buffer));
+}
+int main(int argc, char** argv) {
+  const programs_devices devices = {argv[2], argv[3], argv[4], argv[5]};
+  kdl_array p[3];
+  Check(kdl_context_create(&context));
+  Check(kdl_context_register_all(context, kdl_images_programs));
+  for (int i = 6; i < argc; i += 2) {
+    p[(i - 6) / 2] = Array(argv[i + 1]);
+    Exchange(&p[(i - 6) / 2], argv[i], "", 0);
+  }
+  switch (atoi(argv[1])) {
+%s  }
+  for (int i = 6; i < argc; i += 2) {
+    Exchange(&p[(i - 6) / 2], argv[i], "_out", 1);
+    kdl_array_free(&p[(i - 6) / 2]);
+  }
+  for (int i = 2; i < 6; ++i) {
+    kdl_device* device;
+    kdl_statistics counts;
+    Check(kdl_select_device(context, argv[i], &device));
+    kdl_device_get_statistics(device, &counts);
+    if (counts.bytes_in_use != 0) printf("%%s: %%d bytes still in use\\n", argv[i], (int)counts.bytes_in_use);
+  }
+  kdl_context_destroy(context);
+}
+"""
+
+
+class CPrograms(Programs):
+    """The same as C, over the runtime alone, which has no interpreter."""
+
+    def command(self, folder, seed):
+        return [super().command(folder, seed)[0], str(seed)]
+
+    def build(self, folder, seeds_of_batch):
+        folder.mkdir()
+        draws = {seed: Draw(seed) for seed in seeds_of_batch}
+        (folder / "programs.kdl").write_text(file_of([draw.text(f"run{seed}") for seed, draw in draws.items()], MOST_DEVICES))
+        calls = "".join(f"    case {seed}: Check(programs_run{seed}(context, {', '.join(f'&p[{n}]' for n in range(len(draw.params)))}, "
+                        "&devices)); break;\n" for seed, draw in draws.items())
+        header = len("\x93NUMPY\x01\x00\x76\x00" + "{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }" % (ROWS, COLUMNS))
+        (folder / "caller.c").write_text(C_CALLER % (ROWS, COLUMNS, ROWS, COLUMNS, header, calls))
+        own = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+        for words in (["kernelc", "build", "programs.kdl", "-O0", "--emit", "header,c,orch-c,obj", "--target", "host"],
+                      ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", own / "include", "-c", "caller.c",
+                       "programs.c", "programs.orch.c"]):
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
+            if done.returncode != 0:
+                sys.exit(f"programs {seeds_of_batch} do not build:\n{done.stderr}")
+        done = subprocess.run(["g++", *sorted(folder.glob("*.o")), own / "lib/libkdl_runtime.a", "-ldl", "-pthread", "-o", "programs"],
+                              cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
+        if done.returncode != 0:
+            sys.exit(f"programs {seeds_of_batch} do not link:\n{done.stderr}")
+        return folder / "programs"
+
+    def arguments(self, draw):
+        specs = [spec if spec != "reference" else "debug[4]" for spec in draw.specs]
+        specs += specs[:1] * (MOST_DEVICES - len(specs))
+        on = dict(zip(draw.devices, specs))
+        return [*specs, *(word for name in draw.params for word in (name, on.get(draw.on[name], specs[0])))]
+
+
 def check(programs, folder, seed):
     """What is wrong with a seed's program, or None."""
     draw = Draw(seed)
     place = folder / str(seed)
     place.mkdir()
     arrays = {}
-    command = [*programs.command(folder, seed), "--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
+    command = [*programs.command(folder, seed), *programs.arguments(draw)]
     for n, (name, direction) in enumerate(draw.params.items()):
         arrays[name] = (np.arange(ROWS * COLUMNS, dtype=np.int32) * (n + 3) % 101).reshape(ROWS, COLUMNS)
         if direction != "out":
             np.save(place / f"{name}.npy", arrays[name])
-            command += ["--arg", f"{name}=@{name}.npy"]
-        if direction != "in":
-            command += ["--out", f"{name}=@{name}_out.npy"]
-    for device, spec in zip(draw.devices, draw.specs):
-        command += ["--device", f"{device}={spec}"]
     wrong = fault(command, place, draw, arrays)
     for file in place.iterdir():
         file.unlink()
@@ -308,6 +413,7 @@ def check(programs, folder, seed):
 if __name__ == "__main__":
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument("--libraries")
+    options.add_argument("--c", action="store_true")
     chosen, sys.argv[1:] = options.parse_known_args()
-    programs = Programs(chosen.libraries)
+    programs = CPrograms(None) if chosen.c else Programs(chosen.libraries)
     seeds.run("Programs over several devices, drawn at random.", functools.partial(check, programs), 300)
