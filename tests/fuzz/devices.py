@@ -14,6 +14,7 @@ import functools
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -361,6 +362,10 @@ int main(int argc, char** argv) {
 class CPrograms(Programs):
     """The same as C, over the runtime alone, which has no interpreter."""
 
+    def __init__(self):
+        super().__init__(None)
+        self.folders = {}  # by seed
+
     def command(self, folder, seed):
         return [super().command(folder, seed)[0], str(seed)]
 
@@ -373,6 +378,7 @@ class CPrograms(Programs):
         header = len("\x93NUMPY\x01\x00\x76\x00" + "{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }" % (ROWS, COLUMNS))
         (folder / "caller.c").write_text(C_CALLER % (ROWS, COLUMNS, ROWS, COLUMNS, header, calls))
         own = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
+        self.folders.update(dict.fromkeys(seeds_of_batch, folder))
         for words in (["kernelc", "build", "programs.kdl", "-O0", "--emit", "header,c,orch-c,obj", "--target", "host"],
                       ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", own / "include", "-c", "caller.c",
                        "programs.c", "programs.orch.c"]):
@@ -388,8 +394,11 @@ class CPrograms(Programs):
     def arguments(self, draw):
         specs = [spec if spec != "reference" else "debug[4]" for spec in draw.specs]
         specs += specs[:1] * (MOST_DEVICES - len(specs))
-        on = dict(zip(draw.devices, specs))
-        return [*specs, *(word for name in draw.params for word in (name, on.get(draw.on[name], specs[0])))]
+        # Where a parameter is best, the header says.
+        header = (self.folders[draw.seed] / "programs.h").read_text()
+        told = header[:header.index(f"kdl_error* programs_run{draw.seed}(")]
+        home = dict(re.findall(r"^///   (p\d): .*\bon d(\d)$", told[told.rindex("\n\n"):], re.MULTILINE))
+        return [*specs, *(word for name in draw.params for word in (name, specs[int(home.get(name, 0))]))]
 
 
 def check(programs, folder, seed):
@@ -415,5 +424,5 @@ if __name__ == "__main__":
     options.add_argument("--libraries")
     options.add_argument("--c", action="store_true")
     chosen, sys.argv[1:] = options.parse_known_args()
-    programs = CPrograms(None) if chosen.c else Programs(chosen.libraries)
+    programs = CPrograms() if chosen.c else Programs(chosen.libraries)
     seeds.run("Programs over several devices, drawn at random.", functools.partial(check, programs), 300)
