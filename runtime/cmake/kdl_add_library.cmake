@@ -10,7 +10,7 @@
 #
 # STATIC, as it is without a word: for a program, or inside a library of your own, which then has the runtime inside, too,
 # and shows neither. SHARED: shows what FILE.h declares and uses libkdl.so, so that contexts and tensors are the same for all
-# that do.
+# that do. Its symbols have the version PROJECT_NAME: what was linked with one vendor's library does not get another's.
 # kdl_export_only(TARGET name...)
 #
 # A shared library shows these names and no others: neither the runtime inside nor templates that its files instantiate,
@@ -56,9 +56,11 @@ function(kdl_add_library name source)
   set(collect_shared "")
   if(arg_SHARED)
     set(map "${folder}/shown.map")
+    string(MAKE_C_IDENTIFIER "${PROJECT_NAME}_${name}" version)
     list(APPEND output "${archive}" "${map}")
     set(collect_shared ${collect}
-        COMMAND "${CMAKE_COMMAND}" "-DHEADER=${folder}/${stem}.h" "-DMAP=${map}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_show.cmake")
+        COMMAND "${CMAKE_COMMAND}" "-DHEADER=${folder}/${stem}.h" "-DMAP=${map}" "-DVERSION=${version}"
+        -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kdl_show.cmake")
   endif()
   add_custom_command(
     OUTPUT ${output}

@@ -197,6 +197,17 @@ target_link_libraries({vendor} PRIVATE numbers)
 install(TARGETS {vendor} numbers EXPORT {vendor} ARCHIVE DESTINATION lib/{vendor})
 install(EXPORT {vendor} NAMESPACE {vendor}:: FILE {vendor}-config.cmake DESTINATION lib/cmake/{vendor})
 """
+SHARED_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project({vendor} C)
+find_package(kdl REQUIRED)
+set(CMAKE_INSTALL_RPATH "$ORIGIN;${{CMAKE_PREFIX_PATH}}/lib")
+kdl_add_library({name} numbers.kdl SHARED)
+add_library({vendor} SHARED {vendor}.c)
+target_link_libraries({vendor} PRIVATE {name})
+install(TARGETS {vendor} {name} EXPORT {vendor} LIBRARY DESTINATION lib/{vendor})
+install(EXPORT {vendor} NAMESPACE {vendor}:: FILE {vendor}-config.cmake DESTINATION lib/cmake/{vendor})
+"""
 OF_BOTH = {"CMakeLists.txt": """
 cmake_minimum_required(VERSION 3.25)
 project(app C)
@@ -313,6 +324,28 @@ def check_two_vendors(root, package):
         checks.expect("two vendors of one module", built.returncode != 0 and "multiple definition of `numbers_scale'" in said, said)
 
 
+def check_two_shared(root, package):
+    """Two vendors' shared libraries with functions of one name, below libraries of their own: each gets its vendor's. Where the
+    libraries have one name, too, the linker finds one of them for both, and says what is not in it."""
+    for names, expected in ((("numbers_a", "numbers_b"), "4 6\n"), (("numbers", "numbers"), r"undefined reference to `numbers_\w+@(acme|bolt)_numbers'")):
+        prefix = root / f"shared_{names[0]}"
+        for vendor, factor, name in zip(("acme", "bolt"), ("2.0", "3.0"), names):
+            own = root / f"{vendor}_{name}"
+            project = SHARED_PROJECT.format(vendor=vendor, name=name)
+            built = build(own, package, {"numbers.kdl": KERNEL.format(factor=factor), "CMakeLists.txt": project,
+                                         f"{vendor}.c": VENDOR.replace("vendor_scale", f"{vendor}_scale")})
+            installed = call("cmake", "--install", "build", "--prefix", prefix, folder=own)
+            checks.expect(f"{vendor} with {name}: installed", built.returncode == installed.returncode == 0,
+                          built.stdout + built.stderr + installed.stderr)
+        app = root / f"of_{names[0]}"
+        built = build(app, f"{package};{prefix}", OF_BOTH)
+        said = built.stdout + built.stderr
+        if built.returncode == 0:
+            ran = call("build/app", folder=app)
+            said = ran.stdout + ran.stderr
+        checks.expect(f"two vendors' shared {names[0]}", re.search(expected, said), said)
+
+
 def check_uninstall(package, own):
     """What the target does, with a list of this installation: the build folder's own is of whoever installs from it last."""
     files = [path for path in package.rglob("*") if not path.is_dir() or path.is_symlink()]
@@ -344,6 +377,7 @@ def main():
         check_thin(root, root / "kdl")
         check_installed_library(root, root / "kdl")
         check_two_vendors(root, root / "kdl")
+        check_two_shared(root, root / "kdl")
         check_uninstall(root / "kdl", own)
     return checks.end()
 
