@@ -73,6 +73,36 @@ export program far(x: in f32[M, N], y: out f32[M, N], rows: i64, columns: i64) {
     spmd on npu twice(all[rows - M..rows, columns - N..columns], y);
 }
 """
+# Products in two parts of a launch, and in a stage: copies begin turns ahead there, too.
+PARTS = """
+export kernel parts(x: in f32[M, K], w: in f32[K, N], v: in f32[N, N], h: inout f32[M, N], y: out f32[M, N]) {
+    spmd for i in M by 16, j in N by 16 {
+        var acc: f32[i, j] = 0;
+        for k in K by 16 { acc += dot(x[i, k], w[k, j] over k); }
+        h[i, j] = acc;
+    }
+    sync;
+    spmd for i in M by 16, j in N by 16 {
+        var acc: f32[i, j] = 0;
+        for k in N by 16 { acc += dot(h[i, k], v[k, j] over k); }
+        y[i, j] = acc;
+    }
+}
+"""
+STAGED = """
+export kernel staged<B: int = 16>(a: in f32[M, K], b: in f32[K, N], res: in f32[M, N], c: out f32[M, N]) {
+    domain blocks = (M by B, N by B);
+    pipe q: f32[B, B];
+    stage multiply {
+        spmd for i, j in blocks {
+            var acc: f32[i, j] = 0;
+            for k in K by B { acc += dot(a[i, k], b[k, j] over k); }
+            q.push(acc, i, j);
+        }
+    }
+    stage add { spmd for i, j in blocks { c[i, j] = q.pop(i, j) + res[i, j]; } }
+}
+"""
 SLOW = """
 export kernel slow(x: inout f32[N], turns: i64) {
     for t in 0..turns {
@@ -150,7 +180,11 @@ def copies(folder):
     attention = (teams.ROOT / "tests/run/families/attention.kdl").read_text()
     (folder / "attention.kdl").write_text(attention[:attention.index("\n// Query i")])
     (folder / "shifted.kdl").write_text(SHIFTED)
-    cases = [(folder / "product.kdl", "product", {"M": 100, "N": 77, "K": 65}, []),
+    (folder / "parts.kdl").write_text(PARTS)
+    (folder / "staged.kdl").write_text(STAGED)
+    cases = [(folder / "parts.kdl", "parts", {"M": 20, "K": 100, "N": 70}, []),
+             (folder / "staged.kdl", "staged", {"M": 20, "K": 100, "N": 70}, ["--pipes", "buffered"]),
+             (folder / "product.kdl", "product", {"M": 100, "N": 77, "K": 65}, []),
              (folder / "product.kdl", "product", {"M": 5, "N": 300, "K": 1}, []),
              (folder / "shifted.kdl", "shifted", {"M": 50, "N": 333}, []),
              ("samples/softmax/softmax.kdl", "softmax", {"R": 37, "C": 1003}, []),
@@ -185,10 +219,10 @@ def overlaps(file):
 def ahead(folder):
     """Copies go on while workers compute, and each is awaited before it is used."""
     (folder / "ahead.kdl").write_text(PRODUCT.replace("by 16 {", "by 16 @pipelined(2) {"))
-    for name in ("product", "ahead"):
+    for name, more in [("product", []), ("ahead", []), ("parts", []), ("staged", ["--pipes", "buffered"])]:
         events = folder / f"{name}.events"
         done = teams.kernelc("run", folder / f"{name}.kdl", "--target", f"{KIND}?clusters=1&events={events}", "--check",
-                             "--set", "M=32", "--set", "N=32", "--set", "K=256")
+                             "--set", "M=32", "--set", "N=32", "--set", "K=256", *more)
         checks.expect(f"{name}: turns ahead change no bit", "bit for bit" in done.stdout, done.stdout + done.stderr)
         seen = overlaps(events) if events.exists() else 0
         checks.expect(f"{name}: copies overlap with work", seen >= 10, seen)
