@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Machines of clusters that files describe: each way to make code and each kind of machine has the interpreter's bits, and what is wrong
+with a description or a tool is told; products in vectors; no time of an emulator is one of a device."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from shared import checks, teams
+from shared.clusters import KIND, PRODUCT, SHIPPED, STEPS, describe, moved
+
+# What a compiler beside kernelc's LLVM is given.
+RISCV = "--target=riscv64-unknown-elf, -march=rv64gc_zfhmin, -mabi=lp64d, -mcmodel=medany, -O2"
+OF_C = "-std=c11, -ffreestanding, -fno-strict-aliasing, -fno-math-errno, -Wall, -Wextra, -Werror, -Wno-unused, -Wno-unknown-pragmas"
+BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o, '{{object}}']"
+BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
+OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
+
+
+def machines(folder):
+    """Each way to make code, and each kind of machine: the interpreter's bits."""
+    (folder / "steps.kdl").write_text(STEPS)
+    vectors = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
+    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=%s,vlen=256', '{image}']"
+    specs = {"ir": describe(folder, "ir", code="llvm-ir", compile=OF_IR),
+             "c": describe(folder, "c", code="c", compile=BY_CLANG),
+             "cores": describe(folder, "cores", blocks="core"),
+             "pipes": describe(folder, "pipes", pipes="memory"),
+             "polls": describe(folder, "polls", transport="polling"),
+             "vectors": describe(folder, "vectors", run=runs % "true", **vectors)}
+    peaks = {}
+    for name, spec in {"shipped": KIND, **specs}.items():
+        for file, words in [("samples/matmul_residual/matmul_residual.kdl", ["M=30", "K=70", "N=20", "--pipes", "buffered"]),
+                            (folder / "steps.kdl", ["N=50", "--arg", "turns=3"]), ("samples/softmax/softmax.kdl", ["R=9", "C=103"])]:
+            words = [word for given in words for word in (["--set", given] if given[1] == "=" else [given])]
+            done = teams.kernelc("run", file, "--target", spec, "--check", "--verbose", *words)
+            checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
+            peaks.setdefault(name, moved(done)[3])
+            checks.expect(f"{file} on {name}: tiles in the scratchpad", moved(done)[3] > 0, done.stdout)
+    checks.expect("pipes in memory leave room", 0 < peaks["pipes"] < peaks["shipped"] == peaks["c"], peaks)
+    done = teams.kernelc("devices", specs["cores"])
+    checks.expect("cores that are blocks", "cluster cores, 80 cores" in done.stdout, done.stdout + done.stderr)
+    lame = describe(folder, "lame_vectors", run=runs % "false", **vectors)
+    done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", lame, "--set", "R=9", "--set", "C=103")
+    checks.expect("vectors are used", "came to an instruction that it does not have" in done.stderr, done.stdout + done.stderr)
+    (folder / "both.kdl").write_text(teams.DEVICES)
+    done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--check", "--device", f"a={KIND}", "--device",
+                         f"b={specs['polls']}")
+    checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    products_in_vectors(folder)
+    own_tools(folder)
+    compilers(folder)
+
+
+def products_in_vectors(folder):
+    """A product's loop over terms is multiply-adds of vectors, whatever their length, and the bits are the interpreter's; blocks at the
+    tensors' ends go by scalars."""
+    image = folder / "vectors.elf"
+    linker = f"[sh, -c, 'ld.lld-19 -m elf64lriscv -static --gc-sections -o $0 $@ && cp $0 {image}', '{{image}}', '{{objects}}']"
+    (folder / "kinds.kdl").write_text(PRODUCT.replace("product(", "product<T: f32 | f64 | i32>(").replace("f32[", "T["))
+    for length in (128, 512):
+        spec = describe(folder, f"vectors{length}", features="[+m, +a, +f, +d, +c, +zfhmin, +v]", link=linker,
+                        run=f"[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen={length}', '{{image}}']")
+        for scalar, sizes in [("f32", (64, 32, 48)), ("f64", (64, 64, 17)), ("i32", (37, 41, 53))]:
+            words = [word for name, size in zip("MNK", sizes) for word in ("--set", f"{name}={size}")]
+            done = teams.kernelc("run", folder / "kinds.kdl", "-D", f"T={scalar}", "--target", spec, "--check", *words)
+            checks.expect(f"a product of {scalar} in vectors of {length} bits", "bit for bit" in done.stdout, done.stdout + done.stderr)
+            if scalar != "f32":
+                continue
+            code = subprocess.run(["llvm-objdump-19", "-d", "--no-show-raw-insn", image], capture_output=True, text=True).stdout
+            turns = re.findall(r"(?:(?:\s+[0-9a-f]+:\s+(?!b)\S.*\n))+", code)
+            loop = max(turns, key=lambda turn: turn.count("vfmacc"), default="")
+            checks.expect("its loop is of vectors", loop.count("vfmacc.vf") == 16 and "fmadd" not in loop, loop)
+
+
+def own_tools(folder):
+    """As somebody with a vendor's tools fills in the template: C for their compiler, boot code of their own, a mailbox that is polled."""
+    flags = RISCV.replace(",", "").split()
+    done = subprocess.run(["clang++-19", *flags, "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-builtin", "-I",
+                           teams.ROOT / "include", "-c", teams.ROOT / "runtime/cluster/guest/boot.cpp", "-o", folder / "own_boot.o"],
+                          capture_output=True, text=True)
+    checks.expect("boot code of one's own", done.returncode == 0, done.stderr)
+    text = (teams.ROOT / "runtime/cluster/kvx/kvx.yaml").read_text()
+    compiler = ["clang-19", *flags, "-std=c11", "-ffreestanding", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno", "-c",
+                "{source}", "-o", "{object}"]
+    begin, end = text.index("compile:"), text.index("boot:")
+    filled = text[:begin] + "compile:\n" + "".join(f"  - '{word}'\n" for word in compiler) + text[end:]
+    for left, right in [("<the object of your boot code>", "own_boot.o"), ("<your linker>", "ld.lld-19, -m, elf64lriscv, -static"),
+                        ("<what starts an image on a cluster>", "qemu-riscv64, -cpu, 'rv64,Zfhmin=on'"),
+                        ("<your addr2line>", "llvm-addr2line-19")]:
+        filled = filled.replace(left, right)
+    (folder / "filled.yaml").write_text(filled)
+    for file, words in [("samples/softmax/softmax.kdl", ["--set", "R=9", "--set", "C=103"]),
+                        (folder / "steps.kdl", ["--set", "N=50", "--arg", "turns=3"])]:
+        done = teams.kernelc("run", file, "--device", f"npu=cluster?description={folder}/filled.yaml", "--check", *words)
+        checks.expect(f"{file} by the template that is filled in", "bit for bit" in done.stdout, done.stdout + done.stderr)
+
+
+def compilers(folder):
+    """GCC takes the C as it is; what is wrong with compilers and boot code is told."""
+    copies = "[sh, -c, 'cp $1 $0', '{image}', '{objects}']"
+    taken = describe(folder, "taken", code="c", compile=BY_GCC, link=copies)
+    for file in ("samples/digits/digits.kdl", "tests/run/families/elementwise.kdl"):
+        done = teams.kernelc("build", file, "--target", taken, "-o", folder / "taken")
+        checks.expect(f"GCC takes the C of {file}", done.returncode == 0, done.stdout + done.stderr)
+    run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
+    for name, keys, told in [
+            ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
+            ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
+             "which compiles kernels for machine 'fails', exited with code 1; it said: broken"),
+            ("cpu", {"cpu": "rocket-rv65"}, "LLVM knows no processor 'rocket-rv65' of riscv64-unknown-elf"),
+            ("bits", {"cpu": "generic-rv32"}, "LLVM knows no processor of 64 bits 'generic-rv32' of riscv64-unknown-elf"),
+            ("features", {"features": "[+m, +zfhmim]"}, "LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
+            ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
+            ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
+            ("boot", {"boot": "nowhere.o"}, f"cannot open {folder}/nowhere.o")]:
+        done = teams.kernelc(*run, describe(folder, name, **keys))
+        checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)
+
+
+def times(folder):
+    """An emulator's times are nobody's: they are not measured, and a trace says whose they are."""
+    size = ["--set", "R=3", "--set", "C=10"]
+    done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
+    checks.expect("nothing is measured", "is an emulation: its times say nothing of a device" in done.stderr, done.stdout + done.stderr)
+    done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--device", f"npu={KIND}", *size)
+    checks.expect("nor by its name", f"'{KIND}' is an emulation" in done.stderr, done.stdout + done.stderr)
+    trace = folder / "trace.json"
+    done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", KIND, *size, environment={"KDL_TRACE": str(trace)})
+    checks.expect("a trace says so", f'"{KIND} queue 0 (emulated)"' in trace.read_text(), done.stdout + done.stderr)
+    done = teams.kernelc("devices", describe(folder, "real", times="real"))
+    checks.expect("a machine of its own times", "cluster real" in done.stdout and "emulation" not in done.stdout,
+                  done.stdout + done.stderr)
+
+
+def described(folder):
+    """Another topology needs no change of the code; what is wrong with a file is told."""
+    spec = describe(folder, "small", clusters=2, cores=4, scratchpad_bytes=262144)
+    small = folder / "small.yaml"
+    text = small.read_text()
+    for file in ("samples/matmul_residual", "samples/softmax"):
+        done = teams.kernelc("test", file, "--target", spec)
+        checks.expect(f"contracts of {file} on 2 clusters of 4", done.returncode == 0, done.stdout + done.stderr)
+    done = teams.kernelc("devices", spec)
+    checks.expect("what it is", "cluster small, 2 cores" in done.stdout and "an emulation" in done.stdout, done.stdout + done.stderr)
+    cores = text.splitlines().index("cores: 4") + 1
+    small.write_text(text.replace("cores: 4", "cores: none"))
+    run = ["run", folder / "product.kdl", "--target", spec, "--set", "M=3", "--set", "N=3", "--set", "K=3"]
+    done = teams.kernelc(*run)
+    checks.expect("where it is wrong", f"{small}:{cores}: cores is a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
+    small.write_text(text.replace("run: [qemu-riscv64", "run: [no-such-runner"))
+    done = teams.kernelc(*run)
+    checks.expect("a runner that is not here", "cannot be started with no-such-runner" in done.stderr, done.stdout + done.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "product.kdl").write_text(PRODUCT)
+        described(folder)
+        machines(folder)
+        times(folder)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
