@@ -41,10 +41,11 @@ std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions)
   return names;
 }
 
+/// `matmul` names all instances, `matmul.f32` one.
 std::vector<Function*> Named(const std::vector<Function*>& functions, std::string_view name) {
   std::vector<Function*> found;
   std::copy_if(functions.begin(), functions.end(), std::back_inserter(found),
-               [&](const Function* f) { return f->base_name() == name; });
+               [&](const Function* f) { return f->base_name() == name || f->name.text() == name; });
   return found;
 }
 
@@ -206,12 +207,8 @@ Options WithoutConstants(const Options& options, const Function& kernel) {
 
 std::vector<Function*> SelectKernels(const ir::Module& module, const std::string& file,
                                      const Options& options, DiagnosticEngine& diagnostics) {
-  if (!options.kernel.empty()) {
-    for (Function* function : FunctionsOf(module, FunctionKind::Kernel, false)) {
-      if (function->name.text() == options.kernel) return {function};
-    }
+  if (!options.kernel.empty())
     return Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics);
-  }
   std::vector<Function*> found = FunctionsOf(module, FunctionKind::Kernel, true);
   if (found.empty()) found = FunctionsOf(module, FunctionKind::Kernel, false);
   if (found.empty()) diagnostics.Report(diag::NothingToRun, {}, file);

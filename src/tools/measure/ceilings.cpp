@@ -50,8 +50,8 @@ double ArithmeticDivisions(int threads) {
 
 std::vector<Side> ArithmeticSides(int threads, const Share& share) {
   const auto side = [=](const char* name, void (*loop)(std::int64_t)) {
-    return Side{name,
-                [=] { share(threads, 1, [=](std::int64_t, std::int64_t) { loop(kSteps); }); }};
+    return Side{name, [=] { share(threads, 1, [=](std::int64_t, std::int64_t) { loop(kSteps); }); },
+                /*is_limit=*/true};
   };
   return {side("fma", Loops().multiply_add), side("fma and division", Loops().divide)};
 }
@@ -66,7 +66,8 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
   const std::shared_ptr<float[]> to = Filled(writes, 0);
   const CeilingLoops& loops = Loops();
   const auto side = [=](const char* name, auto read, auto copy, auto write) {
-    return Side{name, [=] {
+    return Side{name,
+                [=] {
                   share(changes, 64, [&](std::int64_t first, std::int64_t count) {
                     copy(in_place.get() + first, in_place.get() + first, count);
                   });
@@ -79,7 +80,8 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
                   share(writes - both, 64, [&](std::int64_t first, std::int64_t count) {
                     write(to.get() + both + first, count);
                   });
-                }};
+                },
+                /*is_limit=*/true};
   };
   return {
       side("stream", loops.read, loops.copy, loops.write),

@@ -32,22 +32,10 @@ double Time(const Side& side, std::int64_t runs, bool processor) {
   return (Now(processor) - begin) / static_cast<double>(runs);
 }
 
-// How many runs fill a trial.
-std::int64_t RunsOf(const Side& side, bool processor) {
-  std::int64_t runs = 1;
-  while (true) {
-    const double seconds = Time(side, runs, processor) * static_cast<double>(runs);
-    if (seconds >= kLeastSeconds) return runs;
-    // Somewhat more than needed, but no leap from a time that the clock hardly sees.
-    const double factor = std::clamp(1.2 * kLeastSeconds / std::max(seconds, 1e-9), 1.5, 10.0);
-    runs = static_cast<std::int64_t>(std::ceil(static_cast<double>(runs) * factor));
-  }
-}
-
 // On the wall clock the fastest of some tries, as others on the machine only ever add; on the processor's, which
 // does not count them, one try.
-double Trial(const Side& side, std::int64_t runs, const TrialLimits& limits) {
-  if (limits.processor_time || limits.single) return Time(side, runs, limits.processor_time);
+double Trial(const Side& side, std::int64_t runs, bool processor) {
+  if (processor) return Time(side, runs, true);
   constexpr int kTries = 5;
   constexpr double kLongest = 50e-3;
   double least = Time(side, runs, false);
@@ -58,6 +46,20 @@ double Trial(const Side& side, std::int64_t runs, const TrialLimits& limits) {
     total += seconds * static_cast<double>(runs);
   }
   return least;
+}
+
+// How many runs fill a trial, whoever came in between.
+std::int64_t RunsOf(const Side& side, bool processor) {
+  std::int64_t runs = 1;
+  while (true) {
+    double seconds = Time(side, runs, processor) * static_cast<double>(runs);
+    if (seconds >= kLeastSeconds)
+      seconds = std::min(seconds, Trial(side, runs, processor) * static_cast<double>(runs));
+    if (seconds >= kLeastSeconds) return runs;
+    // Somewhat more than needed, but no leap from a time that the clock hardly sees.
+    const double factor = std::clamp(1.2 * kLeastSeconds / std::max(seconds, 1e-9), 1.5, 10.0);
+    runs = static_cast<std::int64_t>(std::ceil(static_cast<double>(runs) * factor));
+  }
 }
 
 double Quantile(const Series& sorted, double share) {
@@ -82,8 +84,13 @@ std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits&
       const std::size_t s = trial % 2 == 0 ? turn : sides.size() - 1 - turn;
       limits.prepare();
       if (runs[s] > 1) sides[s].run();  // wakes threads, brings the operands back
-      series[s].push_back(Trial(sides[s], runs[s], limits));
+      series[s].push_back(limits.single ? Time(sides[s], 1, limits.processor_time)
+                                        : Trial(sides[s], runs[s], limits.processor_time));
     }
+  }
+  for (std::size_t s = 0; s < sides.size(); ++s) {
+    if (sides[s].is_limit && !limits.processor_time)
+      std::ranges::fill(series[s], *std::ranges::min_element(series[s]));
   }
   return series;
 }

@@ -11,6 +11,8 @@ namespace kdl::measure {
 struct Side {
   std::string name;
   std::function<void()> run;
+  // What the machine can do at most. Others on it only ever add: on the wall clock the fastest of all trials stands for each.
+  bool is_limit = false;
 };
 
 // Seconds of one run, a number a trial.
