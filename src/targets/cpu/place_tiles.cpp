@@ -172,6 +172,7 @@ class TilePlacer {
   /// The home of a result, in front of the op.
   Value* ResultHome(const Op* op, size_t i) {
     Value* result = op->result(i);
+    if (auto chosen = homes_.find(result); chosen != homes_.end()) return chosen->second;
     Value* home = YieldTarget(result, op);
     if (!home) home = KeptHome(op, i);
     if (!home) {
@@ -252,9 +253,36 @@ class TilePlacer {
     }
   }
 
+  /// Where the nest walks what it loads from row to row, it goes along the rows instead, and its result lies as memory has it.
+  void WalkAsLoaded(Op* nest) {
+    LastAxis last(nest);
+    if (!last.Transposes() || last.Across()[0]->kind() != OpKind::Load) return;
+    ir::Block* body = nest->region();
+    for (size_t i = last.across_axis(); i + 1 < body->params().size(); ++i) {
+      Value* outer = nest->operand(i);
+      nest->SetOperand(i, nest->operand(i + 1));
+      nest->SetOperand(i + 1, outer);
+      SwapUses(body->param(i), body->param(i + 1));
+    }
+    Value* result = nest->result();
+    homes_[result] = NewHome(nest, result->type(), nest->operands().back()->type()->axes[0]);
+    homes_[result]->set_name(result->name());
+  }
+
+  static void SwapUses(Value* a, Value* b) {
+    std::vector<ir::Use> of_a = a->uses();
+    std::vector<ir::Use> of_b = b->uses();
+    for (const ir::Use& use : of_a) use.user->SetOperand(use.operand, b);
+    for (const ir::Use& use : of_b) use.user->SetOperand(use.operand, a);
+    Name name = a->name();
+    a->set_name(b->name());
+    b->set_name(name);
+  }
+
   /// Pieces of the nest's last axis are read and stored side by side, where vectors run it: where a tile lies along another
   /// axis, since the nest walks its axes in an order of its own as it may trap, a copy is read or written.
   void PlaceNest(Op* nest) {
+    if (nest->results().size() == 1 && IsSpread(kernel_, nest->result())) WalkAsLoaded(nest);
     LastAxis last(nest);
     bool by_vectors = last.Vectorizes() || last.Transposes();
     AxisId axis = nest->operands().back()->type()->axes[0];

@@ -94,6 +94,18 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value
   return panel.value_or(Panel());
 }
 
+bool IsSpread(const KernelShape& kernel, const Value* tile) {
+  return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
+    const Op& fold = *use.user;
+    bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
+    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+        fold.HasAttr(AttrKey::Unit))
+      return false;
+    std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;
+    return column && !HasAxis(tile, *column);
+  });
+}
+
 bool TakesVectors(const KernelShape& kernel, const Op* nest, const RegisterBlock& block) {
   AxisList walked = WalkedAxes(nest);
   size_t axes = block.outer.size() + (block.row ? 2 : 1);
