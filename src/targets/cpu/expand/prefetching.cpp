@@ -52,8 +52,8 @@ bool Prefetching::IsNear(const Op* load) const {
 }
 
 /// What the block has loaded before is near, and memory has nothing to do: the next block's rows are asked for. Where
-/// they are small, the first pass that comes back has them brought into the nearest cache; where the last one stores past
-/// the caches, it has them brought from memory meanwhile.
+/// they are small, the first pass that comes back has them brought into the nearest cache, else into the second-level one; where
+/// the last one stores past the caches, it has them brought from memory meanwhile.
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.Of(load);
   if (!again) {
@@ -72,7 +72,9 @@ void Prefetching::Study(Expander& e, const Op* load) {
     Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Binary(OpKind::Mul, rows.size, BytesPerIndex(e.b, tensor, again->dim));
     Value* small = e.b.Binary(OpKind::Le, bytes, e.b.I64(e.facts.l1_bytes / kShare));
-    requests.push_back({point, e.b.Select(small, distance, e.b.I64(0)), 0, ir::IntentKind::Read});
+    Value* none = e.b.I64(0);
+    requests.push_back({point, e.b.Select(small, distance, none), 0, ir::IntentKind::Read});
+    requests.push_back({point, e.b.Select(small, none, distance), 0, ir::IntentKind::ReadLater});
   }
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
@@ -139,7 +141,11 @@ std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   if (auto once = once_.find(access); once != once_.end())
     return {{point, once->second, 0, ir::IntentKind::ReadLater}};
   bool writes = access->kind() == OpKind::Store || Contains(written_, access);
-  return {{point, nullptr, distance_, writes ? ir::IntentKind::Write : ir::IntentKind::Read}};
+  bool packs = !nest_->results().empty();  // what is read next is scratch, which is near
+  return {{point, nullptr, distance_,
+           writes  ? ir::IntentKind::Write
+           : packs ? ir::IntentKind::ReadLater
+                   : ir::IntentKind::Read}};
 }
 
 }  // namespace kdl::cpu
