@@ -167,11 +167,13 @@ void Free(Context& context, Address address) {
   blocks.erase(block);
 }
 
-// Takes the barrier away, from 0, that FAKE_CUDA_DROP names: a test wants to see that it is missed.
+// Takes the barrier away, from 0, that FAKE_CUDA_DROP names: a test wants to see that it is missed. FAKE_CUDA_DROPPED: of
+// another instruction's text.
 void DropBarrier(std::string& text) {
   const char* number = std::getenv("FAKE_CUDA_DROP");
   if (number == nullptr) return;
-  const std::string barrier = "bar.sync";
+  const char* dropped = std::getenv("FAKE_CUDA_DROPPED");
+  const std::string barrier = dropped == nullptr ? "bar.sync" : dropped;
   std::size_t at = text.find(barrier);
   for (int left = std::atoi(number); left > 0 && at != std::string::npos; --left)
     at = text.find(barrier, at + 1);
@@ -420,6 +422,31 @@ Status cuFuncSetAttribute(Function* function, int what, int value) {
   if (what != kNearBytes || value > kMostNear) return kInvalidValue;
   function->near_bytes = value;
   return kSuccess;
+}
+// As strict as the driver's, of what it takes here: boxes of 128 bytes a row, exchanged.
+Status cuTensorMapEncodeTiled(ptx::TensorMap* map, int kind, std::uint32_t rank, void* address,
+                              const std::uint64_t* sizes, const std::uint64_t* strides,
+                              const std::uint32_t* box, const std::uint32_t* steps, int interleave,
+                              int swizzle, int, int fill) {
+  FAIL_IF_TOLD();
+  constexpr int kSwizzle128 = 3;
+  constexpr std::uint64_t kAligned = 16;
+  const auto base = reinterpret_cast<Address>(address);
+  bool fits = reinterpret_cast<std::uintptr_t>(map) % 64 == 0 && rank >= 1 && rank <= 5 &&
+              base % kAligned == 0 && kind >= 0 && kind <= 2 && swizzle == kSwizzle128 &&
+              interleave == 0 && fill == 0;
+  if (!fits) return kInvalidValue;
+  *map = {base, {}, {}, {}, rank, 1U << kind};
+  for (std::uint32_t d = 0; d < rank; ++d) {
+    fits = fits && sizes[d] >= 1 && sizes[d] <= std::uint64_t{1} << 32 && box[d] >= 1 &&
+           box[d] <= 256 && steps[d] == 1;
+    map->sizes[d] = static_cast<std::uint32_t>(sizes[d]);
+    map->box[d] = box[d];
+    if (d == 0) continue;
+    fits = fits && strides[d - 1] % kAligned == 0 && strides[d - 1] < std::uint64_t{1} << 40;
+    map->strides[d - 1] = strides[d - 1];
+  }
+  return fits && box[0] * map->element_bytes == 128 ? kSuccess : kInvalidValue;
 }
 Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, LoadedModule* module,
                             const char* name) {

@@ -1,261 +1,16 @@
 #include "conformance/ptx_machine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
+#include <map>
 #include <stdexcept>
 #include <type_traits>
+
+#include "conformance/ptx_values.h"
 
 namespace ptx {
 
 namespace {
-
-template <class T>
-T As(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-template <class T>
-std::uint64_t Bits(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
-[[noreturn]] void Unknown(const Instruction& i) {
-  throw std::runtime_error("PTX that is not understood: op " +
-                           std::to_string(static_cast<int>(i.op)) + " ." + std::string(i.how) +
-                           " ." + i.type.kind + std::to_string(i.type.bits));
-}
-
-// Calls f(T{}) with the type's own; bits are unsigned.
-template <class F>
-auto With(const Instruction& i, Type type, const F& f) -> decltype(f(std::uint64_t{})) {
-  const bool is_signed = type.kind == 's';
-  if (type.kind == 'f') {
-    if (type.bits == 32) return f(float{});
-    if (type.bits == 64) return f(double{});
-    Unknown(i);
-  }
-  switch (type.bits) {
-    case 8:
-      return is_signed ? f(std::int8_t{}) : f(std::uint8_t{});
-    case 16:
-      return is_signed ? f(std::int16_t{}) : f(std::uint16_t{});
-    case 32:
-      return is_signed ? f(std::int32_t{}) : f(std::uint32_t{});
-    case 64:
-      return is_signed ? f(std::int64_t{}) : f(std::uint64_t{});
-    default:
-      Unknown(i);
-  }
-}
-
-// A narrower integer in a register keeps its sign or is filled with zeros.
-template <class T>
-std::uint64_t Extended(T value) {
-  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-  else
-    return Bits(value);
-}
-
-template <class T>
-using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-
-template <class T>
-T Least(T a, T b, bool nan) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a)) return nan ? a : b;
-    if (std::isnan(b)) return nan ? b : a;
-    if (a == b) return std::signbit(a) ? a : b;
-  }
-  return a < b ? a : b;
-}
-template <class T>
-T Most(T a, T b, bool nan) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a)) return nan ? a : b;
-    if (std::isnan(b)) return nan ? b : a;
-    if (a == b) return std::signbit(a) ? b : a;
-  }
-  return a > b ? a : b;
-}
-
-template <class T>
-std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-  const T a = As<T>(x);
-  const T b = As<T>(y);
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (i.op) {
-      case Op::Add:
-        return Bits<T>(a + b);
-      case Op::Sub:
-        return Bits<T>(a - b);
-      case Op::Mul:
-        return Bits<T>(a * b);
-      case Op::Div:
-        return Bits<T>(a / b);
-      case Op::Rcp:
-        return Bits<T>(T{1} / a);
-      case Op::Sqrt:
-        return Bits<T>(std::sqrt(a));
-      case Op::Fma:
-        return Bits<T>(std::fma(a, b, As<T>(z)));
-      case Op::Neg:
-        return Bits<T>(-a);
-      case Op::Abs:
-        return Bits<T>(std::fabs(a));
-      default:
-        break;
-    }
-  } else {
-    using U = std::make_unsigned_t<T>;
-    const auto c = As<T>(z);
-    switch (i.op) {
-      case Op::Add:
-        return Extended(static_cast<T>(static_cast<Wide<U>>(x) + y));
-      case Op::Sub:
-        return Extended(static_cast<T>(static_cast<Wide<U>>(x) - y));
-      case Op::Mul:
-        return Extended(static_cast<T>(static_cast<Wide<T>>(a) * b));
-      case Op::MulHi:
-        return Extended(static_cast<T>((static_cast<Wide<T>>(a) * b) >> (8 * sizeof(T))));
-      case Op::MulWide:
-        return static_cast<std::uint64_t>(static_cast<Wide<T>>(a) * b);
-      case Op::Mad:
-        return Extended(static_cast<T>(static_cast<Wide<T>>(a) * b + c));
-      case Op::Div:
-        return b == 0 ? ~std::uint64_t{0} : Extended(static_cast<T>(static_cast<Wide<T>>(a) / b));
-      case Op::Rem:
-        return b == 0 ? x : Extended(static_cast<T>(static_cast<Wide<T>>(a) % b));
-      case Op::Neg:
-        return Extended(static_cast<T>(0 - static_cast<Wide<U>>(x)));
-      case Op::Abs:
-        return Extended(static_cast<T>(a < 0 ? 0 - static_cast<Wide<U>>(x) : x));
-      case Op::And:
-        return Extended(static_cast<T>(x & y));
-      case Op::Or:
-        return Extended(static_cast<T>(x | y));
-      case Op::Xor:
-        return Extended(static_cast<T>(x ^ y));
-      case Op::Not:
-        return Extended(static_cast<T>(~x));
-      case Op::Shl: {
-        const auto by = static_cast<std::uint32_t>(y);
-        return by >= 8 * sizeof(T) ? 0 : Extended(static_cast<T>(x << by));
-      }
-      case Op::Shr: {
-        const auto by = std::min<std::uint32_t>(static_cast<std::uint32_t>(y), 8 * sizeof(T));
-        return Extended(static_cast<T>(static_cast<Wide<T>>(a) >> by));
-      }
-      case Op::Bfe: {
-        const auto from = static_cast<std::uint32_t>(y) & 255;
-        const auto bits = static_cast<std::uint32_t>(z) & 255;
-        if (bits == 0) return 0;
-        const int over = static_cast<int>(8 * sizeof(T)) - static_cast<int>(bits);
-        if (from + bits > 8 * sizeof(T)) Unknown(i);
-        return Extended(static_cast<T>(static_cast<T>(static_cast<U>(x >> from) << over) >> over));
-      }
-      default:
-        break;
-    }
-  }
-  switch (i.op) {
-    case Op::Min:
-    case Op::MinNan:
-      return Extended(Least(a, b, i.op == Op::MinNan));
-    case Op::Max:
-    case Op::MaxNan:
-      return Extended(Most(a, b, i.op == Op::MaxNan));
-    default:
-      Unknown(i);
-  }
-}
-
-template <class T>
-bool Compared(const Instruction& i, T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const bool unordered = std::isnan(a) || std::isnan(b);
-    if (i.compare == Compare::Nan) return unordered;
-    if (i.compare == Compare::Num) return !unordered;
-    if (unordered) return i.unordered;
-  }
-  switch (i.compare) {
-    case Compare::Eq:
-      return a == b;
-    case Compare::Ne:
-      return a != b;
-    case Compare::Lt:
-      return a < b;
-    case Compare::Le:
-      return a <= b;
-    case Compare::Gt:
-      return a > b;
-    case Compare::Ge:
-      return a >= b;
-    default:
-      Unknown(i);
-  }
-}
-
-// Of the `how` of a conversion to an integer, or to a float of the same width.
-double Rounded(const Instruction& i, double value) {
-  if (i.how == "rni") return std::nearbyint(value);
-  if (i.how == "rzi") return std::trunc(value);
-  if (i.how == "rmi") return std::floor(value);
-  if (i.how == "rpi") return std::ceil(value);
-  Unknown(i);
-}
-
-template <class T>
-std::uint64_t Saturated(double value) {
-  if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
-    return Extended(std::numeric_limits<T>::min());
-  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
-    return Extended(std::numeric_limits<T>::max());
-  return Extended(static_cast<T>(value));
-}
-
-std::uint64_t Converted(const Instruction& i, std::uint64_t x) {
-  const bool of_float = i.type.kind == 'f';
-  if (i.result.kind == 'f') {
-    if (of_float && i.type.bits == i.result.bits)
-      return i.type.bits == 32 ? Bits(static_cast<float>(Rounded(i, As<float>(x))))
-                               : Bits(Rounded(i, As<double>(x)));
-    if (of_float && i.type.bits == 16)
-      return i.result.bits == 32 ? Bits(static_cast<float>(As<_Float16>(x)))
-                                 : Bits(static_cast<double>(As<_Float16>(x)));
-    if (i.result.bits == 16) {
-      if (of_float || i.type.bits > 32)
-        return i.type.bits == 32 ? Bits(static_cast<_Float16>(As<float>(x))) : (Unknown(i), 0);
-      return With(i, i.type, [&](auto of) {  // a double holds it
-        return Bits(static_cast<_Float16>(static_cast<double>(As<decltype(of)>(x))));
-      });
-    }
-    return With(i, i.type, [&](auto of) {
-      const auto value = As<decltype(of)>(x);
-      return i.result.bits == 32 ? Bits(static_cast<float>(value))
-                                 : Bits(static_cast<double>(value));
-    });
-  }
-  if (of_float) {
-    const double value = Rounded(i, i.type.bits == 32 ? As<float>(x) : As<double>(x));
-    Type to = i.result;
-    return With(i, to, [&](auto of) {
-      if constexpr (std::is_integral_v<decltype(of)>)
-        return Saturated<decltype(of)>(value);
-      else
-        return std::uint64_t{0};
-    });
-  }
-  const std::uint64_t wide =
-      With(i, i.type, [&](auto of) { return Extended(As<decltype(of)>(x)); });
-  return With(i, i.result, [&](auto of) { return Extended(As<decltype(of)>(wide)); });
-}
 
 template <class T>
 std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::uint64_t c) {
@@ -285,46 +40,9 @@ std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::
   }
 }
 
-std::uint64_t Logic(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  switch (i.op) {
-    case Op::Mov:
-      return a & 1;
-    case Op::And:
-      return a & b & 1;
-    case Op::Or:
-      return (a | b) & 1;
-    case Op::Xor:
-      return (a ^ b) & 1;
-    case Op::Not:
-      return ~a & 1;
-    case Op::Selp:
-      return (c & 1) != 0 ? a : b;
-    default:
-      Unknown(i);
-  }
-}
-
-std::uint64_t Moved(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) { return a; }
-std::uint64_t UpperHalf(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) {
-  return a >> 16 & 0xffff;
-}
-std::uint64_t Packed(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t) {
-  return (b & 0xffff) << 16 | (a & 0xffff);
-}
-std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  return (c & 1) != 0 ? a : b;
-}
-std::uint64_t Cast(const Instruction& i, std::uint64_t a, std::uint64_t, std::uint64_t) {
-  return Converted(i, a);
-}
-template <class T>
-std::uint64_t Predicate(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {
-  return Compared(i, As<T>(a), As<T>(b)) ? 1 : 0;
-}
-
 constexpr std::size_t kCopyBytes = 16;
 
-enum class State : std::uint8_t { Runs, Gathers, Waits, Left };
+enum class State : std::uint8_t { Runs, Gathers, AtGate, Waits, Left };
 
 struct Thread {
   std::vector<std::uint64_t> registers;
@@ -336,6 +54,10 @@ struct Thread {
   };
   std::vector<Copy> copies;  // that have begun
   std::uint64_t groups = 0;  // that are closed
+  // What steps that go on have left: a register has a number of these above its 32 bits, which mean nothing until then.
+  std::vector<float> coming;
+  std::vector<std::size_t> ends;    // of groups of steps that are closed: how much had come before
+  std::vector<std::size_t> stored;  // bytes of shared memory that it has not shown
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -363,7 +85,7 @@ class BlockRun {
       for (Thread& thread : threads_) {
         while (thread.state == State::Runs) Step(thread);
       }
-    } while (Gather() || Meet());
+    } while (Gather() || PassGates() || Deliver() || Meet());
   }
 
  private:
@@ -378,9 +100,12 @@ class BlockRun {
         alike +=
             threads_[t].state == State::Gathers && threads_[t].at == threads_[first].at ? 1 : 0;
       }
-      if (here == 0) continue;
-      if (alike != kWarp)
-        throw std::runtime_error("threads of a warp come to different instructions");
+      // Where some are on their way from a gate the others wait for them.
+      if (here == 0 || alike != kWarp) continue;
+      if (kernel_.code[threads_[first].at].op == Op::GroupStep) {
+        any |= TakeGroupStep(first);
+        continue;
+      }
       TakeTogether(first);
       any = true;
     }
@@ -405,10 +130,181 @@ class BlockRun {
     }
   }
 
+  // -- Gates, and what goes on by itself
+
+  struct Gate {
+    std::uint64_t arrivals;
+    std::uint64_t missing;
+    std::uint64_t bytes;
+    std::uint64_t phase;
+    std::uint64_t maker;
+    std::uint64_t barrier;  // since which it is one
+  };
+  struct Box {
+    TensorMap map;
+    std::vector<std::int32_t> at;
+    std::uint64_t to;
+    std::uint64_t gate;
+  };
+
+  Gate& GateAt(std::uint64_t address) {
+    const auto found = gates_.find(address);
+    if (found == gates_.end()) throw std::runtime_error("a gate that is none");
+    return found->second;
+  }
+  Gate& GateOf(const Thread& thread, std::uint64_t address) {
+    Gate& gate = GateAt(address);
+    if (gate.maker != thread.registers[0] && gate.barrier == barriers_)
+      throw std::runtime_error("a gate that another thread makes, with no barrier between");
+    return gate;
+  }
+
+  static void Turn(Gate& gate) {
+    if (gate.missing > 0 || gate.bytes > 0) return;
+    gate.missing = gate.arrivals;
+    ++gate.phase;
+  }
+
+  void UseGate(Thread& thread, const Instruction& i) {
+    const std::uint64_t address = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
+    if (i.op == Op::GateInit) {
+      const std::uint64_t arrivals = Value(thread, i.b);
+      if (!gates_.emplace(address, Gate{arrivals, arrivals, 0, 0, thread.registers[0], barriers_})
+               .second)
+        throw std::runtime_error("a gate is made where one is");
+    } else if (i.op == Op::GateEnd) {
+      if (gates_.erase(address) == 0) throw std::runtime_error("a gate that is none");
+    } else {
+      Gate& gate = GateOf(thread, address);
+      gate.bytes += Value(thread, i.b);
+      --gate.missing;
+      Turn(gate);
+    }
+  }
+
+  // Of a phase the parity tells whether it is over.
+  bool IsOver(const Thread& thread) {
+    const Instruction& i = kernel_.code[thread.at];
+    const Gate& gate = GateOf(thread, Value(thread, i.a) + static_cast<std::uint64_t>(i.offset));
+    return (gate.phase & 1) != (Value(thread, i.b) & 1);
+  }
+
+  bool PassGates() {
+    bool any = false;
+    for (Thread& thread : threads_) {
+      if (thread.state != State::AtGate || !IsOver(thread)) continue;
+      Set(thread, kernel_.code[thread.at].to, 1);
+      ++thread.at;
+      thread.state = State::Runs;
+      any = true;
+    }
+    return any;
+  }
+
+  void BeginBox(const Thread& thread, const Instruction& i) {
+    Box box{};
+    const std::uint64_t map = Value(thread, i.b);
+    if (map + sizeof box.map > params_.size() || map % 64 != 0)
+      throw std::runtime_error("a map that is none of the launch's");
+    std::memcpy(&box.map, params_.data() + map, sizeof box.map);
+    for (const Operand& place : i.many)
+      box.at.push_back(static_cast<std::int32_t>(Value(thread, place)));
+    box.to = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
+    box.gate = Value(thread, i.c);
+    constexpr std::uint64_t kAligned = 1024;
+    if (box.map.rank != box.at.size() || box.to % kAligned != 0 ||
+        box.to + BytesOf(box.map) > shared_.size())
+      throw std::runtime_error("a box that does not fit");
+    std::memset(shared_.data() + box.to, '\x5a', BytesOf(box.map));
+    boxes_.push_back(std::move(box));
+  }
+
+  // The last box that has begun comes, when all others do nothing but wait for some.
+  bool Deliver() {
+    if (boxes_.empty()) return false;
+    const Box box = std::move(boxes_.back());
+    boxes_.pop_back();
+    CopyBox(box.map, box.at.data(), box.to, shared_.data(), host_of_);
+    Gate& gate = GateAt(box.gate);
+    if (gate.bytes < BytesOf(box.map)) throw std::runtime_error("bytes that nobody has announced");
+    gate.bytes -= BytesOf(box.map);
+    Turn(gate);
+    return true;
+  }
+
+  // Four warps take a step together; false: not all are there.
+  bool TakeGroupStep(std::size_t any) {
+    constexpr std::size_t kGroup = 128;
+    const std::size_t first = any / kGroup * kGroup;
+    if (first + kGroup > threads_.size()) throw std::runtime_error("a step of less than a group");
+    for (std::size_t t = first; t < first + kGroup; ++t) {
+      if (threads_[t].state != State::Gathers || threads_[t].at != threads_[first].at) return false;
+    }
+    const Instruction& i = kernel_.code[threads_[first].at];
+    const SharedElement element = [&](std::uint64_t address) {
+      if (address + 2 > shared_.size()) throw std::runtime_error("an access outside of its memory");
+      if (hidden_[address]) throw std::runtime_error("a step reads what nobody has shown");
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, shared_.data() + address, sizeof bits);
+      return bits;
+    };
+    for (std::size_t t = first; t < first + kGroup; ++t) {
+      for (const Operand& operand : i.many) {
+        Thread& thread = threads_[t];
+        std::uint64_t& bits = thread.registers[static_cast<std::size_t>(operand.reg)];
+        const std::uint64_t number = bits >> 32;
+        thread.coming.push_back(number > 0 ? thread.coming[number - 1] : As<float>(bits));
+        bits = static_cast<std::uint64_t>(thread.coming.size()) << 32 | 0x7fc05a5a;
+      }
+    }
+    const GroupRegister accs = [&](unsigned thread, unsigned number) -> float& {
+      std::vector<float>& coming = threads_[first + thread].coming;
+      return coming[coming.size() - i.many.size() + number];
+    };
+    MultiplyOfGroup(i, Value(threads_[first], i.a), Value(threads_[first], i.b), element, accs);
+    for (std::size_t t = first; t < first + kGroup; ++t) {
+      ++threads_[t].at;
+      threads_[t].state = State::Runs;
+    }
+    return true;
+  }
+
+  // What groups of steps have left that have ended comes to the registers.
+  static void AwaitSteps(Thread& thread, std::uint64_t ahead) {
+    if (thread.ends.size() <= ahead) return;
+    const std::size_t end = thread.ends[thread.ends.size() - 1 - ahead];
+    for (std::uint64_t& bits : thread.registers) {
+      const std::uint64_t number = bits >> 32;
+      if (number > 0 && number <= end && (bits & 0xffffffff) == 0x7fc05a5a)
+        bits = Bits(thread.coming[number - 1]);
+    }
+    thread.ends.erase(thread.ends.begin(), thread.ends.end() - static_cast<std::ptrdiff_t>(ahead));
+  }
+
+  // What a thread stores steps do not see before it has shown it.
+  void Hide(Thread& thread, const Instruction& i) {
+    const std::uint64_t first = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
+    for (std::size_t byte = first; byte < first + static_cast<std::size_t>(i.type.bits) / 8;
+         ++byte) {
+      if (byte >= hidden_.size()) return;
+      hidden_[byte] = true;
+      thread.stored.push_back(byte);
+    }
+  }
+
+  void ShowStores(Thread& thread) {
+    for (const std::size_t byte : thread.stored) hidden_[byte] = false;
+    thread.stored.clear();
+  }
+
   // All threads are at one barrier, or all have left: then false.
   bool Meet() {
     std::uint64_t any = 0;
     for (const Thread& thread : threads_) {
+      if (thread.state == State::AtGate)
+        throw std::runtime_error("threads of a block wait at a gate for ever");
+      if (thread.state == State::Gathers)
+        throw std::runtime_error("threads of a warp come to different instructions");
       if (thread.state != threads_[0].state || thread.at != threads_[0].at)
         throw std::runtime_error("threads of a block wait at different barriers");
       const Instruction& i = kernel_.code[thread.at];
@@ -499,6 +395,31 @@ class BlockRun {
       case Op::Mma:
         thread.state = State::Gathers;
         return;
+      case Op::GroupStep:
+        thread.state = State::Gathers;
+        return;
+      case Op::GateAwait:
+        thread.state = State::AtGate;
+        return;
+      case Op::GateInit:
+      case Op::GateEnd:
+      case Op::GateArrive:
+        UseGate(thread, i);
+        break;
+      case Op::CopyBox:
+        BeginBox(thread, i);
+        break;
+      case Op::ShowStores:
+        ShowStores(thread);
+        break;
+      case Op::GroupClose:
+        thread.ends.push_back(thread.coming.size());
+        break;
+      case Op::GroupAwait:
+        AwaitSteps(thread, Value(thread, i.b));
+        break;
+      case Op::Nothing:
+        break;
       case Op::Bar:
       case Op::BarRed:
         thread.state = State::Waits;
@@ -527,6 +448,7 @@ class BlockRun {
       }
       case Op::St: {
         const std::uint64_t bits = Value(thread, i.to);
+        if (i.space == Space::Shared && !gates_.empty()) Hide(thread, i);
         std::memcpy(Memory(thread, i), &bits, static_cast<std::size_t>(i.type.bits) / 8);
         break;
       }
@@ -550,42 +472,14 @@ class BlockRun {
   const HostOf& host_of_;
   std::vector<char> shared_;
   std::vector<Touched> touched_;
+  std::vector<bool> hidden_ = std::vector<bool>(shared_.size());
+  std::map<std::uint64_t, Gate> gates_;
+  std::vector<Box> boxes_;  // on their way
   std::uint64_t barriers_ = 1;
   std::vector<Thread> threads_;
 };
 
 }  // namespace
-
-void Resolve(Instruction& i) {
-  switch (i.op) {
-    case Op::Ld:
-    case Op::St:
-    case Op::Atom:
-      return;
-    case Op::Upper:
-      i.compute = UpperHalf;
-      return;
-    case Op::Pack:
-      i.compute = Packed;
-      return;
-    case Op::Cvt:
-      i.compute = Cast;
-      return;
-    case Op::Setp:
-      i.compute = With(i, i.type, [](auto of) -> Compute { return Predicate<decltype(of)>; });
-      return;
-    default:
-      break;
-  }
-  if (i.type.kind == 'p')
-    i.compute = Logic;
-  else if (i.op == Op::Mov)
-    i.compute = Moved;
-  else if (i.op == Op::Selp)
-    i.compute = Selected;
-  else
-    i.compute = With(i, i.type, [](auto of) -> Compute { return Arithmetic<decltype(of)>; });
-}
 
 void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block,
          const BlockSize& size, const HostOf& host_of) {

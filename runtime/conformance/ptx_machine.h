@@ -66,7 +66,18 @@ enum class Op : std::uint8_t {
   St,
   Sub,
   Upper,
-  Xor
+  Xor,
+  // Of gates, boxes, and steps that go on.
+  GateArrive,
+  GateAwait,
+  GateEnd,
+  GateInit,
+  CopyBox,
+  ShowStores,
+  GroupStep,
+  GroupClose,
+  GroupAwait,
+  Nothing
 };
 
 enum class Space : std::uint8_t { Global, Shared, Local, Param };
@@ -121,11 +132,35 @@ using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
 void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
 void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
+float WidenedElement(const Instruction& instruction, std::uint64_t bits);
+float MatrixStep(float sum, const float* a, const float* b);
+
+// What cuTensorMapEncodeTiled of the tests makes of a tensor; dimensions from the last one on.
+struct alignas(64) TensorMap {
+  std::uint64_t address;
+  std::uint64_t strides[4];  // bytes
+  std::uint32_t sizes[5];
+  std::uint32_t box[5];
+  std::uint32_t rank;
+  std::uint32_t element_bytes;
+};
+static_assert(sizeof(TensorMap) == 128);
+
+// Elements of two bytes of shared memory, and the number that a thread of the group has of a step's.
+using SharedElement = std::function<std::uint16_t(std::uint64_t address)>;
+using GroupRegister = std::function<float&(unsigned thread, unsigned number)>;
+void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint64_t b,
+                     const SharedElement& element, const GroupRegister& accs);
+
 // Finds what computes the instruction, where it only computes.
 void Resolve(Instruction& instruction);
 
 // What it needs of the machine around: host memory for an address of the device's.
 using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;
+
+std::uint64_t BytesOf(const TensorMap& map);
+void CopyBox(const TensorMap& map, const std::int32_t* at, std::uint64_t to, char* shared,
+             const HostOf& host_of);
 
 class Module {
  public:

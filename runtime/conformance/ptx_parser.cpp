@@ -22,14 +22,14 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// The parts between separators that stand in no braces.
+// The parts between separators that stand in no braces or brackets.
 std::vector<std::string_view> Parts(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '{') ++depth;
-    if (i < text.size() && text[i] == '}') --depth;
+    if (i < text.size() && (text[i] == '{' || text[i] == '[')) ++depth;
+    if (i < text.size() && (text[i] == '}' || text[i] == ']')) --depth;
     if (i < text.size() && (text[i] != separator || depth > 0)) continue;
     parts.push_back(Trimmed(text.substr(begin, i - begin)));
     begin = i + 1;
@@ -106,7 +106,9 @@ class Reader {
   void Body(std::string_view text) {
     scopes_.emplace_back();
     for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = text.find_first_of(";{}:", at);
+      std::size_t end = text.find_first_of(";{}:", at);
+      while (end != std::string_view::npos && text.substr(end, 2) == "::")  // part of a name
+        end = text.find_first_of(";{}:", end + 2);
       if (end == std::string_view::npos) break;
       std::size_t next = end + 1;
       std::string_view statement = Trimmed(text.substr(at, end - at));
@@ -233,7 +235,17 @@ class Reader {
       return;
     }
     if (words[0] == "ldmatrix" || words[0] == "mma") return Together(instruction, words, given);
+    if (name.starts_with("cp.async.bulk.tensor.")) return Box(instruction, given);
     if (words[0] == "cp") return Copy(instruction, name, given);
+    if (words[0] == "mbarrier") return Gate(instruction, name, given);
+    if (words[0] == "wgmma") return Group(instruction, words, given);
+    if (words[0] == "fence") {
+      instruction.op = name == "fence.proxy.async" ? Op::ShowStores : Op::Nothing;
+      if (name != "fence.proxy.async" && name != "fence.mbarrier_init.release.cluster")
+        Unknown(name);
+      kernel_.code.push_back(instruction);
+      return;
+    }
     const Row* row = nullptr;
     for (const Row& one : kRows) {
       if (one.word == words[0]) row = &one;
@@ -282,6 +294,68 @@ class Reader {
       instruction.c = {-1, static_cast<std::uint64_t>(instruction.offset)};
       instruction.offset = 0;
       Address(instruction, given[0]);
+    }
+    kernel_.code.push_back(instruction);
+  }
+
+  // `mbarrier.init.shared.b64 [%r1], 2`, `mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 1024`, …
+  void Gate(Instruction instruction, std::string_view name,
+            const std::vector<std::string_view>& given) {
+    instruction.space = Space::Shared;
+    std::size_t address = 1;
+    if (name == "mbarrier.init.shared.b64") {
+      instruction.op = Op::GateInit;
+      address = 0;
+    } else if (name == "mbarrier.inval.shared.b64") {
+      instruction.op = Op::GateEnd;
+      address = 0;
+    } else if (name == "mbarrier.arrive.shared.b64" ||
+               name == "mbarrier.arrive.expect_tx.shared.b64") {
+      instruction.op = Op::GateArrive;
+    } else if (name == "mbarrier.try_wait.parity.shared.b64") {
+      instruction.op = Op::GateAwait;
+      instruction.to = Read(given[0]);
+    } else {
+      Unknown(name);
+    }
+    Address(instruction, given[address]);
+    if (given.size() > address + 1) instruction.b = Read(given[address + 1]);
+    kernel_.code.push_back(instruction);
+  }
+
+  // `cp.async.bulk.tensor.2d.… [%r1], [%rd2, {%r3, %r4}], [%r5]`
+  void Box(Instruction instruction, const std::vector<std::string_view>& given) {
+    instruction.op = Op::CopyBox;
+    const std::vector<std::string_view> parts = Parts(given[1].substr(1, given[1].size() - 2), ',');
+    instruction.b = Read(parts[0]);
+    for (const std::string_view place : Parts(parts[1].substr(1, parts[1].size() - 2), ','))
+      instruction.many.push_back(Read(place));
+    instruction.c = Read(given[2].substr(1, given[2].size() - 2));
+    Address(instruction, given[0]);
+    kernel_.code.push_back(instruction);
+  }
+
+  // `wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {…}, %rd1, %rd2, 1, 1, 1, 0, 1`, `wgmma.wait_group.sync.aligned 1`
+  void Group(Instruction instruction, const std::vector<std::string_view>& words,
+             const std::vector<std::string_view>& given) {
+    if (words[1] == "fence") {
+      instruction.op = Op::Nothing;
+    } else if (words[1] == "commit_group") {
+      instruction.op = Op::GroupClose;
+    } else if (words[1] == "wait_group") {
+      instruction.op = Op::GroupAwait;
+      instruction.b = Read(given[0]);
+    } else {
+      if (words[1] != "mma_async" || words[5] != "f32" || given[3] != "1" || given[4] != "1" ||
+          given[5] != "1")
+        Unknown(words[1]);
+      instruction.op = Op::GroupStep;
+      instruction.how = words.back();
+      for (const std::string_view name : Parts(given[0].substr(1, given[0].size() - 2), ','))
+        instruction.many.push_back(Read(name));
+      instruction.a = Read(given[1]);
+      instruction.b = Read(given[2]);
+      instruction.offset = NumberIn(given[6]) + 2 * NumberIn(given[7]);  // which are turned
     }
     kernel_.code.push_back(instruction);
   }

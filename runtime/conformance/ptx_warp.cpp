@@ -12,7 +12,9 @@ constexpr unsigned kSide = 8;    // of a matrix that is loaded
 constexpr unsigned kTerms = 16;  // of a step of floats
 constexpr unsigned kByteTerms = 32;
 
-float Widened(const Instruction& i, std::uint64_t bits) {
+}  // namespace
+
+float WidenedElement(const Instruction& i, std::uint64_t bits) {
   if (i.how == "f16") {
     const auto narrow = static_cast<std::uint16_t>(bits);
     _Float16 value = 0;
@@ -24,6 +26,8 @@ float Widened(const Instruction& i, std::uint64_t bits) {
   std::memcpy(&value, &wide, sizeof value);
   return value;
 }
+
+namespace {
 
 float Float(std::uint64_t bits) {
   float value = 0;
@@ -38,7 +42,9 @@ std::uint64_t BitsOf(float value) {
 }
 
 // A model: machines add in an order that nobody has written down (the table of units of the compiler has the same).
-float Step(float sum, const float* a, const float* b) {
+}  // namespace
+
+float MatrixStep(float sum, const float* a, const float* b) {
   float terms[kTerms];
   for (unsigned k = 0; k < kTerms; ++k) terms[k] = a[k] * b[k];
   for (unsigned left = kTerms / 2; left > 0; left /= 2) {
@@ -46,6 +52,8 @@ float Step(float sum, const float* a, const float* b) {
   }
   return sum + terms[0];
 }
+
+namespace {
 
 // m16n8k32 of bytes: as of floats, with two in the place of each. Sums wrap.
 void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
@@ -109,16 +117,17 @@ void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
       const unsigned term = 2 * (lane % 4) + half;
       for (unsigned r = 0; r < 4; ++r)
         a[one + 8 * (r & 1)][term + 8 * (r >> 1)] =
-            Widened(i, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
+            WidenedElement(i, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
       for (unsigned r = 0; r < 2; ++r)
-        b[one][term + 8 * r] = Widened(i, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
+        b[one][term + 8 * r] =
+            WidenedElement(i, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
     }
   }
   std::uint64_t sums[kWarp][4];
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r)
-      sums[lane][r] = BitsOf(Step(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
-                                  b[2 * (lane % 4) + (r & 1)]));
+      sums[lane][r] = BitsOf(MatrixStep(Float(at(lane, registers[10 + r])),
+                                        a[lane / 4 + 8 * (r >> 1)], b[2 * (lane % 4) + (r & 1)]));
   }
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];

@@ -17,6 +17,10 @@ Error Api::Load(Api* api) {
     return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name, "; that of CUDA 12 does");
   KDL_CU_FUNCTIONS(KDL_CU_FIND)
 #undef KDL_CU_FIND
+#define KDL_CU_FIND(name, params) \
+  api->name = reinterpret_cast<Status(*) params>(SymbolOf(api->library, "cu" #name));
+  KDL_CU_LATE_FUNCTIONS(KDL_CU_FIND)
+#undef KDL_CU_FIND
   const Status status = api->Init(0);
   if (status == kSuccess) return nullptr;
   return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver, " says ",

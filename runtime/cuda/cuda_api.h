@@ -91,9 +91,16 @@ struct Copy2D {
   X(GetErrorName, (Status, const char**))                                                   \
   X(GetErrorString, (Status, const char**))
 
+// Those that only some drivers have; null in others.
+#define KDL_CU_LATE_FUNCTIONS(X)                                                   \
+  X(TensorMapEncodeTiled,                                                          \
+    (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, \
+     const std::uint32_t*, const std::uint32_t*, int, int, int, int))
+
 struct Api {
 #define KDL_CU_MEMBER(name, params) Status(*name) params = nullptr;
   KDL_CU_FUNCTIONS(KDL_CU_MEMBER)
+  KDL_CU_LATE_FUNCTIONS(KDL_CU_MEMBER)
 #undef KDL_CU_MEMBER
   Library library;
 

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/view.h"
 #include "cuda/cuda_api.h"
+#include "cuda/cuda_maps.h"
 #include "cuda/cuda_streams.h"
 #include "host/host_device.h"
 #include "team/memory_pool.h"
@@ -286,6 +288,7 @@ struct Kernel {
   cu::FunctionId function = nullptr;
   std::int64_t near_bytes = 0;  // that a launch brings
   int workers = 0;              // of a team
+  std::vector<MapNeed> maps;
 };
 
 struct Module {
@@ -365,6 +368,9 @@ Error MakeKernel(CudaDevice& cuda, const Work& work, cu::ModuleId module, const 
   KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
   if (needs.empty()) return nullptr;
   kernel->near_bytes = needs[0];
+  constexpr std::size_t kNumbers = 5;  // of a map
+  for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
+    kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
   return TakeNear(cuda, name, *kernel);
 }
 
@@ -389,8 +395,10 @@ class Launcher final : public TeamDriver {
 
   Error Open() {
     if (work_.status() != cu::kSuccess) return FailWith(cuda_, "taking a stream", work_.status());
-    return FindKernel(cuda_, work_, *static_cast<Module*>(request_.module),
-                      request_.variant->symbol, &kernel_);
+    KDL_RETURN_IF_ERROR(FindKernel(cuda_, work_, *static_cast<Module*>(request_.module),
+                                   request_.variant->symbol, &kernel_));
+    MakeMaps();
+    return nullptr;
   }
 
   Error Take(std::int64_t bytes, void** memory) override {
@@ -424,9 +432,12 @@ class Launcher final : public TeamDriver {
   }
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
              std::int64_t cores) override {
-    // The numbers go by value.
-    std::vector<void*> given = {const_cast<std::int64_t*>(numbers.data())};
+    // The numbers go by value, and maps.
+    std::vector<std::int64_t> all(numbers.begin(), numbers.end());
+    all.insert(all.end(), made_.begin(), made_.end());
+    std::vector<void*> given = {all.data()};
     for (void* const& memory : memories) given.push_back(const_cast<void**>(&memory));
+    for (TensorMap& map : maps_) given.push_back(&map);
     const cu::Status status = cuda_.api.LaunchKernel(
         kernel_->function, static_cast<unsigned>(cores), 1, 1,
         static_cast<unsigned>(kernel_->workers), 1, 1, static_cast<unsigned>(kernel_->near_bytes),
@@ -437,6 +448,16 @@ class Launcher final : public TeamDriver {
   }
 
  private:
+  void MakeMaps() {
+    maps_.resize(kernel_->maps.size());
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+      const MapNeed& need = kernel_->maps[i];
+      const kdl_tensor& tensor = request_.args->tensors[need.tensor];
+      const auto bytes = static_cast<std::int64_t>(ElementBytes(tensor));
+      made_.push_back(MakeMap(cuda_.api, need, tensor, bytes, &maps_[i]) ? 1 : 0);
+    }
+  }
+
   Error Waited(std::string_view what, cu::Status status) {
     if (status == cu::kSuccess) status = work_.Wait();
     return status == cu::kSuccess ? nullptr : FailWith(cuda_, what, status);
@@ -446,6 +467,8 @@ class Launcher final : public TeamDriver {
   const kdl_launch_request& request_;
   Work work_;
   const Kernel* kernel_ = nullptr;
+  std::vector<TensorMap> maps_;
+  std::vector<std::int64_t> made_;  // of each whether it is a map
 };
 
 Error Run(CudaDevice& cuda, const kdl_launch_request& request) {

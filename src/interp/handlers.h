@@ -73,6 +73,17 @@ void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction);
 void RunCloseAhead(Core& core, Activation& here, const Instruction& instruction);
 void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction);
 
+// gates.cpp
+void RunGatesOpen(Core& core, Activation& here, const Instruction& instruction);
+void RunGatesClose(Core& core, Activation& here, const Instruction& instruction);
+void RunGateArrive(Core& core, Activation& here, const Instruction& instruction);
+void RunGateAwait(Core& core, Activation& here, const Instruction& instruction);
+void RunCopyBox(Core& core, Activation& here, const Instruction& instruction);
+void RunBoxFits(Core& core, Activation& here, const Instruction& instruction);
+void RunShowStores(Core& core, Activation& here, const Instruction& instruction);
+void RunCloseSteps(Core& core, Activation& here, const Instruction& instruction);
+void RunAwaitSteps(Core& core, Activation& here, const Instruction& instruction);
+
 // matrix_step.cpp
 void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction);
 

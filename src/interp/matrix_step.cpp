@@ -68,7 +68,7 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
 
 /// The worker's places along the map's axis.
 std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t worker) {
-  int64_t first = worker / digits.apart % digits.workers * digits.side;
+  int64_t first = digits.First(worker / digits.apart % digits.workers);
   std::vector<int64_t> places;
   for (int64_t held = 0; held < digits.held(); ++held)
     places.push_back(first + digits.Offset(held));

@@ -17,6 +17,7 @@ enum class Plan : uint8_t {
   Constant,
   Contraction,
   CopyAhead,
+  CopyBox,
   Copy,
   Cut,
   Extent,

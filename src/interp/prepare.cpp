@@ -152,6 +152,9 @@ class FunctionPreparer {
       case Plan::CopyAhead:
         AddSizes(made, op.operand(ir::CopyAheadOp::at_buffer)->type());
         return AddAccess(made);
+      case Plan::CopyBox:
+        AddSizes(made, op.operand(ir::CopyBoxOp::at_buffer)->type());
+        return AddAccess(made);
       case Plan::ResultAxes:
         return AddPoints(made, op.result()->type()->axes);
       case Plan::OperandAxes:

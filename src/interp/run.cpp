@@ -165,11 +165,10 @@ class CoreRun {
       return state;
     }
     for (;; team_->NextInterval()) {
+      if (!RunToBarrier()) return workers_[current_].state();
       for (current_ = 0; current_ < workers_.size(); ++current_) {
-        MachineState state = workers_[current_].RunToEnd();
-        KDL_CHECK(current_ == 0 || state == workers_[0].state() || IsOver(state),
+        KDL_CHECK(workers_[current_].state() == workers_[0].state(),
                   "worker {} of core has come to another barrier than worker 0", current_);
-        if (IsOver(state)) return state;
       }
       current_ = 0;
       if (workers_[0].state() != MachineState::AtTeamBarrier) return workers_[0].state();
@@ -179,6 +178,24 @@ class CoreRun {
   const Machine& machine() const { return workers_[current_]; }
 
  private:
+  /// All workers, those at gates again and again; false: one has ended the run.
+  bool RunToBarrier() {
+    bool is_first = true;
+    for (bool waits = true; waits; is_first = false) {
+      uint64_t progress = team_->gates().progress();
+      waits = false;
+      for (current_ = 0; current_ < workers_.size(); ++current_) {
+        Machine& worker = workers_[current_];
+        if (!is_first && worker.state() != MachineState::AtGate) continue;
+        MachineState state = worker.RunToEnd();
+        if (IsOver(state)) return false;
+        waits |= state == MachineState::AtGate;
+      }
+      if (waits && progress == team_->gates().progress()) team_->SetStuck();
+    }
+    return true;
+  }
+
   static bool IsOver(MachineState state) {
     return state == MachineState::Trapped || state == MachineState::Broken ||
            state == MachineState::Failed;

@@ -22,6 +22,13 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
   Shared& shared = memories_.at(buffer);
   if (shared.coming.contains(offset))
     return Stop(core, instruction, "touches what a block copy has not brought yet");
+  if (buffer->def()->HasAttr(ir::AttrKey::Gated)) {
+    int64_t slots = buffer->type()->dims[0]->value;
+    TeamGates::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
+    std::string fault = kind == TouchKind::Read ? gates_.Read(core.facts.worker, slot)
+                                                : gates_.Write(core.facts.worker, slot);
+    return fault.empty() || Stop(core, instruction, fault);
+  }
   if (workers_ == 1) return true;
   auto element = static_cast<size_t>(offset);
   if (kind == TouchKind::Read && !shared.buffer.defined[element])

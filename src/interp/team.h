@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interp/core.h"
+#include "interp/gates.h"
 #include "interp/watch.h"
 
 namespace kdl::interp {
@@ -16,7 +17,7 @@ namespace kdl::interp {
 /// behind another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
 class Team {
  public:
-  explicit Team(int64_t workers) : workers_(workers) {}
+  explicit Team(int64_t workers) : workers_(workers), gates_(workers) {}
 
   /// A buffer of the team's: each run of its op gives the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
@@ -36,7 +37,16 @@ class Team {
                    int64_t first, int64_t end);
 
   /// All workers are at a barrier.
-  void NextInterval() { ++interval_; }
+  void NextInterval() {
+    ++interval_;
+    gates_.Meet();
+  }
+  TeamGates& gates() { return gates_; }
+  /// Nobody goes on by itself: who waits at a gate is stopped.
+  void SetStuck() { stuck_ = true; }
+  bool is_stuck() const { return stuck_; }
+  /// Stops the core for what its worker does; gives false.
+  bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
   int64_t workers() const { return workers_; }
 
  private:
@@ -56,9 +66,10 @@ class Team {
   };
 
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
-  bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
 
   int64_t workers_;
+  TeamGates gates_;
+  bool stuck_ = false;
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;

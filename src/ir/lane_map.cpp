@@ -8,7 +8,11 @@ namespace kdl::ir {
 
 namespace {
 
-constexpr size_t kNumbers = 4;  // of each axis
+constexpr size_t kNumbers = 4;  // of each axis, and one more where a map of the op's has spans
+
+bool HasSpans(const NumberList& numbers, size_t axes) {
+  return axes > 0 && numbers.size() == (kNumbers + 1) * axes;
+}
 
 }  // namespace
 
@@ -23,15 +27,23 @@ LaneMap MapOf(const Op& op) {
   LaneMap map;
   if (!op.HasAttr(AttrKey::Map)) return map;
   NumberList numbers = op.attr<AttrKey::Map>();
-  for (size_t i = 0; i + kNumbers <= numbers.size(); i += kNumbers)
-    map.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
+  // Of a step rows and columns.
+  size_t axes = op.kind() == OpKind::MatrixStep ? 2 : MappedAxes(op).size();
+  bool spans = HasSpans(numbers, axes);
+  size_t each = spans ? kNumbers + 1 : kNumbers;
+  for (size_t i = 0; i + each <= numbers.size(); i += each)
+    map.push_back(
+        {numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], spans ? numbers[i + 4] : 0});
   return map;
 }
 
 Attr MapAttr(const LaneMap& map) {
   NumberList numbers;
-  for (const AxisDigits& axis : map)
+  bool spans = std::ranges::any_of(map, [](const AxisDigits& axis) { return axis.span != 0; });
+  for (const AxisDigits& axis : map) {
     numbers.insert(numbers.end(), {axis.repeats, axis.workers, axis.apart, axis.side});
+    if (spans) numbers.push_back(axis.together());
+  }
   return MakeAttr<AttrKey::Map>(std::move(numbers));
 }
 
@@ -46,11 +58,14 @@ std::string MapFault(const Op& op) {
   constexpr int64_t kMost = 1 << 16;  // of each number
   NumberList numbers = op.attr<AttrKey::Map>();
   AxisList axes = MappedAxes(op);
-  if (numbers.size() != kNumbers * axes.size())
+  if (numbers.size() != kNumbers * axes.size() && !HasSpans(numbers, axes.size()))
     return fmt::format("a map of {} numbers for {} axes", numbers.size(), axes.size());
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1 || number > kMost; }))
     return "a number of the map is out of range";
   LaneMap map = MapOf(op);
+  if (std::ranges::any_of(
+          map, [](const AxisDigits& axis) { return axis.workers % axis.together() != 0; }))
+    return "workers of the map do not make whole spans";
   for (size_t i = 0; i < axes.size(); ++i) {
     const Axis& axis = op.block()->function()->axis(axes[i]);
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())

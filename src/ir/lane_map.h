@@ -16,12 +16,19 @@ struct AxisDigits {
   int64_t workers = 1;
   int64_t apart = 1;
   int64_t side = 1;  ///< points side by side of one worker
+  /// So many workers' points are together, those of all their repeats, before those of the next ones come; 0: all workers'.
+  int64_t span = 0;
 
   /// The points that each worker has.
   int64_t held() const { return repeats * side; }
   int64_t covered() const { return held() * workers; }
   /// Of a worker's points the `number`th, counted from its first one.
-  int64_t Offset(int64_t number) const { return number / side * workers * side + number % side; }
+  int64_t Offset(int64_t number) const { return number / side * together() * side + number % side; }
+  int64_t together() const { return span == 0 ? workers : span; }
+  /// The first point of the worker whose digit this is.
+  int64_t First(int64_t digit) const {
+    return (digit / together() * repeats * together() + digit % together()) * side;
+  }
   bool operator==(const AxisDigits&) const = default;
 };
 

@@ -34,6 +34,8 @@ struct Unit {
   /// The machine adds a step's terms in an order of its own, which nobody has written down: what stands here is a model, and
   /// results are held against contracts.
   bool modelled = false;
+  /// Workers go on while it reads factors, and wait for its steps later.
+  bool goes_on = false;
 };
 
 inline constexpr int kMaxUnitDepth = 32;

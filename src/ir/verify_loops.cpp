@@ -136,6 +136,19 @@ std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands(
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
 
+/// Of a buffer that lies in panels.
+std::string PanelsFault(const Op& op) {
+  constexpr int64_t kPanelBytes = 128;
+  constexpr int64_t kRows = 8;  // whose parts are exchanged together
+  Type type = op.result()->type();
+  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
+  if (!op.HasAttr(AttrKey::Gated) || type->dims.size() != 3)
+    return "no gated slots of two dimensions lie in panels";
+  bool whole = type->dims[1]->value % kRows == 0 &&
+               type->dims[2]->value * Bytes(type->scalar) % kPanelBytes == 0;
+  return whole ? "" : "its slots are not made of whole panels";
+}
+
 std::string BufferNewFault(const Op& op, const Module&) {
   Type type = op.result()->type();
   if (type->kind != TypeKind::Buffer) return "the result is no buffer";
@@ -146,7 +159,9 @@ std::string BufferNewFault(const Op& op, const Module&) {
       return "the buffer is too large";
     bytes *= dim->value;
   }
-  return "";
+  if (op.HasAttr(AttrKey::Gated) && type->space != Space::Team)
+    return "workers wait at gates for what is the team's";
+  return op.HasAttr(AttrKey::Swizzle) ? PanelsFault(op) : "";
 }
 
 std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
@@ -253,6 +268,11 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
   if (!unit) return "there is no such unit";
   if (std::string fault = FactorsFault(op, *unit); !fault.empty()) return fault;
   MatrixStepOp step(const_cast<Op*>(&op));
+  auto lies_in_panels = [](const Value* factor) {
+    return factor->def() && factor->def()->HasAttr(AttrKey::Swizzle);
+  };
+  if (unit->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
+    return "the unit goes on, and a factor does not lie in panels";
   if (step.place().size() != 4) return "the place is not four numbers";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
   auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
@@ -264,7 +284,7 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
     return "a number of the map is out of range";
   LaneMap map = MapOf(op);
   Values accs = step.accs();
-  bool fits = map.size() == 2 && numbers.size() == 8 &&
+  bool fits = map.size() == 2 && (numbers.size() == 8 || numbers.size() == 10) &&
               static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
   if (!fits) return "not one accumulator for each of the worker's points";
   if (op.results().size() != accs.size()) return "not one result for each accumulator";

@@ -33,6 +33,44 @@ def barriers():
         done = teams.kernelc(*softmax)
         checks.expect(f"softmax without barrier {number} is wrong", done.returncode != 0, done.stdout + done.stderr)
     del os.environ["FAKE_CUDA_DROP"]
+    groups()
+
+
+EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model
+# c = a * b, a product in each layer.
+LAYERS = """
+export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, N]) {
+    spmd for l in 0..L, i in M by 64, j in N by 64 {
+        var acc: f32[i, j] = 0;
+        for k in K by 64 { acc += dot(a[l, i, k], b[l, j, k] over k); }
+        c[l, i, j] = acc;
+    }
+}
+"""
+
+
+def groups():
+    """Products of groups of warps, whose factors come as boxes, where they fit and where not; what waits for them is missed."""
+    target = ["--target", "cuda?isa=sm_90a", "--check", "--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
+    with tempfile.TemporaryDirectory() as folder:
+        layers = pathlib.Path(folder) / "layers.kdl"
+        layers.write_text(LAYERS)
+        run = ["run", layers, *target]
+        fits = ["--set", "L=2", "--set", "M=70", "--set", "N=9", "--set", "K=328"]
+        odd = ["--set", "L=2", "--set", "M=3", "--set", "N=5", "--set", "K=331"]
+        empty = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=0"]
+        for sizes in [fits, odd, empty]:
+            done = teams.kernelc(*run, *sizes)
+            checks.expect(f"layers {sizes} equal the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+        # The second fence is that of what comes last before the only turn.
+        turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
+        for sizes, text, number in [(fits, "wgmma.wait_group.sync.aligned 0", 0), (fits, "bar.sync", 0), (turn, "fence.proxy.async", 1)]:
+            os.environ["FAKE_CUDA_DROPPED"] = text
+            os.environ["FAKE_CUDA_DROP"] = str(number)
+            done = teams.kernelc(*run, *sizes)
+            checks.expect(f"layers without {text} {number} are wrong", EQUAL not in done.stdout and "error: '" not in done.stderr,
+                          done.stdout + done.stderr)
+    del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
 
 
 if __name__ == "__main__":

@@ -37,6 +37,9 @@ DEFINES = {
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
 # And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
+# The same on machines whose groups of warps do them: what is in the loop.
+GROUP_PRODUCTS = {"samples/matmul/matmul.kdl": ["kdl_matmul_bf16_", "kdl_matmul_f16_"]}
+GROUP_LEVEL = "sm_90a"
 # Kernels whose registers hold all that they keep.
 UNSPILLED = {
     "samples/matmul/matmul.kdl": ["matmul_"],
@@ -163,6 +166,27 @@ def check_matrix_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_group_product(file, level, text, used, name):
+    """The loop over terms has four steps in one group, and touches no memory itself; boxes come by maps, and gates tell of them."""
+    (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
+    run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))
+    count = {what: len(re.findall(pattern, run)) for what, pattern in [
+        ("steps", r"\bwgmma\.mma_async\.sync\.aligned\.m64n256k16\.f32"), ("fences", r"\bwgmma\.fence"),
+        ("groups", r"\bwgmma\.commit_group"), ("waits", r"\bwgmma\.wait_group\.sync\.aligned 1;"),
+        ("gates", r"\bmbarrier\.try_wait\.parity")]}
+    expected = {"steps": 4, "fences": 1, "groups": 1, "waits": 1, "gates": 1}
+    checks.expect(f"{name} of {file} has a turn's steps: {count} ({level})", count == expected)
+    others = re.findall(r"\b(?:ld|st)\.(?!param)\S*|\bcp\.async\.(?!bulk)\S*|\bldmatrix\S*", run)
+    checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
+    # Of both factors, in front of the loop and in it: a's one panel, b's four.
+    boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.2d\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
+    checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == 10)
+    checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 4)
+    checks.expect(f"{name} of {file} waits for all steps behind ({level})", body.count("wgmma.wait_group.sync.aligned 0;") == 1)
+    (row,) = [row for row in used if row.kernel.startswith(name)]
+    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
+
+
 def check_registers(file, level, used):
     for name in UNSPILLED.get(file, []):
         rows = [row for row in used if row.kernel.startswith(f"kdl_{name}")]
@@ -182,6 +206,10 @@ def check(file, level):
         check_registers(file, level, used)
         if file in PRODUCTS:
             check_product(file, level, text.read_text(), used)
+        if level == GROUP_LEVEL and file in GROUP_PRODUCTS:
+            for name in GROUP_PRODUCTS[file]:
+                check_group_product(file, level, text.read_text(), used, name)
+            return used
         for product in MATRIX_PRODUCTS.get(file, []):
             check_matrix_product(file, level, text.read_text(), used, product)
         return used

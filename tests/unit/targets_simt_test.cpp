@@ -98,6 +98,42 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
 }
 )";
 
+// The factors lie in memory as is said.
+constexpr const char* kBoxes = R"(
+kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf16,[SIZES_B]> in, %c: tensor<f32,[M,N]> out) {
+  axis i = M by 64
+  axis j = N by COLUMNS
+  axis k = K by 64
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = broadcast %z : tile<f32; i j>
+    %s = for %k: blk<k> in %0 .. %H carry(%p = %t) {
+      %x = load %a[PLACE_A] {edge = clip} : tile<bf16; i k>
+      %y = load %b[PLACE_B] {edge = clip} : tile<bf16; j k>
+      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      yield %u
+    } : tile<f32; i j>
+    store %s to %c[%i, %j] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+std::string BoxesOf(bool turns_a, bool turns_b, int64_t columns) {
+  std::string text = kBoxes;
+  auto replace = [&](const std::string& what, const std::string& by) {
+    text.replace(text.find(what), what.size(), by);
+  };
+  replace("SIZES_A", turns_a ? "K,M" : "M,K");
+  replace("PLACE_A", turns_a ? "%k, %i" : "%i, %k");
+  replace("SIZES_B", turns_b ? "N,K" : "K,N");
+  replace("PLACE_B", turns_b ? "%j, %k" : "%k, %j");
+  replace("COLUMNS", std::to_string(columns));
+  return text;
+}
+
 // The products start from what is there.
 constexpr const char* kAddsTo = R"(
 kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[M,N]> inout) {
@@ -325,6 +361,24 @@ TEST_CASE(
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::AwaitAhead, shapes) == 1);
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::CloseAhead, shapes) == 2);
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
+}
+
+TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
+  // One block and two, one turn and several; a range that ends before the tensor does.
+  CheckLowering(
+      kLowering, BoxesOf(false, false, 64), TeamOf(128),
+      {{{"M", 3}, {"N", 72}, {"K", 135}, {"H", 135}}, {{"M", 5}, {"N", 8}, {"K", 80}, {"H", 72}}});
+  // Boxes of both factors fit, of none, of either.
+  const std::vector<Dims> shapes = {{{"M", 72}, {"N", 3}, {"K", 264}, {"H", 264}},
+                                    {{"M", 65}, {"N", 3}, {"K", 263}, {"H", 263}},
+                                    {{"M", 8}, {"N", 3}, {"K", 263}, {"H", 263}},
+                                    {{"M", 3}, {"N", 3}, {"K", 264}, {"H", 264}}};
+  const std::string text = BoxesOf(true, true, 16);
+  CheckLowering(kLowering, text, TeamOf(128), {shapes[0]});
+  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GatesClose, ir::OpKind::GateArrive,
+                          ir::OpKind::GateAwait, ir::OpKind::CopyBox, ir::OpKind::ShowStores,
+                          ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps, ir::OpKind::Barrier})
+    CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
 }
 
 TEST_CASE("stages, and parts between barriers of the launch, take turns") {

@@ -24,6 +24,7 @@ struct Memory {
   std::vector<llvm::Value*> strides;
   llvm::MDNode* alias_scope = nullptr;
   llvm::MDNode* noalias = nullptr;  ///< null: nothing is known
+  int64_t panel = 0;                ///< elements of a row of panels; 0: there are none
 };
 
 /// A pipe's ring in the core's workspace. `slots` says how a slot's elements lie and what they overlap; its base is the
@@ -114,7 +115,7 @@ struct Emitter {
   void Set(const ir::Value* value, llvm::Value* llvm_value) { scalars[value] = llvm_value; }
 };
 
-/// How a scalar lives in a register: bool i1, floats below f32 their bits, the rest as it is; in memory: bool i8. A vector is one of these.
+/// How a scalar lives in a register: bool i1, floats below f32 their bits, the rest as it is; and in memory: bool i8. So do lanes.
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/team_emitter.h"
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"
@@ -51,12 +52,38 @@ struct Element {
   }
 };
 
+/// Of a buffer in panels: rows lie one behind the other in each, and their parts of 16 bytes are exchanged.
+llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
+                           const std::vector<llvm::Value*>& index, int64_t element_bytes) {
+  constexpr int64_t kPartBytes = 16;
+  auto& b = emitter.builder;
+  auto number = [&](int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); };
+  size_t first = index.size() - 2;
+  llvm::Value* row = index[first];
+  llvm::Value* panel = b.CreateUDiv(index[first + 1], number(memory.panel));
+  llvm::Value* column = b.CreateURem(index[first + 1], number(memory.panel));
+  int64_t part = kPartBytes / element_bytes;
+  llvm::Value* number_of_part = b.CreateUDiv(column, number(part));
+  number_of_part = b.CreateXor(number_of_part, b.CreateURem(row, number(memory.panel / part)));
+  llvm::Value* offset =
+      b.CreateAdd(b.CreateMul(number_of_part, number(part)), b.CreateURem(column, number(part)));
+  // A panel has as many rows as a slot.
+  llvm::Value* rows = number(1);
+  if (first > 0) {
+    rows = b.CreateUDiv(memory.strides[0], memory.strides[first]);
+    offset = b.CreateAdd(offset, b.CreateMul(index[0], memory.strides[0]));
+  }
+  llvm::Value* whole_row = b.CreateAdd(b.CreateMul(panel, rows), row);
+  return b.CreateAdd(offset, b.CreateMul(whole_row, number(memory.panel)));
+}
+
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   const auto& [memory, type, index, mask, in_bounds, past_caches] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   llvm::Value* offset = nullptr;
-  for (size_t d = 0; d < index.size(); ++d) {
+  if (memory.panel > 0) offset = PlaceInPanels(emitter, memory, index, Bytes(type->scalar));
+  for (size_t d = 0; memory.panel == 0 && d < index.size(); ++d) {
     offset = AddTo(emitter, offset, Scaled(emitter, index[d], memory.strides[d]));
   }
   if (!offset) return memory.base;
@@ -105,23 +132,6 @@ void StoreElement(Emitter& emitter, const Element& element, llvm::Value* value) 
   auto* one = llvm::ConstantAsMetadata::get(builder.getInt32(1));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(emitter.context(), one));
   emitter.stores_past_caches = true;
-}
-
-std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
-                                      std::span<ir::Value* const> operands) {
-  std::vector<llvm::Value*> index;
-  for (const ir::AccessDim& dim : op->attr<ir::AttrKey::Access>().dims) {
-    llvm::Value* sum = nullptr;
-    for (const ir::AccessTerm& term : dim.terms) {
-      llvm::Value* value = AsI64(emitter, operands[term.operand]);
-      sum = AddTo(emitter, sum, Scaled(emitter, value, EmitSize(emitter, term.coefficient)));
-    }
-    if (!sum || !IsConstant(dim.offset, 0)) {
-      sum = AddTo(emitter, sum, EmitSize(emitter, dim.offset));
-    }
-    index.push_back(sum);
-  }
-  return index;
 }
 
 /// The value of an optional mask; null: there is none.
@@ -223,6 +233,23 @@ void EmitBufferStore(Emitter& emitter, ir::Op* op) {
 }
 
 }  // namespace
+
+std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
+                                      std::span<ir::Value* const> operands) {
+  std::vector<llvm::Value*> index;
+  for (const ir::AccessDim& dim : op->attr<ir::AttrKey::Access>().dims) {
+    llvm::Value* sum = nullptr;
+    for (const ir::AccessTerm& term : dim.terms) {
+      llvm::Value* value = AsI64(emitter, operands[term.operand]);
+      sum = AddTo(emitter, sum, Scaled(emitter, value, EmitSize(emitter, term.coefficient)));
+    }
+    if (!sum || !IsConstant(dim.offset, 0)) {
+      sum = AddTo(emitter, sum, EmitSize(emitter, dim.offset));
+    }
+    index.push_back(sum);
+  }
+  return index;
+}
 
 llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
                            std::span<ir::Value* const> index) {

@@ -244,7 +244,7 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::Sync:  // the host's
       return true;
     default:
-      return false;
+      return EmitGated(op);
   }
 }
 

@@ -43,6 +43,8 @@ struct TeamEmitter : Emitter {
   virtual void EmitCopyAhead(ir::Op* op);
   virtual void EmitCloseAhead();
   virtual void EmitAwaitAhead(ir::Op* op);
+  /// An op of gates, boxes or steps that go on; false: it is none.
+  virtual bool EmitGated(ir::Op*) { return false; }
   /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.
   virtual void BeginCopy(const BlockCopy& copy);
   /// Waits for those that have begun and touch these bytes near the workers.
@@ -88,6 +90,11 @@ uint64_t CountLaunchNumbers(const ir::Function& kernel);
 std::vector<const ir::Param*> TensorParams(const ir::Function& kernel);
 /// Number `at` of the launch's.
 llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name);
+
+// memory.cpp
+/// Of an access the index of each dimension.
+std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
+                                      std::span<ir::Value* const> operands);
 
 // team_control.cpp
 /// A loop whose turns the workers share.

@@ -81,6 +81,8 @@ void ReadParams(TeamEmitter& emitter, std::vector<Region>& regions) {
 Memory BufferMemory(TeamEmitter& emitter, const ir::Value* buffer, const TeamPlace& place) {
   auto& builder = emitter.builder;
   Memory memory{nullptr, ConstantStrides(emitter, buffer->type())};
+  if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
+    memory.panel = buffer->def()->attr<ir::AttrKey::Swizzle>() / Bytes(buffer->type()->scalar);
   std::string name = buffer->name().str();
   if (place.home == TeamPlace::Home::Near) {
     memory.base = emitter.NearMemory(buffer);

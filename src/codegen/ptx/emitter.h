@@ -1,6 +1,9 @@
 #pragma once
 
+#include <vector>
+
 #include "codegen/llvm/team_emitter.h"
+#include "codegen/ptx/box_map.h"
 
 namespace kdl::codegen::ptx {
 
@@ -23,13 +26,29 @@ struct PtxEmitter final : TeamEmitter {
   void EmitCopyAhead(ir::Op* op) override;
   void EmitCloseAhead() override;
   void EmitAwaitAhead(ir::Op* op) override;
+  bool EmitGated(ir::Op* op) override;
 
  private:
+  void AddMaps();
   bool TakesNearOfLaunch() const;
+  // boxes.cpp
+  void EmitCopyBox(ir::Op* op);
+  void EmitBoxFits(ir::Op* op);
+  /// Where the launch's map of the box's tensor is.
+  unsigned MapOf(const ir::Op* op) const;
+  // group_step.cpp
+  void EmitGroupStep(ir::Op* op);
+  void CloseSteps();
+  void AwaitSteps(ir::Op* op);
+
+  std::vector<BoxMap> maps_;
+  bool steps_open_ = false;      ///< what follows adds to a group that has begun
   llvm::Value* near_ = nullptr;  ///< what the launch brings
   int64_t near_bytes_ = 0;       ///< that are taken of it
 };
 
+/// Where a slot of a buffer, an element of one of gates, lies.
+llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// A pointer to shared memory as the number that instructions take.
 llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer);
 /// Instructions of PTX's that LLVM has no intrinsic for, which stay where they stand; gives what they write, of `result`.

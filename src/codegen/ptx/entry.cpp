@@ -60,17 +60,20 @@ llvm::GlobalVariable* NewGlobal(TeamEmitter& emitter, const std::string& name, l
 }  // namespace
 
 void PtxEmitter::Declare() {
-  auto* numbers =
-      llvm::ArrayType::get(llvm::Type::getInt64Ty(context()), CountLaunchNumbers(kernel));
+  maps_ = BoxMapsOf(kernel);
+  auto* numbers = llvm::ArrayType::get(llvm::Type::getInt64Ty(context()),
+                                       CountLaunchNumbers(kernel) + maps_.size());
   llvm::Type* global = llvm::PointerType::get(context(), kGlobal);
   std::vector<llvm::Type*> params(kFixedParams + TensorParams(kernel).size(), global);
   params[0] = llvm::PointerType::get(context(), 0);
+  params.insert(params.end(), maps_.size(), params[0]);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context()), params, false);
   function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, code.entry, module);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addParamAttr(0, llvm::Attribute::getWithByValType(context(), numbers));
   function->addParamAttr(0, llvm::Attribute::getWithAlignment(context(), llvm::Align(8)));
+  AddMaps();
   launch = function->getArg(0);
   scratch = function->getArg(1);
   shared = function->getArg(2);
@@ -81,6 +84,26 @@ void PtxEmitter::Declare() {
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
   bool has_room = 2 * ir::TeamBytes(kernel) + kNearOfDriver <= most_near;
   if (kernel.team > kSmallTeam && has_room) Annotate(*this, "minctasm", 2);
+}
+
+/// Maps come by value, and stay where the launch put them.
+void PtxEmitter::AddMaps() {
+  constexpr uint64_t kMapBytes = 128;
+  constexpr uint64_t kMapAlignment = 64;
+  if (maps_.empty()) return;
+  llvm::Type* map = llvm::ArrayType::get(builder.getInt8Ty(), kMapBytes);
+  auto first = static_cast<unsigned>(function->arg_size() - maps_.size());
+  std::vector<llvm::Metadata*> numbers;
+  for (unsigned i = first; i < function->arg_size(); ++i) {
+    function->addParamAttr(i, llvm::Attribute::getWithByValType(context(), map));
+    function->addParamAttr(
+        i, llvm::Attribute::getWithAlignment(context(), llvm::Align(kMapAlignment)));
+    numbers.push_back(llvm::ConstantAsMetadata::get(builder.getInt32(i + 1)));
+  }
+  auto* node = llvm::MDNode::get(context(), {llvm::ValueAsMetadata::get(function),
+                                             llvm::MDString::get(context(), "grid_constant"),
+                                             llvm::MDNode::get(context(), numbers)});
+  module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
 llvm::Value* PtxEmitter::FindWorker() {
@@ -95,7 +118,9 @@ llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
   return function->getArg(kFixedParams + number);
 }
 
-bool PtxEmitter::TakesNearOfLaunch() const { return ir::TeamBytes(kernel) > kNearOfText; }
+bool PtxEmitter::TakesNearOfLaunch() const {
+  return !maps_.empty() || ir::TeamBytes(kernel) > kNearOfText;
+}
 
 /// What is more than a text may name itself lies in one piece that the launch brings.
 llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
@@ -108,6 +133,8 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
   if (!near_)
     near_ = NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),
                       kShared, kNearAlignment, nullptr);
+  if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
+    near_bytes_ = (near_bytes_ + kNearAlignment - 1) / kNearAlignment * kNearAlignment;
   auto offset = static_cast<uint64_t>(near_bytes_);
   near_bytes_ += bytes;
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), near_, offset,
@@ -116,7 +143,11 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
 
 void PtxEmitter::Finish() {
   if (near_bytes_ == 0) return;
-  std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_)};
+  std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_), maps_.size()};
+  for (const BoxMap& map : maps_) {
+    for (int64_t number : {map.tensor, map.row_dimension, map.rows, map.panel, map.swizzle})
+      numbers.push_back(static_cast<uint64_t>(number));
+  }
   auto* values = llvm::ConstantDataArray::get(context(), numbers);
   NewGlobal(*this, code.entry + "_launch", values->getType(), kGlobal, sizeof numbers[0], values);
 }

@@ -191,6 +191,9 @@ class StepEmitter {
 
 }  // namespace
 
-void PtxEmitter::EmitMatrixStep(ir::Op* op) { StepEmitter(*this, op).Run(); }
+void PtxEmitter::EmitMatrixStep(ir::Op* op) {
+  bool of_group = InstructionOf(*this, op).intrinsic.starts_with("wgmma");
+  of_group ? EmitGroupStep(op) : StepEmitter(*this, op).Run();
+}
 
 }  // namespace kdl::codegen::ptx

@@ -4,7 +4,9 @@
 
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "support/check.h"
 #include "support/scalar.h"
+#include "targets/simt/box_product.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/outer_product.h"
 #include "targets/simt/passes.h"
@@ -47,7 +49,10 @@ class MapAssigner {
   std::optional<LaneMap> BestMap(const Op* op) const {
     std::optional<AxisList> kept = OuterAxes(op);
     if (!kept) return std::nullopt;
-    if (const MatrixUnit* unit = NamedMatrixUnit(op)) return MatrixMap(facts_, *unit, op);
+    if (const MatrixUnit* unit = NamedMatrixUnit(op)) {
+      KDL_CHECK(!unit->unit->goes_on || IsBoxProduct(op), "'{}' takes boxes", unit->unit->name);
+      return MatrixMap(facts_, *unit, op);
+    }
     if (op->HasAttr(AttrKey::Unit)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
     // Workers next to each other have columns next to each other: the second factor's rows lie so.

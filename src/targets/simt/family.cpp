@@ -63,9 +63,11 @@ struct CudaLevel {
   std::string_view name;
   int64_t near_bytes;
   int64_t ring_bytes;
+  size_t first_unit;  ///< of the table
 };
-constexpr CudaLevel kCudaLevels[] = {
-    {"sm_80", 99 << 10, 49 << 10}, {"sm_90", 99 << 10, 49 << 10}, {"sm_90a", 227 << 10, 113 << 10}};
+constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 49 << 10, kGroupUnits},
+                                     {"sm_90", 99 << 10, 49 << 10, kGroupUnits},
+                                     {"sm_90a", 227 << 10, 113 << 10, 0}};
 
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
                                     const CompileOptions& options) {
@@ -102,7 +104,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->copy_bytes = 16;
   facts->processor = codegen::ptx::ProcessorOf(level);
   bool is_native = dot == kDots[0];
-  if (is_native) facts->matrix_units = kMatrixUnits;
+  if (is_native) facts->matrix_units = std::span(kMatrixUnits).subspan(row->first_unit);
   for (const MatrixUnit& unit : facts->matrix_units)
     facts->processor.steps.push_back({unit.unit->name, unit.unit->depth, unit.intrinsic, {}});
   return std::vector<Target>{TargetOf(

@@ -4,6 +4,7 @@
 
 #include "ir/module.h"
 #include "support/scalar.h"
+#include "targets/simt/box_product.h"
 #include "targets/simt/outer_product.h"
 
 namespace kdl::simt {
@@ -11,10 +12,47 @@ namespace kdl::simt {
 using ir::AttrKey;
 using ir::LaneMap;
 
+namespace {
+
+/// Whether blocks of the factors are boxes in panels of 128 bytes, as wgmma reads them.
+bool HasWholeBoxes(const ir::Op* product) {
+  constexpr int64_t kPanelBytes = 128;
+  constexpr int64_t kRows = 8;          // that are swizzled together
+  constexpr int64_t kMostExtent = 256;  // of a box, and of a step's columns
+  const ir::Function& kernel = *product->block()->function();
+  for (size_t factor : {0, 1}) {
+    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
+    if (!box) return false;
+    int64_t rows = kernel.axis(box->row).extent->value;
+    int64_t columns = kernel.axis(box->column).extent->value;
+    int64_t bytes = Bytes(ir::NarrowFactor(product->operand(factor))->type()->scalar);
+    if (rows % kRows != 0 || rows > kMostExtent || columns * bytes % kPanelBytes != 0) return false;
+  }
+  int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
+  return of_step <= kMostExtent;
+}
+
+}  // namespace
+
+namespace {
+
+bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
+  return OuterAxes(product) && product->attr<AttrKey::Axes>().size() == 1 &&
+         ir::Suits(*unit.unit, *product) && (!unit.unit->goes_on || IsBoxProduct(product));
+}
+
+}  // namespace
+
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
-  if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return nullptr;
-  auto suits = [&](const MatrixUnit& unit) { return ir::Suits(*unit.unit, *product); };
-  auto found = std::ranges::find_if(facts.matrix_units, suits);
+  auto found = std::ranges::find_if(
+      facts.matrix_units, [&](const MatrixUnit& unit) { return Multiplies(unit, product); });
+  return found == facts.matrix_units.end() ? nullptr : &*found;
+}
+
+const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
+  auto found = std::ranges::find_if(facts.matrix_units, [&](const MatrixUnit& unit) {
+    return Multiplies(unit, product) && MatrixMap(facts, unit, product);
+  });
   return found == facts.matrix_units.end() ? nullptr : &*found;
 }
 
@@ -37,10 +75,12 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
   int64_t columns = extent(axes[1]);
   bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
                   columns % unit.columns_together() == 0;
-  if (!is_whole) return std::nullopt;
+  if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(product))) return std::nullopt;
   for (int64_t workers : {facts.workers, facts.most_workers}) {
     for (int64_t groups = workers / unit.workers; groups >= 1; groups /= 2) {
-      if (rows % (unit.rows * groups) != 0) continue;
+      bool fits =
+          unit.unit->goes_on ? rows == unit.rows * groups : rows % (unit.rows * groups) == 0;
+      if (!fits) continue;
       LaneMap map = {unit.row, unit.column};
       map[0].workers *= groups;
       map[0].repeats *= rows / (unit.rows * groups);

@@ -26,8 +26,24 @@ struct MatrixUnit {
   int64_t columns_together() const { return 2 * columns; }
 };
 
-/// `mma.sync` of sm_80 and later.
+/// `wgmma` of sm_90a, then `mma.sync` of sm_80 and later. Of a unit that goes on each group of workers has one step's rows.
 inline constexpr MatrixUnit kMatrixUnits[] = {
+    {&kGroupBf16,
+     64,
+     8,
+     {2, 32, 4, 1, 8},
+     {1, 4, 1, 2},
+     128,
+     512,
+     "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16"},
+    {&kGroupF16,
+     64,
+     8,
+     {2, 32, 4, 1, 8},
+     {1, 4, 1, 2},
+     128,
+     512,
+     "wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16"},
     {&kMmaBf16, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k16.row.col.bf16"},
     {&kMmaF16,
      16,
@@ -40,8 +56,12 @@ inline constexpr MatrixUnit kMatrixUnits[] = {
     {&kMmaI8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.s8"},
     {&kMmaU8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.u8"}};
 
+inline constexpr size_t kGroupUnits = 2;  ///< rows of wgmma
+
 /// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);
+/// The first of those of whose steps the product's blocks are made; null: none.
+const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product);
 /// That which the product names; null: none.
 const MatrixUnit* NamedMatrixUnit(const ir::Op* product);
 /// Whether the unit takes factors only with their terms side by side: of bytes no instruction turns squares round.

@@ -107,7 +107,8 @@ const Value* SharedMemory(const Value* operand) {
   if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
   bool is_team =
       operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
-  return is_team ? operand : nullptr;
+  // Who waits at gates needs no barrier.
+  return is_team && !operand->def()->HasAttr(ir::AttrKey::Gated) ? operand : nullptr;
 }
 
 bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }

@@ -210,6 +210,12 @@ Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t wo
   if (digits.apart > 1) number = b_.Binary(OpKind::Div, number, b_.I64(digits.apart));
   if (digits.apart * digits.workers < workers)
     number = b_.Binary(OpKind::Rem, number, b_.I64(digits.workers));
+  if (digits.together() < digits.workers) {
+    Value* span = b_.I64(digits.together());
+    Value* before = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, number, span),
+                              b_.I64(digits.repeats * digits.together()));
+    number = b_.Binary(OpKind::Add, before, b_.Binary(OpKind::Rem, number, span));
+  }
   return b_.Binary(OpKind::Mul, number, b_.I64(digits.side));
 }
 

@@ -14,7 +14,8 @@
 // The model. What a contraction folds stays short, since near memory holds both operands; what it keeps makes squares. Elsewhere
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
 // is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
-// of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps.
+// of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps. Where
+// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of 256 columns, and a row of terms 128 bytes.
 
 namespace kdl::simt {
 
@@ -24,15 +25,18 @@ using ir::AttrKey;
 
 /// How a kernel uses the axes whose extent is one generic.
 struct Role {
-  bool folded = false;  ///< by a contraction
-  bool kept = false;    ///< in the result of one
-  bool along = false;   ///< the last index of some access
+  bool folded = false;   ///< by a contraction
+  bool kept = false;     ///< in the result of one
+  bool along = false;    ///< the last index of some access
+  bool columns = false;  ///< the last axis of a contraction's result
 };
 
 /// The one thing that a kernel folds.
-enum class Product : uint8_t { None, Outer, Matrix };
+enum class Product : uint8_t { None, Outer, Matrix, Boxes };
 
 int64_t Wanted(const Role& role, Product product) {
+  if (product == Product::Boxes && role.folded) return 64;
+  if (product == Product::Boxes && role.columns) return 256;
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
   return role.along ? 256 : 4;
@@ -47,7 +51,9 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() == ir::OpKind::Contraction) {
       role.folded |= std::ranges::any_of(op->attr<AttrKey::Axes>(), is_extent);
-      role.kept |= std::ranges::any_of(op->result()->type()->axes, is_extent);
+      const ir::AxisList& kept = op->result()->type()->axes;
+      role.kept |= std::ranges::any_of(kept, is_extent);
+      role.columns |= !kept.empty() && is_extent(kept.back());
     }
     const ir::Attr* access = op->FindAttr(AttrKey::Access);
     if (!access || std::get<ir::Access>(access->value).dims.empty()) return;
@@ -73,7 +79,8 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel) {
     if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
   if (!sum || folds != 1) return Product::None;
-  if (FindMatrixUnit(facts, sum)) return Product::Matrix;
+  if (const MatrixUnit* unit = FindMatrixUnit(facts, sum))
+    return unit->unit->goes_on ? Product::Boxes : Product::Matrix;
   return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
 

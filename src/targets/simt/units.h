@@ -25,6 +25,15 @@ inline constexpr ir::Unit kMmaF16{.name = "simt.mma_f16",
                                   .term = ir::OpKind::Mul,
                                   .modelled = true};
 
+/// The same of a group of warps, which goes on while the unit reads near memory.
+constexpr ir::Unit GoesOn(ir::Unit unit, std::string_view name) {
+  unit.name = name;
+  unit.goes_on = true;
+  return unit;
+}
+inline constexpr ir::Unit kGroupBf16 = GoesOn(kMmaBf16, "simt.wgmma_bf16");
+inline constexpr ir::Unit kGroupF16 = GoesOn(kMmaF16, "simt.wgmma_f16");
+
 /// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
 constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar factor, kdl::Scalar acc) {
   return {.name = name,
@@ -39,6 +48,7 @@ constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar factor, kdl::Scal
 inline constexpr ir::Unit kMmaI8 = ByteUnit("simt.mma_i8", kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kMmaU8 = ByteUnit("simt.mma_u8", kdl::Scalar::U8, kdl::Scalar::U32);
 
-inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16, &kMmaF16, &kMmaI8, &kMmaU8};
+inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16, &kMmaF16,    &kMmaI8,
+                                             &kMmaU8,   &kGroupBf16, &kGroupF16};
 
 }  // namespace kdl::simt

@@ -1,0 +1,65 @@
+#include "cuda/cuda_maps.h"
+
+#include <algorithm>
+
+namespace kdl::runtime {
+
+namespace {
+
+constexpr std::int64_t kAligned = 16;  // addresses, and bytes between neighbours
+constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+constexpr std::int64_t kMostSize = (std::int64_t{1} << 31) - 1;  // places in a map are 32 bits wide
+constexpr std::int64_t kMostBox = 256;
+constexpr std::int64_t kMostRank = 5;
+
+// CU_TENSOR_MAP_…: elements by their bytes, whose bits nobody looks at; 128B; 256B.
+constexpr int kSwizzle128 = 3;
+constexpr int kPromotion256 = 3;
+
+// Whether a map can be of the tensor: what it does not take the driver may refuse, or take for something else.
+bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_bytes) {
+  if (tensor.rank < 2 || tensor.rank > kMostRank || need.rows > kMostBox) return false;
+  if (reinterpret_cast<std::uintptr_t>(tensor.data) % kAligned != 0) return false;
+  for (std::int32_t d = 0; d < tensor.rank; ++d) {
+    if (tensor.size[d] < 1 || tensor.size[d] > kMostSize) return false;
+    if (d + 1 == tensor.rank) return tensor.stride[d] == 1;
+    if (tensor.size[d] == 1) continue;  // nobody goes from one place to the next
+    // Neither backwards nor all at one place.
+    const std::int64_t stride = tensor.stride[d];
+    if (stride < 1 || stride > kMostStride / element_bytes) return false;
+    const std::int64_t bytes = stride * element_bytes;
+    if (bytes % kAligned != 0 || bytes >= kMostStride) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
+             std::int64_t element_bytes, TensorMap* map) {
+  if (api.TensorMapEncodeTiled == nullptr || !Suits(need, tensor, element_bytes)) return false;
+  // The driver counts dimensions from the last one on.
+  const auto rank = static_cast<std::size_t>(tensor.rank);
+  std::uint64_t sizes[kMostRank];
+  std::uint64_t strides[kMostRank];  // of all but the first
+  std::uint32_t box[kMostRank];
+  std::uint32_t steps[kMostRank];
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t d = rank - 1 - i;
+    sizes[i] = static_cast<std::uint64_t>(tensor.size[d]);
+    const std::int64_t apart = tensor.size[d] == 1 ? kAligned : tensor.stride[d] * element_bytes;
+    if (i > 0) strides[i - 1] = static_cast<std::uint64_t>(apart);
+    box[i] = static_cast<std::int64_t>(d) == need.row_dimension
+                 ? static_cast<std::uint32_t>(need.rows)
+                 : 1;
+    steps[i] = 1;
+  }
+  box[0] = static_cast<std::uint32_t>(need.panel);
+  const int kind = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : 2;
+  constexpr int kNone = 0;
+  return api.TensorMapEncodeTiled(map, kind, static_cast<std::uint32_t>(rank), tensor.data, sizes,
+                                  strides, box, steps, kNone, kSwizzle128, kPromotion256,
+                                  kNone) == cu::kSuccess;
+}
+
+}  // namespace kdl::runtime

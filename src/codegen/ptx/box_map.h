@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace kdl::codegen::ptx {
+
+/// What a kernel's copies of boxes need of a launch: a map of a tensor, for boxes of so many rows, a panel wide.
+struct BoxMap {
+  int64_t tensor = 0;  ///< of the kernel's tensors the number
+  int64_t row_dimension = 0;
+  int64_t rows = 0;
+  int64_t panel = 0;    ///< elements
+  int64_t swizzle = 0;  ///< bytes
+
+  bool operator==(const BoxMap&) const = default;
+};
+
+/// Those of a kernel, each once.
+std::vector<BoxMap> BoxMapsOf(const ir::Function& kernel);
+/// That of a `copy_box` or `box_fits`.
+BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op);
+
+}  // namespace kdl::codegen::ptx

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "codegen/ptx/emitter.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// Boxes of tensors, which come to shared memory by themselves, by the maps that the launch brings, and the gates that tell when they
+// are there: `cp.async.bulk.tensor` and `mbarrier`.
+
+namespace kdl::codegen::ptx {
+
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+
+constexpr int64_t kGateBytes = 8;
+
+/// Of a slot of the buffer.
+int64_t SlotElements(const ir::Value* buffer) {
+  int64_t elements = 1;
+  for (size_t d = 1; d < buffer->type()->dims.size(); ++d)
+    elements *= buffer->type()->dims[d]->value;
+  return elements;
+}
+
+}  // namespace
+
+BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op) {
+  const ir::Value* tensor = op->operand(0);  // of both ops
+  const ir::Value* buffer = op->operand(1);
+  BoxMap map;
+  for (const ir::Param* param : TensorParams(kernel)) {
+    if (param->value == tensor) break;
+    ++map.tensor;
+  }
+  map.row_dimension = op->attr<AttrKey::Along>()[0];
+  map.rows = buffer->type()->dims[1]->value;
+  map.swizzle = buffer->def()->attr<AttrKey::Swizzle>();
+  map.panel = map.swizzle / Bytes(buffer->type()->scalar);
+  return map;
+}
+
+std::vector<BoxMap> BoxMapsOf(const ir::Function& kernel) {
+  std::vector<BoxMap> maps;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != OpKind::CopyBox && op->kind() != OpKind::BoxFits) return;
+    BoxMap map = BoxMapOf(kernel, op);
+    if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
+  });
+  return maps;
+}
+
+unsigned PtxEmitter::MapOf(const ir::Op* op) const {
+  auto found = std::ranges::find(maps_, BoxMapOf(kernel, op));
+  return static_cast<unsigned>(found - maps_.begin());
+}
+
+llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot) {
+  auto& builder = emitter.builder;
+  llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
+  llvm::Value* offset = builder.CreateMul(
+      emitter.Get(slot), builder.getInt64(static_cast<uint64_t>(SlotElements(buffer))));
+  const Memory& memory = emitter.memories.at(buffer);
+  KDL_CHECK(memory.base->getType()->getPointerAddressSpace() == kNear, "'{}' is not near",
+            buffer->name().text());
+  return builder.CreateInBoundsGEP(element, memory.base, offset);
+}
+
+/// The launch says, behind its other numbers, which maps it could make.
+void PtxEmitter::EmitBoxFits(ir::Op* op) {
+  llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + MapOf(op), "fits");
+  Set(op->result(), builder.CreateIsNotNull(made));
+}
+
+/// Announces the box's bytes, and begins to copy it panel by panel.
+void PtxEmitter::EmitCopyBox(ir::Op* op) {
+  ir::CopyBoxOp copy(op);
+  const ir::Value* buffer = copy.buffer();
+  BoxMap map = BoxMapOf(kernel, op);
+  int64_t element_bytes = Bytes(buffer->type()->scalar);
+  llvm::Value* gate = NearAddress(*this, SlotAddress(*this, copy.gates(), copy.slot()));
+  EmitAsm(*this, "mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;", "r,r,~{memory}",
+          {gate, builder.getInt32(static_cast<uint32_t>(SlotElements(buffer) * element_bytes))});
+  llvm::Value* slot = NearAddress(*this, SlotAddress(*this, buffer, copy.slot()));
+  std::vector<llvm::Value*> place = AccessIndex(*this, op, copy.index());
+  size_t rank = place.size();
+  std::string names;
+  std::string constraints = "r,l,r";
+  for (size_t d = 0; d < rank; ++d) {
+    names += fmt::format("{}${}", d > 0 ? ", " : "", 3 + d);
+    constraints += ",r";
+  }
+  std::string text = fmt::format(
+      "cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, "
+      "{{{}}}], [$2];",
+      rank, names);
+  int64_t panels = buffer->type()->dims[2]->value / map.panel;
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    auto bytes = static_cast<uint32_t>(panel * map.rows * map.swizzle);
+    llvm::Value* argument = function->getArg(function->arg_size() - maps_.size() + MapOf(op));
+    std::vector<llvm::Value*> operands = {builder.CreateAdd(slot, builder.getInt32(bytes)),
+                                          argument, gate};
+    for (size_t d = rank; d-- > 0;) {  // the last dimension first
+      llvm::Value* at = builder.CreateTrunc(place[d], builder.getInt32Ty());
+      if (d + 1 == rank)
+        at = builder.CreateAdd(at, builder.getInt32(static_cast<uint32_t>(panel * map.panel)));
+      operands.push_back(at);
+    }
+    EmitAsm(*this, text, constraints + ",~{memory}", operands);
+  }
+}
+
+bool PtxEmitter::EmitGated(ir::Op* op) {
+  auto gate = [&](const ir::Value* slot) {
+    return NearAddress(*this, SlotAddress(*this, op->operand(0), slot));
+  };
+  auto each_gate = [&](std::string_view text, std::string_view constraints, int64_t arrivals) {
+    llvm::Value* first = NearAddress(*this, memories.at(op->operand(0)).base);
+    for (int64_t i = 0; i < op->operand(0)->type()->dims[0]->value; ++i) {
+      std::vector<llvm::Value*> operands = {
+          builder.CreateAdd(first, builder.getInt32(static_cast<uint32_t>(i * kGateBytes)))};
+      if (arrivals > 0) operands.push_back(builder.getInt32(static_cast<uint32_t>(arrivals)));
+      EmitAsm(*this, text, constraints, operands);
+    }
+  };
+  switch (op->kind()) {
+    case OpKind::GatesOpen:
+      each_gate("mbarrier.init.shared.b64 [$0], $1;", "r,r,~{memory}",
+                op->attr<AttrKey::Arrivals>());
+      EmitAsm(*this, "fence.mbarrier_init.release.cluster;", "~{memory}", {});
+      return true;
+    case OpKind::GatesClose:
+      each_gate("mbarrier.inval.shared.b64 [$0];", "r,~{memory}", 0);
+      return true;
+    case OpKind::GateArrive:
+      EmitAsm(*this, "mbarrier.arrive.shared.b64 _, [$0];", "r,~{memory}", {gate(op->operand(1))});
+      return true;
+    case OpKind::GateAwait: {
+      llvm::Value* parity =
+          builder.CreateTrunc(builder.CreateAnd(Get(op->operand(2)), 1), builder.getInt32Ty());
+      EmitAsm(*this,
+              "{\n\t.reg .pred done;\nawait_${:uid}:\n\t"
+              "mbarrier.try_wait.parity.shared.b64 done, [$0], $1;\n\t"
+              "@!done bra await_${:uid};\n\t}",
+              "r,r,~{memory}", {gate(op->operand(1)), parity});
+      return true;
+    }
+    case OpKind::CopyBox:
+      EmitCopyBox(op);
+      return true;
+    case OpKind::BoxFits:
+      EmitBoxFits(op);
+      return true;
+    case OpKind::ShowStores:
+      EmitAsm(*this, "fence.proxy.async;", "~{memory}", {});
+      return true;
+    case OpKind::CloseSteps:
+      CloseSteps();
+      return true;
+    case OpKind::AwaitSteps:
+      AwaitSteps(op);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace kdl::codegen::ptx

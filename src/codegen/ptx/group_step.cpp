@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/unit_steps.h"
+#include "codegen/ptx/emitter.h"
+#include "ir/lane_map.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+// Steps of a group of four warps, which read shared memory by themselves: `wgmma.mma_async`. A descriptor says where a factor lies,
+// in panels of 128 bytes whose parts are exchanged. Of the result lane l of warp w has rows 16 w + l / 4 and that plus 8, columns
+// 2 (l % 4) and the next one of each 8: the map's places in its order.
+
+namespace kdl::codegen::ptx {
+
+namespace {
+
+using ir::AttrKey;
+
+constexpr int64_t kGroup = 128;     // workers
+constexpr int64_t kGroupRows = 64;  // of a step
+constexpr int64_t kSwizzle = 128;   // bytes of a panel's row
+constexpr int64_t kSwizzledRows = 8;
+constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
+constexpr int64_t kUnit = 16;      // in which descriptors count bytes
+constexpr unsigned kStride = 32;   // where they have the bytes from 8 rows to the next ones
+constexpr unsigned kLeading = 16;  // and those from a panel to the next one
+
+class GroupStep {
+ public:
+  GroupStep(PtxEmitter& emitter, ir::Op* op)
+      : emitter_(emitter), b_(emitter.builder), step_(op), map_(ir::MapOf(*op)) {}
+
+  void Run(bool opens) {
+    if (opens) EmitAsm(emitter_, "wgmma.fence.sync.aligned;", "~{memory}", {});
+    llvm::Value* worker = emitter_.Get(step_.place()[0]);
+    llvm::Value* group = b_.CreateUDiv(worker, Number(kGroup));
+    llvm::Value* first_row = b_.CreateMul(group, Number(kGroupRows));
+    Multiply(Describe(0, first_row), Describe(1, Number(0)));
+  }
+
+ private:
+  llvm::Value* Number(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }
+  bool HasTermsInRows(size_t factor) const {
+    return step_.op->attr<AttrKey::Folded>()[factor] == 1;
+  }
+
+  /// The factor's rows or columns from `kept` on, at the step's terms.
+  llvm::Value* Describe(size_t factor, llvm::Value* kept) {
+    const ir::Value* buffer = step_.op->operand(factor);
+    int64_t bytes = Bytes(buffer->type()->scalar);
+    int64_t panel = kSwizzle / bytes;
+    int64_t panel_bytes = buffer->type()->dims[1]->value * kSwizzle;
+    llvm::Value* term = emitter_.Get(step_.place()[1]);
+    bool in_rows = HasTermsInRows(factor);
+    llvm::Value* row = in_rows ? kept : term;
+    llvm::Value* column = in_rows ? term : kept;
+    llvm::Value* offset = b_.CreateMul(b_.CreateUDiv(column, Number(panel)), Number(panel_bytes));
+    offset = b_.CreateAdd(offset, b_.CreateMul(row, Number(kSwizzle)));
+    offset =
+        b_.CreateAdd(offset, b_.CreateMul(b_.CreateURem(column, Number(panel)), Number(bytes)));
+    llvm::Value* slot = NearAddress(emitter_, SlotAddress(emitter_, buffer, step_.slots()[factor]));
+    llvm::Value* address = b_.CreateAdd(b_.CreateZExt(slot, b_.getInt64Ty()), offset);
+    constexpr uint64_t kAddressBits = (1 << 14) - 1;
+    address = b_.CreateAnd(b_.CreateUDiv(address, Number(kUnit)), kAddressBits);
+    // Of rows that hold terms the next panel is no part of a step.
+    uint64_t leading = in_rows ? 1 : static_cast<uint64_t>(panel_bytes / kUnit);
+    uint64_t stride = static_cast<uint64_t>(kSwizzledRows * kSwizzle / kUnit);
+    return b_.CreateOr(address, kSwizzle128 | stride << kStride | leading << kLeading);
+  }
+
+  /// Where the accumulator that the instruction's register `i` is stands in the map's order.
+  size_t PointOf(size_t i) const {
+    auto columns = static_cast<size_t>(map_[1].held());
+    return (i >> 1 & 1) * columns + 2 * (i >> 2) + (i & 1);
+  }
+
+  void Multiply(llvm::Value* a, llvm::Value* b) {
+    size_t count = step_.accs().size();
+    std::string registers;
+    std::string constraints;
+    std::string tied;
+    std::vector<llvm::Value*> operands = {a, b};
+    for (size_t i = 0; i < count; ++i) {
+      registers += fmt::format("{}${}", i > 0 ? ", " : "", i);
+      constraints += "=f,";
+      tied += fmt::format(",{}", i);
+      operands.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
+    }
+    std::string name = fmt::format(
+        fmt::runtime(std::string(InstructionOf(emitter_, step_.op).intrinsic)), 2 * count);
+    std::string text = fmt::format("{} {{{}}}, ${}, ${}, 1, 1, 1, {}, {};", name, registers, count,
+                                   count + 1, HasTermsInRows(0) ? 0 : 1, HasTermsInRows(1) ? 0 : 1);
+    std::vector<llvm::Type*> types(count, b_.getFloatTy());
+    llvm::Value* sums = EmitAsm(emitter_, text, constraints + "l,l" + tied + ",~{memory}", operands,
+                                llvm::StructType::get(emitter_.context(), types));
+    for (size_t i = 0; i < count; ++i)
+      emitter_.Set(step_.op->result(PointOf(i)),
+                   b_.CreateExtractValue(sums, static_cast<unsigned>(i)));
+  }
+
+  PtxEmitter& emitter_;
+  llvm::IRBuilder<>& b_;
+  ir::MatrixStepOp step_;
+  ir::LaneMap map_;
+};
+
+}  // namespace
+
+void PtxEmitter::EmitGroupStep(ir::Op* op) {
+  GroupStep(*this, op).Run(!steps_open_);
+  steps_open_ = true;
+}
+
+void PtxEmitter::CloseSteps() {
+  EmitAsm(*this, "wgmma.commit_group.sync.aligned;", "~{memory}", {});
+  steps_open_ = false;
+}
+
+/// With none ahead what the steps left in the worker's buffers goes through the wait, so that nothing reads it before.
+void PtxEmitter::AwaitSteps(ir::Op* op) {
+  auto ahead = op->attr<AttrKey::Ahead>();
+  std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", ahead);
+  if (ahead > 0) {
+    EmitAsm(*this, text, "~{memory}", {});
+    return;
+  }
+  std::vector<llvm::Value*> places;
+  std::vector<llvm::Value*> values;
+  std::vector<llvm::Type*> types;
+  std::string outputs;
+  std::string inputs;
+  for (const ir::Value* buffer : op->operands()) {
+    llvm::Type* element = MemoryType(context(), buffer->type()->scalar);
+    int64_t count = BytesOf(buffer->type()) / Bytes(buffer->type()->scalar);
+    for (int64_t i = 0; i < count; ++i) {
+      places.push_back(builder.CreateConstInBoundsGEP1_64(element, memories.at(buffer).base,
+                                                          static_cast<uint64_t>(i)));
+      outputs += fmt::format("{}=f", values.empty() ? "" : ",");
+      inputs += fmt::format(",{}", values.size());
+      values.push_back(builder.CreateLoad(element, places.back()));
+      types.push_back(element);
+    }
+  }
+  llvm::Value* awaited = EmitAsm(*this, text, outputs + inputs + ",~{memory}", values,
+                                 llvm::StructType::get(context(), types));
+  for (size_t i = 0; i < places.size(); ++i)
+    builder.CreateStore(builder.CreateExtractValue(awaited, static_cast<unsigned>(i)), places[i]);
+}
+
+}  // namespace kdl::codegen::ptx

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "targets/simt/facts.h"
+
+namespace kdl::simt {
+
+// A product whose loop does nothing else than bring both factors of each turn, boxes of tensors that the kernel only reads: those go
+// to near memory by themselves, while a unit works on others.
+
+/// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
+struct BoxFactor {
+  const ir::Op* load;  ///< of the tile, or of an element in `nest`
+  const ir::Op* nest;  ///< null: the tile is loaded at once
+  ir::AxisId row;
+  ir::AxisId column;      ///< along the tensor's last dimension
+  int64_t row_dimension;  ///< of the tensor
+  int64_t column_dimension;
+};
+
+/// What the product takes as factor 0 or 1; nothing: that is no box.
+std::optional<BoxFactor> BoxFactorOf(const ir::Op* product, size_t factor);
+/// Whether the product is one, before and behind form-nests.
+bool IsBoxProduct(const ir::Op* product);
+
+}  // namespace kdl::simt
