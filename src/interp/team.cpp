@@ -27,6 +27,8 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
     TeamGates::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
     std::string fault = kind == TouchKind::Read ? gates_.Read(core.facts.worker, slot)
                                                 : gates_.Write(core.facts.worker, slot);
+    bool unwritten = kind == TouchKind::Read && !shared.buffer.defined[static_cast<size_t>(offset)];
+    if (fault.empty() && unwritten) fault = "reads what nobody has written yet";
     return fault.empty() || Stop(core, instruction, fault);
   }
   if (workers_ == 1) return true;

@@ -365,8 +365,10 @@ TEST_CASE(
 
 TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
   // One block and two, one turn and several; a range that ends before the tensor does.
+  SimtFacts facts = TeamOf(128);
+  facts.near_bytes = 64 << 10;
   CheckLowering(
-      kLowering, BoxesOf(false, false, 64), TeamOf(128),
+      kLowering, BoxesOf(false, false, 64), facts,
       {{{"M", 3}, {"N", 72}, {"K", 135}, {"H", 135}}, {{"M", 5}, {"N", 8}, {"K", 80}, {"H", 72}}});
   // Boxes of both factors fit, of none, of either.
   const std::vector<Dims> shapes = {{{"M", 72}, {"N", 3}, {"K", 264}, {"H", 264}},

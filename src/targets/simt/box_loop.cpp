@@ -42,8 +42,7 @@ using passes::Values;
 
 constexpr int64_t kPanelBytes = 128;
 constexpr int64_t kMostSlots = 8;
-constexpr int64_t kWantedSlots = 4;        // where the source does not say
-constexpr int64_t kNearOfGates = 2 << 10;  // and what alignment takes
+constexpr int64_t kWantedSlots = 4;  // where the source does not say
 
 class BoxLoop {
  public:
@@ -94,7 +93,7 @@ class BoxLoop {
     int64_t room = (facts.near_bytes - kNearOfGates) / (BoxBytes(0) + BoxBytes(1));
     bool says = loop_->HasAttr(AttrKey::Ahead);
     int64_t wanted = says ? loop_->attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-    return std::clamp<int64_t>(std::min(wanted, room), 2, kMostSlots);
+    return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
   }
 
   Value* NewBuffer(kdl::Scalar scalar, std::vector<int64_t> extents, Name name) {

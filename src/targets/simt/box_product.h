@@ -9,6 +9,9 @@ namespace kdl::simt {
 // A product whose loop does nothing else than bring both factors of each turn, boxes of tensors that the kernel only reads: those go
 // to near memory by themselves, while a unit works on others.
 
+inline constexpr int64_t kLeastSlots = 2;  ///< of a ring: one comes while another one is read
+inline constexpr int64_t kNearOfGates = 2 << 10;  ///< bytes, and what alignment takes
+
 /// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
 struct BoxFactor {
   const ir::Op* load;  ///< of the tile, or of an element in `nest`

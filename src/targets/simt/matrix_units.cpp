@@ -14,12 +14,13 @@ using ir::LaneMap;
 
 namespace {
 
-/// Whether blocks of the factors are boxes in panels of 128 bytes, as wgmma reads them.
-bool HasWholeBoxes(const ir::Op* product) {
+/// Whether blocks of the factors are boxes in panels of 128 bytes, as wgmma reads them, and near memory holds some turns'.
+bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
   constexpr int64_t kPanelBytes = 128;
   constexpr int64_t kRows = 8;          // that are swizzled together
   constexpr int64_t kMostExtent = 256;  // of a box, and of a step's columns
   const ir::Function& kernel = *product->block()->function();
+  int64_t turn_bytes = 0;
   for (size_t factor : {0, 1}) {
     std::optional<BoxFactor> box = BoxFactorOf(product, factor);
     if (!box) return false;
@@ -27,9 +28,10 @@ bool HasWholeBoxes(const ir::Op* product) {
     int64_t columns = kernel.axis(box->column).extent->value;
     int64_t bytes = Bytes(ir::NarrowFactor(product->operand(factor))->type()->scalar);
     if (rows % kRows != 0 || rows > kMostExtent || columns * bytes % kPanelBytes != 0) return false;
+    turn_bytes += rows * columns * bytes;
   }
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
-  return of_step <= kMostExtent;
+  return of_step <= kMostExtent && kLeastSlots * turn_bytes + kNearOfGates <= facts.near_bytes;
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
   int64_t columns = extent(axes[1]);
   bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
                   columns % unit.columns_together() == 0;
-  if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(product))) return std::nullopt;
+  if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(facts, product))) return std::nullopt;
   for (int64_t workers : {facts.workers, facts.most_workers}) {
     for (int64_t groups = workers / unit.workers; groups >= 1; groups /= 2) {
       bool fits =
