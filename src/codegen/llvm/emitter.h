@@ -27,8 +27,7 @@ struct Memory {
   int64_t panel = 0;                ///< elements of a row of panels; 0: there are none
 };
 
-/// A pipe's ring in the core's workspace. `slots` says how a slot's elements lie and what they overlap; its base is the
-/// ring's.
+/// A pipe's ring in the core's workspace. `slots` says how a slot's elements lie and what they overlap; its base is the ring's.
 struct RingMemory {
   ir::Ring ring;
   llvm::Value* base = nullptr;
