@@ -84,8 +84,8 @@ class RowFolder {
       ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
       Value* size = b.Make(OpKind::BlkSize, {ir::FindBlk(fold, last)}, number);
       Value* in_pages = b.Binary(OpKind::Ge, size, b.I64(kPageBytes / bytes));
-      Value* all = b.Binary(OpKind::Mul, b.SizeValue(tensor->type()->dims[0]),
-                            passes::BytesPerIndex(b, tensor, 0));
+      Value* all =
+          b.Binary(OpKind::Mul, b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
       Value* is_near = b.Binary(OpKind::Le, all, b.I64(kernel_.facts.l2_bytes));
       Value* may = b.Binary(OpKind::Or, in_pages, is_near);
       together = together ? b.Binary(OpKind::And, together, may) : may;
