@@ -158,10 +158,10 @@ def call(*words, folder):
 
 
 def shown(library):
-    """The names that a library defines for others, without parameters and hashes."""
+    """The names that a library defines for others, without parameters, hashes and the version, which is a name, too."""
     lines = call("nm", "-DC", "--defined-only", library, folder=".").stdout.splitlines()
-    names = (line.split(maxsplit=2)[2] for line in lines)
-    return {re.sub(r"^(kdl_images_\w+_)[0-9a-f]{8}$", r"\1", re.sub(r"(\[abi:\w+\])?\(.*", "", name)) for name in names}
+    names = (re.sub(r"(\[abi:\w+\])?\(.*|@@.*", "", line.split(maxsplit=2)[2]) for line in lines if line.split()[1] != "A")
+    return {re.sub(r"^(kdl_images_\w+_)[0-9a-f]{8}$", r"\1", name) for name in names}
 
 
 def main():
