@@ -28,6 +28,7 @@ import seeds  # noqa: E402
 ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4
 BATCH = 25  # programs of one file, with one build
+C_CALLER = pathlib.Path(__file__).resolve().parent / "devices_caller.c"
 LIMIT_S = 600  # of one program: far more than it takes on a machine that does much else
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
@@ -295,70 +296,6 @@ class Programs:
         return words
 
 
-# Runs the program of a number on devices: files of elements in, and out; then no device may hold memory.
-C_CALLER = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "programs.h"
-enum { ROWS = %d, COLUMNS = %d, BYTES = ROWS * COLUMNS * 4, HEADER = 128 };
-static kdl_context* context;
-static void Check(kdl_error* error) {
-  if (error == NULL) return;
-  fprintf(stderr, "%%s\\n", kdl_error_message(error));
-  exit(1);
-}
-static kdl_array Array(const char* spec) {
-  const int64_t sizes[2] = {ROWS, COLUMNS};
-  kdl_device* device;
-  kdl_array array;
-  Check(kdl_select_device(context, spec, &device));
-  Check(kdl_array_allocate(device, KDL_I32, 2, sizes, "", &array));
-  return array;
-}
-/* Of files as numpy has them. */
-static void Exchange(const kdl_array* array, const char* name, const char* ending, int writes) {
-  char path[64], header[HEADER];
-  void* data;
-  snprintf(path, sizeof path, "%%s%%s.npy", name, ending);
-  FILE* file = fopen(path, writes ? "wb" : "rb");
-  if (file == NULL) return;
-  Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
-  memset(header, ' ', HEADER);
-  memcpy(header, "\\x93NUMPY\\x01\\x00\\x76\\x00{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }", %d);
-  header[HEADER - 1] = '\\n';
-  if (writes ? fwrite(header, HEADER, 1, file) != 1 || fwrite(data, BYTES, 1, file) != 1
-             : fseek(file, HEADER, SEEK_SET) != 0 || fread(data, BYTES, 1, file) != 1) exit(2);
-  fclose(file);
-  Check(kdl_buffer_unmap(array->buffer));
-}
-int main(int argc, char** argv) {
-  const programs_devices devices = {argv[2], argv[3], argv[4], argv[5]};
-  kdl_array p[3];
-  Check(kdl_context_create(&context));
-  Check(kdl_context_register_all(context, kdl_images_programs));
-  for (int i = 6; i < argc; i += 2) {
-    p[(i - 6) / 2] = Array(argv[i + 1]);
-    Exchange(&p[(i - 6) / 2], argv[i], "", 0);
-  }
-  switch (atoi(argv[1])) {
-%s  }
-  for (int i = 6; i < argc; i += 2) {
-    Exchange(&p[(i - 6) / 2], argv[i], "_out", 1);
-    kdl_array_free(&p[(i - 6) / 2]);
-  }
-  for (int i = 2; i < 6; ++i) {
-    kdl_device* device;
-    kdl_statistics counts;
-    Check(kdl_select_device(context, argv[i], &device));
-    kdl_device_get_statistics(device, &counts);
-    if (counts.bytes_in_use != 0) printf("%%s: %%d bytes still in use\\n", argv[i], (int)counts.bytes_in_use);
-  }
-  kdl_context_destroy(context);
-}
-"""
-
-
 class CPrograms(Programs):
     """The same as C, over the runtime alone, which has no interpreter."""
 
@@ -373,15 +310,13 @@ class CPrograms(Programs):
         folder.mkdir()
         draws = {seed: Draw(seed) for seed in seeds_of_batch}
         (folder / "programs.kdl").write_text(file_of([draw.text(f"run{seed}") for seed, draw in draws.items()], MOST_DEVICES))
-        calls = "".join(f"    case {seed}: Check(programs_run{seed}(context, {', '.join(f'&p[{n}]' for n in range(len(draw.params)))}, "
-                        "&devices)); break;\n" for seed, draw in draws.items())
-        header = len("\x93NUMPY\x01\x00\x76\x00" + "{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }" % (ROWS, COLUMNS))
-        (folder / "caller.c").write_text(C_CALLER % (ROWS, COLUMNS, ROWS, COLUMNS, header, calls))
+        (folder / "programs.def").write_text("".join(
+            f"PROGRAM({seed}, {', '.join(f'&p[{n}]' for n in range(len(draw.params)))})\n" for seed, draw in draws.items()))
         own = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
         self.folders.update(dict.fromkeys(seeds_of_batch, folder))
         for words in (["kernelc", "build", "programs.kdl", "-O0", "--emit", "header,c,orch-c,obj", "--target", "host"],
-                      ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", own / "include", "-c", "caller.c",
-                       "programs.c", "programs.orch.c"]):
+                      ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", own / "include", "-I", folder,
+                       f"-DROWS={ROWS}", f"-DCOLUMNS={COLUMNS}", "-c", C_CALLER, "programs.c", "programs.orch.c"]):
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
             if done.returncode != 0:
                 sys.exit(f"programs {seeds_of_batch} do not build:\n{done.stderr}")

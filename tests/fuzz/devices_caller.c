@@ -1,0 +1,82 @@
+// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DEVICE)...
+// A parameter's elements come from NAME.npy and go to NAME_out.npy. In the end no device may hold memory.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs.h"
+
+enum { kDevices = 4, kMostParameters = 3, kBytes = ROWS * COLUMNS * 4, kHeader = 128 };
+
+static kdl_context* context;
+
+static void Check(kdl_error* error) {
+  if (error == NULL) return;
+  fprintf(stderr, "%s\n", kdl_error_message(error));
+  exit(1);
+}
+
+static kdl_device* Select(const char* spec) {
+  kdl_device* device;
+  Check(kdl_select_device(context, spec, &device));
+  return device;
+}
+
+// Of files as numpy has them.
+static void Exchange(const kdl_array* array, const char* name, const char* ending, int writes) {
+  char path[64];
+  snprintf(path, sizeof path, "%s%s.npy", name, ending);
+  FILE* file = fopen(path, writes ? "wb" : "rb");
+  if (file == NULL) return;  // of a parameter that is only written
+  void* data;
+  Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
+  static const char kMagic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, kHeader - 10, 0};
+  char header[kHeader];
+  memset(header, ' ', kHeader);
+  memcpy(header, kMagic, sizeof kMagic);
+  const int length =
+      snprintf(header + sizeof kMagic, kHeader - sizeof kMagic,
+               "{'descr': '<i4', 'fortran_order': False, 'shape': (%d, %d), }", ROWS, COLUMNS);
+  header[sizeof kMagic + (size_t)length] = ' ';
+  header[kHeader - 1] = '\n';
+  const int done = writes
+                       ? fwrite(header, kHeader, 1, file) == 1 && fwrite(data, kBytes, 1, file) == 1
+                       : fseek(file, kHeader, SEEK_SET) == 0 && fread(data, kBytes, 1, file) == 1;
+  fclose(file);
+  Check(kdl_buffer_unmap(array->buffer));
+  if (!done) exit(2);
+}
+
+static void Run(int number, kdl_array* p, const programs_devices* devices) {
+#define PROGRAM(own, ...) \
+  if (number == own) Check(programs_run##own(context, __VA_ARGS__, devices));
+#include "programs.def"
+}
+
+int main(int argc, char** argv) {
+  const programs_devices devices = {argv[2], argv[3], argv[4], argv[5]};
+  char** parameters = argv + 2 + kDevices;
+  const int count = (argc - 2 - kDevices) / 2;
+  const int64_t sizes[2] = {ROWS, COLUMNS};
+  kdl_array p[kMostParameters];
+  Check(kdl_context_create(&context));
+  Check(kdl_context_register_all(context, kdl_images_programs));
+  for (int i = 0; i < count; ++i) {
+    Check(kdl_array_allocate(Select(parameters[2 * i + 1]), KDL_I32, 2, sizes, parameters[2 * i],
+                             &p[i]));
+    Exchange(&p[i], parameters[2 * i], "", 0);
+  }
+  Run(atoi(argv[1]), p, &devices);
+  for (int i = 0; i < count; ++i) {
+    Exchange(&p[i], parameters[2 * i], "_out", 1);
+    kdl_array_free(&p[i]);
+  }
+  for (int i = 0; i < kDevices; ++i) {
+    kdl_statistics counts;
+    kdl_device_get_statistics(Select(argv[2 + i]), &counts);
+    if (counts.bytes_in_use != 0)
+      printf("%s: %d bytes still in use\n", argv[2 + i], (int)counts.bytes_in_use);
+  }
+  kdl_context_destroy(context);
+  return 0;
+}
