@@ -84,7 +84,8 @@ const Operator& OperatorOf(const ir::Op* op) {
   return row->op;
 }
 
-/// `"m.kdl:3:9: error: division by zero in 'a / b'"`: what a trap of the op says; empty where it cannot.
+}  // namespace
+
 std::string DivisionTrap(const ir::Op* op) {
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   if (!divides || !IsInteger(op->operand(0)->type()->scalar)) return "";
@@ -94,8 +95,6 @@ std::string DivisionTrap(const ir::Op* op) {
   return Quoted(
       fmt::format("{}: error: division by zero in '{}'", PlaceText(op->loc()), source.text()));
 }
-
-}  // namespace
 
 // -- Literals -------------------------------------------------------------------------------------
 

@@ -34,6 +34,9 @@ class Expressions {
 /// A size as an expression, which fails where the size has no value.
 std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syntax& syntax);
 
+/// `"m.kdl:3:9: error: division by zero in 'a / b'"`: what a trap of the op says, quoted; empty where it has none.
+std::string DivisionTrap(const ir::Op* op);
+
 /// `m.kdl:3:9`.
 std::string PlaceText(ir::Loc loc);
 

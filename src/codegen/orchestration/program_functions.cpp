@@ -38,9 +38,7 @@ bool MayStop(const ir::Module& module, const Function& fn) {
   ir::Walk(fn.body, [&](const Op* op) {
     switch (op->kind()) {
       case OpKind::Assert:
-      case OpKind::Div:
       case OpKind::Loop:
-      case OpKind::Rem:
       case OpKind::While:
         stops = true;
         break;
@@ -48,6 +46,7 @@ bool MayStop(const ir::Module& module, const Function& fn) {
         stops = stops || MayStop(module, *module.FindFunction(op->attr<AttrKey::Callee>()));
         break;
       default:
+        stops = stops || !DivisionTrap(op).empty();
         break;
     }
   });
