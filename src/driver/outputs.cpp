@@ -116,8 +116,7 @@ class Collector {
     if (!has_any) c_.diagnostics.Report(diag::NoDeviceText, {}, text);
   }
 
-  /// Of each part that has such a text.
-  /// False: no part has any.
+  /// Of each part that has such a text; false: none has.
   bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
