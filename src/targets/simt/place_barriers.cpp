@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/tensor_view.h"
@@ -225,8 +227,23 @@ class BarrierPlacer {
     return Loop(op, std::move(open), places);
   }
 
-  /// One barrier in front of the loop takes the place of those in its turns that only what is open there asks for.
   Touched Loop(Op* op, Touched open, bool places) {
+    // Loops around it ask again and again.
+    std::vector<Answer>& known = answers_[op];
+    auto same = std::ranges::find(known, open, &Answer::open);
+    if (!places && same != known.end()) {
+      wanted_ += same->wanted;
+      return same->behind;
+    }
+    Answer answer{open, {}, -wanted_};
+    answer.behind = Walked(op, std::move(open), places);
+    answer.wanted += wanted_;
+    known.push_back(answer);
+    return answer.behind;
+  }
+
+  /// One barrier in front of the loop takes the place of those in its turns that only what is open there asks for.
+  Touched Walked(Op* op, Touched open, bool places) {
     auto [entry, inside] = Turns(op, open);
     if (inside > 0 && open != Touched()) {
       auto [closed, left] = Turns(op, {});
@@ -278,8 +295,16 @@ class BarrierPlacer {
     return open;
   }
 
+  /// What was open in front of a loop, what was then behind it, and how many barriers that took.
+  struct Answer {
+    Touched open;
+    Touched behind;
+    int64_t wanted;
+  };
+
   ir::Builder b_;
   int64_t wanted_ = 0;  ///< barriers, made or not
+  std::unordered_map<const Op*, std::vector<Answer>> answers_;
 };
 
 }  // namespace
