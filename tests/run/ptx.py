@@ -23,6 +23,8 @@ import ptxas  # noqa: E402
 from shared import checks  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
+# Bytes of shared memory that a block may have: of all machines from the level on, or of that one alone.
+MOST_SHARED = {"sm_80": 99 << 10, "sm_90a": 227 << 10}
 FAMILIES = "tests/run/families"
 # Values of the kernels' generics that have no default.
 DEFINES = {
@@ -53,6 +55,8 @@ ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DO
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+# Shared memory that a launch brings: the first of the numbers that a kernel has for those who launch it.
+BROUGHT = re.compile(r"^\.visible \.global \.align 8 \.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};", re.MULTILINE)
 # What would round otherwise than the source: a product and a sum that the assembler may fuse, what flushes or is approximate.
 LOOSE = re.compile(r"^\s*(?:@\S+ )?((?:add|sub|mul|mad|div|sqrt|fma)\.(?!rn)(?:\w+\.)*f(?:32|64)\b|\w+\.(?:\w+\.)*(?:ftz|approx)\b\S*)", re.MULTILINE)
 
@@ -131,7 +135,10 @@ def assembled(file, level, text):
     done = subprocess.run([ptxas.path(), f"-arch={level}", "-v", "-o", "/dev/null", text], capture_output=True, text=True, timeout=600)
     said = done.stdout + done.stderr
     checks.expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
-    used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0))
+    brought = {name: int.from_bytes(map(int, numbers.split(",")[:8]), "little") for name, numbers in BROUGHT.findall(text.read_text())}
+    for name, shared in brought.items():
+        checks.expect(f"{name} of {file} takes what a block may have: {shared} ({level})", 0 < shared <= MOST_SHARED[level])
+    used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0) + brought.get(name, 0))
             for name, stack, stores, loads, registers, shared in USED.findall(said)]
     checks.expect(f"ptxas says what {file} takes ({level})", len(used) == len(ENTRY.findall(text.read_text())), said)
     return used
