@@ -97,6 +97,7 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->workers = facts->most_workers = facts->machine.workers();
   facts->held_bytes = HasVectors(facts->machine) ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = HasVectors(facts->machine) && facts->machine.code != ClusterCode::C;
+  facts->walks_blocks = false;  // copies begin turns ahead
   facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
   facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.units) {

@@ -24,7 +24,8 @@ namespace {
 
 class Dealer {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel) : kernel_(kernel), b_(module) {}
+  Dealer(ir::Module& module, ir::Function& kernel, bool walks)
+      : kernel_(kernel), b_(module), walks_(walks) {}
 
   void Spmd(Op* op) {
     const std::vector<Value*> binders = op->region()->params();
@@ -43,15 +44,15 @@ class Dealer {
     Value* core = b_.Make(OpKind::CoreId, {}, i64);
     Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
     CoreShare share = ShareOf(b_, core, total, cores);
-    bool is_line = counts.size() == 1;  // whose blocks' numbers are the loop's
-    Values firsts = is_line ? Values() : NumbersOf(share.begin, counts);
+    bool walks = walks_ && counts.size() > 1;  // else the loop's numbers tell
+    Values firsts = walks ? NumbersOf(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
-      Values numbers = is_line ? Values{block} : carried;
+      Values numbers = walks ? carried : NumbersOf(block, counts);
       b_.block()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
       for (size_t i = 0; i < binders.size(); ++i) ReplaceBinder(binders[i], ranges[i], numbers[i]);
       ir::Erase(op->region()->terminator());
       MoveOps(op->region(), b_.block());
-      return is_line ? Values() : NextNumbers(op, ranges, numbers);
+      return walks ? NextNumbers(op, ranges, numbers) : Values();
     });
     ir::Erase(op);
   }
@@ -72,7 +73,7 @@ class Dealer {
   }
 
  private:
-  /// Of a block, where it is the first of its core's: along each axis. A division for each core, none for each block.
+  /// Of a block along each axis.
   Values NumbersOf(Value* block, const Values& counts) {
     Values numbers(counts.size());
     Value* rest = block;
@@ -123,12 +124,13 @@ class Dealer {
 
   ir::Function& kernel_;
   ir::Builder b_;
+  bool walks_;
 };
 
 }  // namespace
 
 void RunDealBlocks(PassContext& context, ir::Function& kernel) {
-  Dealer dealer(context.module, kernel);
+  Dealer dealer(context.module, kernel, FactsOf(context).walks_blocks);
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
 }

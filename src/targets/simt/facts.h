@@ -22,6 +22,9 @@ struct SimtFacts : ir::TargetFacts {
   bool in_vectors = false;     ///< a worker computes with what is side by side at once
   int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
   std::span<const MatrixUnit> matrix_units;  ///< the best one first
+  /// A core goes from each of its blocks to the next one, without a division; else any turn tells its block by itself, so that
+  /// turns before it can begin its copies.
+  bool walks_blocks = true;
   bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
   int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
   int64_t ring_bytes =
