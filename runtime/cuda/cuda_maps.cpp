@@ -1,6 +1,6 @@
 #include "cuda/cuda_maps.h"
 
-#include <algorithm>
+#include <cstddef>
 
 namespace kdl::runtime {
 

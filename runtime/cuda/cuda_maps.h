@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "cuda/cuda_api.h"
 #include "kdl/kernel_abi.h"

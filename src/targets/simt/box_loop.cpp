@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/team_memory.h"
+#include "ir/unit.h"
 #include "ir/views.h"
 #include "support/scalar.h"
 #include "targets/simt/box_product.h"
