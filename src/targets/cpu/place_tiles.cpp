@@ -258,6 +258,10 @@ class TilePlacer {
     LastAxis last(nest);
     if (!last.Transposes() || last.Across()[0]->kind() != OpKind::Load) return;
     ir::Block* body = nest->region();
+    for (const Op* op : *body) {
+      if (MayTrap(op) || op->kind() == OpKind::Element)
+        return;  // the first that traps stays the first
+    }
     for (size_t i = last.across_axis(); i + 1 < body->params().size(); ++i) {
       Value* outer = nest->operand(i);
       nest->SetOperand(i, nest->operand(i + 1));

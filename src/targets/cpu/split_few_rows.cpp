@@ -26,6 +26,7 @@ namespace {
 struct Product {
   size_t rows;
   size_t columns;
+  int64_t bytes;  ///< of an accumulator
 };
 
 class Chooser {
@@ -41,6 +42,7 @@ class Chooser {
       if (!all || op->kind() != OpKind::Contraction) return;
       std::optional<Product> one = Of(op, spmd);
       bool agrees = one && (!found || (one->rows == found->rows && one->columns == found->columns));
+      if (agrees && found) one->bytes = std::max(one->bytes, found->bytes);
       all = agrees;
       found = one;
     });
@@ -56,7 +58,7 @@ class Chooser {
     if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows ||
         !RowFoldOf(op, kernel_, axes[0]))
       return std::nullopt;
-    return Product{*rows, *columns};
+    return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>())};
   }
 
   /// The binder of the axis, where no result depends on how long its blocks are.
@@ -82,17 +84,22 @@ AxisId AddLike(ir::Module& module, ir::Function& kernel, AxisId axis, int64_t ex
 }
 
 void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& product,
-           int64_t columns) {
+           const ProcessorFacts& facts) {
   const auto& binders = spmd->region()->params();
+  Value* lo = spmd->operand(2 * product.rows);
+  Value* hi = spmd->operand(2 * product.rows + 1);
+  bool is_known = ConstantOf(lo) && ConstantOf(hi);
+  if (is_known && *ConstantOf(hi) - *ConstantOf(lo) > kFewRows) return;
   OtherAxes few;
   AxisId rows_axis = binders[product.rows]->type()->axes[0];
   AxisId columns_axis = binders[product.columns]->type()->axes[0];
   few.Set(rows_axis, AddLike(module, kernel, rows_axis, kFewRows));
-  few.Set(columns_axis, AddLike(module, kernel, columns_axis, columns));
+  few.Set(columns_axis,
+          AddLike(module, kernel, columns_axis, MostAccumulatorBytes(facts) / product.bytes));
+  if (is_known) return few.Retype(module.types(), spmd);
   ir::Builder b(module, spmd->block(), spmd);
   b.set_loc(spmd->loc());
-  Value* rows =
-      b.Binary(OpKind::Sub, spmd->operand(2 * product.rows + 1), spmd->operand(2 * product.rows));
+  Value* rows = b.Binary(OpKind::Sub, hi, lo);
   Op* branch = MakeBranch(b, b.Binary(OpKind::Le, rows, b.I64(kFewRows)));
   b.SetInsertionPoint(branch->region(0)->terminator());
   ir::ValueMap map;
@@ -106,8 +113,7 @@ void RunSplitFewRows(PassContext& context, ir::Function& kernel) {
   const ProcessorFacts& facts = FactsOf(context);
   for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
     std::optional<Product> product = Chooser(kernel, facts).Find(spmd);
-    if (product)
-      Split(context.module, kernel, spmd, *product, MostAccumulatorBytes(facts) / sizeof(float));
+    if (product) Split(context.module, kernel, spmd, *product, facts);
   }
 }
 
