@@ -384,7 +384,10 @@ class TurnTaker {
       results.push_back(cells_[result] = NewCell(result->type()->scalar));
     Value* taken = NewState();
     Value* condition = Of(op->operand(0));
-    If(Is(taken, 0), [&] { StoreCell(b_, b_.Select(condition, b_.I64(1), b_.I64(2)), taken); });
+    If(Is(taken, 0), [&] {
+      Value* not_taken = b_.I64(2);
+      StoreCell(b_, b_.Select(condition, b_.I64(1), not_taken), taken);
+    });
     auto fill = [&](const Block* region) {
       return [&, region]() -> Values {
         Within([&] {

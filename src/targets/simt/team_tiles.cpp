@@ -212,8 +212,8 @@ Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t wo
     number = b_.Binary(OpKind::Rem, number, b_.I64(digits.workers));
   if (digits.together() < digits.workers) {
     Value* span = b_.I64(digits.together());
-    Value* before = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, number, span),
-                              b_.I64(digits.repeats * digits.together()));
+    Value* step = b_.I64(digits.repeats * digits.together());
+    Value* before = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, number, span), step);
     number = b_.Binary(OpKind::Add, before, b_.Binary(OpKind::Rem, number, span));
   }
   return b_.Binary(OpKind::Mul, number, b_.I64(digits.side));

@@ -87,10 +87,11 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
       e.rereads.rows(), [&](const Rereads::Rows& rows) { return rows.tensor == tensor; });
   if (again || !PointOf(load)) return;
   Value* own = e.Scalar(const_cast<Value*>(tensor));
-  Value* bytes =
-      e.b.Binary(OpKind::Mul, e.b.SizeValue(own->type()->dims[0]), BytesPerIndex(e.b, own, 0));
+  Value* each = BytesPerIndex(e.b, own, 0);
+  Value* bytes = e.b.Binary(OpKind::Mul, e.b.SizeValue(own->type()->dims[0]), each);
   Value* large = e.b.Binary(OpKind::Gt, bytes, e.b.I64(e.facts.l2_bytes));
-  once_[load] = e.b.Select(large, e.b.I64(distance_), e.b.I64(-back_));
+  Value* back = e.b.I64(-back_);
+  once_[load] = e.b.Select(large, e.b.I64(distance_), back);
 }
 
 /// Whether each turn of the loop around the nest takes the access's next rows.

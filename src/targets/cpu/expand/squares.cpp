@@ -146,7 +146,8 @@ class Squares {
     std::vector<ir::Type> types(vectors.size(), vectors[0]->type());
     Values rows = e_.b.Create(OpKind::Transpose, {vectors}, types)->results();
     for (int64_t i = 0; i < lanes_; ++i) {
-      MoveTo(square, e_.b.I64(0), e_.b.I64(i));
+      Value* last = e_.b.I64(i);
+      MoveTo(square, e_.b.I64(0), last);
       Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
       ExpandStore(e_.b, body_.AccessOf(store, piece), rows[static_cast<size_t>(i)]);
     }
