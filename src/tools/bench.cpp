@@ -118,10 +118,7 @@ void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKer
   }
   row.peak = 2 * per_call / measure::Median(series[first]);
   row.bandwidth = kernel.bytes().all() / measure::Median(streams);
-  constexpr double kMost =
-      1.5;  // nothing is that fast: somebody had the processors while the ceiling was measured
-  double ceiling = measure::Median(measure::Quotients(least, series[0]));
-  if (slots && ceiling < kMost) row.ceiling = ceiling;
+  if (slots) row.ceiling = measure::Ceiling(series[0], least);
 }
 
 /// A launch that failed, on its way out of the trials.

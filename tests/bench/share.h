@@ -5,9 +5,10 @@
 
 namespace bench {
 
-// Calls part(first, count) on each thread; shares begin at multiples of `grain`.
+// Calls part(first, count) on each thread; shares begin at multiples of `grain`; one grain is the caller's alone.
 template <class Part>
 void Share(int threads, std::int64_t count, std::int64_t grain, Part part) {
+  if (count <= grain) return part(0, count);
   const std::int64_t grains = (count + grain - 1) / grain;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int t = 0; t < threads; ++t) {

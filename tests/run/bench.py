@@ -70,8 +70,10 @@ def check_rows(source, folder):
         checks.expect(f"operations of {row['kernel']}", row["operations"] == operations, str(row))
         checks.expect(f"bytes of {row['kernel']}", row["bytes"] == moved, str(row))
         checks.expect(f"times of {row['kernel']}", row["median"] > 0 and row["trials"] == 3 and row["peak"] > 0, str(row))
-        checks.expect(f"a ceiling of {row['kernel']}, where its work is known",
-                      (row["ceiling"] is None) == (operations is None), str(row))
+        # A machine that is busy may have none for work that is known, too.
+        checks.expect(f"no ceiling of {row['kernel']}, where its work is not known",
+                      row["ceiling"] is None or operations is not None, str(row))
+    checks.expect("ceilings", any(row["ceiling"] is not None for row in rows), str(rows))
     lines = run.stdout.splitlines()
     checks.expect("the table has a head and as many lines", len(lines) == 1 + len(rows), run.stdout)
     checks.expect("what depends on the data has no rate",

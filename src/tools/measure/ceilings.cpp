@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::int64_t kSteps = 20'000;
 
+// Fewer floats are read and written by one thread before another one is awake.
+constexpr std::int64_t kAlone = 4096;
+
 // The loops take 64 floats at a time.
 std::int64_t Floats(double bytes) { return static_cast<std::int64_t>(bytes / 4 / 64 + 0.5) * 64; }
 
@@ -65,19 +68,22 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
   const std::shared_ptr<float[]> in_place = Filled(changes, 1);
   const std::shared_ptr<float[]> to = Filled(writes, 0);
   const CeilingLoops& loops = Loops();
+  const auto spread = [=](std::int64_t count, const auto& part) {
+    share(count, count <= kAlone ? kAlone : 64, part);
+  };
   const auto side = [=](const char* name, auto read, auto copy, auto write) {
     return Side{name,
                 [=] {
-                  share(changes, 64, [&](std::int64_t first, std::int64_t count) {
+                  spread(changes, [&](std::int64_t first, std::int64_t count) {
                     copy(in_place.get() + first, in_place.get() + first, count);
                   });
-                  share(both, 64, [&](std::int64_t first, std::int64_t count) {
+                  spread(both, [&](std::int64_t first, std::int64_t count) {
                     copy(to.get() + first, from.get() + first, count);
                   });
-                  share(reads - both, 64, [&](std::int64_t first, std::int64_t count) {
+                  spread(reads - both, [&](std::int64_t first, std::int64_t count) {
                     read(from.get() + both + first, count);
                   });
-                  share(writes - both, 64, [&](std::int64_t first, std::int64_t count) {
+                  spread(writes - both, [&](std::int64_t first, std::int64_t count) {
                     write(to.get() + both + first, count);
                   });
                 },

@@ -13,7 +13,8 @@ namespace kdl::measure {
 // The best loops for this processor.
 const CeilingLoops& Loops();
 
-// Deals work to threads in even shares: calls part(first, count) on each; shares begin at multiples of `grain`.
+// Deals work to threads in even shares: calls part(first, count) on each; shares begin at multiples of `grain`; one grain is the
+// caller's alone.
 using Share =
     std::function<void(std::int64_t count, std::int64_t grain,
                        const std::function<void(std::int64_t first, std::int64_t count)>& part)>;

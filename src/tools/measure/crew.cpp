@@ -42,6 +42,7 @@ Crew::~Crew() {
 void Crew::Do(std::int64_t count, std::int64_t grain,
               const std::function<void(std::int64_t, std::int64_t)>& part) {
   if (count <= 0) return;
+  if (count <= grain) return part(0, count);
   count_ = count;
   grain_ = grain;
   part_ = &part;

@@ -111,4 +111,10 @@ Series Quotients(const Series& above, const Series& below) {
   return quotients;
 }
 
+std::optional<double> Ceiling(const Series& times, const Series& least) {
+  constexpr double kMost = 1.5;
+  const double part = Median(Quotients(least, times));
+  return part < kMost ? std::optional(part) : std::nullopt;
+}
+
 }  // namespace kdl::measure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ double Median(Series values);
 double Spread(Series values);
 // Trial by trial.
 Series Quotients(const Series& above, const Series& below);
+// The part of `times` that the machine needs at least; nothing where the median is above 1.5: nothing is that fast, somebody had
+// the processors while `least` was measured.
+std::optional<double> Ceiling(const Series& times, const Series& least);
 
 }  // namespace kdl::measure
