@@ -132,22 +132,25 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
   const std::vector<Value*>& binders = op->region()->params();
   std::vector<Value*> sizes;
   std::vector<Value*> counts;
-  Value* total = builder_.I64(1);
+  auto count_of = [&](size_t b) {
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+    return AtLeastOne(range.Count());
+  };
   for (size_t b = 0; b < binders.size(); ++b) {
     sizes.push_back(builder_.I64(ExtentOf(binders[b])));
-    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
-    counts.push_back(AtLeastOne(range.Count()));
-    total = builder_.Binary(OpKind::Mul, total, counts[b]);
+    counts.push_back(count_of(b));
   }
   for (size_t b : walk.order) {
-    if (!walk.free[b] || ExtentOf(binders[b]) == 1) continue;
+    if (!walk.free[b] || LeastLength(walk, b, binders[b]) == ExtentOf(binders[b])) continue;
     BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     Value* length = AtLeastOne(range.Length());
     Value* granule = builder_.I64(std::min(walk.granule[b], ExtentOf(binders[b])));
     // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
     // (Numbers that overflow choose a poor size, but still one of 1 or more.)
-    Value* others = AtLeastOne(builder_.Binary(OpKind::Div, total, counts[b]));
-    Value* turns = CeilDiv(total, core_num);
+    Value* others = builder_.I64(1);
+    for (size_t o = 0; o < counts.size(); ++o)
+      if (o != b) others = builder_.Binary(OpKind::Mul, others, counts[o]);
+    Value* turns = CeilDiv(builder_.Binary(OpKind::Mul, others, counts[b]), core_num);
     Value* wanted = CeilDiv(builder_.Binary(OpKind::Mul, turns, core_num), others);
     if (walk.narrow && b == walk.order[0])
       wanted =
@@ -159,7 +162,7 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
         builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
     if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
     for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
-    total = builder_.Binary(OpKind::Mul, others, CeilDiv(length, sizes[b]));
+    counts[b] = count_of(b);
   }
   return sizes;
 }

@@ -123,22 +123,34 @@ class Prefetcher {
     if (!nest || nest->operands().size() != 2 || !LastAxis(nest).Vectorizes()) return;
     std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
     if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
+    Value* of_row = ShareOfRow(nest->operand(0));
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsFull()), [&] {
       Value* columns = BlkOf(columns_);
       Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
-      Value* share = Share(nest->operand(0));
+      Value* share = Share(nest->operand(0), of_row);
       Ask(nest, loads, {share, MakeBlk(panels_->operand(0), Most(columns_), next, Size(columns))},
           ir::IntentKind::ReadLater);
     });
   }
 
-  /// As much of the blk as the block of rows is of all rows.
-  Value* Share(Value* blk) {
+  /// How many elements of the blk a row asks for, so that all of them together ask for all: computed once for all blocks of rows,
+  /// which are of several lengths, and each has code of its own.
+  Value* ShareOfRow(Value* blk) {
+    b_.SetInsertionPoint(rows_);
+    Value* one = b_.I64(1);
+    Value* rows = b_.Binary(OpKind::Max, Size(rows_->operand(0)), one);
+    Value* last = b_.Binary(OpKind::Sub, b_.Binary(OpKind::Add, Size(blk), rows), one);
+    return b_.Binary(OpKind::Div, last, rows);
+  }
+
+  /// The part of the blk that the block of rows asks for.
+  Value* Share(Value* blk, Value* of_row) {
     Value* all = rows_->operand(0);
     Value* rows = BlkOf(rows_);
+    Value* size = Size(blk);
     auto share = [&](Value* row) {
-      return b_.Binary(OpKind::Div, b_.Binary(OpKind::Mul, Size(blk), row), Size(all));
+      return b_.Binary(OpKind::Min, b_.Binary(OpKind::Mul, of_row, row), size);
     };
     Value* before = b_.Binary(OpKind::Sub, Start(rows), Start(all));
     Value* lo = share(before);

@@ -40,7 +40,12 @@ void BlockSteps::Place(int64_t row, int64_t column) {
 
 Values BlockSteps::Accumulate(Shape shape, const Piece& piece, Value* factors_flush_nothing) {
   Values starts = WithPlus(shape, piece, Starts(shape, piece));
-  if (what_.unit) return AfterFlushes(shape, piece, starts, factors_flush_nothing);
+  if (what_.unit) {
+    Value* plain = factors_flush_nothing
+                       ? And(factors_flush_nothing, NoneSmall(e_.b, starts, kLeastSum))
+                       : nullptr;
+    return AfterSteps(shape, piece, starts, plain);
+  }
   return MakeNest(e_, what_.op, what_.folded, position_, starts,
                   [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
 }
@@ -54,30 +59,6 @@ Values BlockSteps::AfterTerm(Shape shape, const Piece& piece, const Values& accs
     next.push_back(is_plain_ ? e_.b.Fma(terms[0], terms[1], accs[n]) : what_.step(accs[n], terms));
   });
   return next;
-}
-
-/// The accumulators after all steps of the unit, which take plain terms where there is nothing to flush.
-Values BlockSteps::AfterFlushes(Shape shape, const Piece& piece, const Values& starts,
-                                Value* factors) {
-  if (!factors) return AfterSteps(shape, piece, starts);
-  std::vector<ir::Type> types;
-  for (const Value* start : starts) types.push_back(start->type());
-  Values after = MakeIf(
-      e_.b, And(factors, NoneSmall(e_.b, starts, kLeastSum)), types,
-      [&] {
-        is_plain_ = true;
-        Values after = AfterSteps(shape, piece, starts);
-        is_plain_ = false;
-        return after;
-      },
-      [&] {
-        return RowByRow(shape, starts, [&](Shape row, const Values& accs) {
-          return AfterSteps(row, piece, accs);
-        });
-      });
-  // The accumulators stay in registers where nothing is flushed.
-  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
-  return after;
 }
 
 /// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
@@ -97,26 +78,76 @@ Values BlockSteps::RowByRow(Shape shape, const Values& starts,
                   });
 }
 
-/// The accumulators after all steps of the unit; the last one of a row may lack terms.
-Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts) {
+/// The accumulators after all steps of the unit; the last one of a row may lack terms. `plain`: whether there is nothing to flush;
+/// null: that is not known.
+Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts, Value* plain) {
   AxisId along = what_.folded.back();
   ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
   int64_t depth = what_.unit->depth;
-  return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& carried) {
-    Window window = e_.WindowOf(what_.op, along);
-    auto whole = [&](Value* index, const Values& accs) {
-      return AfterStep(shape, piece, {along, index, nullptr}, accs);
-    };
-    if (AreFilled()) return MakeLoop(e_.b, {window.lo, window.hi, depth}, carried, whole);
-    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
-    Values accs = MakeLoop(e_.b, {window.lo, full, depth}, carried, whole);
-    return RowByRow(shape, accs, [&](Shape row, const Values& before) {
-      auto rest = [&](Value* index, const Values& next) {
-        return AfterStep(row, piece, {along, index, window.hi}, next);
-      };
-      return MakeLoop(e_.b, {full, window.hi, depth}, before, rest);
-    });
-  });
+  return MakeNest(
+      e_, what_.op, around, position_, plain ? starts : Taken(starts), [&](const Values& carried) {
+        Window window = e_.WindowOf(what_.op, along);
+        auto whole = [&](Value* to) {
+          return MakeLoop(e_.b, {window.lo, to, depth}, carried,
+                          [&](Value* index, const Values& accs) {
+                            return AfterStep(shape, piece, {along, index, nullptr}, accs);
+                          });
+        };
+        if (AreFilled()) return whole(window.hi);
+        Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
+        Left left = plain ? AfterPlainSteps(plain, window.lo, full, carried, whole)
+                          : Left{whole(full), full};
+        return AfterRest(shape, piece, {along, left.begin, window.hi}, left.accs);
+      });
+}
+
+/// The accumulators after whole steps of plain terms, and what is left; that is all where there is something to flush.
+BlockSteps::Left BlockSteps::AfterPlainSteps(Value* plain, Value* begin, Value* full,
+                                             const Values& accs,
+                                             const std::function<Values(Value*)>& whole) {
+  std::vector<ir::Type> types;
+  for (const Value* acc : accs) types.push_back(acc->type());
+  types.push_back(begin->type());
+  auto and_begin = [](Values values, Value* at) {
+    values.push_back(at);
+    return values;
+  };
+  Values after = MakeIf(
+      e_.b, plain, types,
+      [&] {
+        is_plain_ = true;
+        Values after = and_begin(whole(full), full);
+        is_plain_ = false;
+        return after;
+      },
+      [&] { return and_begin(accs, begin); });
+  // The accumulators stay in registers where nothing is flushed.
+  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
+  Value* at = after.back();
+  after.pop_back();
+  return {after, at};
+}
+
+/// The accumulators after the steps that are left, if any, row by row.
+Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& rest,
+                             const Values& accs) {
+  std::vector<ir::Type> types;
+  for (const Value* acc : accs) types.push_back(acc->type());
+  Values after = MakeIf(
+      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), types, [&] { return accs; },
+      [&] {
+        return RowByRow(shape, accs, [&](Shape row, Values before) {
+          if (Flushes()) {
+            for (Value*& acc : before) acc = e_.b.Unary(OpKind::Flush, acc);
+          }
+          auto step = [&](Value* index, const Values& next) {
+            return AfterStep(row, piece, {rest.axis, index, rest.end}, next);
+          };
+          return MakeLoop(e_.b, {rest.begin, rest.end, what_.unit->depth}, before, step);
+        });
+      });
+  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
+  return after;
 }
 
 /// Whether steps may go on behind the block's end: there is +0.
@@ -128,9 +159,12 @@ bool BlockSteps::AreFilled() const {
          });
 }
 
+/// Whether the steps' code has to flush.
+bool BlockSteps::Flushes() const { return what_.unit->flushes && !is_native_; }
+
 /// The accumulators as the unit takes them, where it takes a step at all.
 Values BlockSteps::Taken(const Values& starts) {
-  if (!what_.unit->flushes || is_native_ || is_plain_) return starts;
+  if (!Flushes()) return starts;
   Value* steps = e_.b.Bool(true);
   for (AxisId axis : what_.folded) {
     Value* some = e_.b.Binary(OpKind::Gt, e_.WindowOf(what_.op, axis).size, e_.b.I64(0));

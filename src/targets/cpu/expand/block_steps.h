@@ -38,10 +38,17 @@ class BlockSteps {
  private:
   ir::Value* And(ir::Value* a, ir::Value* b) { return e_.b.Binary(ir::OpKind::And, a, b); }
   Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
-  Values AfterFlushes(Shape shape, const Piece& piece, const Values& starts, ir::Value* factors);
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after);
-  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts);
+  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts, ir::Value* plain);
+  struct Left {
+    Values accs;
+    ir::Value* begin;  ///< the first term that they lack
+  };
+  Left AfterPlainSteps(ir::Value* plain, ir::Value* begin, ir::Value* full, const Values& accs,
+                       const std::function<Values(ir::Value*)>& whole);
+  Values AfterRest(Shape shape, const Piece& piece, const Stretch& rest, const Values& accs);
+  bool Flushes() const;
   Values Taken(const Values& starts);
   Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
   void MoveTo(const Stretch& terms, int64_t number);
