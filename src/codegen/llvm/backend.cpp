@@ -44,13 +44,12 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Shared memory of NVIDIA's machines has addresses of 32 bits, of which half the registers hold as many. LLVM asks an option of
-/// its own command line, and nothing else.
-void ShortenNearPointers() {
+/// LLVM asks some options of its own command line, and nothing else.
+void SetFlag(llvm::StringRef name, bool value) {
   auto& known = llvm::cl::getRegisteredOptions();
-  auto found = known.find("nvptx-short-ptr");
-  KDL_CHECK(found != known.end(), "LLVM has no short pointers for NVPTX");
-  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  auto found = known.find(name);
+  KDL_CHECK(found != known.end(), "LLVM has no option {}", name.str());
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(value);
 }
 
 void InitializeTargets() {
@@ -70,17 +69,16 @@ void InitializeTargets() {
   LLVMInitializeRISCVTarget();
   LLVMInitializeRISCVTargetMC();
   LLVMInitializeRISCVAsmPrinter();
-  ShortenNearPointers();
+  // Shared memory of NVIDIA's machines has addresses of 32 bits, of which half the registers hold as many.
+  SetFlag("nvptx-short-ptr", true);
+  // Masks are vectors of bools from the start: looking for more of them among the scalars took one part in twenty of the time
+  // for nothing.
+  SetFlag("disable-x86-domain-reassignment", true);
 }
 
-/// Masks are vectors of bools from the start: looking for more of them among the scalars took one part in twenty of
-/// the time for nothing. Only LLVM's own options can say so.
-void SkipSearchForMasks() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  auto found = options.find("disable-x86-domain-reassignment");
-  KDL_CHECK(found != options.end(), "LLVM lacks an option");
-  found->second->addOccurrence(0, found->first(), "true");
-}
+/// x86's addresses add a register, a scaled one and a number: to have pointers go along instead takes more code, and took a
+/// quarter of all time.
+void ChooseStrengthReduction(const llvm::Triple& triple) { SetFlag("disable-lsr", triple.isX86()); }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
   static constexpr llvm::CodeGenOptLevel kLevels[] = {
@@ -121,7 +119,7 @@ Status CheckProcessor(const llvm::Target& target, const Processor& processor) {
 }  // namespace
 
 Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
-  static const bool initialized = (InitializeTargets(), SkipSearchForMasks(), true);
+  static const bool initialized = (InitializeTargets(), true);
   KDL_CHECK(initialized);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(processor.triple, error);
@@ -158,6 +156,7 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
+  ChooseStrengthReduction(target_machine_->getTargetTriple());
   bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
                                                       type == FileType::Object
                                                           ? llvm::CodeGenFileType::ObjectFile

@@ -77,20 +77,37 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   return b.CreateAdd(offset, b.CreateMul(whole_row, number(memory.panel)));
 }
 
+/// Takes from an index what is known of the element's place, which the code of an access has room for.
+uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
+  const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
+  const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(stride);
+  if (!sum || !factor || sum->getOpcode() != llvm::Instruction::Add) return 0;
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+  if (!known) return 0;
+  index = sum->getOperand(0);
+  return known->getZExtValue() * factor->getZExtValue();
+}
+
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   const auto& [memory, type, index, mask, in_bounds, past_caches] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   llvm::Value* offset = nullptr;
+  uint64_t known = 0;  // modulo 2^64, as all of a place
   if (memory.panel > 0) offset = PlaceInPanels(emitter, memory, index, Bytes(type->scalar));
   for (size_t d = 0; memory.panel == 0 && d < index.size(); ++d) {
-    offset = AddTo(emitter, offset, Scaled(emitter, index[d], memory.strides[d]));
+    llvm::Value* unknown = index[d];
+    known += TakeKnownPart(unknown, memory.strides[d]);
+    offset = AddTo(emitter, offset, Scaled(emitter, unknown, memory.strides[d]));
   }
   if (!offset) return memory.base;
   llvm::Type* unit = MemoryType(emitter.context(), type->scalar);
+  llvm::IRBuilder<>& b = emitter.builder;
+  if (known != 0)
+    return b.CreateGEP(unit, b.CreateGEP(unit, memory.base, offset), b.getInt64(known));
   // Before lane 0 that is masked off there may be no memory.
-  return mask || !in_bounds ? emitter.builder.CreateGEP(unit, memory.base, offset)
-                            : emitter.builder.CreateInBoundsGEP(unit, memory.base, offset);
+  return mask || !in_bounds ? b.CreateGEP(unit, memory.base, offset)
+                            : b.CreateInBoundsGEP(unit, memory.base, offset);
 }
 
 void SetScopes(llvm::Instruction* access, const Memory& memory) {
