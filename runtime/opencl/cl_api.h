@@ -37,14 +37,23 @@ inline constexpr std::uint32_t kSingleConfig = 0x101B;
 inline constexpr std::uint32_t kGlobalBytes = 0x101F;
 inline constexpr std::uint32_t kMaxAllocation = 0x1010;
 inline constexpr std::uint32_t kDeviceName = 0x102B;
+inline constexpr std::uint32_t kDeviceVendor = 0x102C;
+inline constexpr std::uint32_t kDriverVersion = 0x102D;
+inline constexpr std::uint32_t kDeviceVersion = 0x102F;
+inline constexpr std::uint32_t kDevicePlatform = 0x1031;
+inline constexpr std::uint32_t kPlatformVersion = 0x0901;
+inline constexpr std::uint32_t kPlatformName = 0x0902;
 inline constexpr std::uint64_t kDenormals = 1;
 inline constexpr std::uint64_t kRoundedDivision = 1 << 7;
+inline constexpr std::uint32_t kBinarySizes = 0x1165;
+inline constexpr std::uint32_t kBinaries = 0x1166;
 inline constexpr std::uint32_t kBuildLog = 0x1183;
 inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
 
 // Name, result, parameters: `clGetPlatformIDs` is Api::GetPlatformIDs.
 #define KDL_CL_FUNCTIONS(X)                                                                        \
   X(GetPlatformIDs, std::int32_t, (std::uint32_t, PlatformId*, std::uint32_t*))                    \
+  X(GetPlatformInfo, std::int32_t, (PlatformId, std::uint32_t, std::size_t, void*, std::size_t*))  \
   X(GetDeviceIDs, std::int32_t,                                                                    \
     (PlatformId, std::uint64_t, std::uint32_t, DeviceId*, std::uint32_t*))                         \
   X(GetDeviceInfo, std::int32_t, (DeviceId, std::uint32_t, std::size_t, void*, std::size_t*))      \
@@ -57,6 +66,10 @@ inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
   X(ReleaseMemObject, std::int32_t, (MemoryId))                                                    \
   X(CreateProgramWithSource, ProgramId,                                                            \
     (ContextId, std::uint32_t, const char**, const std::size_t*, std::int32_t*))                   \
+  X(CreateProgramWithBinary, ProgramId,                                                            \
+    (ContextId, std::uint32_t, const DeviceId*, const std::size_t*, const char**, std::int32_t*,   \
+     std::int32_t*))                                                                               \
+  X(GetProgramInfo, std::int32_t, (ProgramId, std::uint32_t, std::size_t, void*, std::size_t*))    \
   X(BuildProgram, std::int32_t,                                                                    \
     (ProgramId, std::uint32_t, const DeviceId*, const char*, void*, void*))                        \
   X(GetProgramBuildInfo, std::int32_t,                                                             \

@@ -1,11 +1,10 @@
 #include "opencl/opencl_device.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "kdl/team_abi.h"
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
+#include "opencl/opencl_programs.h"
 #include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -23,17 +23,14 @@ namespace kdl::runtime {
 
 namespace {
 
-// Results are those of the language where division and roots round correctly, and nothing is fused behind its back.
-constexpr const char* kBuildOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
-
 struct OpenclDevice {
   cl::Api api;
   cl::DeviceId id = nullptr;
   cl::ContextId context = nullptr;
   cl::QueueId queue = nullptr;
   std::unique_ptr<OpenclMemory> memory;
-  MemoryPool pool;  // of launches
-  std::string name;
+  std::unique_ptr<OpenclPrograms> programs;
+  MemoryPool pool;   // of launches
   std::mutex mutex;  // one operation at a time
 
   ~OpenclDevice() {
@@ -59,13 +56,6 @@ struct OpenclDevice {
 };
 
 OpenclDevice& Of(void* device) { return *static_cast<OpenclDevice*>(device); }
-
-Error FailWith(std::string_view what, std::int32_t status) {
-  kdl_code code = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory
-                      ? KDL_ERROR_OUT_OF_MEMORY
-                      : KDL_ERROR_DEVICE;
-  return Fail(code, "OpenCL: ", what, " failed: ", cl::NameOf(status));
-}
 
 // Of all platforms, in the loader's order.
 std::vector<cl::DeviceId> DevicesOf(const cl::Api& api) {
@@ -93,13 +83,11 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;
   device->context = device->api.CreateContext(nullptr, 1, &device->id, nullptr, nullptr, &status);
-  if (status != cl::kSuccess) return FailWith("making a context", status);
+  if (status != cl::kSuccess) return OpenclFailure("making a context", status);
   device->queue = device->api.CreateCommandQueue(device->context, device->id, 0, &status);
-  if (status != cl::kSuccess) return FailWith("making a queue", status);
-  char name[256] = {};
-  device->api.GetDeviceInfo(device->id, cl::kDeviceName, sizeof name - 1, name, nullptr);
-  device->name = name;
+  if (status != cl::kSuccess) return OpenclFailure("making a queue", status);
   device->memory = std::make_unique<OpenclMemory>(device->api, device->context);
+  device->programs = std::make_unique<OpenclPrograms>(device->api, device->context, device->id);
   *opened = std::move(device);
   return nullptr;
 }
@@ -159,7 +147,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
     if (status == cl::kSuccess) status = opencl.api.Finish(opencl.queue);
-    if (status != cl::kSuccess) error = FailWith(what, status);
+    if (status != cl::kSuccess) error = OpenclFailure(what, status);
   }
   done.call(done.context, error.release());
 }
@@ -247,59 +235,18 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 
 // -- kernels ----------------------------------------------------------------------------------------
 
-struct Module {
-  cl::ProgramId program = nullptr;
-  std::map<std::string, cl::KernelId> kernels;
-};
-
-Error Build(OpenclDevice& opencl, const kdl_image& image, std::unique_ptr<Module>* built) {
-  auto module = std::make_unique<Module>();
-  const char* text = static_cast<const char*>(image.payload);
-  const auto length = static_cast<std::size_t>(image.payload_bytes);
-  std::int32_t status = cl::kSuccess;
-  module->program = opencl.api.CreateProgramWithSource(opencl.context, 1, &text, &length, &status);
-  if (status != cl::kSuccess) return FailWith("taking the kernels' text", status);
-  status = opencl.api.BuildProgram(module->program, 1, &opencl.id, kBuildOptions, nullptr, nullptr);
-  if (status != cl::kSuccess) {
-    std::size_t bytes = 0;
-    opencl.api.GetProgramBuildInfo(module->program, opencl.id, cl::kBuildLog, 0, nullptr, &bytes);
-    std::string log(bytes, '\0');
-    opencl.api.GetProgramBuildInfo(module->program, opencl.id, cl::kBuildLog, bytes, log.data(),
-                                   nullptr);
-    opencl.api.ReleaseProgram(module->program);
-    return Fail(KDL_ERROR_DEVICE, "the driver of ", opencl.name, " refuses the kernels of module '",
-                image.module, "': ", cl::NameOf(status), "\n", log.c_str());
-  }
-  *built = std::move(module);
-  return nullptr;
-}
-
 kdl_error* Load(void* device, const kdl_image* image, void** module) {
   OpenclDevice& opencl = Of(device);
   const std::lock_guard lock(opencl.mutex);
-  std::unique_ptr<Module> built;
-  if (Error error = Build(opencl, *image, &built)) return error.release();
-  *module = built.release();
+  std::unique_ptr<OpenclModule> made;
+  if (Error error = opencl.programs->Make(*image, &made)) return error.release();
+  *module = made.release();
   return nullptr;
 }
 
 void Unload(void* device, void* loaded) {
-  OpenclDevice& opencl = Of(device);
-  const std::unique_ptr<Module> module(static_cast<Module*>(loaded));
-  for (const auto& [name, kernel] : module->kernels) opencl.api.ReleaseKernel(kernel);
-  opencl.api.ReleaseProgram(module->program);
-}
-
-Error FindKernel(OpenclDevice& opencl, Module& module, const char* name, cl::KernelId* kernel) {
-  auto known = module.kernels.find(name);
-  if (known == module.kernels.end()) {
-    std::int32_t status = cl::kSuccess;
-    cl::KernelId made = opencl.api.CreateKernel(module.program, name, &status);
-    if (status != cl::kSuccess) return FailWith(Concat("finding kernel ", name), status);
-    known = module.kernels.emplace(name, made).first;
-  }
-  *kernel = known->second;
-  return nullptr;
+  const std::unique_ptr<OpenclModule> module(static_cast<OpenclModule*>(loaded));
+  Of(device).programs->End(*module);
 }
 
 // One launch. The numbers are a buffer, too.
@@ -318,7 +265,7 @@ class Launcher final : public TeamDriver {
     std::int32_t status = cl::kSuccess;
     *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
                                        static_cast<std::size_t>(rounded), nullptr, &status);
-    if (status != cl::kSuccess) return FailWith("taking memory for a launch", status);
+    if (status != cl::kSuccess) return OpenclFailure("taking memory for a launch", status);
     opencl_.pool.Add(*memory, rounded);
     return nullptr;
   }
@@ -329,14 +276,15 @@ class Launcher final : public TeamDriver {
     const std::int32_t status =
         opencl_.api.EnqueueWriteBuffer(opencl_.queue, BufferOf(to), cl::kTrue, 0,
                                        numbers.size_bytes(), numbers.data(), 0, nullptr, nullptr);
-    return status == cl::kSuccess ? nullptr : FailWith("writing a launch's numbers", status);
+    return status == cl::kSuccess ? nullptr : OpenclFailure("writing a launch's numbers", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
     const std::int32_t status =
         opencl_.api.EnqueueReadBuffer(opencl_.queue, BufferOf(from), cl::kTrue, 0, to.size_bytes(),
                                       to.data(), 0, nullptr, nullptr);
-    return status == cl::kSuccess ? nullptr
-                                  : FailWith(Concat("running ", request_.kernel->name), status);
+    return status == cl::kSuccess
+               ? nullptr
+               : OpenclFailure(Concat("running ", request_.kernel->name), status);
   }
   TeamPlace PlaceOf(const void* address) override {
     const OpenclPlace place = opencl_.memory->PlaceOf(address);
@@ -359,15 +307,15 @@ class Launcher final : public TeamDriver {
 };
 
 Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories) {
-  KDL_RETURN_IF_ERROR(FindKernel(opencl_, *static_cast<Module*>(request_.module),
-                                 request_.variant->symbol, &kernel_));
+  KDL_RETURN_IF_ERROR(opencl_.programs->FindKernel(*static_cast<OpenclModule*>(request_.module),
+                                                   request_.variant->symbol, &kernel_));
   KDL_RETURN_IF_ERROR(Take(static_cast<std::int64_t>(numbers.size_bytes()), &numbers_));
   std::vector<void*> given = {numbers_};
   given.insert(given.end(), memories.begin(), memories.end());
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::int32_t status = opencl_.api.SetKernelArg(kernel_, static_cast<std::uint32_t>(i),
                                                          sizeof(cl::MemoryId), &given[i]);
-    if (status != cl::kSuccess) return FailWith("giving a kernel its arguments", status);
+    if (status != cl::kSuccess) return OpenclFailure("giving a kernel its arguments", status);
   }
   return Write(numbers_, numbers);
 }
@@ -385,8 +333,9 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
   const std::size_t items = static_cast<std::size_t>(cores) * team[0];
   const std::int32_t status = opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr,
                                                                &items, team, 0, nullptr, nullptr);
-  return status == cl::kSuccess ? nullptr
-                                : FailWith(Concat("launching ", request_.kernel->name), status);
+  return status == cl::kSuccess
+             ? nullptr
+             : OpenclFailure(Concat("launching ", request_.kernel->name), status);
 }
 
 Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
@@ -398,6 +347,14 @@ Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
   Error error = Run(Of(device), *request);
   done.call(done.context, error.release());
+}
+
+std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
+  const OpenclPrograms& programs = *Of(device).programs;
+  const kdl_count all[] = {{"programs compiled", programs.compiled()},
+                           {"programs found on disk", programs.found()}};
+  std::copy_n(all, std::clamp<std::int64_t>(capacity, 0, std::ssize(all)), counts);
+  return std::ssize(all);
 }
 
 constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
@@ -424,7 +381,7 @@ const kdl_device_ops& OpenclDeviceOps() {
                                           .launch = Launch,
                                           .submit = nullptr,
                                           .image_kind = "opencl",
-                                          .counts = nullptr};
+                                          .counts = Counts};
   return kOps;
 }
 

@@ -1,0 +1,112 @@
+#include "core/disk_cache.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "system/folder.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// In front of a file's key and value. A driver that is given half of a program, or one with a wrong byte, may end the process:
+// what does not add up is not there.
+struct CacheHead {
+  char mark[8];
+  std::uint64_t key_bytes;
+  std::uint64_t value_bytes;
+  std::uint64_t sum;
+};
+
+constexpr char kCacheMark[] = {'k', 'd', 'l', 'c', 'a', 'c', 'h', '1'};
+constexpr std::string_view kCacheSuffix = ".kdlcache";
+
+// FNV-1a.
+std::uint64_t SumOf(std::string_view bytes, std::uint64_t sum = 0xcbf29ce484222325u) {
+  for (char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return sum;
+}
+
+CacheHead HeadOf(std::string_view key, std::string_view value) {
+  CacheHead head = {{}, key.size(), value.size(), SumOf(value, SumOf(key))};
+  std::memcpy(head.mark, kCacheMark, sizeof head.mark);
+  return head;
+}
+
+std::string_view BytesOf(const CacheHead& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
+const char* Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+bool DiskCache::IsNamed() { return std::getenv("KDL_CACHE_DIR") != nullptr; }
+
+std::string DiskCache::UsualFolder() {
+  if (IsNamed()) return Variable("KDL_CACHE_DIR");
+  // A path from somewhere is none, as the rules for this variable say.
+  const std::string caches = Variable("XDG_CACHE_HOME");
+  if (caches.starts_with('/')) return caches + "/kernelc";
+  const std::string home = Variable("HOME");
+  return home.starts_with('/') ? home + "/.cache/kernelc" : "";
+}
+
+// The whole key stands in the file, so that two of one name only displace each other.
+std::string DiskCache::PathOf(std::string_view key) const {
+  char digits[16] = {};
+  const auto end = std::to_chars(digits, digits + sizeof digits, SumOf(key), 16).ptr;
+  std::string path = folder_ + "/";
+  path.append(digits, end).append(kCacheSuffix);
+  return path;
+}
+
+bool DiskCache::Find(std::string_view key, std::string* value) const {
+  if (folder_.empty()) return false;
+  const std::string path = PathOf(key);
+  std::string file;
+  if (!ReadOwnFile(path, &file)) return false;
+  CacheHead head = {};
+  if (file.size() < sizeof head) return false;
+  std::memcpy(&head, file.data(), sizeof head);
+  const std::string_view rest = std::string_view(file).substr(sizeof head);
+  if (!rest.starts_with(key)) return false;
+  const std::string_view kept = rest.substr(key.size());
+  if (BytesOf(head) != BytesOf(HeadOf(key, kept))) return false;
+  *value = kept;
+  MarkFile(path);
+  return true;
+}
+
+void DiskCache::Keep(std::string_view key, std::string_view value) const {
+  const auto bytes = static_cast<std::int64_t>(sizeof(CacheHead) + key.size() + value.size());
+  if (folder_.empty() || bytes > most_bytes_ || !MakeFolder(folder_)) return;
+  const CacheHead head = HeadOf(key, value);
+  const std::string_view pieces[] = {BytesOf(head), key, value};
+  if (PutFile(PathOf(key), pieces)) Trim();
+}
+
+void DiskCache::Trim() const {
+  constexpr std::int64_t kLeftBehind = std::int64_t{3600} * 1'000'000'000;
+  std::vector<FolderFile> files = FilesIn(folder_, kCacheSuffix);
+  std::sort(files.begin(), files.end(),
+            [](const FolderFile& a, const FolderFile& b) { return a.used_ns > b.used_ns; });
+  std::int64_t bytes = 0;
+  for (const FolderFile& file : files) {
+    // One that is being written, or that a process left behind when it died.
+    const bool is_fresh = !file.name.ends_with(kCacheSuffix);
+    bytes += file.bytes;
+    if (is_fresh ? SystemTime() - file.used_ns > kLeftBehind : bytes > most_bytes_) {
+      RemoveFile(folder_ + "/" + file.name);
+      bytes -= file.bytes;
+    }
+  }
+}
+
+}  // namespace kdl::runtime

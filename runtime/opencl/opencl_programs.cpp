@@ -1,0 +1,136 @@
+#include "opencl/opencl_programs.h"
+
+#include "kdl/abi_hash.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Results are those of the language where division and roots round correctly, and nothing is fused behind its back.
+constexpr const char* kBuildOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+
+// A text that a function of the driver's gives of `what` of an object.
+template <class Ask, class Object>
+std::string TextOf(const Ask& ask, Object object, std::uint32_t what) {
+  std::size_t bytes = 0;
+  if (ask(object, what, 0, nullptr, &bytes) != cl::kSuccess) return "";
+  std::string text(bytes, '\0');
+  if (ask(object, what, bytes, text.data(), nullptr) != cl::kSuccess) return "";
+  return text.c_str();
+}
+
+// PoCL compiles a kernel when it is launched, and keeps what it made on disk itself: asked for a program, it compiles all of its
+// kernels once more. So it is asked only where somebody names a folder for programs, and then at their end.
+bool CompilesLate(std::string_view platform) { return platform == "Portable Computing Language"; }
+
+}  // namespace
+
+Error OpenclFailure(std::string_view what, std::int32_t status) {
+  kdl_code code = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory
+                      ? KDL_ERROR_OUT_OF_MEMORY
+                      : KDL_ERROR_DEVICE;
+  return Fail(code, "OpenCL: ", what, " failed: ", cl::NameOf(status));
+}
+
+OpenclPrograms::OpenclPrograms(const cl::Api& api, cl::ContextId context, cl::DeviceId device)
+    : api_(api), context_(context), device_(device), cache_("") {
+  cl::PlatformId platform = nullptr;
+  api.GetDeviceInfo(device, cl::kDevicePlatform, sizeof platform, &platform, nullptr);
+  name_ = TextOf(api.GetDeviceInfo, device, cl::kDeviceName);
+  const std::string platform_name = TextOf(api.GetPlatformInfo, platform, cl::kPlatformName);
+  driver_ = Concat(platform_name, "\n", TextOf(api.GetPlatformInfo, platform, cl::kPlatformVersion),
+                   "\n", name_, "\n", TextOf(api.GetDeviceInfo, device, cl::kDeviceVendor), "\n",
+                   TextOf(api.GetDeviceInfo, device, cl::kDeviceVersion), "\n",
+                   TextOf(api.GetDeviceInfo, device, cl::kDriverVersion), "\n");
+  compiles_late_ = CompilesLate(platform_name);
+  if (!compiles_late_ || DiskCache::IsNamed()) cache_ = DiskCache(DiskCache::UsualFolder());
+}
+
+std::string OpenclPrograms::KeyOf(const kdl_image& image) const {
+  const std::string_view text(static_cast<const char*>(image.payload),
+                              static_cast<std::size_t>(image.payload_bytes));
+  return Concat("opencl\n", driver_, kBuildOptions, "\n", std::uint64_t{KDL_ABI_HASH}, "\n", text);
+}
+
+Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>* made) {
+  auto module = std::make_unique<OpenclModule>();
+  std::string key = KeyOf(image);
+  if (Find(key, &module->program)) {
+    ++found_;
+  } else {
+    KDL_RETURN_IF_ERROR(Compile(image, &module->program));
+    ++compiled_;
+    if (!compiles_late_) Keep(key, module->program);
+    if (compiles_late_) module->key = std::move(key);
+  }
+  *made = std::move(module);
+  return nullptr;
+}
+
+// What a driver does not take any more is compiled anew.
+bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const {
+  std::string binary;
+  if (!cache_.Find(key, &binary)) return false;
+  const char* start = binary.data();
+  const std::size_t length = binary.size();
+  std::int32_t taken = cl::kSuccess;
+  std::int32_t status = cl::kSuccess;
+  *program = api_.CreateProgramWithBinary(context_, 1, &device_, &length, &start, &taken, &status);
+  if (status != cl::kSuccess) return false;
+  if (taken == cl::kSuccess &&
+      api_.BuildProgram(*program, 1, &device_, kBuildOptions, nullptr, nullptr) == cl::kSuccess)
+    return true;
+  api_.ReleaseProgram(*program);
+  return false;
+}
+
+Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) const {
+  const char* text = static_cast<const char*>(image.payload);
+  const auto length = static_cast<std::size_t>(image.payload_bytes);
+  std::int32_t status = cl::kSuccess;
+  *program = api_.CreateProgramWithSource(context_, 1, &text, &length, &status);
+  if (status != cl::kSuccess) return OpenclFailure("taking the kernels' text", status);
+  status = api_.BuildProgram(*program, 1, &device_, kBuildOptions, nullptr, nullptr);
+  if (status == cl::kSuccess) return nullptr;
+  const std::string log =
+      TextOf([&](cl::ProgramId built,
+                 auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
+             *program, cl::kBuildLog);
+  api_.ReleaseProgram(*program);
+  return Fail(KDL_ERROR_DEVICE, "the driver of ", name_, " refuses the kernels of module '",
+              image.module, "': ", cl::NameOf(status), "\n", log);
+}
+
+void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const {
+  if (!cache_.keeps()) return;
+  std::size_t bytes = 0;
+  if (api_.GetProgramInfo(program, cl::kBinarySizes, sizeof bytes, &bytes, nullptr) !=
+          cl::kSuccess ||
+      bytes == 0)
+    return;
+  std::string binary(bytes, '\0');
+  char* start = binary.data();
+  if (api_.GetProgramInfo(program, cl::kBinaries, sizeof start, &start, nullptr) == cl::kSuccess)
+    cache_.Keep(key, binary);
+}
+
+Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,
+                                 cl::KernelId* kernel) const {
+  auto known = module.kernels.find(name);
+  if (known == module.kernels.end()) {
+    std::int32_t status = cl::kSuccess;
+    cl::KernelId made = api_.CreateKernel(module.program, name, &status);
+    if (status != cl::kSuccess) return OpenclFailure(Concat("finding kernel ", name), status);
+    known = module.kernels.emplace(name, made).first;
+  }
+  *kernel = known->second;
+  return nullptr;
+}
+
+void OpenclPrograms::End(OpenclModule& module) const {
+  if (!module.key.empty()) Keep(module.key, module.program);
+  for (const auto& [name, kernel] : module.kernels) api_.ReleaseKernel(kernel);
+  api_.ReleaseProgram(module.program);
+}
+
+}  // namespace kdl::runtime
