@@ -1,4 +1,8 @@
 // How a CUDA device deals with failures of its driver, and what is left behind.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "conformance/conformance.h"
 #include "conformance/cuda_kernels.h"
 #include "conformance/fake_cuda.h"
@@ -64,6 +68,7 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
       {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
       {"cuLaunchKernel", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
       {"cuMemcpyDtoHAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "running mark"},
+      {"cuEventRecord", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
       {"cuStreamSynchronize", kIllegalAddress, KDL_ERROR_DEVICE, "failed: CUDA_ERROR"},
   };
   for (const Row& row : kRows) {
@@ -90,6 +95,78 @@ TEST_CASE(
     CHECK(fake_cuda_live() == live);
     const Tensor more = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "more");
     CHECK(fake_cuda_live() < live);
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+namespace {
+
+// Of a tensor of more rows than staging holds at once, and of longer ones: what comes back is what went there.
+void CheckCopies() {
+  const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
+  const Bench bench(device);
+  for (const std::int64_t columns : {1, 7, 1000, 70000, 300000}) {
+    const std::int64_t rows = std::max<std::int64_t>(3, 300000 / columns);
+    CAPTURE(columns);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(rows * columns));
+    std::iota(values.begin(), values.end(), columns);
+    const Tensor all = bench.Upload(values, {rows, columns});
+    CHECK(Bench::Download<std::int64_t>(all) == values);
+    // All columns but the last.
+    const Tensor part =
+        bench.context.Allocate(bench.host, ElementOf<std::int64_t>(), {rows, columns}, "part");
+    kdl_array from = all.array();
+    kdl_array to = part.array();
+    from.view.size[1] = to.view.size[1] = columns - 1;
+    Check(kdl_copy(bench.device.queue().get(), &to, &from, "test", nullptr, 0, nullptr));
+    bench.device.queue().Wait();
+    const Mapping<const std::int64_t> mapping = part.Map<const std::int64_t>(KDL_MAP_READ);
+    bool is_equal = true;
+    for (std::int64_t i = 0; i < rows * columns; ++i)
+      is_equal = is_equal && (i % columns == columns - 1 ||
+                              mapping.begin()[i] == values[static_cast<std::size_t>(i)]);
+    CHECK(is_equal);
+  }
+  bench.device.queue().Launch("mark", 8, {bench.Upload<std::int64_t>({0, 0, 0})}).Wait();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "CUDA: copies, and what launches take and give, go through memory that the device reaches") {
+  const std::size_t before = fake_cuda_unpinned_copies();
+  CheckCopies();
+  CHECK(fake_cuda_unpinned_copies() == before);
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: where the system has no such memory, the driver copies from any") {
+  constexpr int kOutOfMemory = 2;
+  for (const char* function : {"cuMemHostAlloc", "cuEventCreate"}) {
+    const std::size_t before = fake_cuda_unpinned_copies();
+    fake_cuda_fail(function, kOutOfMemory);
+    CheckCopies();
+    CHECK(fake_cuda_unpinned_copies() > before);
+    CHECK(fake_cuda_live() == 0);
+  }
+}
+
+TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is whole") {
+  constexpr int kIllegalAddress = 700;
+  for (const char* function :
+       {"cuEventRecord", "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"}) {
+    CAPTURE(function);
+    const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
+    const Bench bench(device);
+    std::vector<std::int64_t> values(500000);
+    std::iota(values.begin(), values.end(), 1);
+    const Tensor kept = bench.Upload(values);
+    fake_cuda_fail(function, kIllegalAddress);
+    CHECK(CodeOf([&] {
+            bench.Upload(values);
+            Bench::Download<std::int64_t>(kept);
+          }) == KDL_ERROR_DEVICE);
+    CHECK(Bench::Download<std::int64_t>(kept) == values);
   }
   CHECK(fake_cuda_live() == 0);
 }

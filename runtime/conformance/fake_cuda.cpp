@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,7 +54,13 @@ struct Block {
 };
 struct Stream {
   Context* context;
-  std::vector<std::function<void()>> waiting;
+  std::deque<std::function<void()>> waiting;
+  std::size_t done = 0;  // in front of those
+};
+struct Event {
+  Context* context;
+  Stream* stream = nullptr;  // null: not recorded
+  std::size_t place = 0;     // of the stream's work, what is in front of it
 };
 constexpr int kHostMemory = 1;
 struct Side {
@@ -87,6 +94,9 @@ std::mutex mutex;
 Context contexts[kDevices];
 std::map<Address, Block> blocks;
 std::set<Stream*> streams;
+std::set<Event*> events;
+std::map<const char*, std::size_t> pinned;  // the host's memory that the device reaches
+std::size_t unpinned_copies = 0;
 std::set<LoadedModule*> modules;
 std::set<Function*> functions;
 std::map<std::string, Status> failing;
@@ -136,6 +146,25 @@ Status Later(Stream* stream, Address address, std::size_t bytes, std::function<v
   LockedHost(address, bytes);
   stream->waiting.push_back([=] { work(LockedHost(address, bytes)); });
   return kSuccess;
+}
+
+// What the stream has been given, as far as its first `count` of all.
+void RunUntil(Stream& stream, std::size_t count) {
+  while (stream.done < count) {
+    const std::function<void()> work = std::move(stream.waiting.front());
+    stream.waiting.pop_front();
+    ++stream.done;
+    work();
+  }
+}
+
+void CountUnpinned(const void* memory, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  const char* const from = static_cast<const char*>(memory);
+  auto behind = pinned.upper_bound(from);
+  const bool is_pinned = behind != pinned.begin() &&
+                         from + bytes <= std::prev(behind)->first + std::prev(behind)->second;
+  unpinned_copies += is_pinned ? 0 : 1;
 }
 
 template <class T>
@@ -238,7 +267,12 @@ std::size_t fake_cuda_live() {
   const std::lock_guard lock(mutex);
   std::size_t retained = 0;
   for (const Context& context : contexts) retained += static_cast<std::size_t>(context.retained);
-  return blocks.size() + streams.size() + modules.size() + retained;
+  return blocks.size() + streams.size() + modules.size() + events.size() + pinned.size() + retained;
+}
+
+std::size_t fake_cuda_unpinned_copies() {
+  const std::lock_guard lock(mutex);
+  return unpinned_copies;
 }
 
 Status cuInit(unsigned) { return Failing(__func__); }
@@ -297,12 +331,31 @@ Status cuMemFree_v2(Address address) {
   return kSuccess;
 }
 
+Status cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  FAIL_IF_TOLD();
+  Current();
+  const std::lock_guard lock(mutex);
+  char* made = static_cast<char*>(std::malloc(bytes));
+  *memory = made;
+  pinned.emplace(made, bytes);
+  return kSuccess;
+}
+Status cuMemFreeHost(void* memory) {
+  Current();
+  const std::lock_guard lock(mutex);
+  if (pinned.erase(static_cast<char*>(memory)) == 0) Misused("host memory that is none is freed");
+  std::free(memory);
+  return kSuccess;
+}
+
 Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream* stream) {
   FAIL_IF_TOLD();
+  CountUnpinned(from, bytes);
   return Later(stream, to, bytes, [=](char* memory) { std::memcpy(memory, from, bytes); });
 }
 Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
   FAIL_IF_TOLD();
+  CountUnpinned(to, bytes);
   return Later(stream, from, bytes, [=](char* memory) { std::memcpy(to, memory, bytes); });
 }
 Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream* stream) {
@@ -349,7 +402,7 @@ Status cuMemsetD2D32Async(Address to, std::size_t pitch, unsigned value, std::si
 Status cuStreamCreate(Stream** stream, unsigned) {
   FAIL_IF_TOLD();
   const std::lock_guard lock(mutex);
-  *stream = new Stream{&Current(), {}};
+  *stream = new Stream{&Current(), {}, 0};
   streams.insert(*stream);
   return kSuccess;
 }
@@ -363,8 +416,42 @@ Status cuStreamDestroy_v2(Stream* stream) {
 }
 Status cuStreamSynchronize(Stream* stream) {
   Check(stream);
-  for (const auto& work : std::exchange(stream->waiting, {})) work();
+  RunUntil(*stream, stream->done + stream->waiting.size());
   FAIL_IF_TOLD();
+  return kSuccess;
+}
+
+Status cuEventCreate(Event** event, unsigned) {
+  FAIL_IF_TOLD();
+  const std::lock_guard lock(mutex);
+  *event = new Event{&Current()};
+  events.insert(*event);
+  return kSuccess;
+}
+Status cuEventDestroy_v2(Event* event) {
+  const std::lock_guard lock(mutex);
+  if (events.erase(event) == 0) Misused("an event that is none is destroyed");
+  delete event;
+  return kSuccess;
+}
+Status cuEventRecord(Event* event, Stream* stream) {
+  FAIL_IF_TOLD();
+  Check(stream);
+  const std::lock_guard lock(mutex);
+  if (!events.contains(event) || event->context != stream->context)
+    Misused("an event that is none, or of another context, is recorded");
+  event->stream = stream;
+  event->place = stream->done + stream->waiting.size();
+  return kSuccess;
+}
+Status cuEventSynchronize(Event* event) {
+  FAIL_IF_TOLD();
+  {
+    const std::lock_guard lock(mutex);
+    if (!events.contains(event)) Misused("an event that is none is waited for");
+  }
+  Check(event->stream);
+  RunUntil(*event->stream, event->place);
   return kSuccess;
 }
 

@@ -13,11 +13,13 @@ namespace kdl::runtime::cu {
 
 struct Context;
 struct Stream;
+struct Event;
 struct Module;
 struct Function;
 using DeviceId = int;
 using ContextId = Context*;
 using StreamId = Stream*;
+using EventId = Event*;
 using ModuleId = Module*;
 using FunctionId = Function*;
 using Address = std::uint64_t;  // CUdeviceptr
@@ -33,6 +35,7 @@ inline constexpr int kMostNear = 97;    // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY
 inline constexpr int kMostThreads = 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 inline constexpr int kNearBytes = 8;    // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
 
@@ -69,6 +72,8 @@ struct Copy2D {
   X(CtxPopCurrent_v2, (ContextId*))                                                         \
   X(MemAlloc_v2, (Address*, std::size_t))                                                   \
   X(MemFree_v2, (Address))                                                                  \
+  X(MemHostAlloc, (void**, std::size_t, unsigned))                                          \
+  X(MemFreeHost, (void*))                                                                   \
   X(MemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamId))                      \
   X(MemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamId))                            \
   X(MemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamId))                          \
@@ -80,6 +85,10 @@ struct Copy2D {
   X(StreamCreate, (StreamId*, unsigned))                                                    \
   X(StreamDestroy_v2, (StreamId))                                                           \
   X(StreamSynchronize, (StreamId))                                                          \
+  X(EventCreate, (EventId*, unsigned))                                                      \
+  X(EventDestroy_v2, (EventId))                                                             \
+  X(EventRecord, (EventId, StreamId))                                                       \
+  X(EventSynchronize, (EventId))                                                            \
   X(ModuleLoadDataEx, (ModuleId*, const void*, unsigned, int*, void**))                     \
   X(ModuleUnload, (ModuleId))                                                               \
   X(ModuleGetFunction, (FunctionId*, ModuleId, const char*))                                \

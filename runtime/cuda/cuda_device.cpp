@@ -156,20 +156,27 @@ class Work {
   }
   ~Work() {
     if (stream_ == nullptr) return;
-    cuda_.api.StreamSynchronize(stream_);
-    cuda_.streams->Release(stream_);
+    cuda_.api.StreamSynchronize(stream_->id);
+    stream_->staging.Forget();
+    cuda_.streams->Release(std::move(stream_));
   }
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
   cu::Status status() const { return status_; }
-  cu::StreamId stream() const { return stream_; }
-  cu::Status Wait() const { return cuda_.api.StreamSynchronize(stream_); }
+  cu::StreamId stream() const { return stream_->id; }
+  // One side, or none, is the host's, of which what is read from it has been taken when this returns.
+  cu::Status Copy(const cu::Copy2D& copy) const {
+    const bool is_inside = copy.from.kind == cu::kDeviceMemory && copy.to.kind == cu::kDeviceMemory;
+    return is_inside ? CopyRectangle(cuda_.api, copy, stream()) : stream_->staging.Copy(copy);
+  }
+  // All has ended, and what has been read is there.
+  cu::Status Wait() const { return stream_->staging.Finish(); }
 
  private:
   CudaDevice& cuda_;
   const CurrentContext current_;
-  cu::StreamId stream_ = nullptr;
+  std::unique_ptr<CudaStream> stream_;
   cu::Status status_;
 };
 
@@ -205,58 +212,36 @@ void Move(void* device, std::string_view what, kdl_completion done, const Enqueu
   {
     Work work(cuda);
     cu::Status status = work.status();
-    if (status == cu::kSuccess) status = enqueue(cuda.api, work.stream());
+    if (status == cu::kSuccess) status = enqueue(cuda.api, work);
     if (status == cu::kSuccess) status = work.Wait();
     if (status != cu::kSuccess) error = FailWith(cuda, what, status);
   }
   done.call(done.context, error.release());
 }
 
-cu::Side HostSide(const void* memory) {
-  return {.kind = cu::kHostMemory, .host = const_cast<void*>(memory)};
-}
-cu::Side DeviceSide(kdl_memory memory) { return {.device = AddressOf(memory.address)}; }
-
-cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch) {
-  if (side.kind == cu::kHostMemory) side.host = static_cast<char*>(side.host) + offset;
-  if (side.kind == cu::kDeviceMemory) side.device += offset;
-  side.pitch = pitch;
-  return side;
-}
-
-cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream) {
-  if (copy.rows > 1) return api.Memcpy2DAsync_v2(&copy, stream);
-  if (copy.from.kind == cu::kHostMemory)
-    return api.MemcpyHtoDAsync_v2(copy.to.device, copy.from.host, copy.bytes, stream);
-  if (copy.to.kind == cu::kHostMemory)
-    return api.MemcpyDtoHAsync_v2(copy.to.host, copy.from.device, copy.bytes, stream);
-  return api.MemcpyDtoDAsync_v2(copy.to.device, copy.from.device, copy.bytes, stream);
-}
-
 void MoveRectangles(void* device, std::string_view what, const cu::Side& to, const cu::Side& from,
                     const kdl_region& region, kdl_completion done) {
-  Move(device, what, done, [&](const cu::Api& api, cu::StreamId stream) {
+  Move(device, what, done, [&](const cu::Api&, const Work& work) {
     return ForEachRectangle(region, cu::kSuccess, [&](const Rectangle& part) {
-      return CopyRectangle(api,
-                           {Behind(from, part.from, part.from_pitch),
-                            Behind(to, part.to, part.to_pitch), part.bytes, part.rows},
-                           stream);
+      return work.Copy({Behind(from, part.from, part.from_pitch),
+                        Behind(to, part.to, part.to_pitch), part.bytes, part.rows});
     });
   });
 }
 
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
-  MoveRectangles(device, "writing", DeviceSide(to), HostSide(from), *region, done);
+  MoveRectangles(device, "writing", DeviceSide(to.address), HostSide(from), *region, done);
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
-  MoveRectangles(device, "reading", HostSide(to), DeviceSide(from), *region, done);
+  MoveRectangles(device, "reading", HostSide(to), DeviceSide(from.address), *region, done);
 }
 
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
-  MoveRectangles(device, "copying", DeviceSide(to), DeviceSide(from), *region, done);
+  MoveRectangles(device, "copying", DeviceSide(to.address), DeviceSide(from.address), *region,
+                 done);
 }
 
 // `count` patterns of `bytes` from `to` on.
@@ -275,9 +260,10 @@ cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, st
 void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
           std::int32_t pattern_bytes, kdl_completion done) {
   const auto count = static_cast<std::size_t>(region->run_bytes / pattern_bytes);
-  Move(device, "filling", done, [&](const cu::Api& api, cu::StreamId stream) {
+  Move(device, "filling", done, [&](const cu::Api& api, const Work& work) {
     return ForEachRun(*region, cu::kSuccess, [&](std::size_t to_offset, std::size_t) {
-      return FillRun(api, AddressOf(to.address) + to_offset, pattern, pattern_bytes, count, stream);
+      return FillRun(api, AddressOf(to.address) + to_offset, pattern, pattern_bytes, count,
+                     work.stream());
     });
   });
 }
@@ -337,8 +323,10 @@ Error ReadNeeds(CudaDevice& cuda, const Work& work, cu::ModuleId module, const c
       cuda.api.ModuleGetGlobal_v2(&address, &bytes, module, Concat(name, "_launch").c_str());
   if (status == cu::kNotFound) return nullptr;
   needs->resize(bytes / sizeof(std::int64_t));
-  if (status == cu::kSuccess)
-    status = cuda.api.MemcpyDtoHAsync_v2(needs->data(), address, bytes, work.stream());
+  if (status == cu::kSuccess) {
+    status = work.Copy(
+        {DeviceSide(reinterpret_cast<const void*>(address)), HostSide(needs->data()), bytes, 1});
+  }
   if (status == cu::kSuccess) status = work.Wait();
   return status == cu::kSuccess
              ? nullptr
@@ -411,18 +399,23 @@ class Launcher final : public TeamDriver {
     return nullptr;
   }
   void Release(void* memory) override {
-    work_.Wait();
+    if (is_running_) work_.Wait();
+    is_running_ = false;
     if (!cuda_.pool.Keep(memory)) cuda_.api.MemFree_v2(AddressOf(memory));
   }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
-    const cu::Status status = cuda_.api.MemcpyHtoDAsync_v2(AddressOf(to), numbers.data(),
-                                                           numbers.size_bytes(), work_.stream());
-    return Waited("writing a launch's numbers", status);
+    is_running_ = true;
+    const cu::Status status =
+        work_.Copy({HostSide(numbers.data()), DeviceSide(to), numbers.size_bytes(), 1});
+    return status == cu::kSuccess ? nullptr : FailWith(cuda_, "writing a launch's numbers", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
-    const cu::Status status =
-        cuda_.api.MemcpyDtoHAsync_v2(to.data(), AddressOf(from), to.size_bytes(), work_.stream());
-    return Waited(Concat("running ", request_.kernel->name), status);
+    cu::Status status = work_.Copy({DeviceSide(from), HostSide(to.data()), to.size_bytes(), 1});
+    if (status == cu::kSuccess) status = work_.Wait();
+    is_running_ = status != cu::kSuccess;
+    return status == cu::kSuccess
+               ? nullptr
+               : FailWith(cuda_, Concat("running ", request_.kernel->name), status);
   }
   TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
   std::int64_t most_scratch() const override {
@@ -432,6 +425,7 @@ class Launcher final : public TeamDriver {
   }
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
              std::int64_t cores) override {
+    is_running_ = true;
     // The numbers go by value, and maps.
     std::vector<std::int64_t> all(numbers.begin(), numbers.end());
     all.insert(all.end(), made_.begin(), made_.end());
@@ -458,15 +452,11 @@ class Launcher final : public TeamDriver {
     }
   }
 
-  Error Waited(std::string_view what, cu::Status status) {
-    if (status == cu::kSuccess) status = work_.Wait();
-    return status == cu::kSuccess ? nullptr : FailWith(cuda_, what, status);
-  }
-
   CudaDevice& cuda_;
   const kdl_launch_request& request_;
   Work work_;
   const Kernel* kernel_ = nullptr;
+  bool is_running_ = true;  // perhaps; false: all has ended
   std::vector<TensorMap> maps_;
   std::vector<std::int64_t> made_;  // of each whether it is a map
 };

@@ -1,10 +1,12 @@
 // Streams of a device: an operation has one for itself while it runs, so those that the runtime starts at once run side by side.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "cuda/cuda_api.h"
+#include "cuda/cuda_staging.h"
 
 namespace kdl::runtime {
 
@@ -27,36 +29,49 @@ class CurrentContext {
   cu::Status status_;
 };
 
+struct CudaStream {
+  CudaStream(const cu::Api& api, cu::StreamId stream) : id(stream), staging(api, stream) {}
+  cu::StreamId id;
+  CudaStaging staging;
+};
+
 class CudaStreams {
  public:
   explicit CudaStreams(const cu::Api& api) : api_(api) {}
   // The context is the thread's, and no operation runs.
   ~CudaStreams() {
-    for (cu::StreamId stream : free_) api_.StreamDestroy_v2(stream);
+    for (std::unique_ptr<CudaStream>& stream : free_) {
+      const cu::StreamId id = stream->id;
+      stream.reset();
+      api_.StreamDestroy_v2(id);
+    }
   }
   CudaStreams(const CudaStreams&) = delete;
   CudaStreams& operator=(const CudaStreams&) = delete;
 
-  cu::Status Take(cu::StreamId* stream) {
+  cu::Status Take(std::unique_ptr<CudaStream>* stream) {
     {
       const std::lock_guard lock(mutex_);
       if (!free_.empty()) {
-        *stream = free_.back();
+        *stream = std::move(free_.back());
         free_.pop_back();
         return cu::kSuccess;
       }
     }
-    return api_.StreamCreate(stream, cu::kNonBlocking);
+    cu::StreamId id = nullptr;
+    const cu::Status status = api_.StreamCreate(&id, cu::kNonBlocking);
+    if (status == cu::kSuccess) *stream = std::make_unique<CudaStream>(api_, id);
+    return status;
   }
-  void Release(cu::StreamId stream) {
+  void Release(std::unique_ptr<CudaStream> stream) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(stream);
+    free_.push_back(std::move(stream));
   }
 
  private:
   const cu::Api& api_;
   std::mutex mutex_;  // guards the rest
-  std::vector<cu::StreamId> free_;
+  std::vector<std::unique_ptr<CudaStream>> free_;
 };
 
 }  // namespace kdl::runtime

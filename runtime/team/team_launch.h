@@ -16,7 +16,8 @@ struct TeamPlace {
   std::int64_t offset = 0;
 };
 
-// What the driver does for one launch. Everything has ended when a function returns, but `Call`, behind which `Read` comes.
+// What the driver does for one launch. Each thing is done after those before it, and `Read` returns when all have ended; `Write`
+// has taken the numbers when it returns.
 class TeamDriver {
  public:
   virtual ~TeamDriver() = default;
