@@ -114,6 +114,10 @@ typedef struct kdl_memory_ops {
   /* Repeats the low `pattern_bytes` (1, 2, 4 or 8) of `pattern` over each run; `from` is unused. */
   void (*fill)(void* device, kdl_memory to, const kdl_region* region, uint64_t pattern,
                int32_t pattern_bytes, kdl_completion done);
+  /* NULL, or from the memory of another device of this kind, `peer`, without the host between them; in older tables
+   * there is none. */
+  void (*copy_from)(void* device, kdl_memory to, void* peer, kdl_memory from,
+                    const kdl_region* region, kdl_completion done);
 } kdl_memory_ops;
 
 /* What a submission is. */

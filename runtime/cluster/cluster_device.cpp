@@ -345,7 +345,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .write = Write,
                                        .read = Read,
                                        .copy = Copy,
-                                       .fill = Fill};
+                                       .fill = Fill,
+                                       .copy_from = nullptr};
 
 constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) open) {
   return {.size = sizeof(kdl_device_ops),

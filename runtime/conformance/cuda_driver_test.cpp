@@ -171,6 +171,43 @@ TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is w
   CHECK(fake_cuda_live() == 0);
 }
 
+TEST_CASE("CUDA: what one GPU has goes to another without the host between them") {
+  constexpr int kIllegalAddress = 700;
+  {
+    const DeviceUnderTest device{"cuda", "cuda[1]", Prepare, {}};
+    const Bench bench(device);
+    std::vector<std::int64_t> values(1000);
+    std::iota(values.begin(), values.end(), 1);
+    const Tensor from = bench.Upload(values, {40, 25});
+    const Tensor to =
+        bench.context.Allocate(bench.sibling(), ElementOf<std::int64_t>(), {40, 25}, "to");
+    kdl_array left = to.array();
+    kdl_array right = from.array();
+    auto copy = [&] {
+      Check(kdl_copy(bench.sibling().queue().get(), &left, &right, "test", nullptr, 0, nullptr));
+      bench.sibling().queue().Wait();
+    };
+    // Were they needed, they would fail.
+    fake_cuda_fail("cuMemHostAlloc", kIllegalAddress);
+    fake_cuda_fail("cuMemcpyDtoHAsync_v2", kIllegalAddress);
+    copy();
+    left.view.size[1] = right.view.size[1] = 24;
+    copy();
+    CHECK(CodeOf([&] { Bench::Download<std::int64_t>(to); }) == KDL_ERROR_DEVICE);
+    CHECK(Bench::Download<std::int64_t>(to) == values);
+    for (const char* function : {"cuMemcpyPeerAsync", "cuMemcpy3DPeerAsync"}) {
+      left.view.size[1] = right.view.size[1] =
+          function == std::string("cuMemcpyPeerAsync") ? 25 : 24;
+      fake_cuda_fail(function, kIllegalAddress);
+      std::string message;
+      CHECK(CodeOf(copy, &message) == KDL_ERROR_DEVICE);
+      CHECK(message.find("copying from another GPU failed") != std::string::npos);
+      copy();
+    }
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
 TEST_CASE("CUDA: the rows of a copy go at once") {
   const Context context;
   const Device device = context.Select("cuda");

@@ -78,6 +78,20 @@ struct Copy2D {
   std::size_t bytes;
   std::size_t rows;
 };
+struct PeerSide {
+  std::size_t x, y, z, level;
+  int kind;
+  const void* host;
+  Address device;
+  void* array;
+  Context* context;
+  std::size_t pitch, height;
+};
+struct CopyPeer {
+  PeerSide from;
+  PeerSide to;
+  std::size_t bytes, rows, planes;
+};
 struct Function {
   const ptx::Kernel* kernel;
   int near_bytes = kNearOfText;  // that a launch may bring
@@ -380,6 +394,39 @@ Status cuMemcpy2DAsync_v2(const Copy2D* copy, Stream* stream) {
     else
       status =
           cuMemcpyDtoDAsync_v2(copy->to.device + to, copy->from.device + from, copy->bytes, stream);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+Status cuMemcpyPeerAsync(Address to, Context* own, Address from, Context* other, std::size_t bytes,
+                         Stream* stream) {
+  FAIL_IF_TOLD();
+  {
+    const std::lock_guard lock(mutex);
+    auto context_of = [](Address address) {
+      return std::prev(blocks.upper_bound(address))->second.context;
+    };
+    Host(to, bytes);
+    Host(from, bytes);
+    if (context_of(to) != own || context_of(from) != other || own == other)
+      Misused("memory of another context than said is copied");
+  }
+  return Later(stream, to, bytes,
+               [=](char* memory) { std::memcpy(memory, LockedHost(from, bytes), bytes); });
+}
+Status cuMemcpy3DPeerAsync(const CopyPeer* copy, Stream* stream) {
+  FAIL_IF_TOLD();
+  const PeerSide& to = copy->to;
+  const PeerSide& from = copy->from;
+  constexpr int kDeviceMemory = 2;
+  if (to.kind != kDeviceMemory || from.kind != kDeviceMemory || copy->planes != 1 ||
+      to.pitch < copy->bytes || from.pitch < copy->bytes || to.height < copy->rows ||
+      from.height < copy->rows)
+    return kInvalidValue;
+  for (std::size_t row = 0; row < copy->rows; ++row) {
+    const Status status =
+        cuMemcpyPeerAsync(to.device + row * to.pitch, to.context, from.device + row * from.pitch,
+                          from.context, copy->bytes, stream);
     if (status != kSuccess) return status;
   }
   return kSuccess;

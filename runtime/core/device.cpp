@@ -36,7 +36,8 @@ Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind
   KDL_RETURN_IF_ERROR(TakeTable(ops.kind, ops, offsetof(kdl_device_ops, submit), &kind->ops));
   kind->memory = HostMemoryOps();
   if (ops.memory != nullptr) {
-    KDL_RETURN_IF_ERROR(TakeTable(ops.kind, *ops.memory, sizeof(kdl_memory_ops), &kind->memory));
+    KDL_RETURN_IF_ERROR(
+        TakeTable(ops.kind, *ops.memory, offsetof(kdl_memory_ops, copy_from), &kind->memory));
     const kdl_memory_ops& own = kind->memory;
     if (own.allocate == nullptr || own.release == nullptr || own.write == nullptr ||
         own.read == nullptr || own.copy == nullptr || own.fill == nullptr) {

@@ -73,6 +73,11 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
     return this == &other || (works_in_host_memory() && other.works_in_host_memory());
   }
   // Whether it takes operations early.
+  // Whether this one can copy from the other's memory by itself.
+  bool reaches(const Device& other) const {
+    return memory_ops().copy_from != nullptr && kind_.context == other.kind_.context &&
+           kind_.memory.copy_from == other.kind_.memory.copy_from;
+  }
   bool orders() const { return kind_.ops.submit != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);

@@ -42,7 +42,8 @@ const kdl_memory_ops& HostMemoryOps() {
                                           .write = Write,
                                           .read = Read,
                                           .copy = Copy,
-                                          .fill = Fill};
+                                          .fill = Fill,
+                                          .copy_from = nullptr};
   return kOps;
 }
 

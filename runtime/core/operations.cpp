@@ -55,6 +55,10 @@ class CopyOperation final : public Operation {
     to.counters().CountCopy(bytes);
     const std::string& name = to_->name().empty() ? from_->name() : to_->name();
     to.transfers().Add(cause_.c_str(), from.uri().c_str(), to.uri().c_str(), name.c_str(), bytes);
+    if (kind_ == 0 && to.reaches(from)) {
+      return to.memory_ops().copy_from(to.state(), to_->memory(), from.state(), from_->memory(),
+                                       &region_, Completion());
+    }
     if (kind_ == 0) return StartStaged(bytes);
     submission_ = {};
     submission_.kind = kind_;
@@ -83,7 +87,7 @@ class CopyOperation final : public Operation {
   }
 
  private:
-  // 0: neither device can do it alone.
+  // 0: none of a device's own.
   static std::int32_t KindOf(const Device& to, const Device& from) {
     if (&to == &from) return KDL_SUBMIT_COPY;
     if (from.works_in_host_memory()) return KDL_SUBMIT_WRITE;

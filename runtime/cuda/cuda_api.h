@@ -58,6 +58,28 @@ struct Copy2D {
   std::size_t rows = 0;
 };
 
+// CUDA_MEMCPY3D_PEER.
+struct PeerSide {
+  std::size_t x = 0;
+  std::size_t y = 0;
+  std::size_t z = 0;
+  std::size_t level = 0;
+  int kind = kDeviceMemory;
+  const void* host = nullptr;
+  Address device = 0;
+  void* array = nullptr;
+  ContextId context = nullptr;
+  std::size_t pitch = 0;
+  std::size_t height = 0;
+};
+struct CopyPeer {
+  PeerSide from;
+  PeerSide to;
+  std::size_t bytes = 0;
+  std::size_t rows = 0;
+  std::size_t planes = 0;
+};
+
 // Name, result's parameters: the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All give a status.
 #define KDL_CU_FUNCTIONS(X)                                                                 \
   X(Init, (unsigned))                                                                       \
@@ -78,6 +100,8 @@ struct Copy2D {
   X(MemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamId))                            \
   X(MemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamId))                          \
   X(Memcpy2DAsync_v2, (const Copy2D*, StreamId))                                            \
+  X(MemcpyPeerAsync, (Address, ContextId, Address, ContextId, std::size_t, StreamId))       \
+  X(Memcpy3DPeerAsync, (const CopyPeer*, StreamId))                                         \
   X(MemsetD8Async, (Address, unsigned char, std::size_t, StreamId))                         \
   X(MemsetD16Async, (Address, unsigned short, std::size_t, StreamId))                       \
   X(MemsetD32Async, (Address, unsigned, std::size_t, StreamId))                             \

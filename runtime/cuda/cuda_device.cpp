@@ -244,6 +244,28 @@ void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region
                  done);
 }
 
+// Between two GPUs, by what lies between them; where that is only the host, the driver goes through its memory.
+void CopyFrom(void* device, kdl_memory to, void* peer, kdl_memory from, const kdl_region* region,
+              kdl_completion done) {
+  const cu::ContextId own = Of(device).context;
+  const cu::ContextId other = Of(peer).context;
+  Move(device, "copying from another GPU", done, [&](const cu::Api& api, const Work& work) {
+    return ForEachRectangle(*region, cu::kSuccess, [&](const Rectangle& part) {
+      const cu::Address target = AddressOf(to.address) + part.to;
+      const cu::Address source = AddressOf(from.address) + part.from;
+      if (part.rows == 1)
+        return api.MemcpyPeerAsync(target, own, source, other, part.bytes, work.stream());
+      const cu::CopyPeer copy = {
+          {.device = source, .context = other, .pitch = part.from_pitch, .height = part.rows},
+          {.device = target, .context = own, .pitch = part.to_pitch, .height = part.rows},
+          part.bytes,
+          part.rows,
+          1};
+      return api.Memcpy3DPeerAsync(&copy, work.stream());
+    });
+  });
+}
+
 // `count` patterns of `bytes` from `to` on.
 cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, std::int32_t bytes,
                    std::size_t count, cu::StreamId stream) {
@@ -479,7 +501,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .write = Write,
                                        .read = Read,
                                        .copy = Copy,
-                                       .fill = Fill};
+                                       .fill = Fill,
+                                       .copy_from = CopyFrom};
 
 }  // namespace
 

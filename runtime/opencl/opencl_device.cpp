@@ -364,7 +364,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .write = Write,
                                        .read = Read,
                                        .copy = Copy,
-                                       .fill = Fill};
+                                       .fill = Fill,
+                                       .copy_from = nullptr};
 
 }  // namespace
 

@@ -170,7 +170,8 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .write = Write,
                                        .read = Read,
                                        .copy = Copy,
-                                       .fill = Fill};
+                                       .fill = Fill,
+                                       .copy_from = nullptr};
 
 constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .version = KDL_PLUGIN_VERSION,
