@@ -171,6 +171,23 @@ TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is w
   CHECK(fake_cuda_live() == 0);
 }
 
+TEST_CASE(
+    "CUDA: cores that need more memory than there is are an error that says so; the next launch "
+    "runs") {
+  const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
+  const Bench bench(device);
+  const Tensor x = bench.Upload<std::int64_t>({1, 2, 3});
+  const Tensor y = bench.Upload<std::int64_t>({1, 2, 3});
+  for (const std::int64_t cores : {std::int64_t{1} << 26, (std::int64_t{1} << 43) - 1}) {
+    std::string message;
+    CHECK(CodeOf([&] { bench.queue.Launch("exchange", cores, {x, y}).Wait(); }, &message) ==
+          KDL_ERROR_OUT_OF_MEMORY);
+    CHECK(message.find("kernel 'exchange' takes 64 bytes for each of " + std::to_string(cores) +
+                       " cores: ") != std::string::npos);
+  }
+  bench.queue.Launch("exchange", 3, {x, y}).Wait();
+}
+
 TEST_CASE("CUDA: what one GPU has goes to another without the host between them") {
   constexpr int kIllegalAddress = 700;
   {

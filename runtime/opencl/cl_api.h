@@ -29,6 +29,7 @@ using KernelId = Kernel*;
 inline constexpr std::int32_t kSuccess = 0;
 inline constexpr std::int32_t kOutOfDeviceMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
 inline constexpr std::int32_t kOutOfHostMemory = -6;
+inline constexpr std::int32_t kInvalidBufferSize = -61;
 inline constexpr std::uint32_t kTrue = 1;
 inline constexpr std::uint64_t kAllDevices = 0xFFFFFFFF;
 inline constexpr std::uint64_t kReadWrite = 1;  // CL_MEM_READ_WRITE

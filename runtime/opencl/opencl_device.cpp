@@ -262,9 +262,8 @@ class Launcher final : public TeamDriver {
     const std::int64_t rounded = MemoryPool::Rounded(bytes);
     *memory = opencl_.pool.Take(rounded);
     if (*memory != nullptr) return nullptr;
-    std::int32_t status = cl::kSuccess;
-    *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
-                                       static_cast<std::size_t>(rounded), nullptr, &status);
+    std::int32_t status = Make(rounded, memory);
+    if (status != cl::kSuccess && opencl_.EmptyPool()) status = Make(rounded, memory);
     if (status != cl::kSuccess) return OpenclFailure("taking memory for a launch", status);
     opencl_.pool.Add(*memory, rounded);
     return nullptr;
@@ -297,6 +296,12 @@ class Launcher final : public TeamDriver {
              std::int64_t cores) override;
 
  private:
+  std::int32_t Make(std::int64_t bytes, void** memory) const {
+    std::int32_t status = cl::kSuccess;
+    *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
+                                       static_cast<std::size_t>(bytes), nullptr, &status);
+    return status;
+  }
   static cl::MemoryId BufferOf(void* memory) { return static_cast<cl::MemoryId>(memory); }
   Error Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories);
 

@@ -26,9 +26,9 @@ bool CompilesLate(std::string_view platform) { return platform == "Portable Comp
 }  // namespace
 
 Error OpenclFailure(std::string_view what, std::int32_t status) {
-  kdl_code code = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory
-                      ? KDL_ERROR_OUT_OF_MEMORY
-                      : KDL_ERROR_DEVICE;
+  const bool is_short = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory ||
+                        status == cl::kInvalidBufferSize;  // more than a piece may have
+  const kdl_code code = is_short ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
   return Fail(code, "OpenCL: ", what, " failed: ", cl::NameOf(status));
 }
 

@@ -49,6 +49,7 @@ class TeamLaunch {
   std::int64_t CoresWithScratch() const;
   std::int64_t CoresAtOnce() const;
   void CollectNumbers();
+  Error TakeScratch();
   Error Prepare();
   Error Part(std::int64_t part);
   Error Show();
@@ -101,8 +102,22 @@ void TeamLaunch::CollectNumbers() {
   std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
+// What a core needs is little: it is their number that may be too large.
+Error TeamLaunch::TakeScratch() {
+  const std::int64_t bytes = request_.variant->scratch_bytes;
+  const std::int64_t cores = CoresWithScratch();
+  constexpr std::int64_t kMost = INT64_MAX / 2;
+  Error error = bytes > 0 && cores > kMost / bytes
+                    ? Fail(KDL_ERROR_OUT_OF_MEMORY, "no device has that much")
+                    : scratch_.Make(bytes * cores);
+  if (error == nullptr) return nullptr;
+  return Prefixed(Concat("kernel '", request_.kernel->name, "' takes ", bytes,
+                         " bytes for each of ", cores, " cores: "),
+                  std::move(error));
+}
+
 Error TeamLaunch::Prepare() {
-  KDL_RETURN_IF_ERROR(scratch_.Make(request_.variant->scratch_bytes * CoresWithScratch()));
+  KDL_RETURN_IF_ERROR(TakeScratch());
   KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kdl_team_record, 0)));
   if (Prints(*request_.variant)) {
     std::vector<std::int64_t> empty(kPrintNumbers, 0);
