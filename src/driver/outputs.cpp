@@ -11,6 +11,7 @@
 #include "driver/runtime_name.h"
 #include "driver/toolchain.h"
 #include "ir/printer.h"
+#include "support/check.h"
 #include "support/io.h"
 #include "targets/hosts.h"
 
@@ -113,7 +114,18 @@ class Collector {
       AddFile(fmt::format("{}.{}.{}", name_, PartName(part), text), payload);
       has_any = true;
     }
-    if (!has_any) c_.diagnostics.Report(diag::NoDeviceText, {}, text);
+    if (!has_any)
+      c_.diagnostics.Report(diag::NoDeviceText, {}, text)
+          .Help(fmt::format("for such a device: --target {} --emit {}", KindOf(text), text));
+  }
+
+  /// The first kind of device that loads such a text.
+  std::string_view KindOf(std::string_view text) const {
+    for (const targets::Family* family : c_.families.families()) {
+      for (const targets::TargetKind& kind : family->kinds)
+        if (kind.text == text) return kind.kind;
+    }
+    KDL_UNREACHABLE("no device loads '{}'", text);
   }
 
   /// Of each part that has such a text; false: none has.
