@@ -100,11 +100,23 @@ def ways(seed, is_program, target):
     return [Way(f"-O{level}", cores, target, pipes, number == exe) for number, level in enumerate(draw.sample([0, 1, 2, 3], 2))]
 
 
-def check(folder, seed, out, whole, target):
+def driver_lines(source, way):
+    """How many lines of OpenCL C a driver is given."""
+    folder = source.with_suffix(".cl")
+    run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "cl", "-o", str(folder)])
+    lines = sum(len(text.read_text().splitlines()) for text in folder.glob("*.cl"))
+    shutil.rmtree(folder, ignore_errors=True)
+    return lines
+
+
+def check(folder, seed, out, whole, target, most_lines):
     kernel = File(seed)
     source = folder / f"k{seed}.kdl"
     source.write_text(str(kernel.tree))
     ops, edges = collections.Counter(), collections.Counter()
+    if most_lines and driver_lines(source, ways(seed, bool(kernel.callees), target)[0]) > most_lines:
+        source.unlink()
+        return f"over {most_lines} lines", kernel.shows, ops, edges
     for way in ways(seed, bool(kernel.callees), target):
         what, output = outcome(command(source, kernel, way))
         if what.startswith("over") and target:
@@ -168,8 +180,11 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("found"), help="where failing kernels go")
     parser.add_argument("--whole", action="store_true", help="does not make failing kernels smaller, which takes minutes")
     parser.add_argument("--target", help="a device spec: all run there, and nowhere else")
+    parser.add_argument("--most-lines", type=int, help="with --target opencl: kernels of more lines of OpenCL C are passed over")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
+    if options.most_lines and options.target != "opencl":
+        parser.error("--most-lines is for --target opencl")
     if options.target and "there is no" in (why := run(["kernelc", "devices", options.target])[1]):
         print(why.strip())
         return SKIPPED
@@ -181,7 +196,8 @@ def main():
         while (time.monotonic() < end) if end else seed < last:
             batch = range(seed, seed + 64 if end else min(seed + 64, last))
             for what, shown, some_ops, some_edges in pool.map(
-                    lambda s: check(pathlib.Path(folder), s, options.out, options.whole, options.target), batch):
+                    lambda s: check(pathlib.Path(folder), s, options.out, options.whole, options.target, options.most_lines),
+                    batch):
                 results[what] += 1
                 shows.update(shown)
                 ops.update(some_ops)
