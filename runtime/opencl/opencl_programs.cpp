@@ -1,5 +1,7 @@
 #include "opencl/opencl_programs.h"
 
+#include <new>
+
 #include "kdl/abi_hash.h"
 
 namespace kdl::runtime {
@@ -61,7 +63,7 @@ Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>
     KDL_RETURN_IF_ERROR(Compile(image, &module->program));
     ++compiled_;
     if (!compiles_late_) Keep(key, module->program);
-    if (compiles_late_) module->key = std::move(key);
+    if (compiles_late_ && cache_.keeps()) module->key = std::move(key);
   }
   *made = std::move(module);
   return nullptr;
@@ -101,7 +103,7 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
               image.module, "': ", cl::NameOf(status), "\n", log);
 }
 
-void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const {
+void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const try {
   if (!cache_.keeps()) return;
   std::size_t bytes = 0;
   if (api_.GetProgramInfo(program, cl::kBinarySizes, sizeof bytes, &bytes, nullptr) !=
@@ -112,6 +114,7 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const {
   char* start = binary.data();
   if (api_.GetProgramInfo(program, cl::kBinaries, sizeof start, &start, nullptr) == cl::kSuccess)
     cache_.Keep(key, binary);
+} catch (const std::bad_alloc&) {  // it is compiled anew next time
 }
 
 Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,
