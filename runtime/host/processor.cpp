@@ -1,14 +1,14 @@
 #include "host/processor.h"
 
-#include <array>
-
 #include "kdl/kernel_abi.h"
+#include "system/processor_features.h"
 
 namespace kdl::runtime {
 
 namespace {
 
 struct Level {
+  std::string_view arch;
   std::string_view name;
   std::uint64_t features;
 };
@@ -27,10 +27,19 @@ constexpr std::uint64_t kV3Vnni = kV3 | Bit(KDL_FEATURE_BIT_X86_AVXVNNI);
 constexpr std::uint64_t kV4Vnni = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512VNNI);
 constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
 
-constexpr std::array kLevels = {Level{"x86-64-v2", kV2},           Level{"x86-64-v3", kV3},
-                                Level{"x86-64-v3-vnni", kV3Vnni},  Level{"x86-64-v4", kV4},
-                                Level{"x86-64-v4-vnni", kV4Vnni},  Level{"x86-64-v4-bf16", kV4Bf16},
-                                Level{"native", ~std::uint64_t{0}}};
+constexpr std::uint64_t kDotprod = Bit(KDL_FEATURE_BIT_AARCH64_DOTPROD);
+constexpr std::uint64_t kI8mm = kDotprod | Bit(KDL_FEATURE_BIT_AARCH64_I8MM);
+
+constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
+                             {"x86-64", "x86-64-v3", kV3},
+                             {"x86-64", "x86-64-v3-vnni", kV3Vnni},
+                             {"x86-64", "x86-64-v4", kV4},
+                             {"x86-64", "x86-64-v4-vnni", kV4Vnni},
+                             {"x86-64", "x86-64-v4-bf16", kV4Bf16},
+                             {"aarch64", "armv8-a", 0},
+                             {"aarch64", "armv8-a-dotprod", kDotprod},
+                             {"aarch64", "armv8-a-i8mm", kI8mm}};
+constexpr std::string_view kNative = "native";
 
 }  // namespace
 
@@ -49,9 +58,14 @@ const char* ProcessorArch() {
 std::uint64_t ProcessorFeatures() {
   std::uint64_t features = 0;
 #if defined(__x86_64__)
+#define KDL_SYSTEM_FEATURE(ID, bit, arch, spelling)
 #define KDL_FEATURE(ID, bit, arch, spelling) \
   if (__builtin_cpu_supports(spelling)) features |= std::uint64_t{1} << (bit);
 #include "kdl/abi.def"
+#elif defined(__aarch64__)
+  if (HasDotProducts()) features |= Bit(KDL_FEATURE_BIT_AARCH64_DOTPROD);
+  if (HasI8Matrices()) features |= Bit(KDL_FEATURE_BIT_AARCH64_I8MM);
+  if (HasBf16()) features |= Bit(KDL_FEATURE_BIT_AARCH64_BF16);
 #endif
   return features;
 }
@@ -67,17 +81,22 @@ std::uint64_t UsualFeatures() {
 }
 
 Error FeaturesOfLevel(std::string_view level, std::uint64_t* features) {
-  std::vector<std::string> names;
-  for (const Level& known : kLevels) {
-    names.emplace_back(known.name);
-    if (known.name != level) continue;
-    const std::uint64_t has = ProcessorFeatures();
-    if (level != "native" && (known.features & ~has) != 0) {
-      return Fail(KDL_ERROR_UNSUPPORTED, "this processor is no ", level);
-    }
-    *features = known.features & has;
+  const std::uint64_t has = ProcessorFeatures();
+  if (level == kNative) {
+    *features = has;
     return nullptr;
   }
+  std::vector<std::string> names;
+  for (const Level& known : kLevels) {
+    if (known.arch == ProcessorArch()) names.emplace_back(known.name);
+    if (known.name != level) continue;
+    if (known.arch != ProcessorArch() || (known.features & ~has) != 0) {
+      return Fail(KDL_ERROR_UNSUPPORTED, "this processor is no ", level);
+    }
+    *features = known.features;
+    return nullptr;
+  }
+  names.emplace_back(kNative);
   return Invalid("isa=", level, " is unknown; there are ", JoinWords(names));
 }
 

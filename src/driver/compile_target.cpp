@@ -72,14 +72,16 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether one of the kernel's contractions takes the steps of one of the units.
-bool Uses(const ir::Function& kernel, const std::vector<const ir::Unit*>& units) {
-  bool uses = false;
+/// Whether one of the kernel's contractions takes the steps of other units on the level than on the one that it extends.
+bool Differs(const ir::Function& kernel, const ir::TargetFacts& facts,
+             const ir::TargetFacts& extended) {
+  bool differs = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() != ir::OpKind::Contraction) return;
-    uses |= std::ranges::any_of(units, [&](const ir::Unit* unit) { return Suits(*unit, *op); });
+    const ir::Unit* unit = ir::BestUnit(facts.native, *op);
+    differs |= unit != ir::BestUnit(extended.native, *op);
   });
-  return uses;
+  return differs;
 }
 
 /// The kernels of one of the targets. A level that extends another one of them leaves to it what it does as well.
@@ -92,12 +94,9 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
            std::ranges::includes(other.devices, wanted.devices);
   });
   if (extended == all.end()) return kernels;
-  std::vector<const ir::Unit*> added;
-  for (const ir::Unit* unit : facts.native) {
-    const auto& known = extended->target.facts->native;
-    if (std::ranges::find(known, unit) == known.end()) added.push_back(unit);
-  }
-  std::erase_if(kernels, [&](Name kernel) { return !Uses(*module.FindFunction(kernel), added); });
+  const ir::TargetFacts& below = *extended->target.facts;
+  std::erase_if(kernels,
+                [&](Name kernel) { return !Differs(*module.FindFunction(kernel), facts, below); });
   return kernels;
 }
 

@@ -5,29 +5,45 @@
 #include <utility>
 
 #include "ir/eval.h"
+#include "ir/views.h"
 
 namespace kdl::ir {
 
 namespace {
 
-bool IntegersFit(const Unit& unit, const Op& contraction) {
-  const Value* a = NarrowFactor(contraction.operand(0));
-  const Value* b = NarrowFactor(contraction.operand(1));
-  auto fits = [&](const Value* factor) {
-    Scalar scalar = factor->type()->scalar;
-    if (!IsInteger(scalar) || Bytes(scalar) > Bytes(unit.a)) return false;
-    return unit.a != unit.b || scalar == unit.a || Bytes(scalar) < Bytes(unit.a);
-  };
-  bool moves = unit.a != unit.b && a->type()->scalar == b->type()->scalar;
-  return fits(a) && fits(b) && (!moves || SumsUp(contraction, a) || SumsUp(contraction, b));
-}
-
-}  // namespace
-
+/// Whether the factor has all axes that the contraction folds, so that its own elements can be summed up along them.
 bool SumsUp(const Op& contraction, const Value* factor) {
   return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
     return std::ranges::find(factor->type()->axes, axis) != factor->type()->axes.end();
   });
+}
+
+/// Whether every number of the one type is one of the other.
+bool GoesInto(Scalar from, Scalar to) {
+  return from == to || (Bytes(from) < Bytes(to) && (IsSigned(to) || !IsSigned(from)));
+}
+
+}  // namespace
+
+std::optional<FittedFactors> FitFactors(const Unit& unit, const Op& contraction) {
+  Value* a = NarrowFactor(contraction.operand(ContractionOp::at_a));
+  Value* b = NarrowFactor(contraction.operand(ContractionOp::at_b));
+  auto moves = [](const Value* factor, Scalar to) { return !GoesInto(factor->type()->scalar, to); };
+  for (const Value* factor : {a, b}) {
+    Scalar scalar = factor->type()->scalar;
+    if (!IsInteger(scalar) || Bytes(scalar) > Bytes(unit.a)) return std::nullopt;
+  }
+  std::optional<FittedFactors> best;
+  for (FittedFactors fitted : {FittedFactors{a, b}, FittedFactors{b, a}}) {
+    fitted.moves_a = moves(fitted.a, unit.a);
+    fitted.moves_b = moves(fitted.b, unit.b);
+    if (!fitted.moves_a && !fitted.moves_b) return fitted;
+    const Value* moved = fitted.moves_a ? fitted.a : fitted.b;
+    const Value* summed = fitted.moves_a ? fitted.b : fitted.a;
+    bool can = fitted.moves_a != fitted.moves_b && SumsUp(contraction, summed);
+    if (can && (!best || moved == b)) best = fitted;
+  }
+  return best;
 }
 
 Value* NarrowFactor(Value* factor) {
@@ -42,8 +58,28 @@ bool Suits(const Unit& unit, const Op& contraction) {
   if (contraction.attr<AttrKey::Order>() != OrderKind::Chain ||
       contraction.attr<AttrKey::Acc>() != unit.acc)
     return false;
-  if (unit.order == StepOrder::Any) return IntegersFit(unit, contraction);
+  if (unit.order == StepOrder::Any) return FitFactors(unit, contraction).has_value();
   return contraction.operand(0)->type()->scalar == unit.a;
+}
+
+bool TakesAsTheyAre(const Unit& unit, const Op& contraction) {
+  if (!Suits(unit, contraction)) return false;
+  if (unit.order != StepOrder::Any) return true;
+  std::optional<FittedFactors> fitted = FitFactors(unit, contraction);
+  return !fitted->moves_a && !fitted->moves_b;
+}
+
+const Unit* BestUnit(std::span<const Unit* const> units, const Op& contraction) {
+  const Unit* best = nullptr;
+  std::pair<int64_t, bool> least;
+  for (const Unit* unit : units) {
+    if (!Suits(*unit, contraction)) continue;
+    std::pair<int64_t, bool> cost = {Bytes(unit->a), !TakesAsTheyAre(*unit, contraction)};
+    if (best && cost >= least) continue;
+    best = unit;
+    least = cost;
+  }
+  return best;
 }
 
 bool IsSound(const Unit& unit) {

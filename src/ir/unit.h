@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -60,12 +62,26 @@ T InPairs(std::vector<T> terms, const Add& add) {
 /// What is multiplied, as it was before a cast to the accumulator's type.
 Value* NarrowFactor(Value* factor);
 
-/// Whether the factor has all axes that the contraction folds, so that its own elements can be summed up along them.
-bool SumsUp(const Op& contraction, const Value* factor);
-
 /// Whether the unit multiplies what the contraction does, in one chain. Of integers it takes those that go into its factors as
-/// they are, and one of two that do but for their sign, where the other one sums up.
+/// they are, and those of which one goes there but for its sign, where the other one sums up.
 bool Suits(const Unit& unit, const Op& contraction);
+
+/// Whether it does, and all numbers that the factors may be are numbers of the unit's.
+bool TakesAsTheyAre(const Unit& unit, const Op& contraction);
+
+/// Of the units that suit, the first one with the narrowest factors, one that takes them as they are where there is one. Null: none
+/// suits.
+const Unit* BestUnit(std::span<const Unit* const> units, const Op& contraction);
+
+/// Factors of integers, as narrow as they come, in the unit's order; of which one may go there but for its sign.
+struct FittedFactors {
+  Value* a;
+  Value* b;
+  bool moves_a = false;
+  bool moves_b = false;
+};
+/// How an integers' unit takes them; nothing: not at all.
+std::optional<FittedFactors> FitFactors(const Unit& unit, const Op& contraction);
 
 /// The accumulator after a step: `depth` terms, of factors as acc.
 uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b);

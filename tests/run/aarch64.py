@@ -3,7 +3,9 @@
 interpreter's results, bit for bit.
 
 The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
-aarch64_caller.cpp link to one program."""
+aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels.
+
+aarch64.py [shapes of each pair of types and level, 2] [seed, 1]"""
 
 import pathlib
 import re
@@ -13,6 +15,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+from shared import aarch64_units
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ["saxpy", "matmul", "softmax"]
@@ -60,6 +64,7 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
 """
 TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
 TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
+EMULATOR = [TOOLS[1], "-L", "/usr/aarch64-linux-gnu"]
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "tests/run", "-I", "."]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
@@ -88,8 +93,16 @@ def build(folder):
     call(TOOLS[0], "-std=c++20", "-O1", *INCLUDES, "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp",
          *(path for path in folder.glob("*.o") if not path.name.endswith(".x86-64.o")), "runtime/lib/libkdl_runtime.a",
          "-pthread", "-ldl", "-o", "program", folder=folder)
+    build_units(folder)
     call("g++", "-std=c++20", "-O1", *INCLUDES, "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp",
          *folder.glob("kernels.*x86-64.o"), BUILD / "lib/libkdl_runtime.a", "-pthread", "-ldl", "-o", "own", folder=folder)
+
+
+def build_units(folder):
+    aarch64_units.write_kernels(folder)
+    call("kernelc", "build", "units.kdl", *(f"--target=host?isa={level}" for level in aarch64_units.LEVELS), folder=folder)
+    call(TOOLS[0], "-std=c++20", "-O1", *INCLUDES, "units.orch.cpp", ROOT / "tests/run/aarch64_units_caller.cpp",
+         "units.aarch64.o", "units.host.o", "runtime/lib/libkdl_runtime.a", "-pthread", "-ldl", "-o", "units", folder=folder)
 
 
 def parameters(program):
@@ -126,7 +139,7 @@ def same(program, shape, cores, random, folder):
             outputs.append(name)
             words += ["--out", f"{name}=@{name}.out.npy"]
     call(*words, folder=folder)
-    for run in ([TOOLS[1], "-L", "/usr/aarch64-linux-gnu", "./program"], ["./own"]):
+    for run in ([*EMULATOR, "./program"], ["./own"]):
         call(*run, program, cores, *shape, *[1] * (3 - len(shape)), folder=folder)
         if any(np.load(folder / f"{name}.out.npy").tobytes() != (folder / f"{name}.out").read_bytes()
                for name in outputs):
@@ -139,7 +152,8 @@ def main():
     if missing:
         print(f"not installed: {', '.join(missing)}")
         sys.exit(77)
-    random = np.random.default_rng(1)
+    shapes_of_units = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+    random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     problems, checks = [], 0
     with tempfile.TemporaryDirectory(prefix="aarch64-") as name:
         folder = pathlib.Path(name)
@@ -150,6 +164,9 @@ def main():
                     checks += 1
                     if not same(program, shape, cores, random, folder):
                         problems.append(f"{program} {shape} on {cores} cores differs from the interpreter")
+        faults = aarch64_units.faults(folder, EMULATOR, shapes_of_units, random)
+        checks += len(faults)
+        problems += filter(None, faults)
     print("\n".join(problems))
     print(f"{checks - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)

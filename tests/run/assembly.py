@@ -12,15 +12,15 @@ import sys
 import tempfile
 
 KERNEL = """
-export kernel matmul<BM: int = auto, BN: int = auto, BK: int = auto>(a: in TYPE[M, K], b: in TYPE[K, N], c: out SUM[M, N]) {
+export kernel matmul<BM: int = auto, BN: int = auto, BK: int = auto>(a: in A[M, K], b: in B[K, N], c: out C[M, N]) {
     spmd for i in M by BM, j in N by BN {
-        var acc: SUM[i, j] = 0;
+        var acc: C[i, j] = 0;
         for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }
         c[i, j] = acc;
     }
 }
 """
-MOVES = r"v(perm|punpck|shuf|insert|extract|pins|zip)"
+MOVES = r"v(perm|punpck|shuf|insert|extract|pins|zip)|\bmov\tv"
 
 
 @dataclasses.dataclass
@@ -30,17 +30,20 @@ class Level:
     fma: str  # of full width
     count: int
     stack: str
-    types: tuple = ("f32", "f32")
+    types: tuple = ("f32", "f32", "f32")
 
 
 LEVELS = [
     Level("x86-64-v4", "x86-64", r"vfmadd\d+ps\t.*%zmm\d+$", 28, r"\(%rsp"),
     Level("x86-64-v3", "x86-64", r"vfmadd\d+ps\t.*%ymm\d+$", 12, r"\(%rsp"),
     Level("armv8-a", "aarch64", r"fmla\tv\d+\.4s,", 28, r"\[sp"),
-    Level("x86-64-v4-bf16", "x86-64", r"vdpbf16ps\t.*%zmm\d+$", 28, r"\(%rsp", ("bf16", "f32")),
-    Level("x86-64-v4-vnni", "x86-64", r"vpdpbusd\t.*%zmm\d+$", 28, r"\(%rsp", ("i8", "i32")),
-    Level("x86-64-v4-vnni", "x86-64", r"vpdpwssd\t.*%zmm\d+$", 28, r"\(%rsp", ("i16", "i32")),
-    Level("x86-64-v3-vnni", "x86-64", r"vpdpbusd\t.*%ymm\d+$", 12, r"\(%rsp", ("i8", "i32")),
+    Level("x86-64-v4-bf16", "x86-64", r"vdpbf16ps\t.*%zmm\d+$", 28, r"\(%rsp", ("bf16", "bf16", "f32")),
+    Level("x86-64-v4-vnni", "x86-64", r"vpdpbusd\t.*%zmm\d+$", 28, r"\(%rsp", ("i8", "i8", "i32")),
+    Level("x86-64-v4-vnni", "x86-64", r"vpdpwssd\t.*%zmm\d+$", 28, r"\(%rsp", ("i16", "i16", "i32")),
+    Level("x86-64-v3-vnni", "x86-64", r"vpdpbusd\t.*%ymm\d+$", 12, r"\(%rsp", ("i8", "i8", "i32")),
+    Level("armv8-a-dotprod", "aarch64", r"sdot\tv\d+\.4s,", 24, r"\[sp", ("i8", "i8", "i32")),
+    Level("armv8-a-dotprod", "aarch64", r"udot\tv\d+\.4s,", 24, r"\[sp", ("u8", "u8", "u32")),
+    Level("armv8-a-i8mm", "aarch64", r"usdot\tv\d+\.4s,", 24, r"\[sp", ("u8", "i8", "i32")),
 ]
 
 
@@ -57,7 +60,10 @@ def innermost_loops(lines):
 
 
 def check(level, folder):
-    (folder / "matmul.kdl").write_text(KERNEL.replace("TYPE", level.types[0]).replace("SUM", level.types[1]))
+    text = KERNEL
+    for word, by in zip("ABC", level.types):
+        text = re.sub(rf"\b{word}\b", by, text)
+    (folder / "matmul.kdl").write_text(text)
     subprocess.run(["kernelc", "build", folder / "matmul.kdl", "--emit", "asm", "--target", f"host?isa={level.isa}",
                     "-o", folder], check=True, timeout=300)
     lines = (folder / f"matmul.{level.arch}.s").read_text().splitlines()

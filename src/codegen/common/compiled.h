@@ -41,6 +41,8 @@ struct StepInstruction {
   int depth;  ///< of the unit
   std::string_view intrinsic;
   std::array<std::string_view, 3> sums = {};
+  bool of_types =
+      false;  ///< the intrinsic is one for all numbers of bits, of the types that it takes
 
   bool operator==(const StepInstruction&) const = default;
 };

@@ -66,6 +66,7 @@ llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, int64_t depth, in
 
 /// The one for so many bits of accumulators.
 llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits) {
+  if (instruction.of_types) return llvm::Function::lookupIntrinsicID(instruction.intrinsic);
   std::string name = fmt::format("{}.{}", instruction.intrinsic, bits);
   if (instruction.intrinsic.empty())
     name =
@@ -86,7 +87,13 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   const StepInstruction& instruction = InstructionOf(emitter, op);
   bool adds = instruction.sums[0].empty();
   llvm::Intrinsic::ID id = IntrinsicOf(instruction, padded * acc_bits);
-  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
+  llvm::SmallVector<llvm::Type*, 2> types;
+  if (instruction.of_types) {
+    auto count = static_cast<unsigned>(padded * instruction.depth);
+    types = {llvm::FixedVectorType::get(builder.getInt32Ty(), static_cast<unsigned>(padded)),
+             llvm::FixedVectorType::get(builder.getInt8Ty(), count)};
+  }
+  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id, types);
   auto factors = [&](const ir::Value* value, unsigned parameter) {
     int64_t depth = instruction.depth;
     llvm::Value* steps = Steps(emitter, value, depth, padded);
@@ -95,7 +102,7 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = factors(step.a(), adds ? 1 : 0);
   llvm::Value* b = factors(step.b(), adds ? 2 : 1);
   llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
-  llvm::Value* sums = adds ? builder.CreateIntrinsic(id, {}, {start, a, b})
+  llvm::Value* sums = adds ? builder.CreateIntrinsic(id, types, {start, a, b})
                            : builder.CreateAdd(start, builder.CreateIntrinsic(id, {}, {a, b}));
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }

@@ -36,8 +36,7 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, kStripped, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
-     "armv8-a (default: each of these levels of "
-     "the "
+     "armv8-a, armv8-a-dotprod, armv8-a-i8mm (default: each of these levels of the "
      "architecture, chosen at run time), x86-64-v2 (FMAs are computed by other instructions, "
      "slowly); units = split: contractions in a stage of their own; "
      "pipes = chip: pipes take no memory (no code can be made); resident = cores: a slice of "

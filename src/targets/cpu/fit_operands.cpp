@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "support/check.h"
 #include "targets/cpu/passes.h"
 
 // fit-operands: what a contraction multiplies is made as its unit takes it, once, where it is made, not at every
@@ -27,17 +28,15 @@ class IntegerFitter {
   IntegerFitter(ir::Builder& b, Op* op, const ir::Unit& unit) : b_(b), op_(op), unit_(unit) {}
 
   void Run() {
-    Value* a = ir::NarrowFactor(op_->operand(ir::ContractionOp::at_a));
-    Value* b = ir::NarrowFactor(op_->operand(ir::ContractionOp::at_b));
-    if (unit_.a == unit_.b) return Take(b_.Cast(a, unit_.a), b_.Cast(b, unit_.b));
-    if (IsSigned(Element(a)) == IsSigned(Element(b))) {
-      if (!ir::SumsUp(*op_, a)) std::swap(a, b);
-      Value* plus = Correction(a);
+    std::optional<ir::FittedFactors> fitted = ir::FitFactors(unit_, *op_);
+    KDL_CHECK(fitted, "unit '{}' does not multiply what it is to", unit_.name);
+    if (fitted->moves_a || fitted->moves_b) {
+      const Value* moved = fitted->moves_a ? fitted->a : fitted->b;
+      Value* plus = Correction(fitted->moves_a ? fitted->b : fitted->a, Element(moved));
       op_->SetSegment(ir::ContractionOp::at_plus, std::span(&plus, 1));
-      b = Moved(b);
     }
-    if (IsSigned(Element(a))) std::swap(a, b);
-    Take(a, b);
+    Take(fitted->moves_a ? Moved(fitted->a, unit_.a) : b_.Cast(fitted->a, unit_.a),
+         fitted->moves_b ? Moved(fitted->b, unit_.b) : b_.Cast(fitted->b, unit_.b));
   }
 
  private:
@@ -48,15 +47,18 @@ class IntegerFitter {
     op_->SetOperand(ir::ContractionOp::at_b, b);
   }
 
-  /// The factor with the other sign: 128 above what it was, or below.
-  Value* Moved(Value* factor) {
-    Value* half = b_.Int(Element(factor), IsSigned(Element(factor)) ? -128 : 128);
-    return b_.Cast(b_.Binary(OpKind::Xor, factor, half),
-                   IsSigned(Element(factor)) ? unit_.a : unit_.b);
+  /// Half of as many numbers as the type has.
+  static int64_t HalfOf(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
+
+  /// The factor with the other sign: half of its type's numbers above what it was, or below.
+  Value* Moved(Value* factor, kdl::Scalar to) {
+    kdl::Scalar from = Element(factor);
+    Value* half = b_.Int(from, IsSigned(from) ? -HalfOf(from) : HalfOf(from));
+    return b_.Cast(b_.Binary(OpKind::Xor, factor, half), to);
   }
 
   /// What is too much, or missing, where the other factor is moved.
-  Value* Correction(Value* factor) {
+  Value* Correction(Value* factor, kdl::Scalar moved) {
     AxisList over = op_->attr<AttrKey::Axes>();
     AxisList kept = factor->type()->axes;
     std::erase_if(kept, [&](AxisId axis) { return Contains(over, axis); });
@@ -65,8 +67,8 @@ class IntegerFitter {
                 {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(over),
                  ir::MakeAttr<AttrKey::Acc>(unit_.acc),
                  ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
-    Value* each = b_.Int(unit_.acc, 128);
-    if (IsSigned(Element(factor))) each = b_.Binary(OpKind::Sub, b_.Int(unit_.acc, 0), each);
+    Value* each = b_.Int(unit_.acc, HalfOf(moved));
+    if (IsSigned(moved)) each = b_.Binary(OpKind::Sub, b_.Int(unit_.acc, 0), each);
     return b_.Binary(OpKind::Mul, sum, each);
   }
 

@@ -119,10 +119,11 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.has_fma = HasFma(isa);
   facts.processor.has_half = HasHalf(isa);
   for (const Instruction& row : kInstructions) {
-    bool has = (isa.required_features & row.features) == row.features;
+    bool has = isa.arch == row.arch && (isa.required_features & row.features) == row.features;
     if (!has || Contains(facts.native, row.unit)) continue;
     facts.native.push_back(row.unit);
-    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic, row.sums});
+    facts.processor.steps.push_back(
+        {row.unit->name, row.unit->depth, row.intrinsic, row.sums, row.arch == kAarch64});
   }
   facts.units = facts.native;
   for (const ir::Unit* unit : kDefined) {

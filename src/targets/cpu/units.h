@@ -38,11 +38,18 @@ inline constexpr ir::Unit kMadd =
     IntegerUnit("x86.vpmaddwd", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::I32);
 inline constexpr ir::Unit kMaddU32 =
     IntegerUnit("x86.vpmaddwd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
+inline constexpr ir::Unit kSignedBytes =
+    IntegerUnit("aarch64.sdot", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kUnsignedBytes =
+    IntegerUnit("aarch64.udot", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::Unit kMixedBytes =
+    IntegerUnit("aarch64.usdot", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
 
-/// A unit whose step is an instruction of processors with the features, bits of abi.def.
+/// A unit whose step is an instruction of the architecture's processors with the features, bits of abi.def.
 struct Instruction {
+  std::string_view arch;
   const ir::Unit* unit;
   uint64_t features;
   std::string_view intrinsic;
@@ -57,28 +64,37 @@ inline constexpr uint64_t kAvx2 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX2;
 inline constexpr uint64_t kAvxVnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVXVNNI;
 inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512VNNI;
 inline constexpr uint64_t kAvx512Bf16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16;
+inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
+inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
 }  // namespace features
+
+inline constexpr std::string_view kX86 = "x86-64";
+inline constexpr std::string_view kAarch64 = "aarch64";
 
 /// The best one first, of those that multiply the same.
 inline constexpr Instruction kInstructions[] = {
-    {&kBf16Pairs, features::kAvx512Bf16, "llvm.x86.avx512bf16.dpbf16ps"},
-    {&kBytes, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
-    {&kBytes, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
-    {&kBytesU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
-    {&kBytesU32, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
-    {&kWords, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
-    {&kWords, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
-    {&kWordsU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
-    {&kWordsU32, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
-    {&kMadd, features::kAvx2, "", kMaddSums},
-    {&kMaddU32, features::kAvx2, "", kMaddSums},
+    {kX86, &kBf16Pairs, features::kAvx512Bf16, "llvm.x86.avx512bf16.dpbf16ps"},
+    {kX86, &kBytes, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
+    {kX86, &kBytes, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
+    {kX86, &kBytesU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
+    {kX86, &kBytesU32, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
+    {kX86, &kWords, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
+    {kX86, &kWords, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
+    {kX86, &kWordsU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
+    {kX86, &kWordsU32, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
+    {kX86, &kMadd, features::kAvx2, "", kMaddSums},
+    {kX86, &kMaddU32, features::kAvx2, "", kMaddSums},
+    {kAarch64, &kSignedBytes, features::kDotprod, "llvm.aarch64.neon.sdot"},
+    {kAarch64, &kUnsignedBytes, features::kDotprod, "llvm.aarch64.neon.udot"},
+    {kAarch64, &kMixedBytes, features::kI8mm, "llvm.aarch64.neon.usdot"},
 };
 
 /// Of every processor: the language's definitions are.
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
-inline constexpr const ir::Unit* kUnits[] = {&kBf16Pairs, &kBytes, &kBytesU32, &kWords,
-                                             &kWordsU32,  &kMadd,  &kMaddU32};
+inline constexpr const ir::Unit* kUnits[] = {
+    &kBf16Pairs, &kBytes,   &kBytesU32,    &kWords,         &kWordsU32,
+    &kMadd,      &kMaddU32, &kSignedBytes, &kUnsignedBytes, &kMixedBytes};
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
                                      return unit->order == ir::StepOrder::Pairs;

@@ -40,7 +40,7 @@ namespace {
 
 bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
   return OuterAxes(product) && product->attr<AttrKey::Axes>().size() == 1 &&
-         ir::Suits(*unit.unit, *product) && (!unit.unit->goes_on || IsBoxProduct(product));
+         ir::TakesAsTheyAre(*unit.unit, *product) && (!unit.unit->goes_on || IsBoxProduct(product));
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+"""Products of narrow numbers on the levels of aarch64 that have instructions for them, by an emulator: on drawn shapes, plain
+and with transposed operands, as numpy has them."""
+
+import itertools
+import re
+import subprocess
+
+import numpy as np
+
+import units
+
+PAIRS = ["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"]
+LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm"]
+LACKING = "cortex-a57"  # a processor of the emulator's that has none of them
+PROGRAM = """
+export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K], c: out C[M, N], d: out C[M, N], e: out C[M, N],
+                    cores: i64) {
+    spmd(core_num = cores) products_PAIR(a, b, at, bt, c, d, e);
+}
+"""
+
+
+def write_kernels(folder):
+    """units.kdl, and a row for each of its programs."""
+    text, rows = "", ""
+    for pair in PAIRS:
+        types = pair.split()
+        kernel = (units.KERNEL + PROGRAM).replace("products", "products_PAIR", 1).replace("export kernel", "kernel")
+        for word, by in zip("ABC", types):
+            kernel = re.sub(rf"\b{word}\b", by, kernel)
+        text += kernel.replace("PAIR", "_".join(types[:2]))
+        rows += f"PROGRAM({', '.join(types)})\n"
+    (folder / "units.kdl").write_text(text)
+    (folder / "programs.inc").write_text(rows)
+
+
+def fault(folder, emulator, types, level, random):
+    """What is wrong with the products of one drawn shape, or nothing."""
+    m, n, k = (int(random.choice(units.SIZES)) for _ in range(3))
+    a = units.drawn(random, units.TYPES[types[0]], (m, k))
+    b = units.drawn(random, units.TYPES[types[1]], (k, n))
+    for name, value in {"a": a, "b": b, "at": a.T, "bt": b.T}.items():
+        np.ascontiguousarray(value).tofile(folder / f"{name}.in")
+    words = [*emulator, "./units", "_".join(types[:2]), f"host?isa={level}", random.integers(1, 4), m, n, k]
+    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    what = f"{' '.join(types)} on {level}: {m}x{n}x{k}"
+    if done.returncode != 0:
+        return f"{what}: {done.returncode}\n{done.stdout}{done.stderr}"
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(units.TYPES[types[2]]).tobytes()
+    wrong = [name for name in "cde" if (folder / f"{name}.out").read_bytes() != wanted]
+    return f"{what}: {wrong} differ" if wrong else ""
+
+
+def faults(folder, emulator, shapes, random):
+    """One for each check: what is wrong, or nothing."""
+    found = [fault(folder, emulator, pair.split(), level, random)
+             for pair, level, _ in itertools.product(PAIRS, LEVELS, range(shapes))]
+    for level in LEVELS[1:]:
+        refused = fault(folder, [emulator[0], "-cpu", LACKING, *emulator[1:]], PAIRS[0].split(), level, random)
+        found.append("" if f"this processor is no {level}" in refused else f"{LACKING} takes {level}: {refused}")
+    return found
