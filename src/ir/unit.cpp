@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/eval.h"
+#include "ir/round_odd.h"
 #include "ir/views.h"
 
 namespace kdl::ir {
@@ -86,7 +87,8 @@ bool IsSound(const Unit& unit) {
   bool pairs = unit.order != StepOrder::Pairs ||
                (std::has_single_bit(static_cast<unsigned>(unit.depth)) && unit.term == OpKind::Mul);
   bool any = unit.order != StepOrder::Any || (IsInteger(unit.acc) && unit.term == OpKind::Mul);
-  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any;
+  bool odd = !unit.to_odd || (unit.order == StepOrder::Pairs && unit.acc == Scalar::F32);
+  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && odd;
 }
 
 namespace {
@@ -108,8 +110,8 @@ struct StepEval {
 
 uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b) {
   StepEval eval{FindEval(OpKind::Flush, unit.acc, unit.acc),
-                FindEval(unit.term, unit.acc, unit.acc), FindEval(OpKind::Add, unit.acc, unit.acc),
-                unit.flushes};
+                unit.to_odd ? MulToOdd : FindEval(unit.term, unit.acc, unit.acc),
+                unit.to_odd ? AddToOdd : FindEval(OpKind::Add, unit.acc, unit.acc), unit.flushes};
   acc = eval.Taken(acc);
   std::vector<uint64_t> products;
   for (int turn = 0; turn < unit.depth; ++turn) {

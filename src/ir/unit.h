@@ -36,6 +36,8 @@ struct Unit {
   /// The machine adds a step's terms in an order of its own, which nobody has written down: what stands here is a model, and
   /// results are held against contracts.
   bool modelled = false;
+  bool to_odd =
+      false;  ///< products and sums of f32 are rounded as round_odd.h says; only where order is Pairs
   /// Workers go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
 };

@@ -44,6 +44,7 @@ LEVELS = [
     Level("armv8-a-dotprod", "aarch64", r"sdot\tv\d+\.4s,", 24, r"\[sp", ("i8", "i8", "i32")),
     Level("armv8-a-dotprod", "aarch64", r"udot\tv\d+\.4s,", 24, r"\[sp", ("u8", "u8", "u32")),
     Level("armv8-a-i8mm", "aarch64", r"usdot\tv\d+\.4s,", 24, r"\[sp", ("u8", "i8", "i32")),
+    Level("armv8-a-bf16", "aarch64", r"bfdot\tv\d+\.4s,", 24, r"\[sp", ("bf16", "bf16", "f32")),
 ]
 
 

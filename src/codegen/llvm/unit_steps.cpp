@@ -90,8 +90,11 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   llvm::SmallVector<llvm::Type*, 2> types;
   if (instruction.of_types) {
     auto count = static_cast<unsigned>(padded * instruction.depth);
-    types = {llvm::FixedVectorType::get(builder.getInt32Ty(), static_cast<unsigned>(padded)),
-             llvm::FixedVectorType::get(builder.getInt8Ty(), count)};
+    bool is_float = IsFloat(step.a()->type()->scalar);
+    llvm::Type* factor = is_float ? builder.getBFloatTy() : builder.getInt8Ty();
+    types = {llvm::FixedVectorType::get(RegisterType(emitter.context(), acc->scalar),
+                                        static_cast<unsigned>(padded)),
+             llvm::FixedVectorType::get(factor, count)};
   }
   llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id, types);
   auto factors = [&](const ir::Value* value, unsigned parameter) {

@@ -17,8 +17,8 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr std::string_view kKeys = "isa units pipes";
-constexpr std::string_view kStripped = "units pipes";
+constexpr std::string_view kKeys = "isa units pipes dot";
+constexpr std::string_view kStripped = "units pipes dot";
 
 /// The interpreter runs what the processor's levels would compute.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
@@ -36,10 +36,11 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, kStripped, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
-     "armv8-a, armv8-a-dotprod, armv8-a-i8mm (default: each of these levels of the "
+     "armv8-a, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: each of these levels of the "
      "architecture, chosen at run time), x86-64-v2 (FMAs are computed by other instructions, "
      "slowly); units = split: contractions in a stage of their own; "
-     "pipes = chip: pipes take no memory (no code can be made); resident = cores: a slice of "
+     "pipes = chip: pipes take no memory (no code can be made); dot = portable: no units whose "
+     "sums of bf16 have bits of their own; resident = cores: a slice of "
      "workspace for every core, not for every thread"},
     {"debug", kKeys, kStripped, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},

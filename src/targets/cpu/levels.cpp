@@ -65,6 +65,7 @@ struct Wanted {
   std::optional<std::string_view> isa;
   bool split_units = false;
   bool pipes_on_chip = false;
+  bool own_orders = true;  ///< units may add in an order that other processors have not
 };
 
 Result<Wanted> WantedBy(const Spec& spec) {
@@ -83,6 +84,13 @@ Result<Wanted> WantedBy(const Spec& spec) {
                                  spec.text, value),
                      FailureKind::Usage};
     }
+    if (key == "dot" && value != "portable") {
+      return Failure{fmt::format("target '{}': dot = {} is unknown; dot = portable takes no units "
+                                 "whose bits other processors have not",
+                                 spec.text, value),
+                     FailureKind::Usage};
+    }
+    wanted.own_orders &= key != "dot";
     wanted.split_units |= key == "units";
     wanted.pipes_on_chip |= key == "pipes";
   }
@@ -120,7 +128,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.has_half = HasHalf(isa);
   for (const Instruction& row : kInstructions) {
     bool has = isa.arch == row.arch && (isa.required_features & row.features) == row.features;
-    if (!has || Contains(facts.native, row.unit)) continue;
+    bool is_portable = row.unit->order == ir::StepOrder::Any || Contains(kDefined, row.unit);
+    if (!has || Contains(facts.native, row.unit) || !(is_portable || wanted.own_orders)) continue;
     facts.native.push_back(row.unit);
     facts.processor.steps.push_back(
         {row.unit->name, row.unit->depth, row.intrinsic, row.sums, row.arch == kAarch64});
@@ -140,7 +149,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
 std::string SpecOf(const Spec& spec, const Isa& isa) {
   Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}, ""};
   for (const auto& option : spec.options) {
-    if (option.first == "units" || option.first == "pipes") of_level.options.push_back(option);
+    if (option.first == "units" || option.first == "pipes" || option.first == "dot")
+      of_level.options.push_back(option);
   }
   return ToString(of_level);
 }

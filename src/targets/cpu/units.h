@@ -44,6 +44,16 @@ inline constexpr ir::Unit kUnsignedBytes =
     IntegerUnit("aarch64.udot", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
 inline constexpr ir::Unit kMixedBytes =
     IntegerUnit("aarch64.usdot", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+/// What BFDOT computes where FPCR.EBF is 0: two products and their sum, then the accumulator's, each rounded to odd.
+inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
+                                   .a = kdl::Scalar::BF16,
+                                   .b = kdl::Scalar::BF16,
+                                   .acc = kdl::Scalar::F32,
+                                   .depth = 2,
+                                   .order = ir::StepOrder::Pairs,
+                                   .flushes = true,
+                                   .term = ir::OpKind::Mul,
+                                   .to_odd = true};
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
 
@@ -66,6 +76,7 @@ inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX51
 inline constexpr uint64_t kAvx512Bf16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16;
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
+inline constexpr uint64_t kBf16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_BF16;
 }  // namespace features
 
 inline constexpr std::string_view kX86 = "x86-64";
@@ -87,14 +98,15 @@ inline constexpr Instruction kInstructions[] = {
     {kAarch64, &kSignedBytes, features::kDotprod, "llvm.aarch64.neon.sdot"},
     {kAarch64, &kUnsignedBytes, features::kDotprod, "llvm.aarch64.neon.udot"},
     {kAarch64, &kMixedBytes, features::kI8mm, "llvm.aarch64.neon.usdot"},
+    {kAarch64, &kBf16Dot, features::kBf16, "llvm.aarch64.neon.bfdot"},
 };
 
 /// Of every processor: the language's definitions are.
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
 inline constexpr const ir::Unit* kUnits[] = {
-    &kBf16Pairs, &kBytes,   &kBytesU32,    &kWords,         &kWordsU32,
-    &kMadd,      &kMaddU32, &kSignedBytes, &kUnsignedBytes, &kMixedBytes};
+    &kBf16Pairs, &kBytes,       &kBytesU32,      &kWords,      &kWordsU32, &kMadd,
+    &kMaddU32,   &kSignedBytes, &kUnsignedBytes, &kMixedBytes, &kBf16Dot};
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
                                      return unit->order == ir::StepOrder::Pairs;

@@ -1,5 +1,5 @@
 """Products of narrow numbers on the levels of aarch64 that have instructions for them, by an emulator: on drawn shapes, plain
-and with transposed operands, as numpy has them."""
+and with transposed operands, as numpy has them; of bf16 as bf16_dot.py has them where the level has BFDOT."""
 
 import itertools
 import re
@@ -8,9 +8,12 @@ import subprocess
 import numpy as np
 
 import units
+from shared import bf16_dot
 
-PAIRS = ["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"]
-LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm"]
+DOT_LEVEL = "armv8-a-bf16"
+LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", DOT_LEVEL]
+BF16 = "bf16 bf16 f32"
+LEVELS_OF = dict.fromkeys(["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"], LEVELS) | {BF16: [DOT_LEVEL]}
 LACKING = "cortex-a57"  # a processor of the emulator's that has none of them
 PROGRAM = """
 export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K], c: out C[M, N], d: out C[M, N], e: out C[M, N],
@@ -23,7 +26,7 @@ export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K]
 def write_kernels(folder):
     """units.kdl, and a row for each of its programs."""
     text, rows = "", ""
-    for pair in PAIRS:
+    for pair in LEVELS_OF:
         types = pair.split()
         kernel = (units.KERNEL + PROGRAM).replace("products", "products_PAIR", 1).replace("export kernel", "kernel")
         for word, by in zip("ABC", types):
@@ -34,11 +37,21 @@ def write_kernels(folder):
     (folder / "programs.inc").write_text(rows)
 
 
+def drawn(types, random, m, n, k):
+    """The factors, and what says whether bytes are their product."""
+    if types == BF16.split():
+        a, b = bf16_dot.drawn(random, (m, k)), bf16_dot.drawn(random, (k, n))
+        wanted = bf16_dot.product(a, b)
+        return a, b, lambda found: bf16_dot.same(found, wanted)
+    a, b = units.drawn(random, units.TYPES[types[0]], (m, k)), units.drawn(random, units.TYPES[types[1]], (k, n))
+    product = (a.astype(np.int64) @ b.astype(np.int64)).astype(units.TYPES[types[2]]).tobytes()
+    return a, b, lambda found: found == product
+
+
 def fault(folder, emulator, types, level, random):
     """What is wrong with the products of one drawn shape, or nothing."""
     m, n, k = (int(random.choice(units.SIZES)) for _ in range(3))
-    a = units.drawn(random, units.TYPES[types[0]], (m, k))
-    b = units.drawn(random, units.TYPES[types[1]], (k, n))
+    a, b, is_product = drawn(types, random, m, n, k)
     for name, value in {"a": a, "b": b, "at": a.T, "bt": b.T}.items():
         np.ascontiguousarray(value).tofile(folder / f"{name}.in")
     words = [*emulator, "./units", "_".join(types[:2]), f"host?isa={level}", random.integers(1, 4), m, n, k]
@@ -46,16 +59,15 @@ def fault(folder, emulator, types, level, random):
     what = f"{' '.join(types)} on {level}: {m}x{n}x{k}"
     if done.returncode != 0:
         return f"{what}: {done.returncode}\n{done.stdout}{done.stderr}"
-    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(units.TYPES[types[2]]).tobytes()
-    wrong = [name for name in "cde" if (folder / f"{name}.out").read_bytes() != wanted]
+    wrong = [name for name in "cde" if not is_product((folder / f"{name}.out").read_bytes())]
     return f"{what}: {wrong} differ" if wrong else ""
 
 
 def faults(folder, emulator, shapes, random):
     """One for each check: what is wrong, or nothing."""
     found = [fault(folder, emulator, pair.split(), level, random)
-             for pair, level, _ in itertools.product(PAIRS, LEVELS, range(shapes))]
+             for pair, levels in LEVELS_OF.items() for level, _ in itertools.product(levels, range(shapes))]
     for level in LEVELS[1:]:
-        refused = fault(folder, [emulator[0], "-cpu", LACKING, *emulator[1:]], PAIRS[0].split(), level, random)
+        refused = fault(folder, [emulator[0], "-cpu", LACKING, *emulator[1:]], next(iter(LEVELS_OF)).split(), level, random)
         found.append("" if f"this processor is no {level}" in refused else f"{LACKING} takes {level}: {refused}")
     return found

@@ -1,0 +1,46 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "targets/builtin_units.h"
+
+// What steps of units compute, held against what machines do.
+
+namespace kdl::targets {
+
+TEST_CASE("units: every row of the tables says what can be done, under a name of its own") {
+  for (const ir::Unit* unit : BuiltinUnits()) {
+    CHECK_MESSAGE(ir::IsSound(*unit), unit->name);
+    CHECK(std::ranges::count(BuiltinUnits(), unit->name, &ir::Unit::name) == 1);
+  }
+}
+
+TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at infinity") {
+  struct Step {
+    uint64_t a[2];
+    uint64_t b[2];
+    uint64_t acc;
+    uint64_t after;  ///< as an emulator of the architecture has it
+  };
+  constexpr Step kSteps[] = {
+      {{0x3f81, 0x3f83}, {0x3f85, 0x3f87}, 0x00000000, 0x40081a00},
+      {{0x3f80, 0x3380}, {0x3f80, 0x3380}, 0x3f800000, 0x40000001},
+      {{0x3f80, 0x0000}, {0x3f80, 0x0000}, 0xb3000000, 0x3f7fffff},
+      {{0x7f7f, 0x3f80}, {0x7f7f, 0x3f80}, 0x00000000, 0x7f800000},
+      {{0x7f7f, 0x0000}, {0x3f80, 0x0000}, 0x7f7fffff, 0x7f800000},
+      {{0x0080, 0x0000}, {0x3f00, 0x0000}, 0x00000000, 0x00000000},
+      {{0x007f, 0x0000}, {0x4000, 0x0000}, 0x007fffff, 0x00000000},
+      {{0x3f80, 0xbf80}, {0x3f80, 0x3f80}, 0x80000000, 0x00000000},
+      {{0x3f81, 0xbf81}, {0x3f83, 0x3f83}, 0x33800001, 0x33800001},
+      {{0x7f00, 0xff00}, {0x4080, 0x4080}, 0x3f800000, 0x7fc00000},
+      {{0x0100, 0x0000}, {0x3f7f, 0x0000}, 0x80ffff00, 0x80000000},
+  };
+  for (const Step& step : kSteps) {
+    uint64_t a[] = {step.a[0] << 16, step.a[1] << 16};
+    uint64_t b[] = {step.b[0] << 16, step.b[1] << 16};
+    CHECK(ir::RunStep(cpu::kBf16Dot, step.acc, a, b) == step.after);
+  }
+}
+
+}  // namespace kdl::targets
