@@ -23,6 +23,8 @@ constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512DQ) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512VL) | Bit(KDL_FEATURE_BIT_X86_AVX512CD);
 
+constexpr std::uint64_t kTiles =
+    Bit(KDL_FEATURE_BIT_X86_AMX_TILE) | Bit(KDL_FEATURE_BIT_X86_AMX_INT8);
 constexpr std::uint64_t kV3Vnni = kV3 | Bit(KDL_FEATURE_BIT_X86_AVXVNNI);
 constexpr std::uint64_t kV4Vnni = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512VNNI);
 constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
@@ -37,6 +39,7 @@ constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
                              {"x86-64", "x86-64-v4", kV4},
                              {"x86-64", "x86-64-v4-vnni", kV4Vnni},
                              {"x86-64", "x86-64-v4-bf16", kV4Bf16},
+                             {"x86-64", "x86-64-v4-amx", kV4Vnni | kTiles},
                              {"aarch64", "armv8-a", 0},
                              {"aarch64", "armv8-a-dotprod", kDotprod},
                              {"aarch64", "armv8-a-i8mm", kI8mm},
@@ -64,6 +67,7 @@ std::uint64_t ProcessorFeatures() {
 #define KDL_FEATURE(ID, bit, arch, spelling) \
   if (__builtin_cpu_supports(spelling)) features |= std::uint64_t{1} << (bit);
 #include "kdl/abi.def"
+  if (MayUseTiles()) features |= kTiles;
 #elif defined(__aarch64__)
   if (HasDotProducts()) features |= Bit(KDL_FEATURE_BIT_AARCH64_DOTPROD);
   if (HasI8Matrices()) features |= Bit(KDL_FEATURE_BIT_AARCH64_I8MM);

@@ -2,6 +2,10 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace kdl::runtime {
@@ -20,12 +24,54 @@ constexpr unsigned long kBf16 = 1ul << 14;
 bool HasDotProducts() { return (getauxval(AT_HWCAP) & kDotProducts) != 0; }
 bool HasI8Matrices() { return (getauxval(AT_HWCAP2) & kI8Matrices) != 0; }
 bool HasBf16() { return (getauxval(AT_HWCAP2) & kBf16) != 0; }
+bool MayUseTiles() { return false; }
 
 #else
 
 bool HasDotProducts() { return false; }
 bool HasI8Matrices() { return false; }
 bool HasBf16() { return false; }
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr unsigned kTilesAndBytes = 1u << 24 | 1u << 25;  // of CPUID 7, EDX: AMX-TILE, AMX-INT8
+constexpr unsigned kSystemSaves = 1u << 27;           // of CPUID 1, ECX: XGETBV says what it saves
+constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // of XCR0: configuration and data
+constexpr long kAskForState = 0x1023;                 // ARCH_REQ_XCOMP_PERM
+constexpr long kTileData = 18;
+
+bool ProcessorHasTiles() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSystemSaves) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  return (d & kTilesAndBytes) == kTilesAndBytes;
+}
+
+bool SystemSavesTiles() {
+  unsigned low = 0;
+  unsigned high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & kTileState) == kTileState;
+}
+
+}  // namespace
+
+bool MayUseTiles() {
+  static const bool may = ProcessorHasTiles() && SystemSavesTiles() &&
+                          syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+  return may;
+}
+
+#else
+
+bool MayUseTiles() { return false; }
+
+#endif
 
 #endif
 

@@ -8,4 +8,7 @@ bool HasDotProducts();
 bool HasI8Matrices();
 bool HasBf16();
 
+// Tiles of x86-64 with products of bytes. The kernel gives them to a process that asks; this asks.
+bool MayUseTiles();
+
 }  // namespace kdl::runtime

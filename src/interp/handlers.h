@@ -86,6 +86,7 @@ void RunAwaitSteps(Core& core, Activation& here, const Instruction& instruction)
 
 // matrix_step.cpp
 void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction);
+void RunTileSteps(Core& core, Activation& here, const Instruction& instruction);
 
 // vector_memory.cpp
 void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction);

@@ -93,6 +93,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Zip, Plan::None, &RunZip},
     {OpKind::UnitStep, Plan::UnitStep, &RunUnitStep},
     {OpKind::MatrixStep, Plan::UnitStep, &RunMatrixStep},
+    {OpKind::TileSteps, Plan::UnitStep, &RunTileSteps},
     {OpKind::Half, Plan::None, &RunHalf},
     {OpKind::Transpose, Plan::None, &RunTranspose},
     {OpKind::Alloc, Plan::None, &RunAlloc},

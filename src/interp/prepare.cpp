@@ -436,8 +436,10 @@ class FunctionPreparer {
     made.fold = std::make_unique<FoldPlan>();
     made.fold->unit = ir::UnitOf(*made.op, context_);
     const ir::Unit& unit = *made.fold->unit;
-    made.fold->widen[0] = ir::FindEval(OpKind::Cast, unit.a, unit.acc);
-    made.fold->widen[1] = ir::FindEval(OpKind::Cast, unit.b, unit.acc);
+    for (size_t i : {0, 1}) {
+      Scalar element = made.op->operand(i)->type()->scalar;
+      made.fold->widen[i] = ir::FindEval(OpKind::Cast, element, unit.acc);
+    }
   }
 
   void AddFoldIn(Instruction& made) {

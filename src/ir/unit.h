@@ -43,6 +43,8 @@ struct Unit {
 };
 
 inline constexpr int kMaxUnitDepth = 32;
+/// A tile of a machine's has rows for so many steps: what takes tiles of factors takes so many, or a multiple of that.
+inline constexpr int64_t kTileSteps = 16;
 
 /// Whether the row says something that can be done.
 bool IsSound(const Unit& unit);

@@ -296,6 +296,38 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
   return "";
 }
 
+std::string TileStepsFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  TileStepsOp step(const_cast<Op*>(&op));
+  Type rows = step.rows()->type();
+  Type columns = step.columns()->type();
+  bool are_buffers = rows->kind == TypeKind::Buffer && columns->kind == TypeKind::Buffer &&
+                     rows->dims.size() >= 2 && columns->dims.size() >= 2;
+  if (!are_buffers) return "a factor is no buffer of two dimensions or more";
+  bool are_factors = (rows->scalar == unit->a && columns->scalar == unit->b) ||
+                     (rows->scalar == unit->b && columns->scalar == unit->a);
+  if (!are_factors) return "factors are not the unit's";
+  NumberList along = op.attr<AttrKey::Along>();
+  if (along.size() != 1 || along[0] < 0 || along[0] + 1 >= std::ssize(rows->dims))
+    return "rows lie along no dimension but the last";
+  if (step.place().size() != rows->dims.size() + columns->dims.size() + 1)
+    return "the place is not an index of each buffer and a number of steps";
+  if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
+  NumberList sizes = op.attr<AttrKey::Sizes>();
+  Values accs = step.accs();
+  bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 &&
+              sizes[0] * sizes[1] == std::ssize(accs) && op.results().size() == accs.size();
+  if (!fits) return "not one accumulator and result for each vector of the rows";
+  for (size_t i = 0; i < accs.size(); ++i) {
+    Type type = accs[i]->type();
+    bool is_acc = IsVector(type) && type->scalar == unit->acc && type == accs[0]->type() &&
+                  op.result(i)->type() == type;
+    if (!is_acc) return "an accumulator is no vector of the unit's";
+  }
+  return "";
+}
+
 std::string TransposeFault(const Op& op, const Module&) {
   if (op.operands().empty() || op.results().empty()) return "there is no row";
   Type part = op.operand(0)->type();
@@ -350,6 +382,7 @@ KDL_TYPE_RULE(CopyAhead, CopyAheadFault)
 KDL_TYPE_RULE(CloseAhead, CloseAheadFault)
 KDL_TYPE_RULE(AwaitAhead, AwaitAheadFault)
 KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
+KDL_TYPE_RULE(TileSteps, TileStepsFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)
 
 }  // namespace kdl::ir

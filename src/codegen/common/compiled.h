@@ -43,6 +43,9 @@ struct StepInstruction {
   std::array<std::string_view, 3> sums = {};
   bool of_types =
       false;  ///< the intrinsic is one for all numbers of bits, of the types that it takes
+  /// Where it is one for tiles, too: of those of a unit whose first factor has the rows, and the columns.
+  std::array<std::string_view, 2> tiles = {};
+  Scalar a = Scalar::Bool;  ///< the first factor's
 
   bool operator==(const StepInstruction&) const = default;
 };

@@ -57,7 +57,8 @@ bool HasHalf(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT
 
 bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   if (name) return isa.name == *name;
-  return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa);
+  bool has_tiles = isa.arch == kX86 && (isa.required_features & features::kAmx) != 0;
+  return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !has_tiles;
 }
 
 /// What a spec's keys ask for.
@@ -97,12 +98,14 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// The last level before it that is the same processor of LLVM's: this one adds instructions of units to it.
+/// The last level before it that is the same processor of LLVM's, without instructions that this one lacks: this one adds
+/// instructions of units to it.
 std::string ExtendedBy(const Isa& isa) {
   std::string found;
   for (const Isa& other : kIsas) {
     if (other.name == isa.name) break;
-    if (other.cpu == isa.cpu && other.arch == isa.arch) found = other.name;
+    bool is_part = (other.required_features & ~isa.required_features) == 0;
+    if (other.cpu == isa.cpu && other.arch == isa.arch && is_part) found = other.name;
   }
   return found;
 }
@@ -131,8 +134,9 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
     bool is_portable = row.unit->order == ir::StepOrder::Any || Contains(kDefined, row.unit);
     if (!has || Contains(facts.native, row.unit) || !(is_portable || wanted.own_orders)) continue;
     facts.native.push_back(row.unit);
-    facts.processor.steps.push_back(
-        {row.unit->name, row.unit->depth, row.intrinsic, row.sums, row.arch == kAarch64});
+    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic, row.sums,
+                                     row.arch == kAarch64, row.tiles, row.unit->a});
+    if (!row.tiles[0].empty()) facts.tiled.push_back(row.unit);
   }
   facts.units = facts.native;
   for (const ir::Unit* unit : kDefined) {

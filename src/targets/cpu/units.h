@@ -38,6 +38,11 @@ inline constexpr ir::Unit kMadd =
     IntegerUnit("x86.vpmaddwd", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::I32);
 inline constexpr ir::Unit kMaddU32 =
     IntegerUnit("x86.vpmaddwd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
+/// The same, taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
+inline constexpr ir::Unit kTileBytes =
+    IntegerUnit("x86.tdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kTileBytesU32 =
+    IntegerUnit("x86.tdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
 inline constexpr ir::Unit kSignedBytes =
     IntegerUnit("aarch64.sdot", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kUnsignedBytes =
@@ -57,6 +62,9 @@ inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
 
+/// Of tiles; the first factor has the rows, or the columns.
+using TileIntrinsics = std::array<std::string_view, 2>;
+
 /// A unit whose step is an instruction of the architecture's processors with the features, bits of abi.def.
 struct Instruction {
   std::string_view arch;
@@ -64,8 +72,10 @@ struct Instruction {
   uint64_t features;
   std::string_view intrinsic;
   SumIntrinsics sums = {};  ///< where an addition of its own follows
+  TileIntrinsics tiles = {};
 };
 
+inline constexpr TileIntrinsics kByteTiles = {"llvm.x86.tdpbusd", "llvm.x86.tdpbsud"};
 inline constexpr SumIntrinsics kMaddSums = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
                                             "llvm.x86.avx512.pmaddw.d.512"};
 
@@ -73,6 +83,8 @@ namespace features {
 inline constexpr uint64_t kAvx2 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX2;
 inline constexpr uint64_t kAvxVnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVXVNNI;
 inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512VNNI;
+inline constexpr uint64_t kAmx =
+    uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_INT8;
 inline constexpr uint64_t kAvx512Bf16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16;
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
@@ -85,6 +97,8 @@ inline constexpr std::string_view kAarch64 = "aarch64";
 /// The best one first, of those that multiply the same.
 inline constexpr Instruction kInstructions[] = {
     {kX86, &kBf16Pairs, features::kAvx512Bf16, "llvm.x86.avx512bf16.dpbf16ps"},
+    {kX86, &kTileBytes, features::kAmx, "llvm.x86.avx512.vpdpbusd", {}, kByteTiles},
+    {kX86, &kTileBytesU32, features::kAmx, "llvm.x86.avx512.vpdpbusd", {}, kByteTiles},
     {kX86, &kBytes, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
     {kX86, &kBytes, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
     {kX86, &kBytesU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
@@ -105,8 +119,8 @@ inline constexpr Instruction kInstructions[] = {
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
 inline constexpr const ir::Unit* kUnits[] = {
-    &kBf16Pairs, &kBytes,       &kBytesU32,      &kWords,      &kWordsU32, &kMadd,
-    &kMaddU32,   &kSignedBytes, &kUnsignedBytes, &kMixedBytes, &kBf16Dot};
+    &kBf16Pairs,   &kBytes,         &kBytesU32,   &kWords,   &kWordsU32,  &kMadd,        &kMaddU32,
+    &kSignedBytes, &kUnsignedBytes, &kMixedBytes, &kBf16Dot, &kTileBytes, &kTileBytesU32};
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
                                      return unit->order == ir::StepOrder::Pairs;

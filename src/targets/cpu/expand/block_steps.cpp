@@ -1,6 +1,7 @@
 #include "targets/cpu/expand/block_steps.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "targets/cpu/small_numbers.h"
 
@@ -85,8 +86,15 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
   ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
   int64_t depth = what_.unit->depth;
   return MakeNest(
-      e_, what_.op, around, position_, plain ? starts : Taken(starts), [&](const Values& carried) {
+      e_, what_.op, around, position_, plain ? starts : Taken(starts), [&](const Values& before) {
         Window window = e_.WindowOf(what_.op, along);
+        Values carried = before;
+        if (FitTiles(shape)) {
+          Value* in_tiles = RoundDown(e_, window.size, depth * ir::kTileSteps);
+          carried = AfterTiles(shape, window.lo, in_tiles, carried);
+          window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
+          window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
+        }
         auto whole = [&](Value* to) {
           return MakeLoop(e_.b, {window.lo, to, depth}, carried,
                           [&](Value* index, const Values& accs) {
@@ -148,6 +156,53 @@ Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& res
       });
   after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
   return after;
+}
+
+/// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
+bool BlockSteps::FitTiles(Shape shape) const {
+  constexpr int64_t kLeastRows = 4;  // fewer gain nothing
+  AxisId along = what_.folded.back();
+  bool are_tiles = Contains(e_.facts.tiled, what_.unit) && row_ && column_ && !turn_row_ &&
+                   shape.rows >= kLeastRows && shape.rows <= ir::kTileSteps &&
+                   lanes_ == ir::kTileSteps;
+  if (!are_tiles || e_.Extent(along) < ir::kTileSteps * what_.unit->depth) return false;
+  bool is_first = HasAxis(what_.operands[0], *row_);
+  const Value* of_rows = what_.operands[is_first ? 0 : 1];
+  const Value* of_columns = what_.operands[is_first ? 1 : 0];
+  const Home& rows = homes_[is_first ? 0 : 1];
+  const Home& columns = homes_[is_first ? 1 : 0];
+  if (!rows.buffer || !columns.buffer || HasAxis(of_rows, *column_) || HasAxis(of_columns, *row_))
+    return false;
+  bool are_rows = !rows.panel && rows.axes.back() == along && Contains(rows.axes, *row_);
+  bool are_columns = columns.group == what_.unit->depth && columns.axes.size() >= 2 &&
+                     columns.axes[columns.axes.size() - 2] == along &&
+                     (shape.columns == 1 || columns.panel == shape.columns * lanes_);
+  return are_rows && columns.panel && are_columns;
+}
+
+/// The accumulators after so many terms from `lo` on, by tiles.
+Values BlockSteps::AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
+  size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
+  Place(0, 0);
+  position_[what_.folded.back()] = lo;
+  Values place = FirstIndexOf(e_, homes_[rows], position_);
+  for (Value* index : FirstIndexOf(e_, homes_[1 - rows], position_)) place.push_back(index);
+  place.push_back(e_.b.Binary(
+      OpKind::Shr, terms, e_.b.I64(std::countr_zero(static_cast<uint64_t>(what_.unit->depth)))));
+  const Home& home = homes_[rows];
+  int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
+  std::vector<ir::Type> types;
+  for (const Value* acc : accs) types.push_back(acc->type());
+  auto steps = [&] {
+    return e_.b
+        .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
+                {ir::MakeAttr<ir::AttrKey::Unit>(what_.op->attr<ir::AttrKey::Unit>()),
+                 ir::MakeAttr<ir::AttrKey::Along>({along}),
+                 ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
+        ->results();
+  };
+  Value* some = e_.b.Binary(OpKind::Gt, terms, e_.b.I64(0));
+  return MakeIf(e_.b, some, types, steps, [&] { return accs; });
 }
 
 /// Whether steps may go on behind the block's end: there is +0.

@@ -49,6 +49,8 @@ class BlockSteps {
                        const std::function<Values(ir::Value*)>& whole);
   Values AfterRest(Shape shape, const Piece& piece, const Stretch& rest, const Values& accs);
   bool Flushes() const;
+  bool FitTiles(Shape shape) const;
+  Values AfterTiles(Shape shape, ir::Value* lo, ir::Value* steps, const Values& accs);
   Values Taken(const Values& starts);
   Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
   void MoveTo(const Stretch& terms, int64_t number);

@@ -96,6 +96,8 @@ std::optional<Home> FindHome(Expander& e, const ir::Value* tile);
 Home HomeOf(Expander& e, const ir::Value* tile);
 /// The same of a tile that is read or made in vectors along the axis: an error where its elements do not lie side by side.
 Home HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
+/// Of the buffer's element at the position, or of the first one of its group.
+Values FirstIndexOf(Expander& e, const Home& home, const Position& position);
 /// Whole groups of so many elements of the home's last axis, side by side; the position is that of the first element.
 ir::Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                       int64_t lanes);

@@ -120,6 +120,10 @@ Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Positi
       ->result();
 }
 
+Values FirstIndexOf(Expander& e, const Home& home, const Position& position) {
+  return IndexAt(e, home, position, true);
+}
+
 Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                   int64_t lanes) {
   return e.b

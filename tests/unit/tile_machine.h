@@ -1,0 +1,176 @@
+#pragma once
+
+// AMX where the processor has none: a handler of SIGILL decodes the instruction, does what Intel's manual says, and goes on behind
+// it. What the manual forbids is counted.
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace kdl::tiles {
+
+struct Machine {
+  bool configured = false;
+  uint16_t row_bytes[8] = {};
+  uint8_t rows[8] = {};
+  uint8_t data[8][16][64] = {};
+  int64_t products = 0;
+  int64_t loads = 0;
+  int64_t releases = 0;
+  int64_t faults = 0;
+};
+
+inline Machine machine;
+
+/// An instruction of three VEX bytes: what of it names registers and memory.
+struct Decoded {
+  uint8_t prefix;  ///< 0, 1 for 66, 2 for F3, 3 for F2
+  uint8_t opcode;
+  int mod;
+  int reg;
+  int rm;
+  int vvvv;
+  int64_t length;
+  int64_t address;
+  int64_t stride;
+};
+
+inline int64_t RegisterOf(const ucontext_t& context, int number) {
+  constexpr int kPlaces[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                             REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                             REG_R12, REG_R13, REG_R14, REG_R15};
+  return context.uc_mcontext.gregs[kPlaces[number]];
+}
+
+inline Decoded Decode(const ucontext_t& context, const uint8_t* code) {
+  int x = (code[1] & 0x40) != 0 ? 0 : 8;
+  int b = (code[1] & 0x20) != 0 ? 0 : 8;
+  Decoded found{static_cast<uint8_t>(code[2] & 3),
+                code[3],
+                code[4] >> 6,
+                code[4] >> 3 & 7,
+                code[4] & 7,
+                ~(code[2] >> 3) & 15,
+                5,
+                0,
+                0};
+  if (found.mod == 3) return found;
+  const uint8_t* next = code + 5;
+  bool relative = found.mod == 0 && found.rm == 5;
+  if (found.rm == 4) {
+    uint8_t sib = *next++;
+    int index = (sib >> 3 & 7) + x;
+    int base = (sib & 7) + b;
+    if (index != 4) found.stride = RegisterOf(context, index) << (sib >> 6);
+    if (found.mod != 0 || (sib & 7) != 5) {
+      found.address = RegisterOf(context, base);
+    } else {
+      found.mod = 2;
+    }
+  } else if (!relative) {
+    found.address = RegisterOf(context, found.rm + b);
+  }
+  if (found.mod == 1) found.address += static_cast<int8_t>(*next++);
+  if (found.mod == 2 || relative) {
+    int32_t displacement = 0;
+    std::memcpy(&displacement, next, sizeof displacement);
+    next += sizeof displacement;
+    found.address += displacement;
+  }
+  found.length = next - code;
+  if (relative) found.address += context.uc_mcontext.gregs[REG_RIP] + found.length;
+  return found;
+}
+
+inline void Configure(const Decoded& op) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(op.address);
+  machine.faults += bytes[0] != 1;
+  machine.configured = true;
+  std::memset(machine.data, 0, sizeof machine.data);
+  std::memcpy(machine.row_bytes, bytes + 16, sizeof machine.row_bytes);
+  std::memcpy(machine.rows, bytes + 48, sizeof machine.rows);
+  for (int tile = 0; tile < 8; ++tile)
+    machine.faults += machine.rows[tile] > 16 || machine.row_bytes[tile] > 64;
+}
+
+inline void Move(const Decoded& op, bool stores) {
+  machine.faults += !machine.configured || machine.rows[op.reg] == 0;
+  ++machine.loads;
+  for (int row = 0; row < machine.rows[op.reg]; ++row) {
+    auto* memory = reinterpret_cast<uint8_t*>(op.address + row * op.stride);
+    uint8_t* tile = machine.data[op.reg][row];
+    if (stores) std::memcpy(memory, tile, machine.row_bytes[op.reg]);
+    if (!stores) std::memcpy(tile, memory, machine.row_bytes[op.reg]);
+  }
+}
+
+/// The signs of the factors of TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD follow from the prefix.
+inline void Multiply(const Decoded& op) {
+  int sums = op.reg;
+  int a = op.rm;
+  int b = op.vvvv;
+  bool fit = machine.configured && machine.rows[sums] == machine.rows[a] &&
+             machine.row_bytes[a] / 4 == machine.rows[b] &&
+             machine.row_bytes[sums] == machine.row_bytes[b] && sums != a && a != b && sums != b;
+  machine.faults += !fit;
+  ++machine.products;
+  auto value = [](uint8_t byte, bool is_signed) {
+    return is_signed ? static_cast<int8_t>(byte) : static_cast<int>(byte);
+  };
+  for (int m = 0; m < machine.rows[sums]; ++m) {
+    for (int n = 0; n < machine.row_bytes[sums] / 4; ++n) {
+      uint32_t sum = 0;
+      std::memcpy(&sum, &machine.data[sums][m][4 * n], 4);
+      for (int k = 0; k < machine.row_bytes[a]; ++k) {
+        int x = value(machine.data[a][m][k], op.prefix >= 2);
+        int y = value(machine.data[b][k / 4][4 * n + k % 4], op.prefix % 2 == 1);
+        sum += static_cast<uint32_t>(x * y);
+      }
+      std::memcpy(&machine.data[sums][m][4 * n], &sum, 4);
+    }
+  }
+}
+
+inline void Handle(int, siginfo_t*, void* state) {
+  auto* context = static_cast<ucontext_t*>(state);
+  const auto* code = reinterpret_cast<const uint8_t*>(context->uc_mcontext.gregs[REG_RIP]);
+  bool is_vex = code[0] == 0xC4 && (code[1] & 0x1F) == 2;
+  Decoded op = is_vex ? Decode(*context, code) : Decoded{};
+  if (is_vex && op.opcode == 0x49 && op.prefix == 0 && op.mod == 3) {
+    machine.configured = false;
+    ++machine.releases;
+  } else if (is_vex && op.opcode == 0x49 && op.prefix == 0) {
+    Configure(op);
+  } else if (is_vex && op.opcode == 0x4B && op.mod != 3) {
+    Move(op, op.prefix == 2);
+  } else if (is_vex && op.opcode == 0x5E && op.mod == 3) {
+    Multiply(op);
+  } else {
+    signal(SIGILL, SIG_DFL);  // an instruction that is none: it ends here
+    return;
+  }
+  context->uc_mcontext.gregs[REG_RIP] += op.length;
+}
+
+/// While it lives the process has tiles.
+class Emulation {
+ public:
+  Emulation() {
+    machine = {};
+    struct sigaction action = {};
+    action.sa_sigaction = Handle;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGILL, &action, &before_);
+  }
+  ~Emulation() { sigaction(SIGILL, &before_, nullptr); }
+  Emulation(const Emulation&) = delete;
+  Emulation& operator=(const Emulation&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
+
+}  // namespace kdl::tiles
