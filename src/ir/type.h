@@ -47,7 +47,9 @@ struct TypeNode {
   /// Home: so many elements of the last axis stand together, and these panels one behind the other, a power of two; 0: the
   /// axis is in one piece.
   int64_t panel = 0;
-  int64_t pad = 0;  ///< Home: elements behind each row of the last axis that are nobody's
+  /// Home: elements that are nobody's, behind each row of the last axis; in panels whole rows of one, behind those of the axis
+  /// before it.
+  int64_t pad = 0;
   /// Home: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
   /// then, make a group; behind the block's last element its group is filled with +0.
   int64_t group = 1;

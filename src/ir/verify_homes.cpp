@@ -26,6 +26,9 @@ std::string HomeFault(const Op& op, const Module&) {
     return "an axis stands in it twice";
   if (type->group > 1 && type->panel > 0 && axes.size() < 2)
     return "groups in panels are along another axis";
+  if (type->pad > 0 && type->panel > 0 &&
+      (axes.size() < 2 || type->pad % (type->panel * type->group) != 0))
+    return "between panels lie whole rows of them, of another axis";
   int64_t bytes = Bytes(type->scalar) * type->group;
   for (AxisId axis : axes) {
     Size extent = function.axis(axis).extent;

@@ -92,7 +92,7 @@ class TilePlacer {
       std::erase(axes, *last);
       axes.push_back(*last);
     }
-    int64_t pad = panel.columns || axes.size() == 1 ? 0 : RowPad(axes.back(), Bytes(tile->scalar));
+    int64_t pad = axes.size() == 1 ? 0 : PadOf(axes, panel, Bytes(tile->scalar));
     b_.set_loc(at->loc());
     ir::Type type =
         module_.types().Home(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
@@ -100,12 +100,14 @@ class TilePlacer {
   }
 
   /// Rows whose distance is a multiple of many cache lines fall into few sets of a cache and push each other out; one line
-  /// more spreads them.
-  int64_t RowPad(AxisId last, int64_t bytes) const {
+  /// more spreads them. So do panels, into which a row's elements go one after the other; those take a row more.
+  int64_t PadOf(const AxisList& axes, Panel panel, int64_t bytes) const {
     int64_t line = kernel_.facts.cache_line_bytes;
-    int64_t row = kernel_.Extent(last) * bytes;
-    bool crowds = row % (8 * line) == 0;
-    return crowds ? line / bytes : 0;
+    int64_t columns = panel.columns ? panel.columns : kernel_.Extent(axes.back());
+    int64_t rows = panel.columns ? kernel_.Extent(axes[axes.size() - 2]) : 1;
+    bool crowds = rows * columns * bytes % (8 * line) == 0;
+    if (!crowds) return 0;
+    return panel.columns ? panel.columns * panel.group : line / bytes;
   }
 
   void MoveHome(Value* from, Value* to) {

@@ -61,10 +61,10 @@ Home MakeHome(Expander& e, const Value* home) {
     extents.back() = type->panel * type->group;
     int64_t& rows = extents[extents.size() - 2];
     if (type->group > 1) rows = (rows + type->group - 1) / type->group;
+    if (type->pad) rows += type->pad / extents.back();
   } else {
-    extents.back() = (extents.back() + type->group - 1) / type->group * type->group;
+    extents.back() = (extents.back() + type->group - 1) / type->group * type->group + type->pad;
   }
-  extents.back() += type->pad;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(type->scalar, extents)});
   buffer->result()->set_name(home->name());
   return {buffer->result(), type->axes, type->panel, type->group, {}, nullptr};
