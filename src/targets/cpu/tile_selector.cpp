@@ -26,7 +26,8 @@
 // comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each
 // to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
 // runs waste cache lines. In a contraction
-//   folded axes    stop where a panel of register blocks' columns fills most of L1; what an instruction takes narrow lies there so
+//   folded axes    stop where a panel of register blocks' columns fills L1, so that accumulators come and go seldom: it passes
+//                  from L2 as fast as it is used, where the rows' elements push it out; what an instruction takes narrow lies there so
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
 //                  register blocks
 // Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
@@ -85,7 +86,7 @@ constexpr int64_t kLongRun = 2048;        // elements over which what a row cost
 constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
 Steps StepsOf(const Role& role, const ProcessorFacts& facts) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
-  int64_t folded = facts.l1_bytes * 3 / 4 / (columns * role.factor_bytes);
+  int64_t folded = facts.l1_bytes / (columns * role.factor_bytes);
   int64_t rows = BlockRows(facts, kBlockColumns);
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
@@ -116,7 +117,7 @@ class Selection {
     CollectTiles(kernel.body, {});
     transposes_ = std::any_of(choices_.begin(), choices_.end(),
                               [](const Choice& choice) { return choice.role.transposed(); });
-    budget_ = contracts_    ? facts.l2_bytes * 3 / 2
+    budget_ = contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
               : transposes_ ? facts.l2_bytes / 4
                             : facts.l1_bytes * 3 / 2;
     for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
@@ -128,10 +129,11 @@ class Selection {
     for (const Choice& choice : choices_)
       text += fmt::format("  {}: {}, up to {}\n", choice.generic->name.text(),
                           RoleText(choice.role), choice.steps.late);
-    std::string_view room =
-        contracts_    ? "one and a half second-level caches: a product comes back to its factors"
-        : transposes_ ? "a quarter of the second-level cache: rows become columns"
-                      : "one and a half nearest caches: tiles stream";
+    std::string_view room = contracts_ ? "one and a half second-level caches and the nearest: a "
+                                         "product comes back to its factors"
+                            : transposes_
+                                ? "a quarter of the second-level cache: rows become columns"
+                                : "one and a half nearest caches: tiles stream";
     return text + fmt::format("  tiles may take {} KiB, {}\n", budget_ / 1024, room);
   }
 
