@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "conformance/ptx_machine.h"
+#include "conformance/ptx_values.h"
 
 // What goes on by itself: boxes of tensors on their way to shared memory, and steps of groups of four warps, which read it.
 
@@ -10,9 +11,9 @@ namespace ptx {
 namespace {
 
 constexpr unsigned kGroup = 128;
-constexpr unsigned kGroupTerms = 16;
 constexpr unsigned kGroupRows = 64;
 constexpr std::uint64_t kRowBytes = 128;
+constexpr unsigned kStepBytes = 32;  // of a step's terms
 
 // Bits 4 to 6 of an address are exchanged by those from 7 on.
 std::uint64_t Swizzled(std::uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
@@ -23,12 +24,14 @@ struct Descriptor {
   std::uint64_t leading;
   std::uint64_t stride;
   bool turned;  // rows hold what is kept, not terms
+  std::uint64_t bytes;
 
-  Descriptor(std::uint64_t bits, bool is_turned)
+  Descriptor(std::uint64_t bits, bool is_turned, unsigned element_bytes)
       : start((bits & 0x3fff) << 4),
         leading((bits >> 16 & 0x3fff) << 4),
         stride((bits >> 32 & 0x3fff) << 4),
-        turned(is_turned) {
+        turned(is_turned),
+        bytes(element_bytes) {
     if (bits >> 62 != 1) throw std::runtime_error("a descriptor of another swizzle than 128B");
   }
 
@@ -37,7 +40,7 @@ struct Descriptor {
     const std::uint64_t column = turned ? kept : term;
     const std::uint64_t panel = turned ? column / 64 : 0;
     return Swizzled(start + panel * leading + row / 8 * stride + row % 8 * kRowBytes +
-                    (turned ? column % 64 : column) * 2);
+                    (turned ? column % 64 : column) * bytes);
   }
 };
 
@@ -69,26 +72,60 @@ std::uint64_t BytesOf(const TensorMap& map) {
   return bytes;
 }
 
+namespace {
+
+bool IsInteger(std::string_view type) { return type == "s8" || type == "u8"; }
+
+// An integer's own value, of a float the bits of the f32.
+std::uint32_t Taken(std::string_view type, std::uint64_t bits) {
+  const auto byte = static_cast<std::uint8_t>(bits);
+  if (type == "u8") return byte;
+  if (type == "s8") return static_cast<std::uint32_t>(static_cast<std::int8_t>(byte));
+  return static_cast<std::uint32_t>(Bits(WidenedElement(type, bits)));
+}
+
+std::uint32_t GroupTerms(std::string_view type, std::uint32_t sum, const std::uint32_t* a,
+                         const std::uint32_t* b, unsigned terms) {
+  if (IsInteger(type)) {
+    for (unsigned k = 0; k < terms; ++k) sum += a[k] * b[k];
+    return sum;
+  }
+  std::vector<float> of_a(terms);
+  std::vector<float> of_b(terms);
+  for (unsigned k = 0; k < terms; ++k) {
+    of_a[k] = As<float>(a[k]);
+    of_b[k] = As<float>(b[k]);
+  }
+  return static_cast<std::uint32_t>(
+      Bits(MatrixStep(As<float>(sum), of_a.data(), of_b.data(), terms)));
+}
+
+}  // namespace
+
 // Of the result lane l of warp w has rows 16 w + l / 4 and 8 behind, columns 2 (l % 4) and the next one of each 8.
 void MultiplyOfGroup(const Instruction& i, std::uint64_t a_bits, std::uint64_t b_bits,
                      const SharedElement& element, const GroupRegister& accs) {
-  const Descriptor a(a_bits, (i.offset & 1) != 0);
-  const Descriptor b(b_bits, (i.offset & 2) != 0);
+  const std::string_view of_rows = i.how.substr(0, i.how.find('.'));
+  const std::string_view of_columns = i.how.substr(i.how.find('.') + 1);
+  const unsigned bytes = of_rows == "bf16" || of_rows == "f16" ? 2 : 1;
+  const unsigned terms = kStepBytes / bytes;
+  const Descriptor a(a_bits, (i.offset & 1) != 0, bytes);
+  const Descriptor b(b_bits, (i.offset & 2) != 0, bytes);
   const unsigned columns = static_cast<unsigned>(2 * i.many.size());
-  std::vector<float> of_a(kGroupRows * kGroupTerms);
-  std::vector<float> of_b(columns * kGroupTerms);
-  for (unsigned k = 0; k < kGroupTerms; ++k) {
+  std::vector<std::uint32_t> of_a(std::size_t{kGroupRows} * terms);
+  std::vector<std::uint32_t> of_b(std::size_t{columns} * terms);
+  for (unsigned k = 0; k < terms; ++k) {
     for (unsigned r = 0; r < kGroupRows; ++r)
-      of_a[r * kGroupTerms + k] = WidenedElement(i, element(a.At(r, k)));
+      of_a[r * terms + k] = Taken(of_rows, element(a.At(r, k), bytes));
     for (unsigned c = 0; c < columns; ++c)
-      of_b[c * kGroupTerms + k] = WidenedElement(i, element(b.At(c, k)));
+      of_b[c * terms + k] = Taken(of_columns, element(b.At(c, k), bytes));
   }
   for (unsigned thread = 0; thread < kGroup; ++thread) {
     for (unsigned r = 0; r < i.many.size(); ++r) {
       const unsigned row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (r >> 1 & 1);
       const unsigned column = 8 * (r >> 2) + 2 * (thread % 4) + (r & 1);
-      float& acc = accs(thread, r);
-      acc = MatrixStep(acc, &of_a[row * kGroupTerms], &of_b[column * kGroupTerms]);
+      std::uint32_t& acc = accs(thread, r);
+      acc = GroupTerms(of_rows, acc, &of_a[row * terms], &of_b[column * terms], terms);
     }
   }
 }

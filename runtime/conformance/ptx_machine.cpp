@@ -41,6 +41,7 @@ std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::
 }
 
 constexpr std::size_t kCopyBytes = 16;
+constexpr std::uint32_t kComing = 0x7fc05a5a;  // of a register that waits for a step
 
 enum class State : std::uint8_t { Runs, Gathers, AtGate, Waits, Left };
 
@@ -55,7 +56,7 @@ struct Thread {
   std::vector<Copy> copies;  // that have begun
   std::uint64_t groups = 0;  // that are closed
   // What steps that go on have left: a register has a number of these above its 32 bits, which mean nothing until then.
-  std::vector<float> coming;
+  std::vector<std::uint32_t> coming;
   std::vector<std::size_t> ends;    // of groups of steps that are closed: how much had come before
   std::vector<std::size_t> stored;  // bytes of shared memory that it has not shown
   std::size_t at = 0;
@@ -232,6 +233,13 @@ class BlockRun {
     return true;
   }
 
+  // Of a register that waits for a step the number of what comes there; 0: of one that does not. Integers may have their signs in
+  // the upper half.
+  static std::size_t ComingIn(const Thread& thread, std::uint64_t bits) {
+    const std::uint64_t number = bits >> 32;
+    return (bits & 0xffffffff) == kComing && number <= thread.coming.size() ? number : 0;
+  }
+
   // Four warps take a step together; false: not all are there.
   bool TakeGroupStep(std::size_t any) {
     constexpr std::size_t kGroup = 128;
@@ -241,24 +249,26 @@ class BlockRun {
       if (threads_[t].state != State::Gathers || threads_[t].at != threads_[first].at) return false;
     }
     const Instruction& i = kernel_.code[threads_[first].at];
-    const SharedElement element = [&](std::uint64_t address) {
-      if (address + 2 > shared_.size()) throw std::runtime_error("an access outside of its memory");
+    const SharedElement element = [&](std::uint64_t address, unsigned bytes) {
+      if (address + bytes > shared_.size())
+        throw std::runtime_error("an access outside of its memory");
       if (hidden_[address]) throw std::runtime_error("a step reads what nobody has shown");
       std::uint16_t bits = 0;
-      std::memcpy(&bits, shared_.data() + address, sizeof bits);
+      std::memcpy(&bits, shared_.data() + address, bytes);
       return bits;
     };
     for (std::size_t t = first; t < first + kGroup; ++t) {
       for (const Operand& operand : i.many) {
         Thread& thread = threads_[t];
         std::uint64_t& bits = thread.registers[static_cast<std::size_t>(operand.reg)];
-        const std::uint64_t number = bits >> 32;
-        thread.coming.push_back(number > 0 ? thread.coming[number - 1] : As<float>(bits));
-        bits = static_cast<std::uint64_t>(thread.coming.size()) << 32 | 0x7fc05a5a;
+        const std::size_t number = ComingIn(thread, bits);
+        thread.coming.push_back(number > 0 ? thread.coming[number - 1]
+                                           : static_cast<std::uint32_t>(bits));
+        bits = static_cast<std::uint64_t>(thread.coming.size()) << 32 | kComing;
       }
     }
-    const GroupRegister accs = [&](unsigned thread, unsigned number) -> float& {
-      std::vector<float>& coming = threads_[first + thread].coming;
+    const GroupRegister accs = [&](unsigned thread, unsigned number) -> std::uint32_t& {
+      std::vector<std::uint32_t>& coming = threads_[first + thread].coming;
       return coming[coming.size() - i.many.size() + number];
     };
     MultiplyOfGroup(i, Value(threads_[first], i.a), Value(threads_[first], i.b), element, accs);
@@ -274,9 +284,8 @@ class BlockRun {
     if (thread.ends.size() <= ahead) return;
     const std::size_t end = thread.ends[thread.ends.size() - 1 - ahead];
     for (std::uint64_t& bits : thread.registers) {
-      const std::uint64_t number = bits >> 32;
-      if (number > 0 && number <= end && (bits & 0xffffffff) == 0x7fc05a5a)
-        bits = Bits(thread.coming[number - 1]);
+      const std::size_t number = ComingIn(thread, bits);
+      if (number > 0 && number <= end) bits = thread.coming[number - 1];
     }
     thread.ends.erase(thread.ends.begin(), thread.ends.end() - static_cast<std::ptrdiff_t>(ahead));
   }

@@ -89,9 +89,10 @@ using Compute = std::uint64_t (*)(const Instruction&, std::uint64_t, std::uint64
 
 struct Instruction {
   Op op = Op::Ret;
-  Type type;             // of the operands
-  Type result;           // where it is another one
-  std::string_view how;  // a rounding, or an update
+  Type type;    // of the operands
+  Type result;  // where it is another one
+  std::string_view
+      how;  // a rounding, or an update; of steps of groups both factors' types, `s8.u8`
   Space space = Space::Global;
   Compare compare = Compare::None;
   bool unordered = false;     // a comparison holds where an operand is no number
@@ -132,8 +133,9 @@ using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
 void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
 void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
-float WidenedElement(const Instruction& instruction, std::uint64_t bits);
-float MatrixStep(float sum, const float* a, const float* b);
+// Of a type as instructions name it: bf16, f16, e4m3, e5m2.
+float WidenedElement(std::string_view type, std::uint64_t bits);
+float MatrixStep(float sum, const float* a, const float* b, unsigned terms);
 
 // What cuTensorMapEncodeTiled of the tests makes of a tensor; dimensions from the last one on.
 struct alignas(64) TensorMap {
@@ -146,9 +148,9 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-// Elements of two bytes of shared memory, and the number that a thread of the group has of a step's.
-using SharedElement = std::function<std::uint16_t(std::uint64_t address)>;
-using GroupRegister = std::function<float&(unsigned thread, unsigned number)>;
+// An element of so many bytes of shared memory, and the bits that a thread of the group has of a step's.
+using SharedElement = std::function<std::uint16_t(std::uint64_t address, unsigned bytes)>;
+using GroupRegister = std::function<std::uint32_t&(unsigned thread, unsigned number)>;
 void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint64_t b,
                      const SharedElement& element, const GroupRegister& accs);
 

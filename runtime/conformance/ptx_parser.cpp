@@ -346,16 +346,25 @@ class Reader {
       instruction.op = Op::GroupAwait;
       instruction.b = Read(given[0]);
     } else {
-      if (words[1] != "mma_async" || words[5] != "f32" || given[3] != "1" || given[4] != "1" ||
-          given[5] != "1")
+      const std::string_view narrow = words[6];
+      const bool of_integers = narrow == "s8" || narrow == "u8";
+      const bool of_pairs = narrow == "bf16" || narrow == "f16";
+      // That the step adds; of floats, that no sign is turned; of those of two bytes, which factors are.
+      const std::size_t modifiers = of_integers ? 1 : of_pairs ? 5 : 3;
+      if (words[1] != "mma_async" || words[5] != (of_integers ? "s32" : "f32") ||
+          !words[4].ends_with(of_pairs ? "k16" : "k32") || given.size() != 3 + modifiers)
         Unknown(words[1]);
+      for (std::size_t m = 0; m < std::min<std::size_t>(3, modifiers); ++m) {
+        if (given[3 + m] != "1") Unknown(given[3 + m]);
+      }
       instruction.op = Op::GroupStep;
-      instruction.how = words.back();
+      const char* end = words.back().data() + words.back().size();
+      instruction.how = {narrow.data(), static_cast<std::size_t>(end - narrow.data())};
       for (const std::string_view name : Parts(given[0].substr(1, given[0].size() - 2), ','))
         instruction.many.push_back(Read(name));
       instruction.a = Read(given[1]);
       instruction.b = Read(given[2]);
-      instruction.offset = NumberIn(given[6]) + 2 * NumberIn(given[7]);  // which are turned
+      if (of_pairs) instruction.offset = NumberIn(given[6]) + 2 * NumberIn(given[7]);
     }
     kernel_.code.push_back(instruction);
   }

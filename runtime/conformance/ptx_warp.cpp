@@ -1,4 +1,6 @@
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "conformance/ptx_machine.h"
 
@@ -14,9 +16,17 @@ constexpr unsigned kByteTerms = 32;
 
 }  // namespace
 
-float WidenedElement(const Instruction& i, std::uint64_t bits) {
-  if (i.how == "f16") {
-    const auto narrow = static_cast<std::uint16_t>(bits);
+float WidenedElement(std::string_view type, std::uint64_t bits) {
+  if (type == "e4m3") {
+    const auto exponent = static_cast<int>(bits >> 3 & 15);
+    const auto fraction = static_cast<float>(bits & 7);
+    const float sign = (bits & 0x80) != 0 ? -1.0F : 1.0F;
+    if ((bits & 0x7f) == 0x7f) return std::numeric_limits<float>::quiet_NaN();
+    return sign *
+           (exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10));
+  }
+  if (type == "f16" || type == "e5m2") {
+    const auto narrow = static_cast<std::uint16_t>(type == "f16" ? bits : bits << 8);
     _Float16 value = 0;
     std::memcpy(&value, &narrow, sizeof value);
     return static_cast<float>(value);
@@ -41,13 +51,13 @@ std::uint64_t BitsOf(float value) {
   return bits;
 }
 
-// A model: machines add in an order that nobody has written down (the table of units of the compiler has the same).
 }  // namespace
 
-float MatrixStep(float sum, const float* a, const float* b) {
-  float terms[kTerms];
-  for (unsigned k = 0; k < kTerms; ++k) terms[k] = a[k] * b[k];
-  for (unsigned left = kTerms / 2; left > 0; left /= 2) {
+// A model: machines add in an order that nobody has written down (the table of units of the compiler has the same).
+float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
+  float terms[kByteTerms];
+  for (unsigned k = 0; k < count; ++k) terms[k] = a[k] * b[k];
+  for (unsigned left = count / 2; left > 0; left /= 2) {
     for (unsigned k = 0; k < left; ++k) terms[k] = terms[2 * k] + terms[2 * k + 1];
   }
   return sum + terms[0];
@@ -117,17 +127,18 @@ void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
       const unsigned term = 2 * (lane % 4) + half;
       for (unsigned r = 0; r < 4; ++r)
         a[one + 8 * (r & 1)][term + 8 * (r >> 1)] =
-            WidenedElement(i, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
+            WidenedElement(i.how, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
       for (unsigned r = 0; r < 2; ++r)
         b[one][term + 8 * r] =
-            WidenedElement(i, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
+            WidenedElement(i.how, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
     }
   }
   std::uint64_t sums[kWarp][4];
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r)
-      sums[lane][r] = BitsOf(MatrixStep(Float(at(lane, registers[10 + r])),
-                                        a[lane / 4 + 8 * (r >> 1)], b[2 * (lane % 4) + (r & 1)]));
+      sums[lane][r] =
+          BitsOf(MatrixStep(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
+                            b[2 * (lane % 4) + (r & 1)], kTerms));
   }
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];

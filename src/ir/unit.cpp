@@ -60,7 +60,8 @@ bool Suits(const Unit& unit, const Op& contraction) {
       contraction.attr<AttrKey::Acc>() != unit.acc)
     return false;
   if (unit.order == StepOrder::Any) return FitFactors(unit, contraction).has_value();
-  return contraction.operand(0)->type()->scalar == unit.a;
+  return contraction.operand(0)->type()->scalar == unit.a &&
+         contraction.operand(1)->type()->scalar == unit.b;
 }
 
 bool TakesAsTheyAre(const Unit& unit, const Op& contraction) {

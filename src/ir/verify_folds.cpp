@@ -70,7 +70,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
   if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
   auto acc = op.attr<AttrKey::Acc>();
   bool integers = IsNarrowInteger(a->scalar, acc) && IsNarrowInteger(b->scalar, acc);
-  if (!integers && a->scalar != b->scalar)
+  bool byte_floats = IsByteFloat(a->scalar) && IsByteFloat(b->scalar);
+  if (!integers && !byte_floats && a->scalar != b->scalar)
     return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
   bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
   if (!integers && !widens)

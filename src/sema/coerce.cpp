@@ -6,6 +6,7 @@
 
 #include "sema/resolve.h"
 #include "sema/sizes.h"
+#include "support/float8.h"
 
 namespace kdl::sema {
 
@@ -27,7 +28,11 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
   Diagnostic& report =
       state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
-  if (IsFloat(scalar)) {
+  if (IsByteFloat(scalar) && IsBeyond(Float8Of(scalar), literal.AsReal())) {
+    double largest = F64FromF8(Float8Of(scalar), Float8Of(scalar).largest);
+    report.Help(fmt::format("the largest {} is {}: write '{}{}' where that is meant",
+                            Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));
+  } else if (IsFloat(scalar)) {
     report.Help(literal.is_float
                     ? "write `inf` where infinity is meant"
                     : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));

@@ -141,8 +141,13 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   return fits ? &row : nullptr;
 }
 
-/// Of a dot of two integer types of at most 16 bits: what holds each product, in which it adds up. Nothing for others.
+/// Of a dot of two integer types of at most 16 bits, or of two floats of a byte: what holds each product, in which it adds up.
+/// Nothing for others.
 std::optional<Type> MixedProduct(const Type& a, const Type& b) {
+  bool are_byte_floats =
+      a.is_value() && b.is_value() && IsByteFloat(a.scalar) && IsByteFloat(b.scalar);
+  if (are_byte_floats && a.scalar != b.scalar)
+    return ValueType(Scalar::F32, UnionOf(a.ranges, b.ranges));
   auto is_narrow = [](const Type& type) {
     return type.is_value() && IsInteger(type.scalar) && Bytes(type.scalar) <= 2;
   };

@@ -72,6 +72,17 @@ def groups():
                 said.append(teams.kernelc(*run, *sizes).stdout)
             checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
     del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
+    byte_groups(target)
+
+
+def byte_groups(target):
+    """The same of bytes; rows of 331 no box can be copied from."""
+    floats = [["floats", "-D", f"A={a}", "-D", f"B={b}"] for a in ["f8e4m3", "f8e5m2"] for b in ["f8e4m3", "f8e5m2"]]
+    for kernel in [["signed"], ["unsigned"], ["mixed"], *floats]:
+        for sizes in [["M=70", "N=9", "K=336"], ["M=3", "N=261", "K=331"]]:
+            given = [word for size in sizes for word in ["--set", size]]
+            done = teams.kernelc("run", "tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given)
+            checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,18 @@ DEFINES = {
     f"{FAMILIES}/positions.kdl": "K=4",
     f"{FAMILIES}/softmax_norm.kdl": "S=4",
     f"{FAMILIES}/solve.kdl": "N=16",
+    "tests/run/byte_products.kdl": "A=f8e4m3 B=f8e5m2",
 }
 # Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
 # And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
-# The same on machines whose groups of warps do them: what is in the loop.
-GROUP_PRODUCTS = {"samples/matmul/matmul.kdl": ["kdl_matmul_bf16_", "kdl_matmul_f16_"]}
+# The same on machines whose groups of warps do them: what is in the loop, and how many boxes there are. Of both factors, in front of
+# the loop and in it; where b's columns are side by side it has four panels.
+GROUP_PRODUCTS = {
+    "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 10), ("kdl_matmul_f16_", 10)],
+    "tests/run/byte_products.kdl": [("kdl_signed_", 4), ("kdl_unsigned_", 4), ("kdl_mixed_", 4), ("kdl_floats_", 4)],
+}
 GROUP_LEVEL = "sm_90a"
 # Kernels whose registers hold all that they keep.
 UNSPILLED = {
@@ -75,7 +80,7 @@ class Used:
 
 def files():
     found = [*ROOT.glob("samples/*/*.kdl"), *ROOT.glob("stdlib/*.kdl"), *(ROOT / FAMILIES).glob("*.kdl"),
-             ROOT / "tests/run/elementary.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
+             ROOT / "tests/run/elementary.kdl", ROOT / "tests/run/byte_products.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
     return sorted(f.relative_to(ROOT).as_posix() for f in found)
 
 
@@ -173,21 +178,21 @@ def check_matrix_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
-def check_group_product(file, level, text, used, name):
+def check_group_product(file, level, text, used, product):
     """The loop over terms has four steps in one group, and touches no memory itself; boxes come by maps, and gates tell of them."""
+    name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))
     count = {what: len(re.findall(pattern, run)) for what, pattern in [
-        ("steps", r"\bwgmma\.mma_async\.sync\.aligned\.m64n256k16\.f32"), ("fences", r"\bwgmma\.fence"),
+        ("steps", r"\bwgmma\.mma_async\.sync\.aligned\.m64n256k(?:16\.f32|32\.[fs]32)"), ("fences", r"\bwgmma\.fence"),
         ("groups", r"\bwgmma\.commit_group"), ("waits", r"\bwgmma\.wait_group\.sync\.aligned 1;"),
         ("gates", r"\bmbarrier\.try_wait\.parity")]}
     expected = {"steps": 4, "fences": 1, "groups": 1, "waits": 1, "gates": 1}
     checks.expect(f"{name} of {file} has a turn's steps: {count} ({level})", count == expected)
     others = re.findall(r"\b(?:ld|st)\.(?!param)\S*|\bcp\.async\.(?!bulk)\S*|\bldmatrix\S*", run)
     checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
-    # Of both factors, in front of the loop and in it: a's one panel, b's four.
     boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.2d\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
-    checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == 10)
+    checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
     checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 4)
     checks.expect(f"{name} of {file} waits for all steps behind ({level})", body.count("wgmma.wait_group.sync.aligned 0;") == 1)
     (row,) = [row for row in used if row.kernel.startswith(name)]
@@ -214,8 +219,8 @@ def check(file, level):
         if file in PRODUCTS:
             check_product(file, level, text.read_text(), used)
         if level == GROUP_LEVEL and file in GROUP_PRODUCTS:
-            for name in GROUP_PRODUCTS[file]:
-                check_group_product(file, level, text.read_text(), used, name)
+            for product in GROUP_PRODUCTS[file]:
+                check_group_product(file, level, text.read_text(), used, product)
             return used
         for product in MATRIX_PRODUCTS.get(file, []):
             check_matrix_product(file, level, text.read_text(), used, product)

@@ -383,6 +383,38 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
     CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
 }
 
+TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
+  struct Row {
+    std::string a, b, acc, unit;
+  };
+  const Row rows[] = {{"i8", "i8", "i32", "simt.wgmma_i8"},
+                      {"u8", "u8", "u32", "simt.wgmma_u8"},
+                      {"u8", "i8", "i32", "simt.wgmma_u8_i8"},
+                      {"f8e4m3", "f8e4m3", "f32", "simt.wgmma_f8e4m3"},
+                      {"f8e5m2", "f8e4m3", "f32", "simt.wgmma_f8e5m2_f8e4m3"}};
+  // A last block whose row of terms is whole, and one whose elements workers bring.
+  const std::vector<Dims> shapes = {{{"M", 3}, {"N", 18}, {"K", 144}, {"H", 144}},
+                                    {{"M", 66}, {"N", 3}, {"K", 135}, {"H", 135}}};
+  for (const Row& row : rows) {
+    std::string text = BoxesOf(false, true, 16);
+    auto replace = [&](const std::string& what, const std::string& by) {
+      for (size_t at; (at = text.find(what)) != std::string::npos;)
+        text.replace(at, what.size(), by);
+    };
+    replace("simt.wgmma_bf16", row.unit);
+    replace("k = K by 64", "k = K by 128");
+    if (row.acc != "f32") {
+      replace("0.0 : f32", "0 : " + row.acc);
+      replace("f32", row.acc);
+    }
+    for (const std::string& factor : {row.a, row.b}) {  // the parameters', then the loads'
+      text.replace(text.find("bf16"), 4, factor);
+    }
+    for (const std::string& factor : {row.a, row.b}) text.replace(text.find("bf16"), 4, factor);
+    CheckLowering(kLowering, text, TeamOf(128), shapes);
+  }
+}
+
 TEST_CASE("stages, and parts between barriers of the launch, take turns") {
   CheckLowering(kStages, kRows);
   CheckLowering(kParts, kRows);

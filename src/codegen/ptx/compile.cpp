@@ -1,5 +1,6 @@
 #include "codegen/ptx/compile.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "codegen/llvm/source_lines.h"
@@ -7,16 +8,46 @@
 
 namespace kdl::codegen::ptx {
 
+namespace {
+
+constexpr std::string_view kVersion = "+ptx83";
+constexpr std::string_view kVersionOfSigns = "+ptx84";  // that has steps of bytes of two signs
+
+bool HasTwoSigns(std::string_view instruction) {
+  return instruction.starts_with("wgmma") &&
+         (instruction.ends_with(".s8.u8") || instruction.ends_with(".u8.s8"));
+}
+
+/// No newer than what the kernels have needs: drivers that are older than the version do not take it.
+std::string_view VersionOf(const KernelSource& source) {
+  bool has_signs = false;
+  for (const ir::Function* kernel : source.kernels) {
+    ir::Walk(kernel->body, [&](const ir::Op* op) {
+      if (op->kind() != ir::OpKind::MatrixStep) return;
+      std::string_view unit = op->attr<ir::AttrKey::Unit>().text();
+      auto step = std::ranges::find(source.processor->steps, unit, &StepInstruction::unit);
+      has_signs |= step != source.processor->steps.end() && HasTwoSigns(step->intrinsic);
+    });
+  }
+  return has_signs ? kVersionOfSigns : kVersion;
+}
+
+}  // namespace
+
 Processor ProcessorOf(std::string_view level) {
   Processor processor;
   processor.arch = processor.level = processor.cpu = level;
   processor.triple = "nvptx64-nvidia-cuda";
-  processor.features = "+ptx83";
+  processor.features = kVersion;
   return processor;
 }
 
 Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
                                const CompileOptions& options) {
+  Processor processor = *source.processor;
+  processor.features = VersionOf(source);
+  KernelSource versioned = source;
+  versioned.processor = &processor;
   TeamMachine machine{.file = FileType::Assembly, .emit = {}};
   std::optional<SourceLines> lines;
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
@@ -33,7 +64,7 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
   machine.finish = [&](llvm::Module&, const CompiledModule&) {
     if (lines) lines->Finish();
   };
-  return CompileTeams(source, machine, options);
+  return CompileTeams(versioned, machine, options);
 }
 
 }  // namespace kdl::codegen::ptx

@@ -29,6 +29,9 @@ constexpr int64_t kUnit = 16;      // in which descriptors count bytes
 constexpr unsigned kStride = 32;   // where they have the bytes from 8 rows to the next ones
 constexpr unsigned kLeading = 16;  // and those from a panel to the next one
 
+/// The constraint of a register of an accumulator.
+char RegisterOf(kdl::Scalar acc) { return IsFloat(acc) ? 'f' : 'r'; }
+
 class GroupStep {
  public:
   GroupStep(PtxEmitter& emitter, ir::Op* op)
@@ -78,23 +81,32 @@ class GroupStep {
     return (i >> 1 & 1) * columns + 2 * (i >> 2) + (i & 1);
   }
 
+  /// What stands behind the descriptors: that the step adds to what is there; of floats, both factors' signs; of those of two bytes,
+  /// which ones' rows are not of terms.
+  std::string Modifiers() const {
+    if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";
+    if (Bytes(step_.op->operand(0)->type()->scalar) != 2) return "1, 1, 1";
+    return fmt::format("1, 1, 1, {}, {}", HasTermsInRows(0) ? 0 : 1, HasTermsInRows(1) ? 0 : 1);
+  }
+
   void Multiply(llvm::Value* a, llvm::Value* b) {
     size_t count = step_.accs().size();
+    kdl::Scalar scalar = step_.accs()[0]->type()->scalar;
     std::string registers;
     std::string constraints;
     std::string tied;
     std::vector<llvm::Value*> operands = {a, b};
     for (size_t i = 0; i < count; ++i) {
       registers += fmt::format("{}${}", i > 0 ? ", " : "", i);
-      constraints += "=f,";
+      constraints += fmt::format("={},", RegisterOf(scalar));
       tied += fmt::format(",{}", i);
       operands.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
     }
     std::string name = fmt::format(
         fmt::runtime(std::string(InstructionOf(emitter_, step_.op).intrinsic)), 2 * count);
-    std::string text = fmt::format("{} {{{}}}, ${}, ${}, 1, 1, 1, {}, {};", name, registers, count,
-                                   count + 1, HasTermsInRows(0) ? 0 : 1, HasTermsInRows(1) ? 0 : 1);
-    std::vector<llvm::Type*> types(count, b_.getFloatTy());
+    std::string text =
+        fmt::format("{} {{{}}}, ${}, ${}, {};", name, registers, count, count + 1, Modifiers());
+    std::vector<llvm::Type*> types(count, MemoryType(emitter_.context(), scalar));
     llvm::Value* sums = EmitAsm(emitter_, text, constraints + "l,l" + tied + ",~{memory}", operands,
                                 llvm::StructType::get(emitter_.context(), types));
     for (size_t i = 0; i < count; ++i)
@@ -139,7 +151,8 @@ void PtxEmitter::AwaitSteps(ir::Op* op) {
     for (int64_t i = 0; i < count; ++i) {
       places.push_back(builder.CreateConstInBoundsGEP1_64(element, memories.at(buffer).base,
                                                           static_cast<uint64_t>(i)));
-      outputs += fmt::format("{}=f", values.empty() ? "" : ",");
+      outputs +=
+          fmt::format("{}={}", values.empty() ? "" : ",", RegisterOf(buffer->type()->scalar));
       inputs += fmt::format(",{}", values.size());
       values.push_back(builder.CreateLoad(element, places.back()));
       types.push_back(element);

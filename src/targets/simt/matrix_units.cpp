@@ -38,9 +38,27 @@ bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
 
 namespace {
 
+/// Whether the factors are the unit's as they are, that of the result's rows the first one's.
+bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
+  auto is = [&](size_t factor, kdl::Scalar scalar) {
+    return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
+  };
+  if (!is(0, unit.a) || !is(1, unit.b)) return false;
+  return unit.a == unit.b || (*OuterAxes(product))[0] == product->result()->type()->axes[0];
+}
+
+/// Whether terms are side by side in both factors' tensors.
+bool HasTermsSideBySide(const ir::Op* product) {
+  return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+    return BoxFactorOf(product, factor)->column == product->attr<AttrKey::Axes>()[0];
+  });
+}
+
 bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
-  return OuterAxes(product) && product->attr<AttrKey::Axes>().size() == 1 &&
-         ir::TakesAsTheyAre(*unit.unit, *product) && (!unit.unit->goes_on || IsBoxProduct(product));
+  if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
+  if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
+  return !unit.unit->goes_on ||
+         (IsBoxProduct(product) && (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
 }
 
 }  // namespace

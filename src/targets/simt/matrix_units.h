@@ -26,37 +26,32 @@ struct MatrixUnit {
   int64_t columns_together() const { return 2 * columns; }
 };
 
-/// `wgmma` of sm_90a, then `mma.sync` of sm_80 and later. Of a unit that goes on each group of workers has one step's rows.
-inline constexpr MatrixUnit kMatrixUnits[] = {
-    {&kGroupBf16,
-     64,
-     8,
-     {2, 32, 4, 1, 8},
-     {1, 4, 1, 2},
-     128,
-     512,
-     "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16"},
-    {&kGroupF16,
-     64,
-     8,
-     {2, 32, 4, 1, 8},
-     {1, 4, 1, 2},
-     128,
-     512,
-     "wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16"},
-    {&kMmaBf16, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k16.row.col.bf16"},
-    {&kMmaF16,
-     16,
-     8,
-     {2, 8, 4, 1},
-     {1, 4, 1, 2},
-     32,
-     512,
-     "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"},
-    {&kMmaI8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.s8"},
-    {&kMmaU8, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, "llvm.nvvm.mma.m16n8k32.row.col.u8"}};
+/// Of `wgmma` each group of workers has one step's rows, of the instruction the columns are open.
+constexpr MatrixUnit OfGroup(const ir::Unit& unit, std::string_view instruction) {
+  return {&unit, 64, 8, {2, 32, 4, 1, 8}, {1, 4, 1, 2}, 128, 512, instruction};
+}
+constexpr MatrixUnit OfWarp(const ir::Unit& unit, std::string_view intrinsic) {
+  return {&unit, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, intrinsic};
+}
 
-inline constexpr size_t kGroupUnits = 2;  ///< rows of wgmma
+/// `wgmma` of sm_90a, then `mma.sync` of sm_80 and later.
+inline constexpr MatrixUnit kMatrixUnits[] = {
+    OfGroup(kGroupBf16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16"),
+    OfGroup(kGroupF16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16"),
+    OfGroup(kGroupI8, "wgmma.mma_async.sync.aligned.m64n{}k32.s32.s8.s8"),
+    OfGroup(kGroupU8, "wgmma.mma_async.sync.aligned.m64n{}k32.s32.u8.u8"),
+    OfGroup(kGroupI8U8, "wgmma.mma_async.sync.aligned.m64n{}k32.s32.s8.u8"),
+    OfGroup(kGroupU8I8, "wgmma.mma_async.sync.aligned.m64n{}k32.s32.u8.s8"),
+    OfGroup(kGroupE4, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e4m3.e4m3"),
+    OfGroup(kGroupE5, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e5m2.e5m2"),
+    OfGroup(kGroupE4E5, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e4m3.e5m2"),
+    OfGroup(kGroupE5E4, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e5m2.e4m3"),
+    OfWarp(kMmaBf16, "llvm.nvvm.mma.m16n8k16.row.col.bf16"),
+    OfWarp(kMmaF16, "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"),
+    OfWarp(kMmaI8, "llvm.nvvm.mma.m16n8k32.row.col.s8"),
+    OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8")};
+
+inline constexpr size_t kGroupUnits = 10;  ///< rows of wgmma
 
 /// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);

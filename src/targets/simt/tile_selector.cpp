@@ -34,8 +34,11 @@ struct Role {
 /// The one thing that a kernel folds.
 enum class Product : uint8_t { None, Outer, Matrix, Boxes };
 
-int64_t Wanted(const Role& role, Product product) {
-  if (product == Product::Boxes && role.folded) return 64;
+constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
+
+/// `bytes`: of a factor's elements.
+int64_t Wanted(const Role& role, Product product, int64_t bytes) {
+  if (product == Product::Boxes && role.folded) return kRowBytes / bytes;
   if (product == Product::Boxes && role.columns) return 256;
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
@@ -68,8 +71,9 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
   return role;
 }
 
-/// What all that the kernel folds is, where that is one sum of outer products.
-Product ProductOf(const SimtFacts& facts, const ir::Function& kernel) {
+/// What all that the kernel folds is, where that is one sum of outer products; of a matrix unit's `bytes` are those of a factor's
+/// elements.
+Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, int64_t& bytes) {
   const ir::Op* sum = nullptr;
   int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -79,8 +83,10 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel) {
     if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
   if (!sum || folds != 1) return Product::None;
-  if (const MatrixUnit* unit = FindMatrixUnit(facts, sum))
+  if (const MatrixUnit* unit = FindMatrixUnit(facts, sum)) {
+    bytes = Bytes(unit->unit->a);
     return unit->unit->goes_on ? Product::Boxes : Product::Matrix;
+  }
   return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
 
@@ -135,11 +141,12 @@ class TileSelector final : public ir::TileSelector {
   explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
-    Product product = ProductOf(facts_, kernel);
+    int64_t bytes = 1;
+    Product product = ProductOf(facts_, kernel, bytes);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (generic.is_auto && generic.values.empty())
-        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product)));
+        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product, bytes)));
     }
     if (facts_.team_bytes > 0) MakeFit(kernel, extents);
     return extents;

@@ -35,20 +35,52 @@ inline constexpr ir::Unit kGroupBf16 = GoesOn(kMmaBf16, "simt.wgmma_bf16");
 inline constexpr ir::Unit kGroupF16 = GoesOn(kMmaF16, "simt.wgmma_f16");
 
 /// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
-constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar factor, kdl::Scalar acc) {
+constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b, kdl::Scalar acc) {
   return {.name = name,
-          .a = factor,
-          .b = factor,
+          .a = a,
+          .b = b,
           .acc = acc,
           .depth = 32,
           .order = ir::StepOrder::Any,
           .flushes = false,
           .term = ir::OpKind::Mul};
 }
-inline constexpr ir::Unit kMmaI8 = ByteUnit("simt.mma_i8", kdl::Scalar::I8, kdl::Scalar::I32);
-inline constexpr ir::Unit kMmaU8 = ByteUnit("simt.mma_u8", kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::Unit kMmaI8 =
+    ByteUnit("simt.mma_i8", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kMmaU8 =
+    ByteUnit("simt.mma_u8", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::Unit kGroupI8 = GoesOn(kMmaI8, "simt.wgmma_i8");
+inline constexpr ir::Unit kGroupU8 = GoesOn(kMmaU8, "simt.wgmma_u8");
+inline constexpr ir::Unit kGroupI8U8 =
+    GoesOn(ByteUnit("", kdl::Scalar::I8, kdl::Scalar::U8, kdl::Scalar::I32), "simt.wgmma_i8_u8");
+inline constexpr ir::Unit kGroupU8I8 =
+    GoesOn(ByteUnit("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32), "simt.wgmma_u8_i8");
 
-inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16, &kMmaF16,    &kMmaI8,
-                                             &kMmaU8,   &kGroupBf16, &kGroupF16};
+/// Floats of a byte, whose products an f32 holds. The model is that of other floats; machines are said to move a step's terms to
+/// the exponent of the largest one, f32 so far included, and to cut them off behind some 14 bits: sums lose more than f32's do.
+constexpr ir::Unit ByteFloatUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b) {
+  return {.name = name,
+          .a = a,
+          .b = b,
+          .acc = kdl::Scalar::F32,
+          .depth = 32,
+          .order = ir::StepOrder::Pairs,
+          .flushes = false,
+          .term = ir::OpKind::Mul,
+          .modelled = true,
+          .goes_on = true};
+}
+inline constexpr ir::Unit kGroupE4 =
+    ByteFloatUnit("simt.wgmma_f8e4m3", kdl::Scalar::F8E4M3, kdl::Scalar::F8E4M3);
+inline constexpr ir::Unit kGroupE5 =
+    ByteFloatUnit("simt.wgmma_f8e5m2", kdl::Scalar::F8E5M2, kdl::Scalar::F8E5M2);
+inline constexpr ir::Unit kGroupE4E5 =
+    ByteFloatUnit("simt.wgmma_f8e4m3_f8e5m2", kdl::Scalar::F8E4M3, kdl::Scalar::F8E5M2);
+inline constexpr ir::Unit kGroupE5E4 =
+    ByteFloatUnit("simt.wgmma_f8e5m2_f8e4m3", kdl::Scalar::F8E5M2, kdl::Scalar::F8E4M3);
+
+inline constexpr const ir::Unit* kUnits[] = {
+    &kMmaBf16, &kMmaF16,    &kMmaI8,     &kMmaU8,   &kGroupBf16, &kGroupF16,  &kGroupI8,
+    &kGroupU8, &kGroupI8U8, &kGroupU8I8, &kGroupE4, &kGroupE5,   &kGroupE4E5, &kGroupE5E4};
 
 }  // namespace kdl::simt
