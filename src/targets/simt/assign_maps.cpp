@@ -99,14 +99,9 @@ class MapAssigner {
   /// Whether the nest's points may be dealt so: they have few ops, in any order.
   static bool MayTake(const Op* nest, const AxisMap& map) {
     int64_t ops = 0;
-    bool ordered = false;
-    ir::Walk(nest->region(), [&](const Op* op) {
-      ++ops;
-      ordered |=
-          op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() != ir::ScopeKind::Launch;
-    });
+    ir::Walk(nest->region(), [&](const Op*) { ++ops; });
     for (const auto& [axis, digits] : map) ops *= digits.held();
-    return !ordered && ops <= kMostUnrolled;
+    return !UpdatesInOrder(nest) && ops <= kMostUnrolled;
   }
 
   void MapNest(Op* nest, const TileHomes& homes) const {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/unit.h"
 #include "ir/views.h"
+#include "passes/element_access.h"
+#include "support/check.h"
 #include "support/scalar.h"
 #include "targets/simt/box_product.h"
 #include "targets/simt/matrix_units.h"
@@ -47,21 +50,21 @@ constexpr int64_t kWantedSlots = 4;  // where the source does not say
 class BoxLoop {
  public:
   BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product, Value* acc,
-          const TurnMaker& turn)
+          TurnMaker turn)
       : b_(b),
         tiles_(tiles),
         product_(product),
         loop_(const_cast<Op*>(product->block()->parent())),
         acc_(acc),
-        turn_(turn),
+        turn_(std::move(turn)),
         block_(b, tiles, product),
         boxes_{*BoxFactorOf(product, 0), *BoxFactorOf(product, 1)},
         slots_(SlotsOf(facts)) {}
 
   void Run() {
-    lo_ = turn_.scalar(loop_.lo());
-    hi_ = turn_.scalar(loop_.hi());
-    step_ = turn_.scalar(loop_.step());
+    lo_ = Scalar(loop_.lo());
+    hi_ = Scalar(loop_.hi());
+    step_ = Scalar(loop_.step());
     for (size_t i = 0; i < 2; ++i) rings_[i] = NewRing(i);
     full_ = NewGates("full");
     empty_ = NewGates("empty");
@@ -130,6 +133,42 @@ class BoxLoop {
     b_.Create(OpKind::AwaitSteps, {{acc_}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
   }
 
+  // -- What the source says of a turn -----------------------------------------------------------
+
+  Value* Scalar(const Value* old) const {
+    auto found = turn_.scalars.find(old);
+    KDL_CHECK(found != turn_.scalars.end(), "'{}' is no scalar yet", old->name().text());
+    return found->second;
+  }
+
+  /// Makes the blocks and scalars of the turn that begins at `at`.
+  void Enter(Value* at) {
+    turn_.scalars[loop_->region()->param(0)] = at;
+    for (Op* op : *loop_->region()) {
+      if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Nest) continue;
+      if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
+    }
+  }
+  void EnterPoint(const Op* nest, const Values& point) {
+    for (size_t i = 0; i < point.size(); ++i) turn_.scalars[nest->region()->param(i)] = point[i];
+  }
+
+  /// The load's index operands at a point of its nest.
+  Values IndexAt(const Op* nest, const Values& point) {
+    EnterPoint(nest, point);
+    Values index;
+    for (const Value* old : nest->region()->first()->Segment(ir::LoadOp::at_index))
+      index.push_back(Scalar(old));
+    return index;
+  }
+  /// And what it loads there.
+  Value* LoadAt(const Op* nest, const Values& point) {
+    EnterPoint(nest, point);
+    const Op* load = nest->region()->first();
+    return passes::ExpandLoad(b_,
+                              passes::AccessOf(load, [&](Value* old) { return Scalar(old); }));
+  }
+
   // -- Turns ------------------------------------------------------------------------------------
 
   void FirstTurns() {
@@ -147,7 +186,7 @@ class BoxLoop {
     Value* at = b_.AddParam(made->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
     passes::FillRegion(b_, made->region(), [&]() -> Values {
       Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
-      turn_.enter(at);
+      Enter(at);
       Value* zero = b_.I64(0);
       Value* all = b_.I64(block_.workers());
       MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { Steps(worker, number); });
@@ -207,7 +246,7 @@ class BoxLoop {
 
   /// What turn `number`, which begins at `at`, needs; `present`: the turn that gave a slot back; null: all are free.
   void Bring(Value* at, Value* number, Value* present) {
-    turn_.enter(at);
+    Enter(at);
     for (size_t factor : {0, 1}) {
       MakeIf(
           b_, Fits(factor), [&] { OnFirstWorker(b_, [&] { CopyBox(factor, number, present); }); },
@@ -216,7 +255,7 @@ class BoxLoop {
   }
 
   Value* TensorOf(size_t factor) {
-    return turn_.scalar(boxes_[factor].load->operand(ir::LoadOp::at_tensor));
+    return Scalar(boxes_[factor].load->operand(ir::LoadOp::at_tensor));
   }
   ir::Attr Along(size_t factor) const {
     return ir::MakeAttr<AttrKey::Along>(
@@ -256,7 +295,7 @@ class BoxLoop {
     // For both: who copies the first box, or brings its elements, has waited.
     if (factor == 0) AwaitFree(present);
     const BoxFactor& box = boxes_[factor];
-    Values index = turn_.index_at(box.nest, StartOf(box.nest));
+    Values index = IndexAt(box.nest, StartOf(box.nest));
     b_.Create(OpKind::CopyBox,
               {{TensorOf(factor)}, {rings_[factor]}, index, {SlotOf(number)}, {full_}}, {},
               {*box.load->FindAttr(AttrKey::Access), Along(factor)});
@@ -296,7 +335,7 @@ class BoxLoop {
     kdl::Scalar scalar = ScalarOf(factor);
     return MakeIf(
         b_, b_.Binary(OpKind::And, inside(box.row, row), inside(box.column, column)),
-        {b_.types().ScalarOf(scalar)}, [&]() -> Values { return {turn_.load_at(box.nest, point)}; },
+        {b_.types().ScalarOf(scalar)}, [&]() -> Values { return {LoadAt(box.nest, point)}; },
         [&]() -> Values { return {b_.Bits(scalar, 0)}; })[0];
   }
 
@@ -305,7 +344,7 @@ class BoxLoop {
   const Op* product_;
   ir::LoopOp loop_;
   Value* acc_;
-  const TurnMaker& turn_;
+  TurnMaker turn_;
   ProductBlock block_;
   std::array<BoxFactor, 2> boxes_;
   int64_t slots_;
@@ -319,9 +358,18 @@ class BoxLoop {
 
 }  // namespace
 
+const Op* BoxProductIn(const Op* loop) {
+  const Op* found = nullptr;
+  for (const Op* op : *loop->region()) {
+    const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
+    if (unit && unit->unit->goes_on) found = op;
+  }
+  return found;
+}
+
 void ExpandBoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
-                   Value* acc, const TurnMaker& turn) {
-  BoxLoop(facts, b, tiles, product, acc, turn).Run();
+                   Value* acc, TurnMaker turn) {
+  BoxLoop(facts, b, tiles, product, acc, std::move(turn)).Run();
 }
 
 }  // namespace kdl::simt

@@ -11,7 +11,6 @@
 #include "targets/simt/block_copies.h"
 #include "targets/simt/box_loop.h"
 #include "targets/simt/factor_copies.h"
-#include "targets/simt/matrix_units.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_tiles.h"
 
@@ -251,15 +250,6 @@ class TeamExpander {
     return stays;
   }
 
-  /// Whether several points may update one element, which then takes their values in order.
-  static bool UpdatesInOrder(const Op* nest) {
-    bool found = false;
-    ir::Walk(nest->region(), [&](const Op* op) {
-      found |= op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() != ir::ScopeKind::Launch;
-    });
-    return found;
-  }
-
   /// All points, one after the other.
   void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body) {
     Values sizes;
@@ -384,7 +374,11 @@ class TeamExpander {
       }
       tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = homes[i];
     }
-    if (const Op* product = BoxProductIn(op)) return ExpandBoxes(op, product, homes[0]);
+    if (const Op* product = BoxProductIn(op)) {
+      tiles_[product->result()] = homes[0];
+      auto expand = [this](Op* of_turn) { ExpandOp(of_turn); };
+      return ExpandBoxLoop(facts_, b_, tiles_, product, homes[0], {scalars_, expand});
+    }
     Op* loop = counts ? b_.Create(OpKind::Loop,
                                   {{Scalar(op->operand(0))},
                                    {Scalar(op->operand(1))},
@@ -402,42 +396,6 @@ class TeamExpander {
       if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
     }
     FillRegion(b_, loop->region(), [&] { return ExpandRegion(op->region(), homes); });
-  }
-
-  /// The product of a loop whose factors come as boxes; null: it has none.
-  static const Op* BoxProductIn(const Op* loop) {
-    const Op* found = nullptr;
-    for (const Op* op : *loop->region()) {
-      const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
-      if (unit && unit->unit->goes_on) found = op;
-    }
-    return found;
-  }
-
-  void ExpandBoxes(const Op* loop, const Op* product, Value* acc) {
-    tiles_[product->result()] = acc;
-    auto enter_point = [&](const Op* nest, const Values& point) {
-      for (size_t i = 0; i < point.size(); ++i) scalars_[nest->region()->param(i)] = point[i];
-    };
-    TurnMaker turn;
-    turn.scalar = [&](Value* old) { return Scalar(old); };
-    turn.enter = [&](Value* at) {
-      scalars_[loop->region()->param(0)] = at;
-      for (Op* op : *loop->region()) {
-        if (op->info().has(ir::kTerminator) || op == product || op->kind() == OpKind::Nest)
-          continue;
-        if (op->results().empty() || !IsTileValue(op->result(0))) ExpandOp(op);
-      }
-    };
-    turn.index_at = [&, enter_point](const Op* nest, const Values& point) {
-      enter_point(nest, point);
-      return ScalarsOf(nest->region()->first()->Segment(ir::LoadOp::at_index));
-    };
-    turn.load_at = [&, enter_point](const Op* nest, const Values& point) {
-      enter_point(nest, point);
-      return ExpandLoad(b_, AccessOf(nest->region()->first()));
-    };
-    ExpandBoxLoop(facts_, b_, tiles_, product, acc, turn);
   }
 
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.

@@ -72,6 +72,14 @@ std::optional<AxisId> LoadedAlong(const Value* tile) {
   return nest->operand(index->index())->type()->axes[0];
 }
 
+bool UpdatesInOrder(const Op* nest) {
+  bool found = false;
+  ir::Walk(nest->region(), [&](const Op* op) {
+    found |= op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() != ir::ScopeKind::Launch;
+  });
+  return found;
+}
+
 const Op* NestAround(const Op* op) {
   const Op* around = op->block()->parent();
   while (around && around->kind() != OpKind::Nest) around = around->block()->parent();

@@ -19,6 +19,8 @@ bool IsTileValue(const ir::Value* value);
 bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
 /// The axis of which the tile's elements are side by side in the tensor that a nest loads them from; else nothing.
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
+/// Whether several points of the nest may update one element, which then takes their values in order.
+bool UpdatesInOrder(const ir::Op* nest);
 /// The nest around; null: none.
 const ir::Op* NestAround(const ir::Op* op);
 
