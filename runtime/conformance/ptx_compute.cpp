@@ -47,8 +47,13 @@ std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y,
         return Bits<T>(a * b);
       case Op::Div:
         return Bits<T>(a / b);
-      case Op::Rcp:
-        return Bits<T>(T{1} / a);
+      case Op::Rcp: {
+        const T inverse = T{1} / a;
+        // A machine's is a bit more or less.
+        constexpr T kFar = std::numeric_limits<T>::infinity();
+        return Bits<T>(i.how != "approx" ? inverse
+                                         : std::nextafter(inverse, (x & 1) != 0 ? kFar : T{0}));
+      }
       case Op::Sqrt:
         return Bits<T>(std::sqrt(a));
       case Op::Fma:

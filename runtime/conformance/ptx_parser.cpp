@@ -428,7 +428,9 @@ class Reader {
         instruction.op = Op::MaxNan;
       else if (instruction.op == Op::Cvt && i + 2 == words.size())
         instruction.result = TypeOf(word);
-      else if (word == "ftz" || word == "approx" || word == "sat")
+      else if (word == "ftz" && words[i - 1] == "approx" && instruction.op == Op::Rcp)
+        continue;  // what is so close to zero no integer is
+      else if (word == "ftz" || word == "sat" || (word == "approx" && instruction.op != Op::Rcp))
         Unknown(word);
       else if (instruction.op == Op::Setp)
         SetCompare(instruction, word);

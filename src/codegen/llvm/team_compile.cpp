@@ -76,6 +76,7 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
   Optimize(backend ? &backend->machine() : nullptr, options.opt_level, *module, compiled.kernels,
            team.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
            team.has_vectors ? Vectors::Found : Vectors::AsWritten);
+  team.write_out(*module);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module.

@@ -77,6 +77,8 @@ struct TeamMachine {
       emit;
   /// Adds, behind all kernels, what the image has besides.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
+  /// Writes out what the machine has no instruction for, behind LLVM's passes.
+  std::function<void(llvm::Module&)> write_out = [](auto&) {};
 };
 /// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR.
 Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,

@@ -42,7 +42,7 @@ Processor ProcessorOf(std::string_view level) {
   return processor;
 }
 
-Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
+Result<CompiledModule> Compile(const KernelSource& source, const NearBytes& near,
                                const CompileOptions& options) {
   Processor processor = *source.processor;
   processor.features = VersionOf(source);
@@ -53,9 +53,9 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {
     PtxEmitter emitter(module, abi, kernel, code, names);
-    TeamMemory places(kernel, code, near_bytes);
+    TeamMemory places(kernel, code, near.of_team);
     emitter.places = &places;
-    emitter.most_near = near_bytes;
+    emitter.of_multiprocessor = near.of_multiprocessor;
     if (options.lines && !lines) lines.emplace(module, SourceLines::Form::Directives);
     emitter.lines = lines ? &*lines : nullptr;
     EmitTeamKernel(emitter);
@@ -64,6 +64,7 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
   machine.finish = [&](llvm::Module&, const CompiledModule&) {
     if (lines) lines->Finish();
   };
+  machine.write_out = WriteOutDivisions;
   return CompileTeams(versioned, machine, options);
 }
 

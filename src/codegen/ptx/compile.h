@@ -13,10 +13,16 @@ namespace kdl::codegen::ptx {
 /// A level of NVIDIA's machines: `sm_80`.
 Processor ProcessorOf(std::string_view level);
 
+/// Shared memory of a machine.
+struct NearBytes {
+  int64_t of_team;
+  int64_t of_multiprocessor;
+};
+
 /// PTX of kernels whose cores are teams, by LLVM: a kernel function for each, of blocks of its team's size. The payload is the
 /// text, the entries the functions' names; `include/kdl/team_abi.h` says what they take. Buffers of the team's lie in shared
-/// memory, of which a core has `near_bytes`, and in global memory where that is full.
-Result<CompiledModule> Compile(const KernelSource& source, int64_t near_bytes,
+/// memory, and in global memory where that is full.
+Result<CompiledModule> Compile(const KernelSource& source, const NearBytes& near,
                                const CompileOptions& options);
 
 }  // namespace kdl::codegen::ptx

@@ -12,7 +12,7 @@ constexpr unsigned kNear = 3;  ///< LLVM's number of shared memory
 /// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
 struct PtxEmitter final : TeamEmitter {
   using TeamEmitter::TeamEmitter;
-  int64_t most_near = 0;  ///< near memory that a team may have
+  int64_t of_multiprocessor = 0;  ///< near memory that all its teams share
   /// Says, behind the kernel, what its launch has to bring: `NAME_launch` (kdl/team_abi.h).
   void Finish();
   void Declare() override;
@@ -31,6 +31,7 @@ struct PtxEmitter final : TeamEmitter {
  private:
   void AddMaps();
   bool TakesNearOfLaunch() const;
+  int64_t TeamsAtOnce() const;
   // boxes.cpp
   void EmitCopyBox(ir::Op* op);
   void EmitBoxFits(ir::Op* op);
@@ -47,6 +48,8 @@ struct PtxEmitter final : TeamEmitter {
   int64_t near_bytes_ = 0;       ///< that are taken of it
 };
 
+/// Replaces divisions that the assembler would call a function for.
+void WriteOutDivisions(llvm::Module& module);
 /// Where a slot of a buffer, an element of one of gates, lies.
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// A pointer to shared memory as the number that instructions take.

@@ -2,6 +2,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,30 @@ void PtxEmitter::Declare() {
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
   Annotate(*this, "maxntidx", kernel.team);  // of which the driver can be asked
+  if (int64_t teams = TeamsAtOnce(); teams > 0) Annotate(*this, "minctasm", teams);
+}
+
+/// How many teams the assembler is to leave registers for; 0: it weighs by itself. Of long kernels it then spills registers for more
+/// teams than near memory has room for, or than are needed while some wait.
+int64_t PtxEmitter::TeamsAtOnce() const {
+  constexpr int64_t kLong = 256;         // ops: what is shorter has registers enough
+  constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
+  constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
+  int64_t ops = 0;
+  bool steps = false;
+  bool keeps = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    ++ops;
+    steps |= op->kind() == ir::OpKind::MatrixStep;
+    keeps |=
+        op->kind() == ir::OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
+  });
+  int64_t in_near = of_multiprocessor / (ir::TeamBytes(kernel) + kNearOfDriver);
+  if (in_near < 2) return 1;
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
-  bool has_room = 2 * ir::TeamBytes(kernel) + kNearOfDriver <= most_near;
-  if (kernel.team > kSmallTeam && has_room) Annotate(*this, "minctasm", 2);
+  if (kernel.team > kSmallTeam) return 2;
+  if (steps || ops < kLong) return 0;
+  return std::min(in_near, keeps ? kWithRegisters : kMost);
 }
 
 /// Maps come by value, and stay where the launch put them.

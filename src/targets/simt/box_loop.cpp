@@ -165,8 +165,7 @@ class BoxLoop {
   Value* LoadAt(const Op* nest, const Values& point) {
     EnterPoint(nest, point);
     const Op* load = nest->region()->first();
-    return passes::ExpandLoad(b_,
-                              passes::AccessOf(load, [&](Value* old) { return Scalar(old); }));
+    return passes::ExpandLoad(b_, passes::AccessOf(load, [&](Value* old) { return Scalar(old); }));
   }
 
   // -- Turns ------------------------------------------------------------------------------------

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -6,6 +8,7 @@
 #include "passes/block_range.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
+#include "targets/simt/outer_product.h"
 #include "targets/simt/passes.h"
 
 // deal-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
@@ -17,18 +20,53 @@
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
 // Which core takes a block that is dealt dynamically is open: here the same as of the others.
+//
+// Where all that a kernel deals are a product's blocks, those that cores work on at a time share rows and columns, which stay in
+// the cache before memory: a core's numbers are as many apart as there are cores, and numbers go down groups of rows, column by
+// column.
+//
+//   spmd (%i: blk<i> in …, %j: …) { … }        ->   loop %n in core .. count i * count j step cores {
+//                                                     %r = n rem (16 count j) ; %h = min(16, count i - n div (16 count j) * 16)
+//                                                     %i = make_blk …, n div (16 count j) * 16 + r rem h
+//                                                     %j = make_blk …, r div h ; … }
 
 namespace kdl::simt {
 
 namespace {
 
+constexpr int64_t kGroupRows =
+    2048;  // of tensors, as large as squares of those blocks that are under way
+
+/// Whether the kernel does nothing with cores but give them the blocks of a product of two tiles, along the last two axes of `spmd`.
+bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
+  const std::vector<Value*> binders = spmd->region()->params();
+  if (binders.size() < 2) return false;
+  ir::AxisList dealt;
+  for (const Value* binder : std::span(binders).last(2)) {
+    if (binder->type()->kind != ir::TypeKind::Blk) return false;
+    dealt.push_back(binder->type()->axes[0]);
+  }
+  std::ranges::sort(dealt);
+  bool multiplies = false;
+  bool alone = true;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    alone &= op == spmd || op->kind() != OpKind::Spmd;
+    alone &= op->kind() != OpKind::Stage && op->kind() != OpKind::Sync &&
+             op->kind() != OpKind::Pipe && op->kind() != OpKind::CoreId;
+    multiplies |=
+        op->kind() == OpKind::Contraction && OuterAxes(op) && op->result()->type()->axes == dealt;
+  });
+  return multiplies && alone;
+}
+
 class Dealer {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel, bool walks)
-      : kernel_(kernel), b_(module), walks_(walks) {}
+  Dealer(ir::Module& module, ir::Function& kernel, const SimtFacts& facts)
+      : kernel_(kernel), b_(module), facts_(facts) {}
 
   void Spmd(Op* op) {
     const std::vector<Value*> binders = op->region()->params();
+    bool groups = facts_.groups_blocks && IsOfProduct(kernel_, op);
     b_.SetInsertionPoint(op);
     b_.set_loc(op->loc());
     std::vector<BlockRange> ranges;
@@ -43,15 +81,18 @@ class Dealer {
     ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
     Value* core = b_.Make(OpKind::CoreId, {}, i64);
     Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
+    if (groups) {
+      const Op* loop = MakeLoopInPlace(b_, op, core, total, cores);
+      EnterBlock(op, ranges, NumbersInGroups(op, loop->region()->param(0), counts));
+      return ir::Erase(op);
+    }
     CoreShare share = ShareOf(b_, core, total, cores);
-    bool walks = walks_ && counts.size() > 1;  // else the loop's numbers tell
+    bool walks = facts_.walks_blocks && counts.size() > 1;  // else the loop's numbers tell
     Values firsts = walks ? NumbersOf(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
       Values numbers = walks ? carried : NumbersOf(block, counts);
-      b_.block()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
-      for (size_t i = 0; i < binders.size(); ++i) ReplaceBinder(binders[i], ranges[i], numbers[i]);
       ir::Erase(op->region()->terminator());
-      MoveOps(op->region(), b_.block());
+      EnterBlock(op, ranges, numbers);
       return walks ? NextNumbers(op, ranges, numbers) : Values();
     });
     ir::Erase(op);
@@ -73,6 +114,35 @@ class Dealer {
   }
 
  private:
+  /// Moves what is done of each block to the loop around the builder's place.
+  void EnterBlock(Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
+    const std::vector<Value*> binders = spmd->region()->params();
+    b_.block()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
+    for (size_t i = 0; i < binders.size(); ++i) ReplaceBinder(binders[i], ranges[i], numbers[i]);
+    MoveOps(spmd->region(), b_.block());
+  }
+
+  /// Of a block that there is along each axis, where the last two go in groups of rows.
+  Values NumbersInGroups(const Op* spmd, Value* block, const Values& counts) {
+    size_t at = counts.size() - 2;
+    const Value* binder = spmd->region()->param(at);
+    Value* most = b_.I64(std::max<int64_t>(kGroupRows / BlockExtent(kernel_, binder), 1));
+    Value* layer = b_.Binary(OpKind::Mul, counts[at], counts[at + 1]);
+    Values outer(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at));
+    Values numbers;
+    if (!outer.empty()) {
+      numbers = NumbersOf(b_.Binary(OpKind::Div, block, layer), outer);
+      block = b_.Binary(OpKind::Rem, block, layer);
+    }
+    Value* of_group = b_.Binary(OpKind::Mul, most, counts[at + 1]);
+    Value* first = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, block, of_group), most);
+    Value* rest = b_.Binary(OpKind::Rem, block, of_group);
+    Value* rows = b_.Binary(OpKind::Min, most, b_.Binary(OpKind::Sub, counts[at], first));
+    numbers.push_back(b_.Binary(OpKind::Add, first, b_.Binary(OpKind::Rem, rest, rows)));
+    numbers.push_back(b_.Binary(OpKind::Div, rest, rows));
+    return numbers;
+  }
+
   /// Of a block along each axis.
   Values NumbersOf(Value* block, const Values& counts) {
     Values numbers(counts.size());
@@ -124,13 +194,13 @@ class Dealer {
 
   ir::Function& kernel_;
   ir::Builder b_;
-  bool walks_;
+  const SimtFacts& facts_;
 };
 
 }  // namespace
 
 void RunDealBlocks(PassContext& context, ir::Function& kernel) {
-  Dealer dealer(context.module, kernel, FactsOf(context).walks_blocks);
+  Dealer dealer(context.module, kernel, FactsOf(context));
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
 }

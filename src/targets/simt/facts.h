@@ -25,6 +25,8 @@ struct SimtFacts : ir::TargetFacts {
   /// A core goes from each of its blocks to the next one, without a division; else any turn tells its block by itself, so that
   /// turns before it can begin its copies.
   bool walks_blocks = true;
+  /// Cores share a cache, in which a product's rows and columns stay that several of them read at a time.
+  bool groups_blocks = false;
   bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
   int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
   int64_t ring_bytes =

@@ -29,7 +29,8 @@ struct DeviceFacts : SimtFacts {
   std::string kind;  ///< of the images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
                                      const CompileOptions& options) = nullptr;
-  codegen::Processor processor;  ///< LLVM's, where that makes the text
+  int64_t multiprocessor_bytes = 0;  ///< of near memory
+  codegen::Processor processor;      ///< LLVM's, where that makes the text
 };
 
 Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
@@ -58,21 +59,22 @@ constexpr std::string_view kDots[] = {"native", "portable"};
 
 /// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run. Near
 /// memory is what the least of all those has: of 8.6, 8.9 and 12.0 a core may have 99 KiB, a multiprocessor 100; 9.0 has 227 and
-/// 228, and the driver takes 1 for itself.
+/// 228, and the driver takes 1 for itself. Registers are weighed for the machine of the level's number, 8.0 has 164.
 struct CudaLevel {
   std::string_view name;
   int64_t near_bytes;
+  int64_t multiprocessor_bytes;
   int64_t ring_bytes;
   size_t first_unit;  ///< of the table
 };
-constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 49 << 10, kGroupUnits},
-                                     {"sm_90", 99 << 10, 49 << 10, kGroupUnits},
-                                     {"sm_90a", 227 << 10, 113 << 10, 0}};
+constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupUnits},
+                                     {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupUnits},
+                                     {"sm_90a", 227 << 10, 228 << 10, 113 << 10, 0}};
 
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
                                     const CompileOptions& options) {
   return codegen::ptx::Compile({kernels.module, kernels.kernels, &facts.processor},
-                               facts.near_bytes, options);
+                               {facts.near_bytes, facts.multiprocessor_bytes}, options);
 }
 
 Result<std::vector<Target>> MakeCuda(const Spec& spec) {
@@ -99,9 +101,11 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->kind = "cuda";
   facts->arch = facts->level = level;
   facts->near_bytes = row->near_bytes;
+  facts->multiprocessor_bytes = row->multiprocessor_bytes;
   facts->ring_bytes = row->ring_bytes;
   facts->generate = GenerateCuda;
   facts->copy_bytes = 16;
+  facts->groups_blocks = true;
   facts->processor = codegen::ptx::ProcessorOf(level);
   bool is_native = dot == kDots[0];
   if (is_native) facts->matrix_units = std::span(kMatrixUnits).subspan(row->first_unit);
