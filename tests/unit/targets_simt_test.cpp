@@ -383,6 +383,20 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
     CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
 }
 
+TEST_CASE("a product's blocks come in groups of rows, each once") {
+  SimtFacts facts = TeamOf(4);
+  facts.groups_blocks = true;
+  // Rows of blocks: none, fewer than a group has, more; and no columns.
+  std::string text = kMatmul;
+  const std::string rows = "axis i = M by 4";
+  text.replace(text.find(rows), rows.size(), "axis i = M by 1024");  // groups of two
+  CheckLowering(kLowering, text, facts,
+                {{{"M", 0}, {"N", 9}, {"K", 3}},
+                 {{"M", 5}, {"N", 9}, {"K", 3}},
+                 {{"M", 2049}, {"N", 17}, {"K", 1}},
+                 {{"M", 3}, {"N", 0}, {"K", 3}}});
+}
+
 TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
   struct Row {
     std::string a, b, acc, unit;

@@ -19,7 +19,8 @@ namespace kdl::codegen::ptx {
 namespace {
 
 constexpr unsigned kBits = 64;
-constexpr double kBelow = 1 - 0x1p-21;  // of all errors: the integer as f32, its reciprocal, the product
+constexpr double kBelow =
+    1 - 0x1p-21;  // of all errors: the integer as f32, its reciprocal, the product
 constexpr int kSteps = 2;
 constexpr int kCorrections = 2;
 
@@ -34,8 +35,8 @@ Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   auto high = [&](llvm::Value* x, llvm::Value* y) {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_ull, {}, {x, y});
   };
-  llvm::Value* inverse = b.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {},
-                                           {b.CreateUIToFP(d, f32)});
+  llvm::Value* inverse =
+      b.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {b.CreateUIToFP(d, f32)});
   llvm::Value* scaled = b.CreateFMul(inverse, llvm::ConstantFP::get(f32, kBelow * 0x1p64));
   llvm::Value* near = b.CreateFPToUI(scaled, b.getInt64Ty());
   llvm::Value* negative = b.CreateNeg(d);
