@@ -13,6 +13,16 @@
 
 namespace kdl::cpu {
 
+namespace {
+
+std::vector<ir::Type> TypesOfAll(const Values& values) {
+  std::vector<ir::Type> types;
+  for (const Value* value : values) types.push_back(value->type());
+  return types;
+}
+
+}  // namespace
+
 BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
     : e_(e),
       what_(what),
@@ -113,8 +123,7 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
 BlockSteps::Left BlockSteps::AfterPlainSteps(Value* plain, Value* begin, Value* full,
                                              const Values& accs,
                                              const std::function<Values(Value*)>& whole) {
-  std::vector<ir::Type> types;
-  for (const Value* acc : accs) types.push_back(acc->type());
+  std::vector<ir::Type> types = TypesOfAll(accs);
   types.push_back(begin->type());
   auto and_begin = [](Values values, Value* at) {
     values.push_back(at);
@@ -139,8 +148,7 @@ BlockSteps::Left BlockSteps::AfterPlainSteps(Value* plain, Value* begin, Value* 
 /// The accumulators after the steps that are left, if any, row by row.
 Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& rest,
                              const Values& accs) {
-  std::vector<ir::Type> types;
-  for (const Value* acc : accs) types.push_back(acc->type());
+  std::vector<ir::Type> types = TypesOfAll(accs);
   Values after = MakeIf(
       e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), types, [&] { return accs; },
       [&] {
@@ -191,8 +199,7 @@ Values BlockSteps::AfterTiles(Shape shape, Value* lo, Value* terms, const Values
       OpKind::Shr, terms, e_.b.I64(std::countr_zero(static_cast<uint64_t>(what_.unit->depth)))));
   const Home& home = homes_[rows];
   int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
-  std::vector<ir::Type> types;
-  for (const Value* acc : accs) types.push_back(acc->type());
+  std::vector<ir::Type> types = TypesOfAll(accs);
   auto steps = [&] {
     return e_.b
         .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
