@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and compares the kernels with other libraries: prints a table.
+# Installs what is missing, builds, and compares the kernels with other libraries: prints a table; a second one beside
+# PyTorch, and IREE, where the caller's python3 can import them.
 # `tests/bench/run.sh --help` lists the options; `--target SPEC`, first, compiles the kernels for another
 # target than host: --target 'host?isa=x86-64-v3'.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+python=$(command -v python3 || true)  # the caller's, which may have PyTorch and IREE
 # Debian's own programs before any other.
 export PATH=/usr/bin:$PATH
 target=host
@@ -15,8 +17,11 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! { cmake -S "$root" --preset release -DKDL_BENCH=ON "-DKDL_BENCH_TARGET=$target" &&
-       cmake --build "$root/build" --target kernelc bench; } >"$log" 2>&1; then
+       cmake --build "$root/build" --target kernelc bench kdl_shared; } >"$log" 2>&1; then
   tail -n 40 "$log" >&2
   exit 1
 fi
 "$root/build/bin/bench" "$@"
+if [ -n "$python" ] && "$python" -c 'import numpy, torch' 2>/dev/null; then
+  "$python" "$root/tests/bench/frameworks/compare.py" --target "$target" "$@"
+fi
