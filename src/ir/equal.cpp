@@ -127,7 +127,8 @@ bool SameGeneric(const Generic& a, const Generic& b) {
 }
 
 bool SameAxis(const Axis& a, const Axis& b) {
-  return a.name == b.name && a.extent == b.extent && a.domain == b.domain && a.parent == b.parent;
+  return a.name == b.name && a.extent == b.extent && a.domain == b.domain && a.parent == b.parent &&
+         a.innermost == b.innermost;
 }
 
 template <class T, class Same>

@@ -20,7 +20,8 @@ struct Axis {
   Size extent = nullptr;  ///< most elements of a block; a constant once tiles are selected
   Size domain =
       nullptr;  ///< set where the axis walks 0..domain whole; null where the bounds are run-time values
-  AxisId parent;  ///< set where the axis walks a block of another axis
+  AxisId parent;           ///< set where the axis walks a block of another axis
+  bool innermost = false;  ///< walked inside all others, whatever memory wants
 };
 
 /// What stands for the number of cores in the sizes of a launch_tensor; no size name of a source is spelled so.

@@ -235,7 +235,7 @@ bool ModuleReader::ReadTeam(TextReader& reader) {
   return true;
 }
 
-/// `axis i = M by 64`, `axis ii in i by 16`.
+/// `axis i = M by 64`, `axis ii in i by 16`, `axis j = N by 64 innermost`.
 bool ModuleReader::ReadAxes(TextReader& reader) {
   while (cursor_.TryWord("axis")) {
     size_t begin = cursor_.Here();
@@ -251,6 +251,7 @@ bool ModuleReader::ReadAxes(TextReader& reader) {
     }
     if (cursor_.TrySign("=") && !(axis.domain = ReadSize(reader))) return false;
     if (cursor_.TryWord("by") && !(axis.extent = ReadSize(reader))) return false;
+    axis.innermost = cursor_.TryWord("innermost");
     if (!reader.axes.emplace(label->key, reader.function->AddAxis(axis)).second) {
       cursor_.Fail(diag::IrDefinedTwice, span, "axis " + label->key);
       return false;

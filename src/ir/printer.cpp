@@ -459,6 +459,7 @@ std::string AxisText(const Axis& axis, AxisId id, const FunctionNames& names) {
   if (axis.parent.valid()) text += fmt::format(" in {}", names.Of(axis.parent));
   if (axis.domain) text += " = " + ToString(axis.domain);
   if (axis.extent) text += " by " + ToString(axis.extent);
+  if (axis.innermost) text += " innermost";
   return text + "\n";
 }
 

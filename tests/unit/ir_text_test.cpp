@@ -27,7 +27,7 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
   axis i = M by BM
   axis j = N by BN
   axis k = K by 16
-  axis k.1 in k by 8
+  axis k.1 in k by 8 innermost
   %0 = const 0 : i64
   %z = const 0.0 : f32
   spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N, %s: i64 in %0 .. %K) {deal = static} {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
+constexpr int kInnermost = 1 << 20;  // more than folds raise any
 
 /// The axis that an index operand walks by itself: a blk, or a nest's index over one.
 std::optional<AxisId> WalkedAxis(const Value* index) {
@@ -46,7 +47,10 @@ AxisList KeptAxes(const Op* op) {
 }  // namespace
 
 AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0) {
-  for (uint32_t i = 0; i < kernel.axes.size(); ++i) whole_.emplace_back(i);
+  for (uint32_t i = 0; i < kernel.axes.size(); ++i) {
+    whole_.emplace_back(i);
+    if (kernel.axes[i].innermost) weight_[i] = kInnermost;
+  }
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->kind() == OpKind::Cut) {
       AxisId axis = op->region()->param(0)->type()->axes[0];

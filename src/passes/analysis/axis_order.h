@@ -13,7 +13,8 @@ namespace kdl::passes {
 class AxisOrder {
  public:
   /// From what memory and reductions want. Last comes, of two axes, the one that
-  ///  - a reduction in lanes folds (its lanes are side by side),
+  ///  - is stated to be innermost,
+  ///  - else: a reduction in lanes folds (its lanes are side by side),
   ///  - else: stands last in what is stored, before last in what is loaded, before the rest,
   ///  - and the last axis of a contraction's result comes behind the axes that the contraction folds.
   /// The axis of a cut's blocks stands where the axis does that is cut.

@@ -33,6 +33,14 @@ inline constexpr Pass kSplitFewRows{
     .needs = {{&kTilesSelected, "blocks that have few rows as they are need no others"},
               {&kUnitsSelected, "units take packed factors"}}};
 
+void RunSplitChannels(PassContext& context, ir::Function& kernel);
+inline constexpr Pass kSplitChannels{
+    .name = "split-channels",
+    .summary = "lets a convolution walk its channels as vectors where they fill them better",
+    .on_kernel = RunSplitChannels,
+    .needs = {{&kTilesSelected, "channels get blocks beside those that were chosen"},
+              {&kUnitsSelected, "units take packed factors"}}};
+
 void RunDeal(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kDeal{
     .name = "deal",

@@ -17,10 +17,10 @@ inline constexpr std::array kPipePipeline = {
     &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots,   &kSplitFewRows,      &kDeal,        &kFitOperands,   &kCanonicalize,
-    &kFoldRows,    &kShareWindows,      &kFormNests,   &kTakeFolds,     &kPlaceTiles,
-    &kPeelTurns,   &kFinishTurns,       &kSinkMoves,   &kBlockProducts, &kPlacePrefetches,
-    &kExpandTiles, &kCanonicalizeLoops, &kCheckScratch};
+    &kOpenSlots,       &kSplitFewRows, &kSplitChannels,     &kDeal,        &kFitOperands,
+    &kCanonicalize,    &kFoldRows,     &kShareWindows,      &kFormNests,   &kTakeFolds,
+    &kPlaceTiles,      &kPeelTurns,    &kFinishTurns,       &kSinkMoves,   &kBlockProducts,
+    &kPlacePrefetches, &kExpandTiles,  &kCanonicalizeLoops, &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

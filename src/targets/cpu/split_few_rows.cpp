@@ -8,8 +8,8 @@
 #include "passes/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/row_fold.h"
+#include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
-#include "targets/cpu/walks.h"
 
 // split-few-rows: a product of few rows uses each element of its second factor but a few times, so packing costs more than multiplying, and
 // memory's rate decides. For launches with few rows blocks are walked by axes of their own: fold-rows takes such blocks, and they
@@ -53,35 +53,16 @@ class Chooser {
   std::optional<Product> Of(const Op* op, const Op* spmd) const {
     AxisList axes = kernel_.order.Sorted(op->result()->type()->axes);
     if (axes.size() != 2) return std::nullopt;
-    std::optional<size_t> rows = BinderOf(axes[0], spmd);
-    std::optional<size_t> columns = BinderOf(axes[1], spmd);
+    std::optional<size_t> rows = FreeBinderOf(kernel_.function, spmd, axes[0]);
+    std::optional<size_t> columns = FreeBinderOf(kernel_.function, spmd, axes[1]);
     if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows ||
         !RowFoldOf(op, kernel_, axes[0]))
       return std::nullopt;
     return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>())};
   }
 
-  /// The binder of the axis, where no result depends on how long its blocks are.
-  std::optional<size_t> BinderOf(AxisId axis, const Op* spmd) const {
-    const auto& binders = spmd->region()->params();
-    for (size_t b = 0; b < binders.size(); ++b) {
-      bool walks =
-          binders[b]->type()->kind == ir::TypeKind::Blk && binders[b]->type()->axes[0] == axis;
-      if (walks && IsFree(kernel_.function, binders[b])) return b;
-    }
-    return std::nullopt;
-  }
-
   KernelShape kernel_;
 };
-
-/// An axis like that one, with blocks of so many elements.
-AxisId AddLike(ir::Module& module, ir::Function& kernel, AxisId axis, int64_t extent) {
-  ir::Axis like = kernel.axis(axis);
-  like.name = module.context().names.Intern(like.name.str() + ".few");
-  like.extent = module.types().sizes().Constant(extent);
-  return kernel.AddAxis(like);
-}
 
 void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& product,
            const ProcessorFacts& facts) {
@@ -93,18 +74,16 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& pr
   OtherAxes few;
   AxisId rows_axis = binders[product.rows]->type()->axes[0];
   AxisId columns_axis = binders[product.columns]->type()->axes[0];
-  few.Set(rows_axis, AddLike(module, kernel, rows_axis, kFewRows));
-  few.Set(columns_axis,
-          AddLike(module, kernel, columns_axis, MostAccumulatorBytes(facts) / product.bytes));
+  auto like = [&](AxisId axis, int64_t extent) {
+    few.Set(axis, kernel.AddAxis(AxisLike(module, kernel, axis, ".few", extent)));
+  };
+  like(rows_axis, kFewRows);
+  like(columns_axis, MostAccumulatorBytes(facts) / product.bytes);
   if (is_known) return few.Retype(module.types(), spmd);
   ir::Builder b(module, spmd->block(), spmd);
   b.set_loc(spmd->loc());
   Value* rows = b.Binary(OpKind::Sub, hi, lo);
-  Op* branch = MakeBranch(b, b.Binary(OpKind::Le, rows, b.I64(kFewRows)));
-  b.SetInsertionPoint(branch->region(0)->terminator());
-  ir::ValueMap map;
-  few.Retype(module.types(), ir::Clone(spmd, b, map));
-  MoveInto(branch->region(1), spmd);
+  SplitOff(b, spmd, b.Binary(OpKind::Le, rows, b.I64(kFewRows)), few);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   Position position;
   LaneFolds folds(e, {what}, Bytes(what.acc));
   LaneFolds::Body body;
-  body.terms = [&](const Piece& piece) {
+  body.terms = [&](const Piece& piece, int64_t /*before*/) {
     Values terms;
     for (size_t i = 0; i < homes.size(); ++i) {
       Value* operand = what.operands[i];

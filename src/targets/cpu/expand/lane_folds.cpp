@@ -166,7 +166,7 @@ Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, c
 
 /// Vector number `vector` of each fold takes in what the piece has.
 void LaneFolds::Step(Values& lanes, size_t vector, const Piece& piece, const Body& body) {
-  std::vector<Values> terms = body.terms(piece);
+  std::vector<Values> terms = body.terms(piece, static_cast<int64_t>(vector) * width_);
   auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
   for (size_t i = 0; i < folds_.size(); ++i) {
     for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), folds_[i].acc);

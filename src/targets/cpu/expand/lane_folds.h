@@ -19,8 +19,8 @@ class LaneFolds {
   struct Body {
     /// At the start of a row of the last axis.
     std::function<void()> row;
-    /// The terms of each fold for the elements of the piece at the position.
-    std::function<std::vector<Values>(const Piece&)> terms;
+    /// The terms of each fold for the elements of the piece at the position, `before` elements into its turn.
+    std::function<std::vector<Values>(const Piece&, int64_t before)> terms;
   };
 
   /// The folded values of the element at the position, one for each fold.

@@ -73,7 +73,8 @@ class Rows {
     for (const Accumulation& fold : made) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
     LaneFolds folds(e_, made, bytes);
     LaneFolds::Body body{[&] { BeginRow(); },
-                         [&](const Piece& piece) {
+                         [&](const Piece& piece, int64_t before) {
+                           body_.ComeTo(before);
                            std::vector<Values> terms;
                            RunPiece(piece, [&] { terms = Terms(); });
                            return terms;

@@ -103,12 +103,18 @@ void NestBody::ExpandStoreOp(Op* op) {
   ExpandStore(e_.b, access, Lane(store.value()));
 }
 
+/// Whether the piece begins two lines, counted from where its turn does.
+bool NestBody::BeginsPair(const ElementAccess& access) const {
+  return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
+}
+
 /// Full vectors only: what comes after the others is near its end.
 void NestBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
   auto index = IndexOf(access.op);
   for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
     if (request.is_streaming && past_caches_.empty()) continue;
+    if (request.in_pairs && !BeginsPair(access)) continue;
     ElementAccess ahead = access;
     for (size_t i = 0; i < index.size(); ++i) {
       if (index[i] != request.point) continue;

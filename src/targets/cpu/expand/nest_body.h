@@ -54,6 +54,8 @@ class NestBody {
 
   /// Elements of `tile` are `value`, and nothing is asked for ahead of time.
   void Give(const ir::Value* tile, ir::Value* value);
+  /// The next piece begins so many elements into a turn of a walk.
+  void ComeTo(int64_t before) { before_ = before; }
 
   /// From here on these stores go past the caches wherever a full vector is stored; none: all stay in them.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
@@ -68,6 +70,7 @@ class NestBody {
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
   ir::Value* ElementPiece(ir::Value* tile);
+  bool BeginsPair(const ElementAccess& access) const;
   void Prefetch(const ElementAccess& access);
   void ExpandPrefetchOp(ir::Op* op);
   void ExpandLoadOp(ir::Op* op);
@@ -87,6 +90,7 @@ class NestBody {
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
+  int64_t before_ = 0;  ///< elements of the present turn
   struct {
     const ir::Value* tile = nullptr;
     ir::Value* value = nullptr;

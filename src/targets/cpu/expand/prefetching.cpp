@@ -140,7 +140,10 @@ std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   const Value* point = PointOf(access);
   if (!point || Contains(repeated_, access)) return {};
   if (auto once = once_.find(access); once != once_.end())
-    return {{point, once->second, 0, ir::IntentKind::ReadLater}};
+    return {{.point = point,
+             .distance = once->second,
+             .intent = ir::IntentKind::ReadLater,
+             .in_pairs = true}};
   bool writes = access->kind() == OpKind::Store || Contains(written_, access);
   bool packs = !nest_->results().empty();  // what is read next is scratch, which is near
   return {{point, nullptr, distance_,

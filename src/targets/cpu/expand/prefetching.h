@@ -20,10 +20,11 @@ class Prefetching {
   /// The element that is `distance` further along one point of the nest is asked for.
   struct Request {
     const ir::Value* point;
-    ir::Value* distance;  ///< null: `elements`
-    int64_t elements;
-    ir::IntentKind intent;
+    ir::Value* distance = nullptr;  ///< null: `elements`
+    int64_t elements = 0;
+    ir::IntentKind intent = ir::IntentKind::Read;
     bool is_streaming = false;  ///< only while stores go past the caches
+    bool in_pairs = false;      ///< a hint for two lines: the processor brings the other one, too
   };
   /// What is asked for where the nest comes to a load or store; nothing where another access asks for its line.
   std::vector<Request> Of(const ir::Op* access) const;

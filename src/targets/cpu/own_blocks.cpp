@@ -1,0 +1,37 @@
+#include "targets/cpu/own_blocks.h"
+
+#include <string>
+
+#include "passes/structured.h"
+#include "targets/cpu/walks.h"
+
+namespace kdl::cpu {
+
+std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spmd,
+                                   ir::AxisId axis) {
+  const auto& binders = spmd->region()->params();
+  for (size_t b = 0; b < binders.size(); ++b) {
+    ir::Type type = binders[b]->type();
+    if (type->kind == ir::TypeKind::Blk && type->axes[0] == axis && IsFree(kernel, binders[b]))
+      return b;
+  }
+  return std::nullopt;
+}
+
+ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axis,
+                  std::string_view suffix, int64_t extent) {
+  ir::Axis like = kernel.axis(axis);
+  like.name = module.context().names.Intern(like.name.str() + std::string(suffix));
+  like.extent = module.types().sizes().Constant(extent);
+  return like;
+}
+
+void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others) {
+  ir::Op* branch = passes::MakeBranch(b, condition);
+  b.SetInsertionPoint(branch->region(0)->terminator());
+  ir::ValueMap map;
+  others.Retype(b.types(), ir::Clone(spmd, b, map));
+  passes::MoveInto(branch->region(1), spmd);
+}
+
+}  // namespace kdl::cpu

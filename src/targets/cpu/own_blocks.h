@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ir/builder.h"
+#include "passes/rewrite.h"
+
+namespace kdl::cpu {
+
+// Blocks that a launch takes where its sizes say so: an `spmd` stands twice then.
+
+/// The binder of the axis, where no result depends on how long its blocks are.
+std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spmd, ir::AxisId axis);
+
+/// What an axis like that one is, with blocks of so many elements.
+ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axis,
+                  std::string_view suffix, int64_t extent);
+
+/// The spmd becomes `if condition { its copy, over the other axes } else { the spmd }`; the builder stands before it.
+void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others);
+
+}  // namespace kdl::cpu
