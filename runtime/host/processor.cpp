@@ -23,8 +23,9 @@ constexpr std::uint64_t kV4 = kV3 | Bit(KDL_FEATURE_BIT_X86_AVX512F) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512DQ) |
                               Bit(KDL_FEATURE_BIT_X86_AVX512VL) | Bit(KDL_FEATURE_BIT_X86_AVX512CD);
 
-constexpr std::uint64_t kTiles =
-    Bit(KDL_FEATURE_BIT_X86_AMX_TILE) | Bit(KDL_FEATURE_BIT_X86_AMX_INT8);
+constexpr std::uint64_t kTiles = Bit(KDL_FEATURE_BIT_X86_AMX_TILE) |
+                                 Bit(KDL_FEATURE_BIT_X86_AMX_INT8) |
+                                 Bit(KDL_FEATURE_BIT_X86_AMX_BF16);
 constexpr std::uint64_t kV3Vnni = kV3 | Bit(KDL_FEATURE_BIT_X86_AVXVNNI);
 constexpr std::uint64_t kV4Vnni = kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512VNNI);
 constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
@@ -39,7 +40,7 @@ constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
                              {"x86-64", "x86-64-v4", kV4},
                              {"x86-64", "x86-64-v4-vnni", kV4Vnni},
                              {"x86-64", "x86-64-v4-bf16", kV4Bf16},
-                             {"x86-64", "x86-64-v4-amx", kV4Vnni | kTiles},
+                             {"x86-64", "x86-64-v4-amx", kV4Bf16 | kTiles},
                              {"aarch64", "armv8-a", 0},
                              {"aarch64", "armv8-a-dotprod", kDotprod},
                              {"aarch64", "armv8-a-i8mm", kI8mm},
@@ -72,6 +73,8 @@ std::uint64_t ProcessorFeatures() {
   if (HasDotProducts()) features |= Bit(KDL_FEATURE_BIT_AARCH64_DOTPROD);
   if (HasI8Matrices()) features |= Bit(KDL_FEATURE_BIT_AARCH64_I8MM);
   if (HasBf16()) features |= Bit(KDL_FEATURE_BIT_AARCH64_BF16);
+  if (HasHalf()) features |= Bit(KDL_FEATURE_BIT_AARCH64_FP16);
+  if (HasScalableVectors(32)) features |= Bit(KDL_FEATURE_BIT_AARCH64_SVE256);
 #endif
   return features;
 }

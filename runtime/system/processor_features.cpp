@@ -2,6 +2,7 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #elif defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -15,15 +16,28 @@ namespace kdl::runtime {
 namespace {
 
 // Bits of Linux's words for aarch64; older headers lack some.
-constexpr unsigned long kDotProducts = 1ul << 20;  // of AT_HWCAP
-constexpr unsigned long kI8Matrices = 1ul << 13;   // of AT_HWCAP2
+constexpr unsigned long kDotProducts = 1ul << 20;      // of AT_HWCAP
+constexpr unsigned long kHalf = 1ul << 9 | 1ul << 10;  // of scalars, of vectors
+constexpr unsigned long kScalable = 1ul << 22;
+constexpr unsigned long kI8Matrices = 1ul << 13;  // of AT_HWCAP2
 constexpr unsigned long kBf16 = 1ul << 14;
+constexpr unsigned long kScalableNarrow = 1ul << 9 | 1ul << 12;  // bytes of both signs, bf16
+constexpr int kGetVectorLength = 51;                             // PR_SVE_GET_VL
+constexpr int kVectorLength = 0xFFFF;                            // of what it answers: in bytes
 
 }  // namespace
 
 bool HasDotProducts() { return (getauxval(AT_HWCAP) & kDotProducts) != 0; }
 bool HasI8Matrices() { return (getauxval(AT_HWCAP2) & kI8Matrices) != 0; }
 bool HasBf16() { return (getauxval(AT_HWCAP2) & kBf16) != 0; }
+bool HasHalf() { return (getauxval(AT_HWCAP) & kHalf) == kHalf; }
+bool HasScalableVectors(int bytes) {
+  bool has = (getauxval(AT_HWCAP) & kScalable) != 0 &&
+             (getauxval(AT_HWCAP2) & kScalableNarrow) == kScalableNarrow;
+  if (!has) return false;
+  int answer = prctl(kGetVectorLength, 0, 0, 0, 0);
+  return answer >= 0 && (answer & kVectorLength) == bytes;
+}
 bool MayUseTiles() { return false; }
 
 #else
@@ -31,12 +45,15 @@ bool MayUseTiles() { return false; }
 bool HasDotProducts() { return false; }
 bool HasI8Matrices() { return false; }
 bool HasBf16() { return false; }
+bool HasHalf() { return false; }
+bool HasScalableVectors(int) { return false; }
 
 #if defined(__x86_64__)
 
 namespace {
 
-constexpr unsigned kTilesAndBytes = 1u << 24 | 1u << 25;  // of CPUID 7, EDX: AMX-TILE, AMX-INT8
+// Of CPUID 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8.
+constexpr unsigned kTilesOfBoth = 1u << 22 | 1u << 24 | 1u << 25;
 constexpr unsigned kSystemSaves = 1u << 27;           // of CPUID 1, ECX: XGETBV says what it saves
 constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // of XCR0: configuration and data
 constexpr long kAskForState = 0x1023;                 // ARCH_REQ_XCOMP_PERM
@@ -49,7 +66,7 @@ bool ProcessorHasTiles() {
   unsigned d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSystemSaves) == 0) return false;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  return (d & kTilesAndBytes) == kTilesAndBytes;
+  return (d & kTilesOfBoth) == kTilesOfBoth;
 }
 
 bool SystemSavesTiles() {

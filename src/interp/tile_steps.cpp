@@ -30,9 +30,10 @@ class TileFactor {
 
   size_t rank() const { return first_.size(); }
 
-  /// A step's terms, as the accumulator: so much further along the dimension, and along the last one. False: the core has stopped.
+  /// Terms that lie side by side, as the accumulator: so much further along the dimension, and along the last one. False: the core
+  /// has stopped.
   bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
-    for (int turn = 0; turn < instruction_.fold->unit->depth; ++turn) {
+    for (int turn = 0; turn < ir::GroupOf(*instruction_.fold->unit); ++turn) {
       std::vector<int64_t> index = first_;
       index[dim] += by;
       index.back() += last + turn;
@@ -70,8 +71,10 @@ void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) 
   size_t accs = op.SegmentBegin(TileStepsOp::at_accs);
   TileFactor rows(core, here, instruction, TileStepsOp::at_rows, place);
   TileFactor columns(core, here, instruction, TileStepsOp::at_columns, place + rows.rank());
-  auto steps = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
-  if (steps % ir::kTileSteps != 0) return core.Break(instruction, "takes steps that fill no tiles");
+  int64_t of_group = ir::GroupOf(unit);
+  auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
+  if (groups % ir::kTileSteps != 0)
+    return core.Break(instruction, "takes steps that fill no tiles");
   auto along = static_cast<size_t>(op.attr<AttrKey::Along>()[0]);
   auto of_row = static_cast<size_t>(op.attr<AttrKey::Sizes>()[1]);
   std::vector<std::vector<uint64_t>> results;
@@ -80,11 +83,14 @@ void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) 
     auto row = static_cast<int64_t>(n / of_row);
     auto column = static_cast<int64_t>(n % of_row * lanes.size());
     for (uint64_t& acc : lanes) {
-      for (int64_t step = 0; step < steps; ++step) {
+      for (int64_t group = 0; group < groups; group += unit.depth / of_group) {
         uint64_t a[ir::kMaxUnitDepth];
         uint64_t b[ir::kMaxUnitDepth];
-        if (!rows.Read(along, row, step * unit.depth, a)) return;
-        if (!columns.Read(columns.rank() - 2, step, column * unit.depth, b)) return;
+        for (int64_t at = 0; at < unit.depth; at += of_group) {
+          int64_t number = group + at / of_group;
+          if (!rows.Read(along, row, number * of_group, a + at)) return;
+          if (!columns.Read(columns.rank() - 2, number, column * of_group, b + at)) return;
+        }
         acc = ir::RunStep(unit, acc, a, b);
       }
       ++column;

@@ -63,7 +63,9 @@ void RunZip(Core&, Activation& here, const Instruction& instruction) {
 
 void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
   const ir::Unit& unit = *instruction.fold->unit;
-  auto depth = static_cast<size_t>(unit.depth);
+  bool in_chain = instruction.op->HasAttr(ir::AttrKey::Part);
+  int chain = in_chain ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
+  auto depth = static_cast<size_t>(in_chain ? ir::GroupOf(unit) : unit.depth);
   size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
   std::vector<uint64_t> accs(lanes);
   const uint64_t* start = ElementsOf(here, instruction.operands[ir::UnitStepOp::at_acc]);
@@ -77,7 +79,9 @@ void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
   };
   for (size_t lane = 0; lane < lanes; ++lane) {
     const uint64_t* a = of_lane(factors[0], lane);
-    accs[lane] = ir::RunStep(unit, start[lane], a, of_lane(factors[1], lane));
+    const uint64_t* b = of_lane(factors[1], lane);
+    accs[lane] = in_chain ? ir::RunChain(unit, chain, start[lane], a, b)
+                          : ir::RunStep(unit, start[lane], a, b);
   }
   Slot target = instruction.results[0];
   if (target.kind == SlotKind::Scalar) {

@@ -88,8 +88,11 @@ bool IsSound(const Unit& unit) {
   bool pairs = unit.order != StepOrder::Pairs ||
                (std::has_single_bit(static_cast<unsigned>(unit.depth)) && unit.term == OpKind::Mul);
   bool any = unit.order != StepOrder::Any || (IsInteger(unit.acc) && unit.term == OpKind::Mul);
+  bool chains = unit.order != StepOrder::TwoChains ||
+                (unit.flushes && GroupOf(unit) == 2 && unit.term == OpKind::FmaFlush);
+  bool groups = unit.group >= 0 && unit.depth % GroupOf(unit) == 0;
   bool odd = !unit.to_odd || (unit.order == StepOrder::Pairs && unit.acc == Scalar::F32);
-  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && odd;
+  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups && odd;
 }
 
 namespace {
@@ -107,12 +110,34 @@ struct StepEval {
   }
 };
 
+StepEval EvalOf(const Unit& unit) {
+  return {FindEval(OpKind::Flush, unit.acc, unit.acc),
+          unit.to_odd ? MulToOdd : FindEval(unit.term, unit.acc, unit.acc),
+          unit.to_odd ? AddToOdd : FindEval(OpKind::Add, unit.acc, unit.acc), unit.flushes};
+}
+
+uint64_t AfterChains(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b) {
+  StepEval eval = EvalOf(unit);
+  uint64_t chains[2] = {};
+  for (int turn = 0; turn < unit.depth; turn += 2) {
+    for (int chain : {0, 1})
+      chains[chain] = RunChain(unit, chain, chains[chain], a + turn, b + turn);
+  }
+  uint64_t both = eval.Taken(eval.Sum(chains[0], chains[1]));
+  return eval.Taken(eval.Sum(eval.Taken(acc), both));
+}
+
 }  // namespace
 
+uint64_t RunChain(const Unit& unit, int chain, uint64_t acc, const uint64_t* a, const uint64_t* b) {
+  StepEval eval = EvalOf(unit);
+  uint64_t operands[] = {eval.Taken(a[chain]), eval.Taken(b[chain]), eval.Taken(acc)};
+  return eval.term(operands, nullptr);
+}
+
 uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b) {
-  StepEval eval{FindEval(OpKind::Flush, unit.acc, unit.acc),
-                unit.to_odd ? MulToOdd : FindEval(unit.term, unit.acc, unit.acc),
-                unit.to_odd ? AddToOdd : FindEval(OpKind::Add, unit.acc, unit.acc), unit.flushes};
+  if (unit.order == StepOrder::TwoChains) return AfterChains(unit, acc, a, b);
+  StepEval eval = EvalOf(unit);
   acc = eval.Taken(acc);
   std::vector<uint64_t> products;
   for (int turn = 0; turn < unit.depth; ++turn) {

@@ -16,7 +16,9 @@ enum class StepOrder : uint8_t {
   Forward,   ///< the first one first, each by `term` onto what is there
   Backward,  ///< the last one first
   Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
-  Any,    ///< integers: the sum is the same in each order
+  /// Even terms and odd ones in chains of their own, which start from +0, each by `term`; the accumulator takes the sum of both.
+  TwoChains,
+  Any,  ///< integers: the sum is the same in each order
 };
 
 /// What multiplies and adds, as its results show it. A family of targets has a table of them; the attribute `unit` of a
@@ -38,6 +40,8 @@ struct Unit {
   bool modelled = false;
   bool to_odd =
       false;  ///< products and sums of f32 are rounded as round_odd.h says; only where order is Pairs
+  /// So many of a step's terms, neighbours, stand side by side where factors lie for an instruction; 0: all.
+  int group = 0;
   /// Workers go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
 };
@@ -48,6 +52,8 @@ inline constexpr int64_t kTileSteps = 16;
 
 /// Whether the row says something that can be done.
 bool IsSound(const Unit& unit);
+
+inline int GroupOf(const Unit& unit) { return unit.group == 0 ? unit.depth : unit.group; }
 
 /// Of a chain's terms in a step the one that comes at `turn`.
 inline int TermAt(const Unit& unit, int turn) {
@@ -86,6 +92,9 @@ struct FittedFactors {
 };
 /// How an integers' unit takes them; nothing: not at all.
 std::optional<FittedFactors> FitFactors(const Unit& unit, const Op& contraction);
+
+/// One of a unit's two chains after the terms that it takes of a group, a pair.
+uint64_t RunChain(const Unit& unit, int chain, uint64_t acc, const uint64_t* a, const uint64_t* b);
 
 /// The accumulator after a step: `depth` terms, of factors as acc.
 uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b);

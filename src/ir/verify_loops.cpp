@@ -237,11 +237,16 @@ std::string UnitStepFault(const Op& op, const Module& module) {
   if (!unit) return "there is no such unit";
   UnitStepOp step(const_cast<Op*>(&op));
   Type acc = step.acc()->type();
+  bool in_chain = op.HasAttr(AttrKey::Part);
+  if (in_chain && (unit->order != StepOrder::TwoChains || op.attr<AttrKey::Part>() < 0 ||
+                   op.attr<AttrKey::Part>() > 1))
+    return "there is no such chain";
+  int depth = in_chain ? GroupOf(*unit) : unit->depth;
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == unit->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
   auto fits = [&](Type factors, Scalar scalar) {
-    int64_t steps = IsVector(factors) ? Lanes(factors) / unit->depth : 0;
-    return factors->scalar == scalar && Lanes(factors) == steps * unit->depth &&
+    int64_t steps = IsVector(factors) ? Lanes(factors) / depth : 0;
+    return factors->scalar == scalar && Lanes(factors) == steps * depth &&
            (steps == 1 || steps == Lanes(acc));
   };
   bool both = fits(step.a()->type(), unit->a) && fits(step.b()->type(), unit->b);

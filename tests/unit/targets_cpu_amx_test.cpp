@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -52,6 +55,13 @@ std::string Replaced(std::string text, const std::string& word, const std::strin
 }
 
 std::string ProductOf(const std::string& a, const std::string& b) {
+  if (a == "bf16") {
+    std::string text = kProduct;
+    text.erase(text.find("      %x.32"), text.find("      %next") - text.find("      %x.32"));
+    for (auto [word, by] : {std::pair{".32", ""}, {"i32", "f32"}, {"const 0 : f", "const 0.0 : f"}})
+      text = Replaced(text, word, by);
+    return Replaced(Replaced(text, "<A", "<bf16"), "<B", "<bf16");
+  }
   return Replaced(Replaced(kProduct, "<A", "<" + a), "<B", "<" + b);
 }
 
@@ -76,9 +86,11 @@ class Compiled {
     variant_ = &shared_->images()[0]->kernels[0].variants[0];
   }
 
-  std::vector<int32_t> Run(int64_t m, int64_t n, int64_t k, std::vector<uint8_t> a,
-                           std::vector<uint8_t> b) const {
-    std::vector<int32_t> c(static_cast<size_t>(m * n), -1);
+  /// The results' bits.
+  template <class T>
+  std::vector<uint32_t> Run(int64_t m, int64_t n, int64_t k, std::vector<T> a,
+                            std::vector<T> b) const {
+    std::vector<uint32_t> c(static_cast<size_t>(m * n), ~0u);
     codegen::Call call;
     call.dims = {m, n, k};
     call.tensors = {codegen::TensorOf(a.data(), {m, k}), codegen::TensorOf(b.data(), {k, n}),
@@ -104,20 +116,23 @@ int32_t Value(uint8_t byte, const std::string& type) {
   return type == "i8" ? static_cast<int8_t>(byte) : static_cast<int32_t>(byte);
 }
 
+struct ProductShape {
+  int64_t m, n, k;
+};
+constexpr ProductShape kProductShapes[] = {{21, 48, 200}, {1, 1, 1},    {50, 70, 333},
+                                           {14, 16, 64},  {17, 33, 63}, {3, 20, 231}};
+
 void CheckProducts(const std::string& a_type, const std::string& b_type, const Compiled& compiled) {
   std::mt19937_64 random(7);
-  for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{21, 48, 200},
-                         {1, 1, 1},
-                         {50, 70, 333},
-                         {14, 16, 64},
-                         {17, 33, 63}}) {
+  for (auto [m, n, k] : kProductShapes) {
     std::vector<uint8_t> a = DrawnBytes(random, m * k);
     std::vector<uint8_t> b = DrawnBytes(random, k * n);
-    std::vector<int32_t> wanted(static_cast<size_t>(m * n));
+    std::vector<uint32_t> wanted(static_cast<size_t>(m * n));
     for (int64_t i = 0; i < m * n; ++i) {
       for (int64_t t = 0; t < k; ++t) {
-        wanted[static_cast<size_t>(i)] += Value(a[static_cast<size_t>(i / n * k + t)], a_type) *
-                                          Value(b[static_cast<size_t>(t * n + i % n)], b_type);
+        wanted[static_cast<size_t>(i)] +=
+            static_cast<uint32_t>(Value(a[static_cast<size_t>(i / n * k + t)], a_type) *
+                                  Value(b[static_cast<size_t>(t * n + i % n)], b_type));
       }
     }
     CHECK_MESSAGE(compiled.Run(m, n, k, a, b) == wanted, a_type, " ", b_type, " ", m, " ", n, " ",
@@ -125,16 +140,64 @@ void CheckProducts(const std::string& a_type, const std::string& b_type, const C
   }
 }
 
+/// Most near one, some subnormal, some whose products are.
+std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
+  constexpr uint32_t kExponents[] = {0, 1, 60, 64, 118, 124, 127, 127, 128, 131};
+  std::vector<uint16_t> bits(static_cast<size_t>(count));
+  for (uint16_t& one : bits)
+    one =
+        static_cast<uint16_t>(random() % 2 << 15 | kExponents[random() % 10] << 7 | random() % 128);
+  return bits;
+}
+
+/// The element of c as the unit's steps make it, block by block.
+uint32_t SteppedSum(ProductShape of, int64_t i, int64_t j, const std::vector<uint16_t>& a,
+                    const std::vector<uint16_t>& b) {
+  constexpr int64_t kBlock = 200;
+  uint64_t acc = 0;
+  for (int64_t block = 0; block < of.k; block += kBlock) {
+    int64_t end = std::min(of.k, block + kBlock);
+    for (int64_t first = block; first < end; first += kTileBf16.depth) {
+      uint64_t x[ir::kMaxUnitDepth] = {};
+      uint64_t y[ir::kMaxUnitDepth] = {};
+      for (int64_t t = first; t < std::min<int64_t>(end, first + kTileBf16.depth); ++t) {
+        x[t - first] = uint64_t{a[static_cast<size_t>(i * of.k + t)]} << 16;
+        y[t - first] = uint64_t{b[static_cast<size_t>(t * of.n + j)]} << 16;
+      }
+      acc = ir::RunStep(kTileBf16, acc, x, y);
+    }
+  }
+  return static_cast<uint32_t>(acc);
+}
+
+void CheckFloats(const Compiled& compiled) {
+  std::mt19937_64 random(9);
+  for (ProductShape of : kProductShapes) {
+    std::vector<uint16_t> a = DrawnFloats(random, of.m * of.k);
+    std::vector<uint16_t> b = DrawnFloats(random, of.k * of.n);
+    std::vector<uint32_t> wanted;
+    for (int64_t n = 0; n < of.m * of.n; ++n)
+      wanted.push_back(SteppedSum(of, n / of.n, n % of.n, a, b));
+    CHECK_MESSAGE(compiled.Run(of.m, of.n, of.k, a, b) == wanted, of.m, " ", of.n, " ", of.k);
+  }
+}
+
+void Lower(TestKernel& test) {
+  test.facts = &TileFacts();
+  test.Apply(kSelectUnits);
+  for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
+}
+
 }  // namespace
 
 TEST_CASE("tiles: loops with them compute what the product is") {
   std::vector<Dims> shapes = {{{"M", 23}, {"N", 50}, {"K", 205}}, {{"M", 5}, {"N", 7}, {"K", 63}}};
-  for (const char* type : {"u8", "i8"}) {
+  for (const char* type : {"u8", "i8", "bf16"}) {
     TestKernel test(ProductOf(type, "i8"), targets::BuiltinUnits());
     test.facts = &TileFacts();
+    test.Apply(kSelectUnits);
     std::vector<Outcome> expected;
     for (const Dims& dims : shapes) expected.push_back(RunOn(test, dims, 2, 3));
-    test.Apply(kSelectUnits);
     for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
     for (size_t i = 0; i < shapes.size(); ++i)
       CHECK(RunOn(test, shapes[i], 2, 3).tensors == expected[i].tensors);
@@ -145,18 +208,59 @@ TEST_CASE("tiles: loops with them compute what the product is") {
 TEST_CASE("tiles: the code configures them, multiplies signs as they are and gives them back") {
   bool runs = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
   if (!runs) return;
-  for (auto [a, b] : {std::pair{"u8", "i8"}, {"i8", "u8"}, {"i8", "i8"}}) {
+  size_t signs = 0;
+  for (auto [a, b] : {std::pair{"u8", "u8"}, {"u8", "i8"}, {"i8", "u8"}, {"i8", "i8"}}) {
     TestKernel test(ProductOf(a, b), targets::BuiltinUnits());
-    test.facts = &TileFacts();
-    test.Apply(kSelectUnits);
-    for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
+    Lower(test);
     Compiled compiled(test);
     tiles::Emulation emulation;
     CheckProducts(a, b, compiled);
-    CHECK(tiles::machine.products > 0);
+    CHECK(tiles::machine.of_signs[signs] > 0);
+    CHECK(tiles::machine.of_signs[signs++] == tiles::machine.products);
     CHECK(tiles::machine.releases > 0);
     CHECK(tiles::machine.faults == 0);
     CHECK_FALSE(tiles::machine.configured);
+  }
+}
+
+TEST_CASE(
+    "tiles: sums of bf16 are those of the unit's steps, in tiles, beside them and behind them") {
+  if (!__builtin_cpu_supports("avx512bf16")) return;
+  TestKernel test(ProductOf("bf16", "bf16"), targets::BuiltinUnits());
+  Lower(test);
+  Compiled compiled(test);
+  tiles::Emulation emulation;
+  CheckFloats(compiled);
+  CHECK(tiles::machine.of_floats > 0);
+  CHECK(tiles::machine.faults == 0);
+  CHECK_FALSE(tiles::machine.configured);
+}
+
+TEST_CASE("tiles: a step of bf16 is what the manual says, of any bits") {
+  std::mt19937_64 random(3);
+  for (int draw = 0; draw < 20000; ++draw) {
+    uint64_t a[ir::kMaxUnitDepth];
+    uint64_t b[ir::kMaxUnitDepth];
+    float chains[2] = {};
+    bool any = draw % 4 == 0;
+    auto drawn = [&] {
+      return uint64_t{any ? random() % 0x10000 : DrawnFloats(random, 1)[0]} << 16;
+    };
+    for (int t = 0; t < kTileBf16.depth; ++t) {
+      a[t] = drawn();
+      b[t] = drawn();
+      chains[t % 2] =
+          tiles::FlushedFma(std::bit_cast<float>(static_cast<uint32_t>(a[t])),
+                            std::bit_cast<float>(static_cast<uint32_t>(b[t])), chains[t % 2]);
+    }
+    auto acc = static_cast<uint32_t>(drawn() | random() % 0x10000);
+    float wanted =
+        tiles::FlushedFma(tiles::FlushedFma(chains[0], 1, chains[1]), 1, std::bit_cast<float>(acc));
+    auto found = std::bit_cast<float>(static_cast<uint32_t>(ir::RunStep(kTileBf16, acc, a, b)));
+    bool same = std::isnan(wanted)
+                    ? std::isnan(found)
+                    : std::bit_cast<uint32_t>(wanted) == std::bit_cast<uint32_t>(found);
+    CHECK(same);
   }
 }
 

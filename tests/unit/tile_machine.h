@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -18,6 +19,8 @@ struct Machine {
   uint8_t rows[8] = {};
   uint8_t data[8][16][64] = {};
   int64_t products = 0;
+  int64_t of_signs[4] = {};  ///< TDPBUUD, TDPBUSD, TDPBSUD, TDPBSSD
+  int64_t of_floats = 0;
   int64_t loads = 0;
   int64_t releases = 0;
   int64_t faults = 0;
@@ -107,16 +110,21 @@ inline void Move(const Decoded& op, bool stores) {
   }
 }
 
-/// The signs of the factors of TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD follow from the prefix.
-inline void Multiply(const Decoded& op) {
-  int sums = op.reg;
-  int a = op.rm;
-  int b = op.vvvv;
+inline void NoteProduct(int sums, int a, int b) {
   bool fit = machine.configured && machine.rows[sums] == machine.rows[a] &&
              machine.row_bytes[a] / 4 == machine.rows[b] &&
              machine.row_bytes[sums] == machine.row_bytes[b] && sums != a && a != b && sums != b;
   machine.faults += !fit;
   ++machine.products;
+}
+
+/// The signs of the factors of TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD follow from the prefix.
+inline void Multiply(const Decoded& op) {
+  int sums = op.reg;
+  int a = op.rm;
+  int b = op.vvvv;
+  NoteProduct(sums, a, b);
+  ++machine.of_signs[op.prefix];
   auto value = [](uint8_t byte, bool is_signed) {
     return is_signed ? static_cast<int8_t>(byte) : static_cast<int>(byte);
   };
@@ -129,6 +137,46 @@ inline void Multiply(const Decoded& op) {
         int y = value(machine.data[b][k / 4][4 * n + k % 4], op.prefix % 2 == 1);
         sum += static_cast<uint32_t>(x * y);
       }
+      std::memcpy(&machine.data[sums][m][4 * n], &sum, 4);
+    }
+  }
+}
+
+/// A fused multiply-add, or the sum of two where one factor is 1, as TDPBF16PS has them: what is subnormal is zero.
+inline float FlushedFma(float a, float b, float c) {
+  constexpr unsigned kFlushBoth = 1u << 6 | 1u << 15;
+  unsigned before = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before | kFlushBoth);
+  float sum = 0;
+  __asm__ volatile("vmovaps %1, %0\n\tvfmadd231ss %3, %2, %0"
+                   : "=&x"(sum)
+                   : "x"(c), "x"(a), "x"(b));
+  __builtin_ia32_ldmxcsr(before);
+  return sum;
+}
+
+/// Of bf16: even terms and odd ones, then both sums.
+inline void MultiplyFloats(const Decoded& op) {
+  int sums = op.reg;
+  int a = op.rm;
+  int b = op.vvvv;
+  NoteProduct(sums, a, b);
+  auto value = [](const uint8_t* row, int n) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, row + 2 * n, sizeof bits);
+    return std::bit_cast<float>(uint32_t{bits} << 16);
+  };
+  for (int m = 0; m < machine.rows[sums]; ++m) {
+    for (int n = 0; n < machine.row_bytes[sums] / 4; ++n) {
+      float chains[2] = {};
+      for (int k = 0; k < machine.row_bytes[a] / 2; ++k) {
+        float x = value(machine.data[a][m], k);
+        float y = value(machine.data[b][k / 2], 2 * n + k % 2);
+        chains[k % 2] = FlushedFma(x, y, chains[k % 2]);
+      }
+      float sum = 0;
+      std::memcpy(&sum, &machine.data[sums][m][4 * n], 4);
+      sum = FlushedFma(FlushedFma(chains[0], 1, chains[1]), 1, sum);
       std::memcpy(&machine.data[sums][m][4 * n], &sum, 4);
     }
   }
@@ -148,6 +196,9 @@ inline void Handle(int, siginfo_t*, void* state) {
     Move(op, op.prefix == 2);
   } else if (is_vex && op.opcode == 0x5E && op.mod == 3) {
     Multiply(op);
+  } else if (is_vex && op.opcode == 0x5C && op.prefix == 2 && op.mod == 3) {
+    MultiplyFloats(op);
+    ++machine.of_floats;
   } else {
     signal(SIGILL, SIG_DFL);  // an instruction that is none: it ends here
     return;

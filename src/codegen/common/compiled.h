@@ -46,6 +46,8 @@ struct StepInstruction {
   /// Where it is one for tiles, too: of those of a unit whose first factor has the rows, and the columns.
   std::array<std::string_view, 2> tiles = {};
   Scalar a = Scalar::Bool;  ///< the first factor's
+  std::array<Scalar, 2> takes =
+      {};  ///< the intrinsic's factors: bytes of another sign are moved there
 
   bool operator==(const StepInstruction&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <numeric>
@@ -77,7 +78,49 @@ llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits
   return id;
 }
 
+/// Bytes whose signs are not the intrinsic's: moved by 128, which is too much by as many times the other factor's sum.
+llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* start,
+                         std::array<llvm::Value*, 2> factors, std::array<bool, 2> moves) {
+  auto& builder = emitter.builder;
+  std::array<llvm::Value*, 2> too_much{};
+  for (size_t i : {0, 1}) {
+    llvm::Type* words = factors[i]->getType();
+    auto* bytes = llvm::VectorType::get(
+        builder.getInt8Ty(), 4 * llvm::cast<llvm::FixedVectorType>(words)->getNumElements(), false);
+    llvm::Value* half = builder.CreateBitCast(llvm::ConstantInt::get(bytes, 0x80), words);
+    too_much[i] = moves[i] ? half : factors[i];
+    if (moves[i]) factors[i] = builder.CreateXor(factors[i], half);
+  }
+  llvm::Value* sums = builder.CreateIntrinsic(id, {}, {start, factors[0], factors[1]});
+  llvm::Value* none = llvm::Constant::getNullValue(start->getType());
+  return builder.CreateSub(sums, builder.CreateIntrinsic(id, {}, {none, too_much[0], too_much[1]}));
+}
+
+/// One term of each pair, by the instruction that takes both: the other one is -0 times +0, which leaves sums as they are.
+void EmitChainStep(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  ir::UnitStepOp step(op);
+  int64_t lanes = ir::Lanes(step.acc()->type());
+  int64_t padded = std::max(lanes, kLeastBits / 32);
+  llvm::Intrinsic::ID id = IntrinsicOf(InstructionOf(emitter, op), padded * 32);
+  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
+  bool is_first = op->attr<ir::AttrKey::Part>() == 0;
+  auto factors = [&](const ir::Value* value, unsigned parameter, uint32_t other) {
+    llvm::Value* pairs = Lengthened(emitter, Steps(emitter, value, 2, padded), padded);
+    auto all = [&](uint32_t bits) { return llvm::ConstantInt::get(pairs->getType(), bits); };
+    pairs = builder.CreateAnd(pairs, all(is_first ? 0xFFFF : 0xFFFF0000));
+    if (other != 0) pairs = builder.CreateOr(pairs, all(is_first ? other << 16 : other));
+    return builder.CreateBitCast(pairs, type->getParamType(parameter));
+  };
+  constexpr uint32_t kMinusZero = 0x8000;
+  llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
+  llvm::Value* sums = builder.CreateIntrinsic(
+      id, {}, {start, factors(step.a(), 1, kMinusZero), factors(step.b(), 2, 0)});
+  emitter.Set(step.result(), Shortened(emitter, sums, lanes));
+}
+
 void EmitUnitStep(Emitter& emitter, ir::Op* op) {
+  if (op->HasAttr(ir::AttrKey::Part)) return EmitChainStep(emitter, op);
   auto& builder = emitter.builder;
   ir::UnitStepOp step(op);
   ir::Type acc = step.acc()->type();
@@ -105,8 +148,11 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = factors(step.a(), adds ? 1 : 0);
   llvm::Value* b = factors(step.b(), adds ? 2 : 1);
   llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
-  llvm::Value* sums = adds ? builder.CreateIntrinsic(id, types, {start, a, b})
-                           : builder.CreateAdd(start, builder.CreateIntrinsic(id, {}, {a, b}));
+  std::array<bool, 2> moves = {step.a()->type()->scalar != instruction.takes[0],
+                               step.b()->type()->scalar != instruction.takes[1]};
+  llvm::Value* sums = moves[0] || moves[1] ? SumsOfMoved(emitter, id, start, {a, b}, moves)
+                      : adds               ? builder.CreateIntrinsic(id, types, {start, a, b})
+                             : builder.CreateAdd(start, builder.CreateIntrinsic(id, {}, {a, b}));
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 

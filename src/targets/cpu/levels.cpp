@@ -134,8 +134,15 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
     bool is_portable = row.unit->order == ir::StepOrder::Any || Contains(kDefined, row.unit);
     if (!has || Contains(facts.native, row.unit) || !(is_portable || wanted.own_orders)) continue;
     facts.native.push_back(row.unit);
-    facts.processor.steps.push_back({row.unit->name, row.unit->depth, row.intrinsic, row.sums,
-                                     row.arch == kAarch64, row.tiles, row.unit->a});
+    const ir::Unit& by = row.by ? *row.by : *row.unit;
+    facts.processor.steps.push_back({.unit = row.unit->name,
+                                     .depth = row.unit->depth,
+                                     .intrinsic = row.intrinsic,
+                                     .sums = row.sums,
+                                     .of_types = row.arch == kAarch64,
+                                     .tiles = row.tiles,
+                                     .a = row.unit->a,
+                                     .takes = {by.a, by.b}});
     if (!row.tiles[0].empty()) facts.tiled.push_back(row.unit);
   }
   facts.units = facts.native;

@@ -38,11 +38,29 @@ inline constexpr ir::Unit kMadd =
     IntegerUnit("x86.vpmaddwd", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::I32);
 inline constexpr ir::Unit kMaddU32 =
     IntegerUnit("x86.vpmaddwd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
-/// The same, taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
+/// Taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
 inline constexpr ir::Unit kTileBytes =
     IntegerUnit("x86.tdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kTileBytesU32 =
     IntegerUnit("x86.tdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
+inline constexpr ir::Unit kTileSigned =
+    IntegerUnit("x86.tdpbssd", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kTileSignedU32 =
+    IntegerUnit("x86.tdpbssd_u32", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::U32);
+inline constexpr ir::Unit kTileUnsigned =
+    IntegerUnit("x86.tdpbuud", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::Unit kTileUnsignedI32 =
+    IntegerUnit("x86.tdpbuud_i32", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::I32);
+/// What TDPBF16PS computes of tiles with 16 pairs in a row: their even and their odd terms in chains of FMAs, which flush.
+inline constexpr ir::Unit kTileBf16{.name = "x86.tdpbf16ps",
+                                    .a = kdl::Scalar::BF16,
+                                    .b = kdl::Scalar::BF16,
+                                    .acc = kdl::Scalar::F32,
+                                    .depth = 2 * ir::kTileSteps,
+                                    .order = ir::StepOrder::TwoChains,
+                                    .flushes = true,
+                                    .term = ir::OpKind::FmaFlush,
+                                    .group = 2};
 inline constexpr ir::Unit kSignedBytes =
     IntegerUnit("aarch64.sdot", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kUnsignedBytes =
@@ -73,9 +91,15 @@ struct Instruction {
   std::string_view intrinsic;
   SumIntrinsics sums = {};  ///< where an addition of its own follows
   TileIntrinsics tiles = {};
+  const ir::Unit* by = nullptr;  ///< whose the intrinsic is, of other signs; null: the unit's
 };
 
+inline constexpr std::string_view kBf16Step = "llvm.x86.avx512bf16.dpbf16ps";
+inline constexpr std::string_view kByteStep = "llvm.x86.avx512.vpdpbusd";
 inline constexpr TileIntrinsics kByteTiles = {"llvm.x86.tdpbusd", "llvm.x86.tdpbsud"};
+inline constexpr TileIntrinsics kSignedTiles = {"llvm.x86.tdpbssd", "llvm.x86.tdpbssd"};
+inline constexpr TileIntrinsics kUnsignedTiles = {"llvm.x86.tdpbuud", "llvm.x86.tdpbuud"};
+inline constexpr TileIntrinsics kBf16Tiles = {"llvm.x86.tdpbf16ps", "llvm.x86.tdpbf16ps"};
 inline constexpr SumIntrinsics kMaddSums = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
                                             "llvm.x86.avx512.pmaddw.d.512"};
 
@@ -86,6 +110,8 @@ inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX51
 inline constexpr uint64_t kAmx =
     uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_INT8;
 inline constexpr uint64_t kAvx512Bf16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16;
+inline constexpr uint64_t kAmxBf16 = kAvx512Bf16 | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE |
+                                     uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_BF16;
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
 inline constexpr uint64_t kBf16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_BF16;
@@ -96,13 +122,18 @@ inline constexpr std::string_view kAarch64 = "aarch64";
 
 /// The best one first, of those that multiply the same.
 inline constexpr Instruction kInstructions[] = {
-    {kX86, &kBf16Pairs, features::kAvx512Bf16, "llvm.x86.avx512bf16.dpbf16ps"},
-    {kX86, &kTileBytes, features::kAmx, "llvm.x86.avx512.vpdpbusd", {}, kByteTiles},
-    {kX86, &kTileBytesU32, features::kAmx, "llvm.x86.avx512.vpdpbusd", {}, kByteTiles},
-    {kX86, &kBytes, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
-    {kX86, &kBytes, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
-    {kX86, &kBytesU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpbusd"},
-    {kX86, &kBytesU32, features::kAvxVnni, "llvm.x86.avx512.vpdpbusd"},
+    {kX86, &kTileBf16, features::kAmxBf16, kBf16Step, {}, kBf16Tiles},
+    {kX86, &kBf16Pairs, features::kAvx512Bf16, kBf16Step},
+    {kX86, &kTileBytes, features::kAmx, kByteStep, {}, kByteTiles},
+    {kX86, &kTileBytesU32, features::kAmx, kByteStep, {}, kByteTiles},
+    {kX86, &kTileSigned, features::kAmx, kByteStep, {}, kSignedTiles, &kBytes},
+    {kX86, &kTileSignedU32, features::kAmx, kByteStep, {}, kSignedTiles, &kBytes},
+    {kX86, &kTileUnsigned, features::kAmx, kByteStep, {}, kUnsignedTiles, &kBytes},
+    {kX86, &kTileUnsignedI32, features::kAmx, kByteStep, {}, kUnsignedTiles, &kBytes},
+    {kX86, &kBytes, features::kAvx512Vnni, kByteStep},
+    {kX86, &kBytes, features::kAvxVnni, kByteStep},
+    {kX86, &kBytesU32, features::kAvx512Vnni, kByteStep},
+    {kX86, &kBytesU32, features::kAvxVnni, kByteStep},
     {kX86, &kWords, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
     {kX86, &kWords, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
     {kX86, &kWordsU32, features::kAvx512Vnni, "llvm.x86.avx512.vpdpwssd"},
@@ -119,11 +150,13 @@ inline constexpr Instruction kInstructions[] = {
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
 inline constexpr const ir::Unit* kUnits[] = {
-    &kBf16Pairs,   &kBytes,         &kBytesU32,   &kWords,   &kWordsU32,  &kMadd,        &kMaddU32,
-    &kSignedBytes, &kUnsignedBytes, &kMixedBytes, &kBf16Dot, &kTileBytes, &kTileBytesU32};
+    &kBf16Pairs,    &kBytes,       &kBytesU32,      &kWords,        &kWordsU32,        &kMadd,
+    &kMaddU32,      &kSignedBytes, &kUnsignedBytes, &kMixedBytes,   &kBf16Dot,         &kTileBytes,
+    &kTileBytesU32, &kTileSigned,  &kTileSignedU32, &kTileUnsigned, &kTileUnsignedI32, &kTileBf16};
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
-                                     return unit->order == ir::StepOrder::Pairs;
+                                     return unit->order == ir::StepOrder::Pairs ||
+                                            unit->order == ir::StepOrder::TwoChains;
                                    }),
               "its passes take terms one by one");
 

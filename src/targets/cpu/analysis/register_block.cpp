@@ -58,7 +58,7 @@ int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* nest,
     if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::FoldIn)
       return 1;
   }
-  return unit->depth;
+  return ir::GroupOf(*unit);
 }
 
 /// How one of its users wants the tile.
@@ -69,7 +69,8 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   AxisList axes = kernel.order.Sorted(tile->type()->axes);
   AxisId along = fold.attr<AttrKey::Axes>().back();
   bool is_made = tile->def() && tile->def()->kind() == OpKind::Nest;
-  if (axes.back() == along && is_made && IsNative(kernel.facts, unit)) return {0, unit->depth};
+  if (axes.back() == along && is_made && IsNative(kernel.facts, unit))
+    return {0, ir::GroupOf(*unit)};
   if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return {};
   if (axes.back() != *block.column) return {};
   Panel panel{block.largest.columns * block.lanes, 1};

@@ -100,7 +100,7 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
         Window window = e_.WindowOf(what_.op, along);
         Values carried = before;
         if (FitTiles(shape)) {
-          Value* in_tiles = RoundDown(e_, window.size, depth * ir::kTileSteps);
+          Value* in_tiles = RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * ir::kTileSteps);
           carried = AfterTiles(shape, window.lo, in_tiles, carried);
           window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
           window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
@@ -168,12 +168,14 @@ Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& res
 
 /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
 bool BlockSteps::FitTiles(Shape shape) const {
-  constexpr int64_t kLeastRows = 4;  // fewer gain nothing
+  // Fewer gain nothing where single steps are an instruction each.
+  int64_t least_rows = what_.unit->order == ir::StepOrder::TwoChains ? 1 : 4;
   AxisId along = what_.folded.back();
+  int64_t of_group = ir::GroupOf(*what_.unit);
   bool are_tiles = Contains(e_.facts.tiled, what_.unit) && row_ && column_ && !turn_row_ &&
-                   shape.rows >= kLeastRows && shape.rows <= ir::kTileSteps &&
+                   shape.rows >= least_rows && shape.rows <= ir::kTileSteps &&
                    lanes_ == ir::kTileSteps;
-  if (!are_tiles || e_.Extent(along) < ir::kTileSteps * what_.unit->depth) return false;
+  if (!are_tiles || e_.Extent(along) < ir::kTileSteps * of_group) return false;
   bool is_first = HasAxis(what_.operands[0], *row_);
   const Value* of_rows = what_.operands[is_first ? 0 : 1];
   const Value* of_columns = what_.operands[is_first ? 1 : 0];
@@ -182,7 +184,7 @@ bool BlockSteps::FitTiles(Shape shape) const {
   if (!rows.buffer || !columns.buffer || HasAxis(of_rows, *column_) || HasAxis(of_columns, *row_))
     return false;
   bool are_rows = !rows.panel && rows.axes.back() == along && Contains(rows.axes, *row_);
-  bool are_columns = columns.group == what_.unit->depth && columns.axes.size() >= 2 &&
+  bool are_columns = columns.group == of_group && columns.axes.size() >= 2 &&
                      columns.axes[columns.axes.size() - 2] == along &&
                      (shape.columns == 1 || columns.panel == shape.columns * lanes_);
   return are_rows && columns.panel && are_columns;
@@ -195,8 +197,8 @@ Values BlockSteps::AfterTiles(Shape shape, Value* lo, Value* terms, const Values
   position_[what_.folded.back()] = lo;
   Values place = FirstIndexOf(e_, homes_[rows], position_);
   for (Value* index : FirstIndexOf(e_, homes_[1 - rows], position_)) place.push_back(index);
-  place.push_back(e_.b.Binary(
-      OpKind::Shr, terms, e_.b.I64(std::countr_zero(static_cast<uint64_t>(what_.unit->depth)))));
+  auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.unit));
+  place.push_back(e_.b.Binary(OpKind::Shr, terms, e_.b.I64(std::countr_zero(of_group))));
   const Home& home = homes_[rows];
   int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
   std::vector<ir::Type> types = TypesOfAll(accs);
@@ -242,6 +244,8 @@ Values BlockSteps::Taken(const Values& starts) {
 
 /// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
 Values BlockSteps::AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs) {
+  if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
+    return AfterChains(shape, piece, terms, accs);
   if (is_native_) return AfterInstructions(shape, piece, terms, accs);
   for (int turn = 0; turn < what_.unit->depth; ++turn) {
     MoveTo(terms, TermAt(*what_.unit, turn));
@@ -278,7 +282,57 @@ Values BlockSteps::AfterInstructions(Shape shape, const Piece& piece, const Stre
   return next;
 }
 
-/// An operand's factors of a step at a row and column of the block.
+/// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
+Values BlockSteps::AfterChains(Shape shape, const Piece& piece, const Stretch& terms,
+                               const Values& accs) {
+  return RowByRow(shape, accs, [&](Shape row, const Values& before) {
+    Value* end = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(what_.unit->depth));
+    if (terms.end) end = e_.b.Binary(OpKind::Min, end, terms.end);
+    Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), piece.lanes);
+    Values chains = MakeLoop(e_.b, {terms.begin, end, 2}, Values(2 * before.size(), zero),
+                             [&](Value* pair, const Values& sums) {
+                               return AfterPair(row, piece, {terms.axis, pair, terms.end}, sums);
+                             });
+    if (terms.end) chains = WithNothing(chains, zero, e_.b.Binary(OpKind::Sub, end, terms.begin));
+    auto flush = [&](Value* value) { return e_.b.Unary(OpKind::Flush, value); };
+    Values after;
+    for (size_t n = 0; n < before.size(); ++n) {
+      Value* both = flush(e_.b.Binary(OpKind::Add, chains[2 * n], chains[2 * n + 1]));
+      after.push_back(flush(e_.b.Binary(OpKind::Add, flush(before[n]), both)));
+    }
+    return after;
+  });
+}
+
+/// Chains, two of each accumulator, after a pair of terms.
+Values BlockSteps::AfterPair(Shape row, const Piece& piece, const Stretch& terms,
+                             const Values& chains) {
+  Name name = what_.op->attr<ir::AttrKey::Unit>();
+  Values next;
+  read_.clear();
+  ForEach(row, [&](size_t n, int64_t r, int64_t column) {
+    Value* a = StepFactors(0, r, column, piece, terms);
+    Value* b = StepFactors(1, r, column, piece, terms);
+    for (size_t part : {0, 1}) {
+      Value* chain = chains[2 * n + part];
+      next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, chain}, chain->type(),
+                               {ir::MakeAttr<ir::AttrKey::Unit>(name),
+                                ir::MakeAttr<ir::AttrKey::Part>(static_cast<int64_t>(part))}));
+    }
+  });
+  return next;
+}
+
+/// Chains of so many terms, and behind them of +0 times +0 where that fills no step: what was -0 is +0.
+Values BlockSteps::WithNothing(const Values& chains, Value* zero, Value* terms) {
+  Value* lacks = e_.b.Binary(OpKind::Lt, terms, e_.b.I64(what_.unit->depth - 1));
+  Values filled;
+  for (Value* chain : chains)
+    filled.push_back(e_.b.Select(lacks, e_.b.Binary(OpKind::Add, chain, zero), chain));
+  return filled;
+}
+
+/// An operand's factors of a step, or of a pair of one, at a row and column of the block.
 Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
                                const Stretch& terms) {
   const Value* value = what_.operands[operand];
@@ -288,10 +342,10 @@ Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, cons
   if (read) return read;
   Place(row, column);
   Piece part = walks_columns ? piece : Piece{};
-  int64_t depth = what_.unit->depth;
+  int64_t of_group = ir::GroupOf(*what_.unit);
   const Home& home = homes_[operand];
   bool in_groups =
-      home.panel && home.group == depth && home.axes[home.axes.size() - 2] == terms.axis;
+      home.panel && home.group == of_group && home.axes[home.axes.size() - 2] == terms.axis;
   if (walks_columns && in_groups) {
     position_[terms.axis] = terms.begin;
     return read = LoadGroups(e_, home, value->type()->scalar, position_, part.lanes);
@@ -299,16 +353,16 @@ Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, cons
   bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
   if (side_by_side && !terms.end) {
     MoveTo(terms, 0);
-    return read = LoadPiece(e_, home, value->type()->scalar, position_, {depth});
+    return read = LoadPiece(e_, home, value->type()->scalar, position_, {of_group});
   }
   Values rows;
-  for (int64_t number = 0; number < depth; ++number) {
+  for (int64_t number = 0; number < of_group; ++number) {
     MoveTo(terms, number);
     Value* factor = IsTileValue(value) ? Load(operand, part) : e_.Scalar(what_.operands[operand]);
     rows.push_back(OrZero(factor));
   }
   exists_ = nullptr;
-  ir::Type type = e_.TypeOf(value->type()->scalar, depth * part.lanes);
+  ir::Type type = e_.TypeOf(value->type()->scalar, of_group * part.lanes);
   return read = e_.b.Create(OpKind::Zip, {rows}, {type})->result();
 }
 

@@ -57,6 +57,9 @@ class BlockSteps {
   bool AreFilled() const;
   Values AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
                            const Values& accs);
+  Values AfterChains(Shape shape, const Piece& piece, const Stretch& terms, const Values& accs);
+  Values AfterPair(Shape row, const Piece& piece, const Stretch& terms, const Values& chains);
+  Values WithNothing(const Values& chains, ir::Value* zero, ir::Value* terms);
   ir::Value* StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
                          const Stretch& terms);
   Values Starts(Shape shape, const Piece& piece);
