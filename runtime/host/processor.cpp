@@ -33,6 +33,7 @@ constexpr std::uint64_t kV4Bf16 = kV4Vnni | Bit(KDL_FEATURE_BIT_X86_AVX512BF16);
 constexpr std::uint64_t kDotprod = Bit(KDL_FEATURE_BIT_AARCH64_DOTPROD);
 constexpr std::uint64_t kI8mm = kDotprod | Bit(KDL_FEATURE_BIT_AARCH64_I8MM);
 constexpr std::uint64_t kBf16Level = kI8mm | Bit(KDL_FEATURE_BIT_AARCH64_BF16);
+constexpr std::uint64_t kSve256Level = kBf16Level | Bit(KDL_FEATURE_BIT_AARCH64_SVE256);
 
 constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
                              {"x86-64", "x86-64-v3", kV3},
@@ -44,7 +45,8 @@ constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
                              {"aarch64", "armv8-a", 0},
                              {"aarch64", "armv8-a-dotprod", kDotprod},
                              {"aarch64", "armv8-a-i8mm", kI8mm},
-                             {"aarch64", "armv8-a-bf16", kBf16Level}};
+                             {"aarch64", "armv8-a-bf16", kBf16Level},
+                             {"aarch64", "armv8-a-sve256", kSve256Level}};
 constexpr std::string_view kNative = "native";
 
 }  // namespace

@@ -73,7 +73,7 @@ void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) 
   TileFactor columns(core, here, instruction, TileStepsOp::at_columns, place + rows.rank());
   int64_t of_group = ir::GroupOf(unit);
   auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
-  if (groups % ir::kTileSteps != 0)
+  if (groups % unit.tile_groups != 0)
     return core.Break(instruction, "takes steps that fill no tiles");
   auto along = static_cast<size_t>(op.attr<AttrKey::Along>()[0]);
   auto of_row = static_cast<size_t>(op.attr<AttrKey::Sizes>()[1]);

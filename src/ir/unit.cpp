@@ -87,11 +87,14 @@ const Unit* BestUnit(std::span<const Unit* const> units, const Op& contraction) 
 bool IsSound(const Unit& unit) {
   bool pairs = unit.order != StepOrder::Pairs ||
                (std::has_single_bit(static_cast<unsigned>(unit.depth)) && unit.term == OpKind::Mul);
+  pairs = pairs && (unit.order != StepOrder::PairsInTurn ||
+                    (unit.depth % 2 == 0 && unit.term == OpKind::Mul));
   bool any = unit.order != StepOrder::Any || (IsInteger(unit.acc) && unit.term == OpKind::Mul);
   bool chains = unit.order != StepOrder::TwoChains ||
                 (unit.flushes && GroupOf(unit) == 2 && unit.term == OpKind::FmaFlush);
   bool groups = unit.group >= 0 && unit.depth % GroupOf(unit) == 0;
-  bool odd = !unit.to_odd || (unit.order == StepOrder::Pairs && unit.acc == Scalar::F32);
+  bool of_pairs = unit.order == StepOrder::Pairs || unit.order == StepOrder::PairsInTurn;
+  bool odd = !unit.to_odd || (of_pairs && unit.acc == Scalar::F32);
   return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups && odd;
 }
 
@@ -146,6 +149,7 @@ uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64
     uint64_t term = eval.term(operands, nullptr);
     switch (unit.order) {
       case StepOrder::Pairs:
+      case StepOrder::PairsInTurn:
         products.push_back(term);
         break;
       case StepOrder::Any:
@@ -157,6 +161,11 @@ uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64
   }
   if (products.empty()) return acc;
   auto sum = [&](uint64_t x, uint64_t y) { return eval.Sum(x, y); };
+  if (unit.order == StepOrder::PairsInTurn) {
+    for (size_t i = 0; i < products.size(); i += 2)
+      acc = eval.Sum(acc, eval.Sum(products[i], products[i + 1]));
+    return acc;
+  }
   return eval.Sum(acc, InPairs(std::move(products), sum));
 }
 

@@ -16,6 +16,8 @@ enum class StepOrder : uint8_t {
   Forward,   ///< the first one first, each by `term` onto what is there
   Backward,  ///< the last one first
   Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
+  /// Two products, each rounded, are added, and the accumulator takes the sum, pair after pair.
+  PairsInTurn,
   /// Even terms and odd ones in chains of their own, which start from +0, each by `term`; the accumulator takes the sum of both.
   TwoChains,
   Any,  ///< integers: the sum is the same in each order
@@ -39,16 +41,18 @@ struct Unit {
   /// results are held against contracts.
   bool modelled = false;
   bool to_odd =
-      false;  ///< products and sums of f32 are rounded as round_odd.h says; only where order is Pairs
+      false;  ///< products and sums of f32 are rounded as round_odd.h says; only where order is one of pairs
   /// So many of a step's terms, neighbours, stand side by side where factors lie for an instruction; 0: all.
   int group = 0;
+  /// It also takes tiles of accumulators, of so many groups of each row and column, or a multiple of that; 0: it does not.
+  int tile_groups = 0;
   /// Workers go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
 };
 
 inline constexpr int kMaxUnitDepth = 32;
-/// A tile of a machine's has rows for so many steps: what takes tiles of factors takes so many, or a multiple of that.
-inline constexpr int64_t kTileSteps = 16;
+/// A tile of accumulators has no more rows.
+inline constexpr int64_t kMostTileRows = 16;
 
 /// Whether the row says something that can be done.
 bool IsSound(const Unit& unit);

@@ -304,6 +304,7 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
 std::string TileStepsFault(const Op& op, const Module& module) {
   const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
   if (!unit) return "there is no such unit";
+  if (unit->tile_groups == 0) return "the unit takes no tiles";
   TileStepsOp step(const_cast<Op*>(&op));
   Type rows = step.rows()->type();
   Type columns = step.columns()->type();

@@ -43,8 +43,12 @@ LEVELS = [
     Level("x86-64-v3-vnni", "x86-64", r"vpdpbusd\t.*%ymm\d+$", 12, r"\(%rsp", ("i8", "i8", "i32")),
     Level("armv8-a-dotprod", "aarch64", r"sdot\tv\d+\.4s,", 24, r"\[sp", ("i8", "i8", "i32")),
     Level("armv8-a-dotprod", "aarch64", r"udot\tv\d+\.4s,", 24, r"\[sp", ("u8", "u8", "u32")),
-    Level("armv8-a-i8mm", "aarch64", r"usdot\tv\d+\.4s,", 24, r"\[sp", ("u8", "i8", "i32")),
-    Level("armv8-a-bf16", "aarch64", r"bfdot\tv\d+\.4s,", 24, r"\[sp", ("bf16", "bf16", "f32")),
+    Level("armv8-a-i8mm", "aarch64", r"smmla\tv\d+\.4s,", 24, r"\[sp", ("i8", "i8", "i32")),
+    Level("armv8-a-i8mm", "aarch64", r"ummla\tv\d+\.4s,", 24, r"\[sp", ("u8", "u8", "u32")),
+    Level("armv8-a-i8mm", "aarch64", r"usmmla\tv\d+\.4s,", 24, r"\[sp", ("u8", "i8", "i32")),
+    Level("armv8-a-bf16", "aarch64", r"bfmmla\tv\d+\.4s,", 24, r"\[sp", ("bf16", "bf16", "f32")),
+    Level("armv8-a-sve256", "aarch64", r"sdot\tz\d+\.s,", 24, r"\[sp", ("i8", "i8", "i32")),
+    Level("armv8-a-sve256", "aarch64", r"bfdot\tz\d+\.s,", 24, r"\[sp", ("bf16", "bf16", "f32")),
 ]
 
 

@@ -49,7 +49,7 @@ TEST_CASE("host: options and their mistakes") {
   const char* known = "x86-64-v4-bf16, x86-64-v4-amx and native";
   const char* other = "armv8-a";
 #else
-  const char* known = "armv8-a-i8mm, armv8-a-bf16 and native";
+  const char* known = "armv8-a-bf16, armv8-a-sve256 and native";
   const char* other = "x86-64-v3";
 #endif
   CHECK(RefusalOf(context, (std::string("host?isa=") + other).c_str()) ==

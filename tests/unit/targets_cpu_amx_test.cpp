@@ -65,9 +65,14 @@ std::string ProductOf(const std::string& a, const std::string& b) {
   return Replaced(Replaced(kProduct, "<A", "<" + a), "<B", "<" + b);
 }
 
+std::shared_ptr<const ProcessorFacts> FactsOfLevel(const std::string& level) {
+  auto targets = *targets::BuiltinFamilies().ParseTargets("host?isa=" + level);
+  return std::dynamic_pointer_cast<const ProcessorFacts>(targets[0].facts);
+}
+
 const ProcessorFacts& TileFacts() {
-  static const auto kTarget = *targets::BuiltinFamilies().ParseTargets("host?isa=x86-64-v4-amx");
-  return dynamic_cast<const ProcessorFacts&>(*kTarget[0].facts);
+  static const auto kFacts = FactsOfLevel("x86-64-v4-amx");
+  return *kFacts;
 }
 
 /// The kernel's code, run where the processor or tile_machine.h has tiles.
@@ -192,16 +197,27 @@ void Lower(TestKernel& test) {
 
 TEST_CASE("tiles: loops with them compute what the product is") {
   std::vector<Dims> shapes = {{{"M", 23}, {"N", 50}, {"K", 205}}, {{"M", 5}, {"N", 7}, {"K", 63}}};
-  for (const char* type : {"u8", "i8", "bf16"}) {
-    TestKernel test(ProductOf(type, "i8"), targets::BuiltinUnits());
-    test.facts = &TileFacts();
+  struct Row {
+    const char* level;
+    const char* a;
+    const char* b;
+  };
+  for (Row row : {Row{"x86-64-v4-amx", "u8", "i8"},
+                  {"x86-64-v4-amx", "i8", "i8"},
+                  {"x86-64-v4-amx", "bf16", "bf16"},
+                  {"armv8-a-i8mm", "i8", "i8"},
+                  {"armv8-a-i8mm", "i8", "u8"},
+                  {"armv8-a-bf16", "bf16", "bf16"}}) {
+    TestKernel test(ProductOf(row.a, row.b), targets::BuiltinUnits());
+    auto facts = FactsOfLevel(row.level);
+    test.facts = facts.get();
     test.Apply(kSelectUnits);
     std::vector<Outcome> expected;
     for (const Dims& dims : shapes) expected.push_back(RunOn(test, dims, 2, 3));
     for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
     for (size_t i = 0; i < shapes.size(); ++i)
       CHECK(RunOn(test, shapes[i], 2, 3).tensors == expected[i].tensors);
-    CHECK(test.Text().find("tile_steps") != std::string::npos);
+    CHECK_MESSAGE(test.Text().find("tile_steps") != std::string::npos, row.level, " ", row.a);
   }
 }
 

@@ -46,8 +46,11 @@ struct StepInstruction {
   /// Where it is one for tiles, too: of those of a unit whose first factor has the rows, and the columns.
   std::array<std::string_view, 2> tiles = {};
   Scalar a = Scalar::Bool;  ///< the first factor's
-  std::array<Scalar, 2> takes =
-      {};  ///< the intrinsic's factors: bytes of another sign are moved there
+  /// The intrinsic's factors: bytes of another sign are moved there.
+  std::array<Scalar, 2> takes = {};
+  int taken = 0;  ///< terms that the intrinsic takes: a step is as many as it needs
+  std::string_view scalable =
+      {};  ///< of vectors of more than 128 bits, where they are scalable ones
 
   bool operator==(const StepInstruction&) const = default;
 };

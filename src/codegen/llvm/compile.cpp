@@ -21,6 +21,10 @@ void SetProcessor(llvm::Function* function, const Processor& processor) {
   function->addFnAttr("target-cpu", processor.cpu);
   function->addFnAttr("target-features", processor.features);
   if (!processor.tune.empty()) function->addFnAttr("tune-cpu", processor.tune);
+  if (auto granules = static_cast<unsigned>(processor.scalable_bits / 128)) {
+    function->addFnAttr(
+        llvm::Attribute::getWithVScaleRangeArgs(function->getContext(), granules, granules));
+  }
 }
 
 void EmitOne(llvm::Module& module, const AbiTypes& abi, const KernelSource& source,

@@ -23,10 +23,18 @@
 
 namespace kdl::codegen {
 
+int64_t BytesApart(const ir::Value* buffer, size_t dim) {
+  ir::Type type = buffer->type();
+  int64_t apart = Bytes(type->scalar);
+  for (size_t d = dim + 1; d < type->dims.size(); ++d) apart *= type->dims[d]->value;
+  return apart;
+}
+
 namespace {
 
 constexpr int64_t kRowBytes = 64;
 constexpr size_t kTiles = 8;
+constexpr int64_t kTileSteps = 16;  // rows of the tiles of columns
 // Their numbers: accumulators first.
 constexpr uint64_t kRows = 4;
 constexpr uint64_t kColumns = 5;
@@ -41,7 +49,7 @@ llvm::Constant* ConfigurationOf(Emitter& emitter, int64_t rows, int64_t columns)
   };
   for (int64_t column = 0; column < columns; ++column) {
     set(static_cast<uint64_t>(column), rows);
-    set(kColumns + static_cast<uint64_t>(column), ir::kTileSteps);
+    set(kColumns + static_cast<uint64_t>(column), kTileSteps);
   }
   set(kRows, rows);
   return llvm::ConstantDataArray::get(emitter.context(), bytes);
@@ -104,14 +112,6 @@ class TileProduct {
     b_.CreateIntrinsic(id, {}, {b_.getInt8(static_cast<uint8_t>(tile)), address, apart});
   }
 
-  /// Bytes from an element of the buffer to the next one along a dimension.
-  static int64_t BytesApart(const ir::Value* buffer, size_t dim) {
-    ir::Type type = buffer->type();
-    int64_t apart = Bytes(type->scalar);
-    for (size_t d = dim + 1; d < type->dims.size(); ++d) apart *= type->dims[d]->value;
-    return apart;
-  }
-
   void MakeLoop() {
     std::span<ir::Value* const> place = op_->Segment(ir::TileStepsOp::at_place);
     size_t of_rows = step_.rows()->type()->dims.size();
@@ -133,12 +133,12 @@ class TileProduct {
     llvm::PHINode* from_row = b_.CreatePHI(b_.getPtrTy(), 2, "rows");
     llvm::PHINode* from_column = b_.CreatePHI(b_.getPtrTy(), 2, "columns");
     Multiply(from_row, rows_apart, from_column, b_.getInt64(static_cast<uint64_t>(steps_apart)));
-    llvm::Value* next = b_.CreateAdd(step, b_.getInt64(ir::kTileSteps));
+    llvm::Value* next = b_.CreateAdd(step, b_.getInt64(kTileSteps));
     auto further = [&](llvm::Value* pointer, int64_t bytes) {
       return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(bytes));
     };
     llvm::Value* next_row = further(from_row, kRowBytes);
-    llvm::Value* next_column = further(from_column, ir::kTileSteps * steps_apart);
+    llvm::Value* next_column = further(from_column, kTileSteps * steps_apart);
     for (auto [phi, first, later] :
          {std::tuple{step, static_cast<llvm::Value*>(b_.getInt64(0)), next},
           {from_row, row, next_row},
@@ -176,7 +176,10 @@ class TileProduct {
   int64_t columns_;
 };
 
-void EmitTileSteps(Emitter& emitter, ir::Op* op) { TileProduct(emitter, op).Run(); }
+void EmitTileSteps(Emitter& emitter, ir::Op* op) {
+  if (InstructionOf(emitter, op).of_types) return EmitSmallMatrices(emitter, op);
+  TileProduct(emitter, op).Run();
+}
 
 }  // namespace
 

@@ -54,20 +54,35 @@ llvm::Value* Shortened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   return builder.CreateShuffleVector(value, taken);
 }
 
+/// What an instruction takes of a step's factors: so many terms, of parts of the step the one with the number.
+struct Part {
+  int64_t terms;
+  int64_t parts = 1;
+  int64_t number = 0;
+};
+
 /// Factors step by step, one an element: as many as there are lanes, or the same one in each.
-llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, int64_t depth, int64_t lanes) {
+llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_t lanes) {
   auto& builder = emitter.builder;
-  int64_t bits = 8 * Bytes(factors->type()->scalar) * depth;
+  int64_t bits = 8 * Bytes(factors->type()->scalar) * part.terms;
   llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(bits));
-  int64_t steps = ir::Lanes(factors->type()) / depth;
-  if (steps > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(steps));
+  int64_t all = ir::Lanes(factors->type()) / part.terms;
+  if (all > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(all));
   llvm::Value* value = builder.CreateBitCast(emitter.Get(factors), type);
+  int64_t steps = all / part.parts;
+  if (part.parts > 1 && steps == 1)
+    value = builder.CreateExtractElement(value, static_cast<uint64_t>(part.number));
+  if (part.parts > 1 && steps > 1) {
+    llvm::SmallVector<int, 16> taken;
+    for (int64_t step = 0; step < steps; ++step)
+      taken.push_back(static_cast<int>(step * part.parts + part.number));
+    value = builder.CreateShuffleVector(value, taken);
+  }
   return steps == 1 ? Splat(emitter, value, lanes) : value;
 }
 
 /// The one for so many bits of accumulators.
 llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits) {
-  if (instruction.of_types) return llvm::Function::lookupIntrinsicID(instruction.intrinsic);
   std::string name = fmt::format("{}.{}", instruction.intrinsic, bits);
   if (instruction.intrinsic.empty())
     name =
@@ -106,7 +121,7 @@ void EmitChainStep(Emitter& emitter, ir::Op* op) {
   llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
   bool is_first = op->attr<ir::AttrKey::Part>() == 0;
   auto factors = [&](const ir::Value* value, unsigned parameter, uint32_t other) {
-    llvm::Value* pairs = Lengthened(emitter, Steps(emitter, value, 2, padded), padded);
+    llvm::Value* pairs = Lengthened(emitter, Steps(emitter, value, {2}, padded), padded);
     auto all = [&](uint32_t bits) { return llvm::ConstantInt::get(pairs->getType(), bits); };
     pairs = builder.CreateAnd(pairs, all(is_first ? 0xFFFF : 0xFFFF0000));
     if (other != 0) pairs = builder.CreateOr(pairs, all(is_first ? other << 16 : other));
@@ -119,6 +134,51 @@ void EmitChainStep(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
+/// Of an intrinsic for all numbers of bits: one after the other takes its part of the step's terms. A vector whose length
+/// instructions leave open stands around one that is as long here.
+void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instruction,
+                     int64_t padded) {
+  auto& builder = emitter.builder;
+  ir::UnitStepOp step(op);
+  ir::Type acc = step.acc()->type();
+  int64_t parts = instruction.depth / instruction.taken;
+  int64_t granules = padded * 8 * Bytes(acc->scalar) / kLeastBits;
+  bool scalable = granules > 1 && !instruction.scalable.empty();
+  llvm::Intrinsic::ID id =
+      llvm::Function::lookupIntrinsicID(scalable ? instruction.scalable : instruction.intrinsic);
+  bool is_float = IsFloat(step.a()->type()->scalar);
+  auto vector = [&](llvm::Type* element, int64_t lanes) -> llvm::Type* {
+    auto count = static_cast<unsigned>(scalable ? lanes / granules : lanes);
+    return llvm::VectorType::get(element, count, scalable);
+  };
+  llvm::Type* sum = vector(RegisterType(emitter.context(), acc->scalar), padded);
+  llvm::Type* factor =
+      vector(is_float ? builder.getBFloatTy() : builder.getInt8Ty(), padded * instruction.taken);
+  llvm::SmallVector<llvm::Type*, 2> types;
+  if (llvm::Intrinsic::isOverloaded(id)) types.push_back(sum);
+  if (!types.empty() && !scalable) types.push_back(factor);
+  auto as = [&](llvm::Value* value, llvm::Type* type) -> llvm::Value* {
+    if (!scalable) return builder.CreateBitCast(value, type);
+    auto* fixed = llvm::FixedVectorType::get(
+        type->getScalarType(),
+        llvm::cast<llvm::VectorType>(type)->getElementCount().getKnownMinValue() *
+            static_cast<unsigned>(granules));
+    return builder.CreateInsertVector(type, llvm::PoisonValue::get(type),
+                                      builder.CreateBitCast(value, fixed), builder.getInt64(0));
+  };
+  auto factors = [&](const ir::Value* value, int64_t number) {
+    llvm::Value* steps = Steps(emitter, value, {instruction.taken, parts, number}, padded);
+    return as(Lengthened(emitter, steps, padded), factor);
+  };
+  llvm::Value* start = Lengthened(emitter, emitter.Get(step.acc()), padded);
+  llvm::Value* sums = as(start, sum);
+  for (int64_t number = 0; number < parts; ++number)
+    sums = builder.CreateIntrinsic(id, types,
+                                   {sums, factors(step.a(), number), factors(step.b(), number)});
+  if (scalable) sums = builder.CreateExtractVector(start->getType(), sums, builder.getInt64(0));
+  emitter.Set(step.result(), Shortened(emitter, sums, ir::Lanes(acc)));
+}
+
 void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   if (op->HasAttr(ir::AttrKey::Part)) return EmitChainStep(emitter, op);
   auto& builder = emitter.builder;
@@ -129,20 +189,11 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   int64_t padded = std::max(lanes, kLeastBits / acc_bits);
   const StepInstruction& instruction = InstructionOf(emitter, op);
   bool adds = instruction.sums[0].empty();
+  if (instruction.of_types) return EmitStepOfTypes(emitter, op, instruction, padded);
   llvm::Intrinsic::ID id = IntrinsicOf(instruction, padded * acc_bits);
-  llvm::SmallVector<llvm::Type*, 2> types;
-  if (instruction.of_types) {
-    auto count = static_cast<unsigned>(padded * instruction.depth);
-    bool is_float = IsFloat(step.a()->type()->scalar);
-    llvm::Type* factor = is_float ? builder.getBFloatTy() : builder.getInt8Ty();
-    types = {llvm::FixedVectorType::get(RegisterType(emitter.context(), acc->scalar),
-                                        static_cast<unsigned>(padded)),
-             llvm::FixedVectorType::get(factor, count)};
-  }
-  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id, types);
+  llvm::FunctionType* type = llvm::Intrinsic::getType(emitter.context(), id);
   auto factors = [&](const ir::Value* value, unsigned parameter) {
-    int64_t depth = instruction.depth;
-    llvm::Value* steps = Steps(emitter, value, depth, padded);
+    llvm::Value* steps = Steps(emitter, value, {instruction.depth}, padded);
     return builder.CreateBitCast(Lengthened(emitter, steps, padded), type->getParamType(parameter));
   };
   llvm::Value* a = factors(step.a(), adds ? 1 : 0);
@@ -151,7 +202,7 @@ void EmitUnitStep(Emitter& emitter, ir::Op* op) {
   std::array<bool, 2> moves = {step.a()->type()->scalar != instruction.takes[0],
                                step.b()->type()->scalar != instruction.takes[1]};
   llvm::Value* sums = moves[0] || moves[1] ? SumsOfMoved(emitter, id, start, {a, b}, moves)
-                      : adds               ? builder.CreateIntrinsic(id, types, {start, a, b})
+                      : adds               ? builder.CreateIntrinsic(id, {}, {start, a, b})
                              : builder.CreateAdd(start, builder.CreateIntrinsic(id, {}, {a, b}));
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }

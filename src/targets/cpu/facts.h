@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "codegen/llvm/processor.h"
 #include "ir/target_facts.h"
@@ -16,7 +15,6 @@ using namespace passes;
 /// A processor, beside what every target has: one thread with vectors is a core, and memory is near it in caches.
 struct ProcessorFacts : ir::TargetFacts {
   codegen::Processor processor;
-  std::vector<const ir::Unit*> tiled;  ///< those of the native ones that take tiles, too
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;

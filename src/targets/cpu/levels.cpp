@@ -57,8 +57,9 @@ bool HasHalf(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT
 
 bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   if (name) return isa.name == *name;
-  bool has_tiles = isa.arch == kX86 && (isa.required_features & features::kAmx) != 0;
-  return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !has_tiles;
+  uint64_t on_request = isa.arch == kX86 ? features::kAmx : features::kSve256;
+  bool is_asked_for = (isa.required_features & on_request) != 0;
+  return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !is_asked_for;
 }
 
 /// What a spec's keys ask for.
@@ -105,7 +106,9 @@ std::string ExtendedBy(const Isa& isa) {
   for (const Isa& other : kIsas) {
     if (other.name == isa.name) break;
     bool is_part = (other.required_features & ~isa.required_features) == 0;
-    if (other.cpu == isa.cpu && other.arch == isa.arch && is_part) found = other.name;
+    bool is_same =
+        other.cpu == isa.cpu && other.arch == isa.arch && other.vector_bits == isa.vector_bits;
+    if (is_same && is_part) found = other.name;
   }
   return found;
 }
@@ -127,6 +130,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.tune = isa.tune;
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
+  bool has_scalable = isa.arch == kAarch64 && (isa.required_features & features::kSve256) != 0;
+  facts.processor.scalable_bits = has_scalable ? isa.vector_bits : 0;
   facts.processor.has_fma = HasFma(isa);
   facts.processor.has_half = HasHalf(isa);
   for (const Instruction& row : kInstructions) {
@@ -142,8 +147,9 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
                                      .of_types = row.arch == kAarch64,
                                      .tiles = row.tiles,
                                      .a = row.unit->a,
-                                     .takes = {by.a, by.b}});
-    if (!row.tiles[0].empty()) facts.tiled.push_back(row.unit);
+                                     .takes = {by.a, by.b},
+                                     .taken = by.depth,
+                                     .scalable = row.scalable});
   }
   facts.units = facts.native;
   for (const ir::Unit* unit : kDefined) {

@@ -26,6 +26,20 @@ constexpr ir::Unit IntegerUnit(std::string_view name, kdl::Scalar a, kdl::Scalar
           .flushes = false,
           .term = ir::OpKind::Mul};
 }
+/// AMX's: a tile has rows for 16 steps of a column.
+constexpr ir::Unit TileUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b, kdl::Scalar acc) {
+  ir::Unit unit = IntegerUnit(name, a, b, acc);
+  unit.tile_groups = 16;
+  return unit;
+}
+/// Those of aarch64, which multiply two rows by two columns of eight terms.
+constexpr ir::Unit MatrixUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b,
+                              kdl::Scalar acc) {
+  ir::Unit unit = IntegerUnit(name, a, b, acc);
+  unit.depth = 8;
+  unit.tile_groups = 1;
+  return unit;
+}
 inline constexpr ir::Unit kBytes =
     IntegerUnit("x86.vpdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kBytesU32 =
@@ -40,33 +54,40 @@ inline constexpr ir::Unit kMaddU32 =
     IntegerUnit("x86.vpmaddwd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
 /// Taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
 inline constexpr ir::Unit kTileBytes =
-    IntegerUnit("x86.tdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+    TileUnit("x86.tdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kTileBytesU32 =
-    IntegerUnit("x86.tdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
 inline constexpr ir::Unit kTileSigned =
-    IntegerUnit("x86.tdpbssd", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+    TileUnit("x86.tdpbssd", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kTileSignedU32 =
-    IntegerUnit("x86.tdpbssd_u32", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbssd_u32", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::U32);
 inline constexpr ir::Unit kTileUnsigned =
-    IntegerUnit("x86.tdpbuud", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbuud", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
 inline constexpr ir::Unit kTileUnsignedI32 =
-    IntegerUnit("x86.tdpbuud_i32", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::I32);
+    TileUnit("x86.tdpbuud_i32", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::I32);
 /// What TDPBF16PS computes of tiles with 16 pairs in a row: their even and their odd terms in chains of FMAs, which flush.
 inline constexpr ir::Unit kTileBf16{.name = "x86.tdpbf16ps",
                                     .a = kdl::Scalar::BF16,
                                     .b = kdl::Scalar::BF16,
                                     .acc = kdl::Scalar::F32,
-                                    .depth = 2 * ir::kTileSteps,
+                                    .depth = 32,
                                     .order = ir::StepOrder::TwoChains,
                                     .flushes = true,
                                     .term = ir::OpKind::FmaFlush,
-                                    .group = 2};
+                                    .group = 2,
+                                    .tile_groups = 16};
 inline constexpr ir::Unit kSignedBytes =
     IntegerUnit("aarch64.sdot", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
 inline constexpr ir::Unit kUnsignedBytes =
     IntegerUnit("aarch64.udot", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
 inline constexpr ir::Unit kMixedBytes =
     IntegerUnit("aarch64.usdot", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kSignedMatrix =
+    MatrixUnit("aarch64.smmla", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kUnsignedMatrix =
+    MatrixUnit("aarch64.ummla", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::Unit kMixedMatrix =
+    MatrixUnit("aarch64.usmmla", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
 /// What BFDOT computes where FPCR.EBF is 0: two products and their sum, then the accumulator's, each rounded to odd.
 inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
                                    .a = kdl::Scalar::BF16,
@@ -77,6 +98,17 @@ inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
                                    .flushes = true,
                                    .term = ir::OpKind::Mul,
                                    .to_odd = true};
+/// What BFMMLA does, or two of them.
+inline constexpr ir::Unit kBf16Matrix{.name = "aarch64.bfmmla",
+                                      .a = kdl::Scalar::BF16,
+                                      .b = kdl::Scalar::BF16,
+                                      .acc = kdl::Scalar::F32,
+                                      .depth = 4,
+                                      .order = ir::StepOrder::PairsInTurn,
+                                      .flushes = true,
+                                      .term = ir::OpKind::Mul,
+                                      .to_odd = true,
+                                      .tile_groups = 1};
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
 
@@ -91,11 +123,17 @@ struct Instruction {
   std::string_view intrinsic;
   SumIntrinsics sums = {};  ///< where an addition of its own follows
   TileIntrinsics tiles = {};
-  const ir::Unit* by = nullptr;  ///< whose the intrinsic is, of other signs; null: the unit's
+  const ir::Unit* by =
+      nullptr;  ///< whose the intrinsic is, of other signs or fewer terms; null: the unit's
+  std::string_view scalable = {};  ///< where vectors of more than 128 bits are scalable ones
 };
 
 inline constexpr std::string_view kBf16Step = "llvm.x86.avx512bf16.dpbf16ps";
 inline constexpr std::string_view kByteStep = "llvm.x86.avx512.vpdpbusd";
+inline constexpr std::string_view kSdot = "llvm.aarch64.neon.sdot";
+inline constexpr std::string_view kUdot = "llvm.aarch64.neon.udot";
+inline constexpr std::string_view kUsdot = "llvm.aarch64.neon.usdot";
+inline constexpr std::string_view kBfdot = "llvm.aarch64.neon.bfdot";
 inline constexpr TileIntrinsics kByteTiles = {"llvm.x86.tdpbusd", "llvm.x86.tdpbsud"};
 inline constexpr TileIntrinsics kSignedTiles = {"llvm.x86.tdpbssd", "llvm.x86.tdpbssd"};
 inline constexpr TileIntrinsics kUnsignedTiles = {"llvm.x86.tdpbuud", "llvm.x86.tdpbuud"};
@@ -115,6 +153,7 @@ inline constexpr uint64_t kAmxBf16 = kAvx512Bf16 | uint64_t{1} << KDL_FEATURE_BI
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
 inline constexpr uint64_t kBf16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_BF16;
+inline constexpr uint64_t kSve256 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_SVE256;
 }  // namespace features
 
 inline constexpr std::string_view kX86 = "x86-64";
@@ -140,23 +179,51 @@ inline constexpr Instruction kInstructions[] = {
     {kX86, &kWordsU32, features::kAvxVnni, "llvm.x86.avx512.vpdpwssd"},
     {kX86, &kMadd, features::kAvx2, "", kMaddSums},
     {kX86, &kMaddU32, features::kAvx2, "", kMaddSums},
-    {kAarch64, &kSignedBytes, features::kDotprod, "llvm.aarch64.neon.sdot"},
-    {kAarch64, &kUnsignedBytes, features::kDotprod, "llvm.aarch64.neon.udot"},
-    {kAarch64, &kMixedBytes, features::kI8mm, "llvm.aarch64.neon.usdot"},
-    {kAarch64, &kBf16Dot, features::kBf16, "llvm.aarch64.neon.bfdot"},
+    {kAarch64, &kSignedBytes, features::kSve256, kSdot, {}, {}, nullptr, "llvm.aarch64.sve.sdot"},
+    {kAarch64, &kUnsignedBytes, features::kSve256, kUdot, {}, {}, nullptr, "llvm.aarch64.sve.udot"},
+    {kAarch64, &kMixedBytes, features::kSve256, kUsdot, {}, {}, nullptr, "llvm.aarch64.sve.usdot"},
+    {kAarch64, &kBf16Dot, features::kSve256, kBfdot, {}, {}, nullptr, "llvm.aarch64.sve.bfdot"},
+    {kAarch64,
+     &kSignedMatrix,
+     features::kI8mm,
+     kSdot,
+     {},
+     {"llvm.aarch64.neon.smmla"},
+     &kSignedBytes},
+    {kAarch64,
+     &kUnsignedMatrix,
+     features::kI8mm,
+     kUdot,
+     {},
+     {"llvm.aarch64.neon.ummla"},
+     &kUnsignedBytes},
+    {kAarch64,
+     &kMixedMatrix,
+     features::kI8mm,
+     kUsdot,
+     {},
+     {"llvm.aarch64.neon.usmmla"},
+     &kMixedBytes},
+    {kAarch64, &kBf16Matrix, features::kBf16, kBfdot, {}, {"llvm.aarch64.neon.bfmmla"}, &kBf16Dot},
+    {kAarch64, &kSignedBytes, features::kDotprod, kSdot},
+    {kAarch64, &kUnsignedBytes, features::kDotprod, kUdot},
+    {kAarch64, &kMixedBytes, features::kI8mm, kUsdot},
+    {kAarch64, &kBf16Dot, features::kBf16, kBfdot},
 };
 
 /// Of every processor: the language's definitions are.
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
 inline constexpr const ir::Unit* kUnits[] = {
-    &kBf16Pairs,    &kBytes,       &kBytesU32,      &kWords,        &kWordsU32,        &kMadd,
-    &kMaddU32,      &kSignedBytes, &kUnsignedBytes, &kMixedBytes,   &kBf16Dot,         &kTileBytes,
-    &kTileBytesU32, &kTileSigned,  &kTileSignedU32, &kTileUnsigned, &kTileUnsignedI32, &kTileBf16};
+    &kBf16Pairs,    &kBytes,           &kBytesU32,     &kWords,         &kWordsU32,
+    &kMadd,         &kMaddU32,         &kSignedBytes,  &kUnsignedBytes, &kMixedBytes,
+    &kBf16Dot,      &kTileBytes,       &kTileBytesU32, &kTileSigned,    &kTileSignedU32,
+    &kTileUnsigned, &kTileUnsignedI32, &kTileBf16,     &kSignedMatrix,  &kUnsignedMatrix,
+    &kMixedMatrix,  &kBf16Matrix};
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
-                                     return unit->order == ir::StepOrder::Pairs ||
-                                            unit->order == ir::StepOrder::TwoChains;
+                                     return unit->order != ir::StepOrder::Forward &&
+                                            unit->order != ir::StepOrder::Backward;
                                    }),
               "its passes take terms one by one");
 

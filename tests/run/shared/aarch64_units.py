@@ -1,5 +1,5 @@
 """Products of narrow numbers on the levels of aarch64 that have instructions for them, by an emulator: on drawn shapes, plain
-and with transposed operands, as numpy has them; of bf16 as bf16_dot.py has them where the level has BFDOT."""
+and with transposed operands, as numpy has them; of bf16 as bf16_dot.py has them where the level has BFDOT or BFMMLA."""
 
 import itertools
 import re
@@ -10,11 +10,13 @@ import numpy as np
 import units
 from shared import bf16_dot
 
-DOT_LEVEL = "armv8-a-bf16"
-LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", DOT_LEVEL]
+SCALABLE = "armv8-a-sve256"
+TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # of a step of bf16
+LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", *TERMS_OF]
 BF16 = "bf16 bf16 f32"
-LEVELS_OF = dict.fromkeys(["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"], LEVELS) | {BF16: [DOT_LEVEL]}
+LEVELS_OF = dict.fromkeys(["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"], LEVELS) | {BF16: [*TERMS_OF]}
 LACKING = "cortex-a57"  # a processor of the emulator's that has none of them
+CPUS = {SCALABLE: "max,sve256=on"}  # the vectors of the emulator's own are longer
 PROGRAM = """
 export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K], c: out C[M, N], d: out C[M, N], e: out C[M, N],
                     cores: i64) {
@@ -37,11 +39,11 @@ def write_kernels(folder):
     (folder / "programs.inc").write_text(rows)
 
 
-def drawn(types, random, m, n, k):
+def drawn(types, level, random, m, n, k):
     """The factors, and what says whether bytes are their product."""
     if types == BF16.split():
         a, b = bf16_dot.drawn(random, (m, k)), bf16_dot.drawn(random, (k, n))
-        wanted = bf16_dot.product(a, b)
+        wanted = bf16_dot.product(a, b, TERMS_OF[level])
         return a, b, lambda found: bf16_dot.same(found, wanted)
     a, b = units.drawn(random, units.TYPES[types[0]], (m, k)), units.drawn(random, units.TYPES[types[1]], (k, n))
     product = (a.astype(np.int64) @ b.astype(np.int64)).astype(units.TYPES[types[2]]).tobytes()
@@ -51,7 +53,7 @@ def drawn(types, random, m, n, k):
 def fault(folder, emulator, types, level, random):
     """What is wrong with the products of one drawn shape, or nothing."""
     m, n, k = (int(random.choice(units.SIZES)) for _ in range(3))
-    a, b, is_product = drawn(types, random, m, n, k)
+    a, b, is_product = drawn(types, level, random, m, n, k)
     for name, value in {"a": a, "b": b, "at": a.T, "bt": b.T}.items():
         np.ascontiguousarray(value).tofile(folder / f"{name}.in")
     words = [*emulator, "./units", "_".join(types[:2]), f"host?isa={level}", random.integers(1, 4), m, n, k]
@@ -65,9 +67,12 @@ def fault(folder, emulator, types, level, random):
 
 def faults(folder, emulator, shapes, random):
     """One for each check: what is wrong, or nothing."""
-    found = [fault(folder, emulator, pair.split(), level, random)
+    def on(cpu):
+        return [emulator[0], "-cpu", cpu, *emulator[1:]]
+
+    found = [fault(folder, on(CPUS.get(level, "max")), pair.split(), level, random)
              for pair, levels in LEVELS_OF.items() for level, _ in itertools.product(levels, range(shapes))]
-    for level in LEVELS[1:]:
-        refused = fault(folder, [emulator[0], "-cpu", LACKING, *emulator[1:]], next(iter(LEVELS_OF)).split(), level, random)
-        found.append("" if f"this processor is no {level}" in refused else f"{LACKING} takes {level}: {refused}")
+    for level, cpu in [*((level, LACKING) for level in LEVELS[1:]), (SCALABLE, "max,sve128=on"), (SCALABLE, "max,sve512=on")]:
+        refused = fault(folder, on(cpu), next(iter(LEVELS_OF)).split(), level, random)
+        found.append("" if f"this processor is no {level}" in refused else f"{cpu} takes {level}: {refused}")
     return found

@@ -1,4 +1,4 @@
-"""Products of bf16 as BFDOT has them, which rounds to odd: what is not exact becomes the neighbour whose last bit is set."""
+"""Products of bf16 as BFDOT and BFMMLA have them, which rounds to odd: what is not exact becomes the neighbour whose last bit is set."""
 
 import numpy as np
 
@@ -25,9 +25,10 @@ def add(a, b):
     return to_f32(np.where((lost != 0) & even, toward, total))
 
 
-def product(a, b):
-    """The f32 of a [M, K] by b [K, N], bits of bf16 as u16; a last term alone has +0 times +0 beside it."""
-    a, b = (np.pad(x, pad) for x, pad in ((a, ((0, 0), (0, a.shape[1] % 2))), (b, ((0, b.shape[0] % 2), (0, 0)))))
+def product(a, b, terms):
+    """The f32 of a [M, K] by b [K, N], bits of bf16 as u16; what fills no step of so many terms has +0 times +0 behind it."""
+    behind = (0, -a.shape[1] % terms)
+    a, b = np.pad(a, ((0, 0), behind)), np.pad(b, (behind, (0, 0)))
     a, b = ((x.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for x in (a, b))
     a, b = (np.where(np.abs(x) < LEAST, np.copysign(0.0, x), x) for x in (a, b))
     total = np.zeros((a.shape[0], b.shape[1]))

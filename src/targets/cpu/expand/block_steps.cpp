@@ -100,7 +100,8 @@ Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& sta
         Window window = e_.WindowOf(what_.op, along);
         Values carried = before;
         if (FitTiles(shape)) {
-          Value* in_tiles = RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * ir::kTileSteps);
+          Value* in_tiles =
+              RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
           carried = AfterTiles(shape, window.lo, in_tiles, carried);
           window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
           window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
@@ -168,14 +169,15 @@ Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& res
 
 /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
 bool BlockSteps::FitTiles(Shape shape) const {
-  // Fewer gain nothing where single steps are an instruction each.
+  // Fewer gain nothing where single steps are an instruction or two each.
   int64_t least_rows = what_.unit->order == ir::StepOrder::TwoChains ? 1 : 4;
+  int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.unit->acc));
   AxisId along = what_.folded.back();
   int64_t of_group = ir::GroupOf(*what_.unit);
-  bool are_tiles = Contains(e_.facts.tiled, what_.unit) && row_ && column_ && !turn_row_ &&
-                   shape.rows >= least_rows && shape.rows <= ir::kTileSteps &&
-                   lanes_ == ir::kTileSteps;
-  if (!are_tiles || e_.Extent(along) < ir::kTileSteps * of_group) return false;
+  bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ && !turn_row_ &&
+                   shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
+                   lanes_ == of_vector;
+  if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
   bool is_first = HasAxis(what_.operands[0], *row_);
   const Value* of_rows = what_.operands[is_first ? 0 : 1];
   const Value* of_columns = what_.operands[is_first ? 1 : 0];
