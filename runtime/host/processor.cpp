@@ -35,18 +35,21 @@ constexpr std::uint64_t kI8mm = kDotprod | Bit(KDL_FEATURE_BIT_AARCH64_I8MM);
 constexpr std::uint64_t kBf16Level = kI8mm | Bit(KDL_FEATURE_BIT_AARCH64_BF16);
 constexpr std::uint64_t kSve256Level = kBf16Level | Bit(KDL_FEATURE_BIT_AARCH64_SVE256);
 
-constexpr Level kLevels[] = {{"x86-64", "x86-64-v2", kV2},
-                             {"x86-64", "x86-64-v3", kV3},
-                             {"x86-64", "x86-64-v3-vnni", kV3Vnni},
-                             {"x86-64", "x86-64-v4", kV4},
-                             {"x86-64", "x86-64-v4-vnni", kV4Vnni},
-                             {"x86-64", "x86-64-v4-bf16", kV4Bf16},
-                             {"x86-64", "x86-64-v4-amx", kV4Bf16 | kTiles},
-                             {"aarch64", "armv8-a", 0},
-                             {"aarch64", "armv8-a-dotprod", kDotprod},
-                             {"aarch64", "armv8-a-i8mm", kI8mm},
-                             {"aarch64", "armv8-a-bf16", kBf16Level},
-                             {"aarch64", "armv8-a-sve256", kSve256Level}};
+constexpr Level kLevels[] = {
+    {"x86-64", "x86-64-v2", kV2},
+    {"x86-64", "x86-64-v3", kV3},
+    {"x86-64", "x86-64-v3-vnni", kV3Vnni},
+    {"x86-64", "x86-64-v4", kV4},
+    {"x86-64", "x86-64-v4-vnni", kV4Vnni},
+    {"x86-64", "x86-64-v4-bf16", kV4Bf16},
+    {"x86-64", "x86-64-v4-amx", kV4Bf16 | kTiles},
+    {"x86-64", "x86-64-v4-fp16", kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512FP16)},
+    {"aarch64", "armv8-a", 0},
+    {"aarch64", "armv8-a-fp16", Bit(KDL_FEATURE_BIT_AARCH64_FP16)},
+    {"aarch64", "armv8-a-dotprod", kDotprod},
+    {"aarch64", "armv8-a-i8mm", kI8mm},
+    {"aarch64", "armv8-a-bf16", kBf16Level},
+    {"aarch64", "armv8-a-sve256", kSve256Level}};
 constexpr std::string_view kNative = "native";
 
 }  // namespace

@@ -28,6 +28,7 @@ struct TargetFacts {
   bool pipes_on_chip = false;       ///< pipes need no memory of the program's
   std::vector<const Unit*> units;   ///< whose steps its contractions take, the best one first
   std::vector<const Unit*> native;  ///< those of them whose step is an instruction
+  bool computes_half = false;       ///< instructions compute + - * / sqrt of f16, each rounded
   /// The level whose code runs here, too, and is as good for kernels that have no use for what is native; empty: none.
   std::string extends;
   bool exact = true;  ///< agrees with the interpreter to the bit

@@ -49,6 +49,19 @@ kernel claimed(a: f32, x: in f32[N], y: inout f32[N]) {
         }
     }
 }
+kernel halves(x: in f16[N], y: in f16[N], s: out f16[N], d: out f16[N], p: out f16[N], q: out f16[N], r: out f16[N]) {
+    spmd for i in N by 64 {
+        s[i] = x[i] + y[i];
+        d[i] = x[i] - y[i];
+        p[i] = x[i] * y[i];
+        q[i] = x[i] / y[i];
+        let size = max(x[i], -x[i]);
+        r[i] = sqrt(size);
+    }
+}
+export program half(x: in f16[N], y: in f16[N], s: out f16[N], d: out f16[N], p: out f16[N], q: out f16[N], r: out f16[N], cores: i64) {
+    spmd(core_num = cores) halves(x, y, s, d, p, q, r);
+}
 export program piped_product(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], cores: i64) {
     spmd(core_num = cores) piped(a, b, c);
 }
@@ -66,15 +79,16 @@ TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for b
 TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
 EMULATOR = [TOOLS[1], "-L", "/usr/aarch64-linux-gnu"]
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
+HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
-OTHERS = {"": [], " by SVE": ["-cpu", "max,sve256=on"]}  # the emulator's own vectors are longer: there the program takes armv8-a
+OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}  # the emulator's own vectors are longer: there the program takes armv8-a
 INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "tests/run", "-I", "."]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
 SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
-          "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
+          "half": [(3,), (70001,)], "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
           "product_bf16": [(1, 3, 2), (33, 50, 25), (70, 131, 49)],
           "piped_product": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0), (0, 3, 2)]}
-DTYPES = {"f32": np.float32, "bf16": np.dtype("V2")}
+DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.dtype("V2")}
 
 
 def call(*words, folder):
@@ -86,7 +100,7 @@ def call(*words, folder):
 def build(folder):
     text = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in SAMPLES)
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
-    call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", "--target", SCALABLE, PIPES, *TILES,
+    call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", "--target", HALF, "--target", SCALABLE, PIPES, *TILES,
          folder=folder)
     call("cmake", "-S", ROOT, "-B", "runtime", "-G", "Ninja", "-DKDL_RUNTIME_ONLY=ON", "-DCMAKE_SYSTEM_NAME=Linux",
          "-DCMAKE_SYSTEM_PROCESSOR=aarch64", f"-DCMAKE_CXX_COMPILER={TOOLS[0]}", f"-DCMAKE_C_COMPILER={TOOLS[0][:-3]}gcc",
@@ -115,6 +129,8 @@ def parameters(program):
 
 
 def drawn(random, element, shape):
+    if element == "f16":  # any finite number but zero
+        return (random.integers(0, 2, shape) << 15 | random.integers(1, 31 << 10, shape)).astype(np.uint16).view(np.float16)
     values = random.standard_normal(shape).astype(np.float32)
     if element == "f32":
         return values
@@ -122,7 +138,7 @@ def drawn(random, element, shape):
 
 
 def differences(program, shape, cores, random, folder):
-    sizes = dict(zip({"line": "N", "claims": "N", "soft": "RC"}.get(program, "MNK"), shape))
+    sizes = dict(zip({"line": "N", "claims": "N", "half": "N", "soft": "RC"}.get(program, "MNK"), shape))
     words = ["kernelc", "run", "kernels.kdl", "--program", program, "--target", "reference", PIPES, *TILES,
              "--arg", f"cores={cores}"]
     for name, size in sizes.items():

@@ -24,6 +24,20 @@ void Product(const kdl::Context& context, std::string_view program, const std::i
   MoveOut(c, "c");
 }
 
+void Halves(const kdl::Context& context, std::int64_t n, std::int64_t cores) {
+  auto at = [&](const char* name, Direction direction) {
+    return MoveIn(context, "host", kdl::f16, {n}, name, direction);
+  };
+  auto out = [&](const char* name) { return at(name, Direction::Out); };
+  const kdl::Tensor s = out("s"), d = out("d"), p = out("p"), q = out("q"), r = out("r");
+  kernels::half(context, at("x", Direction::In), at("y", Direction::In), s, d, p, q, r, cores);
+  MoveOut(s, "s");
+  MoveOut(d, "d");
+  MoveOut(p, "p");
+  MoveOut(q, "q");
+  MoveOut(r, "r");
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -48,6 +62,8 @@ int main(int, char** argv) {
         MoveIn(context, "host", kdl::f32, {size[0], size[1]}, "y", Direction::Out);
     kernels::soft(context, x, y, cores);
     MoveOut(y, "y");
+  } else if (program == "half") {
+    Halves(context, size[0], cores);
   } else {
     Product(context, program, size, cores);
   }

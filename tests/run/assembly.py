@@ -2,7 +2,8 @@
 """A matmul's innermost loop on each processor level: all accumulators stay in registers.
 
 It holds one fused multiply-add, or dot, for each vector of the register block, of full width, and touches no stack. Dots find
-their factors as they take them: nothing is zipped or moved about there."""
+their factors as they take them: nothing is zipped or moved about there. Operations on f16 that are rounded one by one are
+instructions, where a level has them, and nothing is converted."""
 
 import dataclasses
 import pathlib
@@ -52,6 +53,29 @@ LEVELS = [
 ]
 
 
+HALVES = """
+export kernel halves(x: in f16[N], y: in f16[N], s: out f16[N], d: out f16[N], p: out f16[N], q: out f16[N], r: out f16[N]) {
+    spmd for i in N by 64 { s[i] = x[i] + y[i]; d[i] = x[i] - y[i]; p[i] = x[i] * y[i]; q[i] = x[i] / y[i]; r[i] = sqrt(x[i]); }
+}
+"""
+OF_HALVES = [
+    ("armv8-a-fp16", "aarch64", [rf"\tf{name}\tv\d+\.4h," for name in ("add", "sub", "mul", "div", "sqrt")], r"\tfcvt"),
+    ("x86-64-v4-fp16", "x86-64", [rf"\tv{name}ph\t" for name in ("add", "sub", "mul", "div", "sqrt")], r"\tvcvt"),
+]
+
+
+def of_halves(folder):
+    """What is wrong with each level's."""
+    (folder / "halves.kdl").write_text(HALVES)
+    for isa, arch, wanted, unwanted in OF_HALVES:
+        subprocess.run(["kernelc", "build", folder / "halves.kdl", "--emit", "asm", "--target", f"host?isa={isa}", "-o", folder],
+                       check=True, timeout=300)
+        text = (folder / f"halves.{arch}.s").read_text()
+        missing = [name for name in wanted if not re.search(name, text)]
+        if missing or re.search(unwanted, text):
+            yield f"{isa}: {missing} missing, or there is {unwanted}"
+
+
 def innermost_loops(lines):
     """The lines of each loop without another inside: from a label to the branch back to it."""
     labels, loops = {}, []
@@ -86,8 +110,9 @@ def check(level, folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="assembly-") as name:
         problems = [problem for level in LEVELS for problem in check(level, pathlib.Path(name))]
+        problems += of_halves(pathlib.Path(name))
     print("\n".join(problems))
-    print(f"{len(LEVELS) - len(problems)} passed, {len(problems)} failed")
+    print(f"{len(LEVELS) + len(OF_HALVES) - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 

@@ -185,7 +185,7 @@ ROWS = [
     bound("a value without a key", "host?=1", f"kernelc: error: target 'host?=1': '=1' is not key=value; {SPELLING}\n{TARGETS}"),
     bound("an unknown processor level", "host?isa=x86-64-v9",
           "kernelc: error: target 'host?isa=x86-64-v9': there is no isa 'x86-64-v9'; those known are: x86-64-v2 x86-64-v3 "
-          f"x86-64-v3-vnni x86-64-v4 x86-64-v4-vnni x86-64-v4-bf16 x86-64-v4-amx armv8-a armv8-a-dotprod armv8-a-i8mm armv8-a-bf16 armv8-a-sve256 [E0917]\n{TARGETS}"),
+          f"x86-64-v3-vnni x86-64-v4 x86-64-v4-vnni x86-64-v4-bf16 x86-64-v4-amx x86-64-v4-fp16 armv8-a armv8-a-fp16 armv8-a-dotprod armv8-a-i8mm armv8-a-bf16 armv8-a-sve256 [E0917]\n{TARGETS}"),
     Row("an unknown key in the file", 'device npu = target("host", thread = 2);',
         "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
     Row("a bad value in the file", 'device npu = target("host", threads = 0);',

@@ -46,7 +46,7 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
   CHECK(RefusalOf(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
 #if defined(__x86_64__)
-  const char* known = "x86-64-v4-bf16, x86-64-v4-amx and native";
+  const char* known = "x86-64-v4-amx, x86-64-v4-fp16 and native";
   const char* other = "armv8-a";
 #else
   const char* known = "armv8-a-bf16, armv8-a-sve256 and native";

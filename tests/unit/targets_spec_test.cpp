@@ -71,8 +71,8 @@ TEST_CASE("without an isa, a spec means every level of the own architecture, the
     CHECK(processors == std::vector<std::string>{"x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                                  "x86-64-v4-vnni", "x86-64-v4-bf16"});
 #else
-    CHECK(processors ==
-          std::vector<std::string>{"armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", "armv8-a-bf16"});
+    CHECK(processors == std::vector<std::string>{"armv8-a", "armv8-a-fp16", "armv8-a-dotprod",
+                                                 "armv8-a-i8mm", "armv8-a-bf16"});
 #endif
   }
 }

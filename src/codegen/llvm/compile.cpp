@@ -8,6 +8,7 @@
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize.h"
+#include "codegen/llvm/widen_half.h"
 #include "ir/module.h"
 #include "support/check.h"
 #include "support/result.h"
@@ -21,6 +22,7 @@ void SetProcessor(llvm::Function* function, const Processor& processor) {
   function->addFnAttr("target-cpu", processor.cpu);
   function->addFnAttr("target-features", processor.features);
   if (!processor.tune.empty()) function->addFnAttr("tune-cpu", processor.tune);
+  if (processor.computes_half) function->addFnAttr(kComputesHalf);
   if (auto granules = static_cast<unsigned>(processor.scalable_bits / 128)) {
     function->addFnAttr(
         llvm::Attribute::getWithVScaleRangeArgs(function->getContext(), granules, granules));

@@ -19,6 +19,7 @@ struct Processor {
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   bool has_fma = true;             ///< else soft_float.h makes it of other operations
   bool has_half = true;            ///< conversions from and to f16; else as well
+  bool computes_half = false;      ///< + - * / sqrt of f16
   int scalable_bits =
       0;  ///< of vectors whose length instructions leave open, and code for this processor does not; 0: none
   std::vector<StepInstruction> steps;

@@ -12,6 +12,36 @@ namespace {
 
 bool IsHalf(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
 
+/// Five operations have the same bits in f32, rounded once more, as in half: it has more than twice the digits.
+bool IsNative(const llvm::Instruction& instruction) {
+  if (!instruction.getFunction()->hasFnAttribute(kComputesHalf)) return false;
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::FAdd:
+    case llvm::Instruction::FSub:
+    case llvm::Instruction::FMul:
+    case llvm::Instruction::FDiv:
+      return true;
+    default: {
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      return call && call->getIntrinsicID() == llvm::Intrinsic::sqrt;
+    }
+  }
+}
+
+/// The root of a half that is rounded to half.
+void NarrowRoot(llvm::Instruction& instruction) {
+  auto* narrow = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
+  auto* root = narrow ? llvm::dyn_cast<llvm::IntrinsicInst>(narrow->getOperand(0)) : nullptr;
+  if (!root || root->getIntrinsicID() != llvm::Intrinsic::sqrt || !IsHalf(narrow->getType()) ||
+      !narrow->getFunction()->hasFnAttribute(kComputesHalf))
+    return;
+  auto* wide = llvm::dyn_cast<llvm::FPExtInst>(root->getArgOperand(0));
+  if (!wide || !IsHalf(wide->getSrcTy())) return;
+  llvm::IRBuilder<> builder(narrow);
+  narrow->replaceAllUsesWith(
+      builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide->getOperand(0)));
+}
+
 /// What computes with half values; conversions, memory and what moves values about do not.
 bool ComputesOnHalf(const llvm::Instruction& instruction) {
   if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
@@ -49,7 +79,8 @@ void WidenHalf(llvm::Module& module) {
   std::vector<llvm::Instruction*> found;
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (ComputesOnHalf(instruction)) found.push_back(&instruction);
+      NarrowRoot(instruction);
+      if (ComputesOnHalf(instruction) && !IsNative(instruction)) found.push_back(&instruction);
     }
   }
   for (llvm::Instruction* instruction : found) {

@@ -57,7 +57,8 @@ bool HasHalf(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT
 
 bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   if (name) return isa.name == *name;
-  uint64_t on_request = isa.arch == kX86 ? features::kAmx : features::kSve256;
+  uint64_t on_request =
+      isa.arch == kX86 ? features::kAmx | features::kAvx512Fp16 : features::kSve256;
   bool is_asked_for = (isa.required_features & on_request) != 0;
   return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !is_asked_for;
 }
@@ -130,6 +131,10 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.tune = isa.tune;
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
+  bool is_x86 = isa.arch == kX86;
+  facts.computes_half =
+      (isa.required_features & (is_x86 ? features::kAvx512Fp16 : features::kFp16)) != 0;
+  facts.processor.computes_half = facts.computes_half;
   bool has_scalable = isa.arch == kAarch64 && (isa.required_features & features::kSve256) != 0;
   facts.processor.scalable_bits = has_scalable ? isa.vector_bits : 0;
   facts.processor.has_fma = HasFma(isa);

@@ -153,6 +153,8 @@ inline constexpr uint64_t kAmxBf16 = kAvx512Bf16 | uint64_t{1} << KDL_FEATURE_BI
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
 inline constexpr uint64_t kBf16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_BF16;
+inline constexpr uint64_t kAvx512Fp16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512FP16;
+inline constexpr uint64_t kFp16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_FP16;
 inline constexpr uint64_t kSve256 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_SVE256;
 }  // namespace features
 
