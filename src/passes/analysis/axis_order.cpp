@@ -60,8 +60,11 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
   // Axes stand behind the one that they walk blocks of.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
-  // What one fold raises another may have to follow; each round settles at least one axis.
-  for (size_t round = 0; round < kernel.axes.size(); ++round) StudyFolds(kernel);
+  // What one fold raises another may have to follow; each round settles at least one axis. Parts of axes are not counted: the
+  // order is the same before a fold is cut and behind that.
+  for (uint32_t i = 0; i < whole_.size(); ++i) {
+    if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
+  }
 }
 
 void AxisOrder::StudyAccesses(const ir::Function& kernel) {
@@ -77,19 +80,37 @@ void AxisOrder::StudyAccesses(const ir::Function& kernel) {
   });
 }
 
-void AxisOrder::StudyFolds(const ir::Function& kernel) {
+bool AxisOrder::StudyFolds(const ir::Function& kernel) {
+  const std::vector<int> before = weight_;
+  Followers behind(whole_.size(), std::vector<bool>(whole_.size()));
   ir::Walk(kernel.body, [&](const Op* op) {
     if (!Folds(op->kind())) return;
     const AxisList folded = op->attr<AttrKey::Axes>();
     if (op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
       for (AxisId axis : FoldedFrom(op)) {
-        if (axis != folded.back()) Raise(folded.back(), weight_[Whole(axis).value]);
+        if (axis != folded.back()) Follow(folded.back(), axis, behind);
       }
     } else if (const AxisList kept = KeptAxes(op); !kept.empty()) {
       AxisId last = Sorted(kept).back();
-      for (AxisId axis : folded) Raise(last, weight_[Whole(axis).value]);
+      for (AxisId axis : folded) Follow(last, axis, behind);
     }
   });
+  return weight_ != before;
+}
+
+void AxisOrder::Follow(AxisId axis, AxisId other, Followers& behind) {
+  uint32_t last = Whole(axis).value;
+  uint32_t first = Whole(other).value;
+  if (last == first || behind[first][last]) return;
+  if (!behind[last][first]) {
+    for (uint32_t i = 0; i < behind.size(); ++i) {
+      if (i != last && !behind[i][last]) continue;
+      behind[i][first] = true;
+      for (uint32_t j = 0; j < behind.size(); ++j)
+        if (behind[first][j]) behind[i][j] = true;
+    }
+  }
+  Raise(axis, weight_[first]);
 }
 
 void AxisOrder::Raise(AxisId axis, int above) {

@@ -25,8 +25,14 @@ class AxisOrder {
 
  private:
   void StudyAccesses(const ir::Function& kernel);
-  void StudyFolds(const ir::Function& kernel);
+  /// False: no axis has moved.
+  bool StudyFolds(const ir::Function& kernel);
   void Raise(ir::AxisId axis, int above);
+
+  /// By AxisId, twice: whether the first one has to come behind the second one.
+  using Followers = std::vector<std::vector<bool>>;
+  /// The axis is to come behind the other one. Of folds that ask for a circle the first ones get what they ask for.
+  void Follow(ir::AxisId axis, ir::AxisId other, Followers& behind);
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
 
