@@ -6,19 +6,21 @@
 namespace kdl::runtime {
 
 Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
+  constexpr std::uint64_t kAlignment = 4096;
+  // What the host's memory may be short of comes first: no buffer is lost where it is.
+  auto allocation = std::make_unique<OpenclAllocation>(OpenclAllocation{nullptr, bytes, 0});
+  const std::lock_guard lock(mutex_);
+  const auto place = by_address_.emplace(next_, allocation.get()).first;
   std::int32_t status = cl::kSuccess;
-  cl::MemoryId buffer = api_.CreateBuffer(context_, cl::kReadWrite, static_cast<std::size_t>(bytes),
-                                          nullptr, &status);
+  allocation->buffer = api_.CreateBuffer(context_, cl::kReadWrite, static_cast<std::size_t>(bytes),
+                                         nullptr, &status);
   if (status != cl::kSuccess) {
+    by_address_.erase(place);
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
                 " bytes of memory: ", cl::NameOf(status));
   }
-  auto allocation = std::make_unique<OpenclAllocation>(OpenclAllocation{buffer, bytes, 0});
-  constexpr std::uint64_t kAlignment = 4096;
-  const std::lock_guard lock(mutex_);
   allocation->address = next_;
   next_ += (static_cast<std::uint64_t>(bytes) / kAlignment + 2) * kAlignment;
-  by_address_.emplace(allocation->address, allocation.get());
   *memory = {allocation.get(), reinterpret_cast<void*>(allocation->address)};
   allocation.release();
   return nullptr;

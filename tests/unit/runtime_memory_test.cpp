@@ -7,6 +7,7 @@
 
 #include "failing_memory.h"
 #include "kdl/kernel_abi.h"
+#include "opencl/opencl_memory.h"
 
 namespace {
 
@@ -78,6 +79,56 @@ TEST_CASE("memory: failures that the caller has been told of leave nothing behin
     used = now;
   }
   CHECK(!leaks);
+}
+
+TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost") {
+  namespace cl = kdl::runtime::cl;
+  static int made;
+  static int released;
+  made = released = 0;
+  cl::Api api;
+  api.CreateBuffer = [](cl::ContextId, std::uint64_t, std::size_t bytes, void*,
+                        std::int32_t* status) -> cl::MemoryId {
+    *status = bytes > 1000 ? cl::kOutOfDeviceMemory : cl::kSuccess;
+    if (*status != cl::kSuccess) return nullptr;
+    return reinterpret_cast<cl::MemoryId>(static_cast<std::uintptr_t>(++made));
+  };
+  api.ReleaseMemObject = [](cl::MemoryId) -> std::int32_t {
+    ++released;
+    return cl::kSuccess;
+  };
+  kdl::runtime::OpenclMemory memory(api, nullptr);
+  g_all_after = false;
+  bool has_failed = true;
+  for (long point = 0; has_failed; ++point) {
+    g_has_failed = false;
+    g_until_failure = point;
+    kdl_memory given = {};
+    bool is_short = false;
+    try {
+      const kdl::runtime::Error error = memory.Allocate(64, &given);
+      is_short = error != nullptr;
+    } catch (const std::bad_alloc&) {
+      is_short = true;
+    }
+    g_until_failure = -1;
+    has_failed = g_has_failed;
+    CHECK(is_short == has_failed);
+    if (!is_short) memory.Release(given);
+    CHECK(made == released);
+  }
+  CHECK(made == 1);
+
+  // What the device refuses has no address, and the next one has.
+  kdl_memory none = {};
+  CHECK(kdl_error_code(memory.Allocate(2000, &none).get()) == KDL_ERROR_OUT_OF_MEMORY);
+  kdl_memory given = {};
+  REQUIRE(memory.Allocate(64, &given) == nullptr);
+  const auto place = memory.PlaceOf(static_cast<char*>(given.address) + 8);
+  CHECK(reinterpret_cast<std::uintptr_t>(place.buffer) == static_cast<std::uintptr_t>(made));
+  CHECK(place.offset == 8);
+  memory.Release(given);
+  CHECK(memory.PlaceOf(given.address).buffer == nullptr);
 }
 
 TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its own") {
