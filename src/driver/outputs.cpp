@@ -97,21 +97,21 @@ class Collector {
     AddTexts("o", &codegen::CompiledModule::object);
   }
 
-  /// The text, of that name, which the devices of a part load; empty: theirs is another, or no text.
-  static const std::string& PayloadOf(const Part& part, std::string_view text) {
-    static const std::string kNone;
+  /// The devices of a part, where they load the text of that name; null: theirs is another, or no text.
+  static const targets::TargetKind* LoaderOf(const Part& part, std::string_view text) {
     for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
-      if (kind.kind == part.compiled.kind && kind.text == text) return part.compiled.payload;
+      if (kind.kind == part.compiled.kind && kind.text == text) return &kind;
     }
-    return kNone;
+    return nullptr;
   }
 
   void AddPayloads(std::string_view text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
-      const std::string& payload = PayloadOf(part, text);
-      if (payload.empty()) continue;
-      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), text), payload);
+      const targets::TargetKind* kind = LoaderOf(part, text);
+      if (!kind || part.compiled.payload.empty()) continue;
+      std::string_view ending = kind->ending.empty() ? text : kind->ending;
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.payload);
       has_any = true;
     }
     if (!has_any)

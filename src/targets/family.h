@@ -38,8 +38,10 @@ struct TargetKind {
   /// What the spec names, the lowest level first, or what is wrong with its keys.
   Result<std::vector<Target>> (*make)(const Spec& spec);
   std::string_view summary;
-  /// Where the code is a text that the device loads: what `build --emit` calls it, and how names of files with it end.
+  /// Where the code is a text that the device loads: what `build --emit` calls it.
   std::string_view text = {};
+  /// How names of files with it end; empty: in what it is called.
+  std::string_view ending = {};
   /// No machine: the interpreter is the device, and runs as it stands the KIR that is the payload (text_code.h).
   bool interpreted = false;
 };

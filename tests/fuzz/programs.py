@@ -103,7 +103,7 @@ def ways(seed, is_program, target):
 def driver_lines(source, way):
     """How many lines of OpenCL C a driver is given."""
     folder = source.with_suffix(".cl")
-    run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "cl", "-o", str(folder)])
+    run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "ocl", "-o", str(folder)])
     lines = sum(len(text.read_text().splitlines()) for text in folder.glob("*.cl"))
     shutil.rmtree(folder, ignore_errors=True)
     return lines

@@ -38,7 +38,7 @@ def turns_with_barriers(text):
 def meetings():
     with tempfile.TemporaryDirectory() as folder:
         file = teams.ROOT / "tests/run/families/softmax_norm.kdl"
-        done = teams.kernelc("build", file, "--target", "opencl", "--emit", "cl", "-D", "S=4", "-o", folder)
+        done = teams.kernelc("build", file, "--target", "opencl", "--emit", "ocl", "-D", "S=4", "-o", folder)
         texts = [text.read_text() for text in pathlib.Path(folder).glob("*.cl")]
     last = [line for text in texts for line in turns_with_barriers(text.split("__kernel", 1)[1])]
     checks.expect("loops whose workers meet are found", len(last) > 20, done.stderr + str(len(last)))
