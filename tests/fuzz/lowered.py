@@ -94,12 +94,12 @@ def check(folder, seed):
     pipes = draw.choice([[], ["--pipes", "buffered"]])
     try:
         first, last = after("select-tiles", source, pipes), after("canonicalize-loops", source, pipes)
-    except RuntimeError as error:
+        if not first:
+            return None
+        expected = outputs(first, kernel, cores, place)
+        got = outputs(last, kernel, cores, place)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
         return f"{error}\n{kernel.tree}"
-    if not first:
-        return None
-    expected = outputs(first, kernel, cores, place)
-    got = outputs(last, kernel, cores, place)
     if got[0] != expected[0]:
         return f"exit code {got[0]} instead of {expected[0]}, {cores} cores {pipes}\n{got[2]}{expected[2]}\n{kernel.tree}"
     told = set(expected[1]) - open_tensors(kernel)

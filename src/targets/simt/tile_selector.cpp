@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "ir/module.h"
 #include "ir/views.h"
@@ -16,6 +20,7 @@
 // is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
 // of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps. Where
 // boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of 256 columns, and a row of terms 128 bytes.
+// Other blocks become smaller until what folds read and make has room near the workers.
 
 namespace kdl::simt {
 
@@ -71,15 +76,24 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
   return role;
 }
 
+bool IsFold(const ir::Op* op) {
+  return op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
+         op->kind() == ir::OpKind::Fold || op->kind() == ir::OpKind::Scan;
+}
+
+bool Multiplies(const ir::Function& kernel) {
+  bool found = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) { found |= op->kind() == ir::OpKind::Contraction; });
+  return found;
+}
+
 /// What all that the kernel folds is, where that is one sum of outer products; of a matrix unit's `bytes` are those of a factor's
 /// elements.
 Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, int64_t& bytes) {
   const ir::Op* sum = nullptr;
   int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    bool is_fold = op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
-                   op->kind() == ir::OpKind::Fold || op->kind() == ir::OpKind::Scan;
-    folds += is_fold ? 1 : 0;
+    folds += IsFold(op) ? 1 : 0;
     if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
   if (!sum || folds != 1) return Product::None;
@@ -100,26 +114,46 @@ int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   return chosen;
 }
 
-/// Bytes of all tiles that the kernel names, with these values of its generics: more than are kept at once.
-double TileBytes(const ir::Function& kernel, const std::unordered_map<Name, int64_t>& values) {
-  auto extent_of = [&](ir::AxisId axis) {
+/// The kernel's auto generics by their names.
+using Constants = std::unordered_map<Name, int64_t>;
+
+double BytesOf(const ir::Function& kernel, ir::Type type, const Constants& values) {
+  auto bytes = static_cast<double>(Bytes(type->scalar));
+  for (ir::AxisId axis : type->axes) {
     Size extent = kernel.axis(axis).extent;
-    if (!extent) return 1.0;
-    if (extent->kind == SizeKind::Constant) return static_cast<double>(extent->value);
+    if (!extent) continue;
     auto found = extent->kind == SizeKind::Symbol ? values.find(extent->symbol) : values.end();
-    return found == values.end() ? 1.0 : static_cast<double>(found->second);
-  };
-  double bytes = 0;
-  ir::Walk(kernel.body, [&](const ir::Op* op) {
-    for (const ir::Value* result : op->results()) {
-      ir::Type type = result->type();
-      if (type->kind != ir::TypeKind::Tile || type->axes.empty()) continue;
-      auto tile = static_cast<double>(Bytes(type->scalar));
-      for (ir::AxisId axis : type->axes) tile *= extent_of(axis);
-      bytes += tile;
-    }
-  });
+    if (extent->kind == SizeKind::Constant) bytes *= static_cast<double>(extent->value);
+    if (found != values.end()) bytes *= static_cast<double>(found->second);
+  }
   return bytes;
+}
+
+bool IsTile(const ir::Value* value) {
+  return value->type()->kind == ir::TypeKind::Tile && !value->type()->axes.empty();
+}
+
+/// All tiles that the kernel names: more than are kept at once.
+std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
+  std::vector<const ir::Value*> tiles;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    std::ranges::copy_if(op->results(), std::back_inserter(tiles), IsTile);
+  });
+  return tiles;
+}
+
+/// Those that folds read and make: of others nests keep an element at a time. What a fold goes on from lies where its result does.
+std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
+  std::unordered_set<const ir::Value*> tiles;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (!IsFold(op)) return;
+    bool goes_on = op->kind() == ir::OpKind::Contraction;
+    size_t read = goes_on ? size_t{ir::ContractionOp::at_into} : op->operands().size();
+    std::ranges::copy_if(std::span(op->operands()).first(read), std::inserter(tiles, tiles.end()),
+                         IsTile);
+    std::ranges::copy_if(op->results(), std::inserter(tiles, tiles.end()), IsTile);
+  });
+  return {tiles.begin(), tiles.end()};
 }
 
 /// Takes the next smaller choice, or half; whether there is one.
@@ -148,30 +182,45 @@ class TileSelector final : public ir::TileSelector {
       if (generic.is_auto && generic.values.empty())
         extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product, bytes)));
     }
-    if (facts_.team_bytes > 0) MakeFit(kernel, extents);
+    if (facts_.team_bytes > 0) {  // tiles have to lie in one memory
+      MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents);
+    } else if (product ==
+               Product::None) {  // what finds no room near the workers lies far from them
+      std::vector<int64_t> first = extents;
+      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.near_bytes, extents);
+      // Blocks of products that no choice brings near are those that read the least from afar.
+      if (!fits && Multiplies(kernel)) extents = first;
+    }
     return extents;
   }
 
  private:
-  /// Where tiles have to lie in one memory, the largest extent is halved until they do, or nothing is left to halve.
-  void MakeFit(const ir::Function& kernel, std::vector<int64_t>& extents) const {
-    std::unordered_map<Name, int64_t> values;
+  /// The largest extent is halved until the tiles fit; false: nothing is left to halve.
+  static bool MakeFit(const ir::Function& kernel, const std::vector<const ir::Value*>& tiles,
+                      int64_t most, std::vector<int64_t>& extents) {
+    Constants values;
     std::vector<const ir::Generic*> chosen;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
       values[generic.name] = extents[chosen.size()];
       chosen.push_back(&generic);
     }
+    auto bytes = [&] {
+      double sum = 0;
+      for (const ir::Value* tile : tiles) sum += BytesOf(kernel, tile->type(), values);
+      return sum;
+    };
     std::vector<size_t> order(extents.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    while (TileBytes(kernel, values) > static_cast<double>(facts_.team_bytes)) {
+    while (bytes() > static_cast<double>(most)) {
       std::ranges::sort(order, std::ranges::less(),
                         [&](size_t i) { return std::pair(-extents[i], i); });
       auto shrunk =
           std::ranges::find_if(order, [&](size_t i) { return Shrink(*chosen[i], extents[i]); });
-      if (shrunk == order.end()) return;
+      if (shrunk == order.end()) return false;
       values[chosen[*shrunk]->name] = extents[*shrunk];
     }
+    return true;
   }
 
   SimtFacts facts_;
