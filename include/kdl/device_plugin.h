@@ -62,7 +62,8 @@ typedef struct kdl_region {
 
 /* Told, where somebody looks, which worker of a device was busy from when to when, in nanoseconds of the steady
  * clock, and what it waited for: `stage` of its core at the pipe that `location` of the variant names, or, with a stage
- * of -1, all of it for the others at a barrier. From any thread while the launch runs. */
+ * of -1, all of it for the others at a barrier. From any thread while the launch runs. Worker -1 is the device as a
+ * whole, busy as long as its own clock says, where nobody knows when each of its cores is. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */

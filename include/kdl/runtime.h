@@ -61,7 +61,11 @@ typedef struct kdl_count {
   int64_t value;
 } kdl_count;
 
-/* Counts of a device since the context was made: stores at most `capacity` of them and returns how many there are. */
+/* The name of what devices count that have a clock of their own: how long kernels have run. */
+#define KDL_COUNT_KERNEL_TIME "nanoseconds in kernels since first asked"
+
+/* Counts of a device since the context was made; what takes time to be measured, such as how long kernels take by the
+ * device's own clock, since this was first called. Stores at most `capacity` of them and returns how many there are. */
 int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity);
 
 /* What one cause moved between one pair of devices. */

@@ -61,6 +61,7 @@ struct Event {
   Context* context;
   Stream* stream = nullptr;  // null: not recorded
   std::size_t place = 0;     // of the stream's work, what is in front of it
+  bool is_timed = true;
 };
 constexpr int kHostMemory = 1;
 struct Side {
@@ -468,10 +469,12 @@ Status cuStreamSynchronize(Stream* stream) {
   return kSuccess;
 }
 
-Status cuEventCreate(Event** event, unsigned) {
+Status cuEventCreate(Event** event, unsigned flags) {
   FAIL_IF_TOLD();
+  constexpr unsigned kNoTiming = 2;
   const std::lock_guard lock(mutex);
   *event = new Event{&Current()};
+  (*event)->is_timed = (flags & kNoTiming) == 0;
   events.insert(*event);
   return kSuccess;
 }
@@ -499,6 +502,20 @@ Status cuEventSynchronize(Event* event) {
   }
   Check(event->stream);
   RunUntil(*event->stream, event->place);
+  return kSuccess;
+}
+
+// A millisecond for each operation between them.
+Status cuEventElapsedTime(float* ms, Event* begin, Event* end) {
+  FAIL_IF_TOLD();
+  const std::lock_guard lock(mutex);
+  for (const Event* event : {begin, end}) {
+    if (!events.contains(const_cast<Event*>(event)) || !event->is_timed || event->stream == nullptr)
+      Misused("the time of an event that is none, has none, or is not recorded is asked for");
+    if (event->place > event->stream->done)
+      Misused("the time of an event that is to come is asked for");
+  }
+  *ms = static_cast<float>(end->place) - static_cast<float>(begin->place);
   return kSuccess;
 }
 

@@ -2,6 +2,8 @@
 // how they are run.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <thread>
 
 #include "conformance/conformance.h"
@@ -33,6 +35,35 @@ CONFORMANCE_TEST(Saxpy) {
       }
     }
   }
+}
+
+// What the device counts under the name; nothing: it does not count that.
+std::optional<std::int64_t> CountOf(const Device& device, std::string_view name) {
+  std::vector<kdl_count> counts(
+      static_cast<std::size_t>(kdl_device_get_counts(device.get(), nullptr, 0)));
+  kdl_device_get_counts(device.get(), counts.data(), std::ssize(counts));
+  for (const kdl_count& count : counts)
+    if (count.name == name) return count.value;
+  return std::nullopt;
+}
+
+// Devices with a clock of their own measure from the first question on, whatever becomes of a launch.
+CONFORMANCE_TEST(TimeInKernels) {
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(64, 0), "y");
+  bench.queue.Launch("mark", 64, {y}).Wait();
+  if (!CountOf(bench.device, KDL_COUNT_KERNEL_TIME)) return;
+  CHECK(*CountOf(bench.device, KDL_COUNT_KERNEL_TIME) == 0);
+  std::int64_t before = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    bench.queue.Launch("mark", 64, {y}).Wait();
+    const std::int64_t now = *CountOf(bench.device, KDL_COUNT_KERNEL_TIME);
+    CHECK(now > before);
+    CHECK(now < std::int64_t{60'000'000'000});
+    before = now;
+  }
+  bench.Upload(std::vector<std::int64_t>(64, 0), "z");
+  CHECK(*CountOf(bench.device, KDL_COUNT_KERNEL_TIME) == before);
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(64, 4 * 64));  // each adds
 }
 
 CONFORMANCE_TEST(EmptyTensors) {

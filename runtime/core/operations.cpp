@@ -279,6 +279,7 @@ void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t 
 }
 
 std::string LaunchOperation::CoreRow(std::int32_t worker) const {
+  if (worker < 0) return Concat(device_.uri(), " kernels by its own clock");
   return Concat(device_.uri(), " core ", worker);
 }
 

@@ -126,6 +126,7 @@ struct CopyPeer {
 
 // Those that only some drivers have; null in others.
 #define KDL_CU_LATE_FUNCTIONS(X)                                                   \
+  X(EventElapsedTime, (float*, EventId, EventId))                                  \
   X(TensorMapEncodeTiled,                                                          \
     (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, \
      const std::uint32_t*, const std::uint32_t*, int, int, int, int))

@@ -14,6 +14,7 @@
 #include "cuda/cuda_maps.h"
 #include "cuda/cuda_streams.h"
 #include "host/host_device.h"
+#include "team/kernel_clock.h"
 #include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -32,6 +33,7 @@ struct CudaDevice {
   std::string name;
   std::string arch;  // of the code that it runs, the best first
   MemoryPool pool;   // of launches
+  KernelClock clock;
 
   ~CudaDevice() {
     if (context == nullptr) return;
@@ -402,12 +404,17 @@ class Launcher final : public TeamDriver {
  public:
   Launcher(CudaDevice& cuda, const kdl_launch_request& request)
       : cuda_(cuda), request_(request), work_(cuda) {}
+  ~Launcher() override {
+    for (cu::EventId event : {began_, ended_})
+      if (event != nullptr) cuda_.api.EventDestroy_v2(event);
+  }
 
   Error Open() {
     if (work_.status() != cu::kSuccess) return FailWith(cuda_, "taking a stream", work_.status());
     KDL_RETURN_IF_ERROR(FindKernel(cuda_, work_, *static_cast<Module*>(request_.module),
                                    request_.variant->symbol, &kernel_));
     MakeMaps();
+    MakeEvents();
     return nullptr;
   }
 
@@ -432,9 +439,13 @@ class Launcher final : public TeamDriver {
     return status == cu::kSuccess ? nullptr : FailWith(cuda_, "writing a launch's numbers", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
+    const bool is_timed =
+        is_timing_ && cuda_.api.EventRecord(ended_, work_.stream()) == cu::kSuccess;
+    is_timing_ = false;
     cu::Status status = work_.Copy({DeviceSide(from), HostSide(to.data()), to.size_bytes(), 1});
     if (status == cu::kSuccess) status = work_.Wait();
     is_running_ = status != cu::kSuccess;
+    if (is_timed && !is_running_) NoteTime();
     return status == cu::kSuccess
                ? nullptr
                : FailWith(cuda_, Concat("running ", request_.kernel->name), status);
@@ -448,6 +459,8 @@ class Launcher final : public TeamDriver {
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
              std::int64_t cores) override {
     is_running_ = true;
+    if (ended_ != nullptr && !is_timing_)
+      is_timing_ = cuda_.api.EventRecord(began_, work_.stream()) == cu::kSuccess;
     // The numbers go by value, and maps.
     std::vector<std::int64_t> all(numbers.begin(), numbers.end());
     all.insert(all.end(), made_.begin(), made_.end());
@@ -464,6 +477,19 @@ class Launcher final : public TeamDriver {
   }
 
  private:
+  // Both, or none.
+  void MakeEvents() {
+    if (cuda_.api.EventElapsedTime == nullptr || !cuda_.clock.Wants(request_)) return;
+    constexpr unsigned kTimed = 0;
+    if (cuda_.api.EventCreate(&began_, kTimed) != cu::kSuccess ||
+        cuda_.api.EventCreate(&ended_, kTimed) != cu::kSuccess)
+      ended_ = nullptr;
+  }
+  void NoteTime() {
+    float ms = 0;
+    if (cuda_.api.EventElapsedTime(&ms, began_, ended_) == cu::kSuccess)
+      cuda_.clock.Add(request_, static_cast<std::int64_t>(double{ms} * 1e6));
+  }
   void MakeMaps() {
     maps_.resize(kernel_->maps.size());
     for (std::size_t i = 0; i < maps_.size(); ++i) {
@@ -481,6 +507,9 @@ class Launcher final : public TeamDriver {
   bool is_running_ = true;  // perhaps; false: all has ended
   std::vector<TensorMap> maps_;
   std::vector<std::int64_t> made_;  // of each whether it is a map
+  cu::EventId began_ = nullptr;     // around the kernels of a part, where their time is wanted
+  cu::EventId ended_ = nullptr;
+  bool is_timing_ = false;
 };
 
 Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
@@ -492,6 +521,11 @@ Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
   Error error = Run(Of(device), *request);
   done.call(done.context, error.release());
+}
+
+std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
+  if (capacity > 0) *counts = {KDL_COUNT_KERNEL_TIME, Of(device).clock.Ask()};
+  return 1;
 }
 
 constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
@@ -519,7 +553,7 @@ const kdl_device_ops& CudaDeviceOps() {
                                           .launch = Launch,
                                           .submit = nullptr,
                                           .image_kind = "cuda",
-                                          .counts = nullptr};
+                                          .counts = Counts};
   return kOps;
 }
 

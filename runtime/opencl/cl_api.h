@@ -18,6 +18,7 @@ struct Queue;
 struct Memory;
 struct Program;
 struct Kernel;
+struct Event;
 using PlatformId = Platform*;
 using DeviceId = Device*;
 using ContextId = Context*;
@@ -25,6 +26,7 @@ using QueueId = Queue*;
 using MemoryId = Memory*;
 using ProgramId = Program*;
 using KernelId = Kernel*;
+using EventId = Event*;
 
 inline constexpr std::int32_t kSuccess = 0;
 inline constexpr std::int32_t kOutOfDeviceMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
@@ -32,7 +34,10 @@ inline constexpr std::int32_t kOutOfHostMemory = -6;
 inline constexpr std::int32_t kInvalidBufferSize = -61;
 inline constexpr std::uint32_t kTrue = 1;
 inline constexpr std::uint64_t kAllDevices = 0xFFFFFFFF;
-inline constexpr std::uint64_t kReadWrite = 1;  // CL_MEM_READ_WRITE
+inline constexpr std::uint64_t kReadWrite = 1;     // CL_MEM_READ_WRITE
+inline constexpr std::uint64_t kProfiling = 2;     // CL_QUEUE_PROFILING_ENABLE
+inline constexpr std::uint32_t kStarted = 0x1282;  // CL_PROFILING_COMMAND_START
+inline constexpr std::uint32_t kEnded = 0x1283;
 inline constexpr std::uint32_t kComputeUnits = 0x1002;
 inline constexpr std::uint32_t kSingleConfig = 0x101B;
 inline constexpr std::uint32_t kGlobalBytes = 0x101F;
@@ -83,7 +88,10 @@ inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
     (KernelId, DeviceId, std::uint32_t, std::size_t, void*, std::size_t*))                         \
   X(EnqueueNDRangeKernel, std::int32_t,                                                            \
     (QueueId, KernelId, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, \
-     std::uint32_t, const void*, void*))                                                           \
+     std::uint32_t, const void*, EventId*))                                                        \
+  X(GetEventProfilingInfo, std::int32_t,                                                           \
+    (EventId, std::uint32_t, std::size_t, void*, std::size_t*))                                    \
+  X(ReleaseEvent, std::int32_t, (EventId))                                                         \
   X(EnqueueWriteBuffer, std::int32_t,                                                              \
     (QueueId, MemoryId, std::uint32_t, std::size_t, std::size_t, const void*, std::uint32_t,       \
      const void*, void*))                                                                          \

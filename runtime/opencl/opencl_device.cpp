@@ -1,6 +1,7 @@
 #include "opencl/opencl_device.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_programs.h"
+#include "team/kernel_clock.h"
 #include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -28,9 +30,11 @@ struct OpenclDevice {
   cl::DeviceId id = nullptr;
   cl::ContextId context = nullptr;
   cl::QueueId queue = nullptr;
+  bool measures = false;  // the queue notes when its kernels begin and end
   std::unique_ptr<OpenclMemory> memory;
   std::unique_ptr<OpenclPrograms> programs;
-  MemoryPool pool;   // of launches
+  MemoryPool pool;  // of launches
+  KernelClock clock;
   std::mutex mutex;  // one operation at a time
 
   ~OpenclDevice() {
@@ -45,6 +49,16 @@ struct OpenclDevice {
     const std::vector<void*> pieces = pool.Empty();
     for (void* piece : pieces) api.ReleaseMemObject(static_cast<cl::MemoryId>(piece));
     return !pieces.empty();
+  }
+
+  // In the place of the one that was there, which has nothing to do.
+  std::int32_t MakeQueue(std::uint64_t properties) {
+    std::int32_t status = cl::kSuccess;
+    cl::QueueId made = api.CreateCommandQueue(context, id, properties, &status);
+    if (status != cl::kSuccess) return status;
+    if (queue != nullptr) api.ReleaseCommandQueue(queue);
+    queue = made;
+    return status;
   }
 
   template <class T>
@@ -84,7 +98,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   std::int32_t status = cl::kSuccess;
   device->context = device->api.CreateContext(nullptr, 1, &device->id, nullptr, nullptr, &status);
   if (status != cl::kSuccess) return OpenclFailure("making a context", status);
-  device->queue = device->api.CreateCommandQueue(device->context, device->id, 0, &status);
+  status = device->MakeQueue(0);
   if (status != cl::kSuccess) return OpenclFailure("making a queue", status);
   device->memory = std::make_unique<OpenclMemory>(device->api, device->context);
   device->programs = std::make_unique<OpenclPrograms>(device->api, device->context, device->id);
@@ -146,7 +160,9 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   {
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
-    if (status == cl::kSuccess) status = opencl.api.Finish(opencl.queue);
+    // Whatever one part of a copy fails with, those in front of it still touch the host's memory.
+    const std::int32_t ended = opencl.api.Finish(opencl.queue);
+    if (status == cl::kSuccess) status = ended;
     if (status != cl::kSuccess) error = OpenclFailure(what, status);
   }
   done.call(done.context, error.release());
@@ -255,6 +271,9 @@ class Launcher final : public TeamDriver {
   Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
       : opencl_(opencl), request_(request) {}
   ~Launcher() override {
+    // Where the launch has failed, the queue may still take what has been written.
+    if (!written_.empty() || !kernels_.empty()) opencl_.api.Finish(opencl_.queue);
+    ForgetKernels();
     if (numbers_ != nullptr) Release(numbers_);
   }
 
@@ -272,18 +291,20 @@ class Launcher final : public TeamDriver {
     if (!opencl_.pool.Keep(memory)) opencl_.api.ReleaseMemObject(BufferOf(memory));
   }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
-    const std::int32_t status =
-        opencl_.api.EnqueueWriteBuffer(opencl_.queue, BufferOf(to), cl::kTrue, 0,
-                                       numbers.size_bytes(), numbers.data(), 0, nullptr, nullptr);
+    const std::vector<std::int64_t>& kept = written_.emplace_back(numbers.begin(), numbers.end());
+    const std::int32_t status = opencl_.api.EnqueueWriteBuffer(
+        opencl_.queue, BufferOf(to), 0, 0, numbers.size_bytes(), kept.data(), 0, nullptr, nullptr);
     return status == cl::kSuccess ? nullptr : OpenclFailure("writing a launch's numbers", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
     const std::int32_t status =
         opencl_.api.EnqueueReadBuffer(opencl_.queue, BufferOf(from), cl::kTrue, 0, to.size_bytes(),
                                       to.data(), 0, nullptr, nullptr);
-    return status == cl::kSuccess
-               ? nullptr
-               : OpenclFailure(Concat("running ", request_.kernel->name), status);
+    if (status != cl::kSuccess)
+      return OpenclFailure(Concat("running ", request_.kernel->name), status);
+    written_.clear();
+    NoteTime();
+    return nullptr;
   }
   TeamPlace PlaceOf(const void* address) override {
     const OpenclPlace place = opencl_.memory->PlaceOf(address);
@@ -304,12 +325,39 @@ class Launcher final : public TeamDriver {
   }
   static cl::MemoryId BufferOf(void* memory) { return static_cast<cl::MemoryId>(memory); }
   Error Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories);
+  void NoteTime();
+  void ForgetKernels();
 
   OpenclDevice& opencl_;
   const kdl_launch_request& request_;
   cl::KernelId kernel_ = nullptr;
   void* numbers_ = nullptr;
+  std::deque<std::vector<std::int64_t>> written_;  // that the queue may not have taken yet
+  std::vector<cl::EventId> kernels_;               // whose times are wanted
 };
+
+// Of all kernels that have run since the last time; what the driver does not know is not told.
+void Launcher::NoteTime() {
+  std::uint64_t sum = 0;
+  bool knows = !kernels_.empty();
+  for (cl::EventId kernel : kernels_) {
+    std::uint64_t times[2] = {};
+    knows = knows &&
+            opencl_.api.GetEventProfilingInfo(kernel, cl::kStarted, sizeof times[0], &times[0],
+                                              nullptr) == cl::kSuccess &&
+            opencl_.api.GetEventProfilingInfo(kernel, cl::kEnded, sizeof times[1], &times[1],
+                                              nullptr) == cl::kSuccess &&
+            times[0] <= times[1];
+    sum += times[1] - times[0];
+  }
+  ForgetKernels();
+  if (knows) opencl_.clock.Add(request_, static_cast<std::int64_t>(sum));
+}
+
+void Launcher::ForgetKernels() {
+  for (cl::EventId kernel : kernels_) opencl_.api.ReleaseEvent(kernel);
+  kernels_.clear();
+}
 
 Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories) {
   KDL_RETURN_IF_ERROR(opencl_.programs->FindKernel(*static_cast<OpenclModule*>(request_.module),
@@ -336,8 +384,12 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
   opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, cl::kCompiledWorkGroup, sizeof team, team,
                                      nullptr);
   const std::size_t items = static_cast<std::size_t>(cores) * team[0];
-  const std::int32_t status = opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr,
-                                                               &items, team, 0, nullptr, nullptr);
+  if (opencl_.measures) kernels_.reserve(kernels_.size() + 1);
+  cl::EventId event = nullptr;
+  const std::int32_t status =
+      opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr, &items, team, 0, nullptr,
+                                       opencl_.measures ? &event : nullptr);
+  if (event != nullptr) kernels_.push_back(event);
   return status == cl::kSuccess
              ? nullptr
              : OpenclFailure(Concat("launching ", request_.kernel->name), status);
@@ -345,6 +397,8 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
 
 Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
   const std::lock_guard lock(opencl.mutex);
+  if (!opencl.measures && opencl.clock.Wants(request))
+    opencl.measures = opencl.MakeQueue(cl::kProfiling) == cl::kSuccess;
   Launcher launcher(opencl, request);
   return RunTeamLaunch(launcher, request);
 }
@@ -355,9 +409,11 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
 }
 
 std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
-  const OpenclPrograms& programs = *Of(device).programs;
+  OpenclDevice& opencl = Of(device);
+  const OpenclPrograms& programs = *opencl.programs;
   const kdl_count all[] = {{"programs compiled", programs.compiled()},
-                           {"programs found on disk", programs.found()}};
+                           {"programs found on disk", programs.found()},
+                           {KDL_COUNT_KERNEL_TIME, opencl.clock.Ask()}};
   std::copy_n(all, std::clamp<std::int64_t>(capacity, 0, std::ssize(all)), counts);
   return std::ssize(all);
 }

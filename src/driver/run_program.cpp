@@ -277,6 +277,8 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
+  // Devices begin to measure when they are asked.
+  if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();
   OpenNames open;

@@ -132,6 +132,22 @@ Side SideOf(const char* name, PlacedKernel& kernel) {
           }};
 }
 
+/// Seconds of a launch by the device's own clock, which begins to measure when it is first asked; nothing: it has none.
+std::optional<double> TimeByDevice(PlacedKernel& kernel, int launches) {
+  std::optional<int64_t> before = kernel.NanosecondsInKernels();
+  if (!before) return std::nullopt;
+  Side side = SideOf("by device", kernel);
+  Series series;
+  for (int i = 0; i < launches; ++i) {
+    side.run();
+    int64_t now = kernel.NanosecondsInKernels().value_or(*before);
+    series.push_back(static_cast<double>(now - *before) * 1e-9);
+    before = now;
+  }
+  double median = measure::Median(series);
+  return median > 0 ? std::optional(median) : std::nullopt;
+}
+
 BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKernel& ours,
                  PlacedKernel* other) {
   measure::TrialLimits limits;
@@ -165,6 +181,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   row.median = measure::Median(series[0]);
   row.spread = measure::Spread(series[0]);
   row.trials = static_cast<int>(series[0].size());
+  if (wanted.threads == 0) row.by_device = TimeByDevice(ours, row.trials);
   row.bytes = ours.bytes().all();
   if (ours.work()) row.operations = Sum(*ours.work());
   if (wanted.threads > 0) AddCeiling(series, ceilings, ours, row);
@@ -185,8 +202,8 @@ class Bench {
     std::vector<ir::Function*> kernels;
     std::optional<std::vector<Wanted>> rows = List(kernels);
     if (!rows) return driver::Finish(listed_);
-    bool against = !options_.against.empty();
-    if (!driver::PrintOutput(BenchHead(against))) return driver::kExitEnvironment;
+    columns_ = {rows->front().threads == 0, !options_.against.empty()};
+    if (!driver::PrintOutput(BenchHead(columns_))) return driver::kExitEnvironment;
     for (size_t i = 0; i < rows->size(); ++i) {
       const ir::Function& kernel = *kernels[i % kernels.size()];
       if (int code = RunOne((*rows)[i], kernel, kernels.size() > 1); code != driver::kExitDone)
@@ -272,7 +289,7 @@ class Bench {
       driver::ReportFailure(failed.failure, ours.compilation().sources, listed_.diagnostics);
       return driver::Finish(listed_);
     }
-    bool printed = driver::PrintOutput(BenchLine(rows_.back(), other != nullptr));
+    bool printed = driver::PrintOutput(BenchLine(rows_.back(), columns_));
     return printed ? driver::kExitDone : driver::kExitEnvironment;
   }
 
@@ -288,6 +305,7 @@ class Bench {
   const targets::Registry& families_;
   driver::Compilation listed_;
   std::vector<BenchRow> rows_;
+  BenchColumns columns_;
 };
 
 }  // namespace

@@ -30,22 +30,27 @@ nlohmann::json OrNull(std::optional<double> number) {
 
 }  // namespace
 
-std::string BenchHead(bool against) {
-  return fmt::format("{:<20} {:<28} {:<12} {:>7} {:>10} {:>6} {:>9} {:>9} {:>7}{} {:>6}\n",
-                     "kernel", "sizes", "device", "threads", "time", "spread", "Gop/s", "GB/s",
-                     "ceiling", against ? fmt::format(" {:>7} {:>6}", "against", "spread") : "",
-                     "trials");
+std::string BenchHead(const BenchColumns& columns) {
+  std::string device = columns.by_device ? fmt::format(" {:>10}", "by device") : "";
+  std::string against = columns.against ? fmt::format(" {:>7} {:>6}", "against", "spread") : "";
+  return fmt::format("{:<20} {:<28} {:<12} {:>7} {:>10} {:>6}{} {:>9} {:>9} {:>7}{} {:>6}\n",
+                     "kernel", "sizes", "device", "threads", "time", "spread", device, "Gop/s",
+                     "GB/s", "ceiling", against, "trials");
 }
 
-std::string BenchLine(const BenchRow& row, bool against) {
-  std::string other = against ? fmt::format(" {:>7.2f} {:>6}", row.against.value_or(0),
-                                            PercentText(row.against_spread))
-                              : "";
-  return fmt::format("{:<20} {:<28} {:<12} {:>7} {:>10} {:>6} {:>9} {:>9} {:>7}{} {:>6}\n",
-                     row.kernel, row.sizes, row.device,
-                     row.threads == 0 ? "-" : fmt::format("{}", row.threads), TimeText(row.median),
-                     PercentText(row.spread), RateText(row.operations, row.median),
-                     RateText(row.bytes, row.median), PercentText(row.ceiling), other, row.trials);
+std::string BenchLine(const BenchRow& row, const BenchColumns& columns) {
+  std::string device =
+      columns.by_device
+          ? fmt::format(" {:>10}", row.by_device ? TimeText(*row.by_device) : std::string("-"))
+          : "";
+  std::string against = columns.against ? fmt::format(" {:>7.2f} {:>6}", row.against.value_or(0),
+                                                      PercentText(row.against_spread))
+                                        : "";
+  return fmt::format(
+      "{:<20} {:<28} {:<12} {:>7} {:>10} {:>6}{} {:>9} {:>9} {:>7}{} {:>6}\n", row.kernel,
+      row.sizes, row.device, row.threads == 0 ? "-" : fmt::format("{}", row.threads),
+      TimeText(row.median), PercentText(row.spread), device, RateText(row.operations, row.median),
+      RateText(row.bytes, row.median), PercentText(row.ceiling), against, row.trials);
 }
 
 std::string BenchJson(const std::vector<BenchRow>& rows) {
@@ -58,6 +63,7 @@ std::string BenchJson(const std::vector<BenchRow>& rows) {
     one["threads"] = row.threads;
     one["median"] = row.median;
     one["spread"] = row.spread;
+    one["by_device"] = OrNull(row.by_device);
     one["trials"] = row.trials;
     one["bytes"] = row.bytes;
     one["operations"] = OrNull(row.operations);

@@ -13,7 +13,8 @@ struct BenchRow {
   std::string device;
   int threads = 0;  ///< of the host; 0: another device
   double median = 0;
-  double spread = 0;  ///< distance of the quartiles, by the median
+  double spread = 0;                ///< distance of the quartiles, by the median
+  std::optional<double> by_device;  ///< the median by its own clock, in the kernel alone
   int trials = 0;
   double bytes = 0;  ///< of all tensors, each once where it is read and once where it is written
   std::optional<double> operations;  ///< nothing: they depend on the data
@@ -26,8 +27,12 @@ struct BenchRow {
 };
 
 /// The table's head, and a line of it.
-std::string BenchHead(bool against);
-std::string BenchLine(const BenchRow& row, bool against);
+struct BenchColumns {
+  bool by_device = false;  ///< of devices but the host
+  bool against = false;
+};
+std::string BenchHead(const BenchColumns& columns);
+std::string BenchLine(const BenchRow& row, const BenchColumns& columns);
 
 /// An array of objects, in the words of BenchRow.
 std::string BenchJson(const std::vector<BenchRow>& rows);

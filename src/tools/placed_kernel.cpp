@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "driver/devices.h"
@@ -81,14 +82,20 @@ void PlacedKernel::Make() {
 
 /// Of the only device that is used.
 Status PlacedKernel::ReadFacts() {
-  kdl_device* device = nullptr;
   for (const auto& [name, spec] : compilation_.runtime_specs) {
     if (spec.empty()) continue;
-    Status selected = driver::StatusOf(kdl_select_device(context_.get(), spec.c_str(), &device));
+    Status selected = driver::StatusOf(kdl_select_device(context_.get(), spec.c_str(), &device_));
     if (!selected.ok()) return selected;
   }
   facts_.size = sizeof facts_;
-  return driver::StatusOf(kdl_device_get_facts(device, &facts_));
+  return driver::StatusOf(kdl_device_get_facts(device_, &facts_));
+}
+
+std::optional<int64_t> PlacedKernel::NanosecondsInKernels() const {
+  std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device_, nullptr, 0)));
+  kdl_device_get_counts(device_, counts.data(), static_cast<int64_t>(counts.size()));
+  auto time = std::ranges::find(counts, std::string_view(KDL_COUNT_KERNEL_TIME), &kdl_count::name);
+  return time == counts.end() ? std::nullopt : std::optional(time->value);
 }
 
 void PlacedKernel::Count() {

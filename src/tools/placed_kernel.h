@@ -36,6 +36,8 @@ class PlacedKernel {
   /// `M=512 N=512`.
   std::string SizesText() const;
   const kdl_device_facts& facts() const { return facts_; }
+  /// Of all launches since this was first asked; nothing: the device has no clock of its own.
+  std::optional<int64_t> NanosecondsInKernels() const;
   /// Bytes of its tensors.
   const measure::Traffic& bytes() const { return bytes_; }
   const std::optional<Operations>& work() const { return work_; }
@@ -64,6 +66,7 @@ class PlacedKernel {
   const ir::Function* program_ = nullptr;  ///< that launches it once
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::PlacedProgram> placed_;
+  kdl_device* device_ = nullptr;
   kdl_device_facts facts_{};
   measure::Traffic bytes_;
   std::optional<Operations> work_;
