@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -424,8 +425,10 @@ class Launcher final : public TeamDriver {
     if (*memory != nullptr) return nullptr;
     const cu::Status status = cuda_.Take(rounded, memory);
     if (status != cu::kSuccess) return FailWith(cuda_, "taking memory for a launch", status);
-    cuda_.pool.Add(*memory, rounded);
-    return nullptr;
+    if (cuda_.pool.Add(*memory, rounded)) return nullptr;
+    cuda_.api.MemFree_v2(AddressOf(*memory));
+    *memory = nullptr;
+    throw std::bad_alloc();
   }
   void Release(void* memory) override {
     if (is_running_) work_.Wait();

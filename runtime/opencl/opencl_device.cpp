@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -284,8 +285,10 @@ class Launcher final : public TeamDriver {
     std::int32_t status = Make(rounded, memory);
     if (status != cl::kSuccess && opencl_.EmptyPool()) status = Make(rounded, memory);
     if (status != cl::kSuccess) return OpenclFailure("taking memory for a launch", status);
-    opencl_.pool.Add(*memory, rounded);
-    return nullptr;
+    if (opencl_.pool.Add(*memory, rounded)) return nullptr;
+    opencl_.api.ReleaseMemObject(BufferOf(*memory));
+    *memory = nullptr;
+    throw std::bad_alloc();
   }
   void Release(void* memory) override {
     if (!opencl_.pool.Keep(memory)) opencl_.api.ReleaseMemObject(BufferOf(memory));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace kdl::runtime {
 
@@ -28,21 +29,26 @@ void* MemoryPool::Take(std::int64_t rounded) {
   return memory;
 }
 
-void MemoryPool::Add(void* memory, std::int64_t rounded) {
+bool MemoryPool::Add(void* memory, std::int64_t rounded) try {
   const std::lock_guard lock(mutex_);
   sizes_[memory] = rounded;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 bool MemoryPool::Keep(void* memory) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t rounded = sizes_.at(memory);
-  if (rounded > kMostKept - kept_bytes_) {
-    sizes_.erase(memory);
-    return false;
-  }
-  kept_.emplace(rounded, memory);
-  kept_bytes_ += rounded;
-  return true;
+  const auto piece = sizes_.find(memory);
+  const std::int64_t rounded = piece->second;
+  if (rounded <= kMostKept - kept_bytes_) try {
+      kept_.emplace(rounded, memory);
+      kept_bytes_ += rounded;
+      return true;
+    } catch (const std::bad_alloc&) {
+    }
+  sizes_.erase(piece);
+  return false;
 }
 
 std::vector<void*> MemoryPool::Empty() {

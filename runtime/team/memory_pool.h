@@ -16,16 +16,16 @@ class MemoryPool {
 
   // A piece of `rounded` bytes that is kept; null: there is none.
   void* Take(std::int64_t rounded);
-  // The driver has given this.
-  void Add(void* memory, std::int64_t rounded);
-  // A piece that nothing uses any more; false: enough is kept, and it is the driver's again.
+  // The driver has given this; false: the host has no memory to know it by, and it is the driver's again.
+  bool Add(void* memory, std::int64_t rounded);
+  // A piece that nothing uses any more; false: enough is kept, or the host has no memory to do so, and it is the driver's again.
   bool Keep(void* memory);
   // All that is kept, which is the driver's again.
   std::vector<void*> Empty();
 
  private:
   std::mutex mutex_;  // guards the rest
-  std::unordered_map<void*, std::int64_t> sizes_;
+  std::unordered_map<void*, std::int64_t> sizes_;  // of all pieces
   std::multimap<std::int64_t, void*> kept_;
   std::int64_t kept_bytes_ = 0;
 };

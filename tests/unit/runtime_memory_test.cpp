@@ -8,6 +8,7 @@
 #include "failing_memory.h"
 #include "kdl/kernel_abi.h"
 #include "opencl/opencl_memory.h"
+#include "team/memory_pool.h"
 
 namespace {
 
@@ -129,6 +130,30 @@ TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost"
   CHECK(place.offset == 8);
   memory.Release(given);
   CHECK(memory.PlaceOf(given.address).buffer == nullptr);
+}
+
+TEST_CASE("memory: a pool that cannot note a piece gives it back at once") {
+  kdl::runtime::MemoryPool pool;
+  int pieces[2];
+  g_all_after = true;
+  const auto failing = [](auto call) {
+    g_has_failed = false;
+    g_until_failure = 0;
+    const bool done = call();
+    g_until_failure = -1;
+    CHECK(g_has_failed);
+    return done;
+  };
+  CHECK(!failing([&] { return pool.Add(&pieces[0], 64); }));
+  REQUIRE(pool.Add(&pieces[0], 64));
+  CHECK(!failing([&] { return pool.Keep(&pieces[0]); }));
+  CHECK(pool.Take(64) == nullptr);
+  REQUIRE(pool.Add(&pieces[1], 64));
+  CHECK(pool.Keep(&pieces[1]));
+  CHECK(pool.Take(64) == &pieces[1]);
+  CHECK(pool.Keep(&pieces[1]));
+  CHECK(pool.Empty() == std::vector<void*>{&pieces[1]});
+  CHECK(pool.Empty().empty());
 }
 
 TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its own") {
