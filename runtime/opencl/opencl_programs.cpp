@@ -117,12 +117,29 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const t
 } catch (const std::bad_alloc&) {  // it is compiled anew next time
 }
 
+// The text leaves kernels out where the device lacks what they use.
+Error OpenclPrograms::NoKernel(const char* name) const {
+  constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
+                                        "cl_khr_int64_extended_atomics"};
+  const std::string has =
+      Concat(" ", TextOf(api_.GetDeviceInfo, device_, cl::kDeviceExtensions), " ");
+  std::string lacks;
+  for (const std::string_view extension : kUsed) {
+    if (has.find(Concat(" ", extension, " ")) != std::string::npos) continue;
+    lacks += Concat(lacks.empty() ? "" : ", ", extension);
+  }
+  if (lacks.empty()) return OpenclFailure(Concat("finding kernel ", name), cl::kInvalidKernelName);
+  return Fail(KDL_ERROR_UNSUPPORTED, name_, " cannot run kernel ", name,
+              ", which uses f64 or atomic updates of 64 bits: it lacks ", lacks);
+}
+
 Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,
                                  cl::KernelId* kernel) const {
   auto known = module.kernels.find(name);
   if (known == module.kernels.end()) {
     std::int32_t status = cl::kSuccess;
     cl::KernelId made = api_.CreateKernel(module.program, name, &status);
+    if (status == cl::kInvalidKernelName) return NoKernel(name);
     if (status != cl::kSuccess) return OpenclFailure(Concat("finding kernel ", name), status);
     known = module.kernels.emplace(name, made).first;
   }

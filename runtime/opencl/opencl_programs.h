@@ -37,6 +37,7 @@ class OpenclPrograms {
   bool Find(const std::string& key, cl::ProgramId* program) const;
   Error Compile(const kdl_image& image, cl::ProgramId* program) const;
   void Keep(const std::string& key, cl::ProgramId program) const;
+  Error NoKernel(const char* name) const;
 
   const cl::Api& api_;
   cl::ContextId context_;

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Kernels on an OpenCL device: samples and families against their contracts and the interpreter, in an order drawn from a
 seed until the time is over; traps with their places; a barrier of the launch in a loop; what a machine without OpenCL says;
-where workers meet once more, without which PoCL loses conditions.
+where workers meet once more, without which PoCL loses conditions; what is left of the text where a device has neither f64 nor
+atomics of 64 bits.
 
 Skipped where no OpenCL driver is installed.
 """
 
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -45,7 +48,45 @@ def meetings():
     checks.expect("each turn ends where they meet", all(line == "KDL_MEET;" for line in last), str(last))
 
 
+LACKING = """
+export kernel single(x: inout f32[N]) { spmd for i in N by 64 { x[i] = x[i] * 3.0 + 1.0; } }
+export kernel double_named(x: inout f32[N], double: f32, atom_max: i64) {
+    spmd for i in N by 64 { x[i] = x[i] * double + (atom_max as f32); }
+}
+export kernel wide(x: inout f64[N]) { spmd for i in N by 64 { x[i] = x[i] * 3.0 + 1.0; } }
+export kernel once(x: in i64[N], y: out bf16[N]) { spmd for i in N by 64 { y[i] = x[i] as bf16; } }
+export kernel count(x: inout i64[N]) { spmd for i in N by 64 { atomic x[i % 2] += 1; } }
+export kernel most(x: inout u64[N]) { spmd for i in N by 64 { atomic x[i % 2] max= 7; } }
+export kernel loud(x: inout f32[N]) { spmd for i in N by 64 { print(sum(x[i] over i)); } }
+"""
+EXTENSIONS = ["cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]
+
+
+def lacking():
+    """A driver's compiler, told of no extension but those that are left, takes the text and finds these kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "lacking.kdl"
+        file.write_text(LACKING)
+        built = teams.kernelc("build", file, "--target", "opencl", "--emit", "ocl", "-o", folder)
+        checks.expect("the text is made", built.returncode == 0, built.stderr)
+        clang = ["clang-19", "-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-Xclang", "-finclude-default-header", "-Werror"]
+        every = {"single", "double_named", "wide", "once", "count", "most", "loud"}
+        for lacks, left in (([], every), (EXTENSIONS[:1], every - {"wide", "once"}), (EXTENSIONS[2:], every - {"most"}),
+                            (EXTENSIONS[1:], every - {"count", "most", "loud"}), (EXTENSIONS, {"single", "double_named"})):
+            without = ["-Xclang", "-cl-ext=" + ",".join(f"-{name}" for name in lacks)] if lacks else []
+            text = f"{folder}/lacking.opencl.cl"
+            done = subprocess.run([*clang, *without, "-fsyntax-only", text], capture_output=True, text=True)
+            checks.expect(f"without {lacks} it compiles", done.returncode == 0, done.stderr)
+            seen = subprocess.run([*clang, *without, "-E", text], capture_output=True, text=True).stdout
+            checks.expect(f"without {lacks} these are left", set(re.findall(r"^void kdl_(\w+)_\d+\(", seen, re.M)) == left, seen[-2000:])
+
+
+def texts():
+    meetings()
+    lacking()
+
+
 if __name__ == "__main__":
     # PoCL makes as many devices as it is asked for.
     os.environ.setdefault("POCL_DEVICES", "pthread basic")
-    sys.exit(teams.run(__doc__.splitlines()[0], "opencl", is_missing, meetings))
+    sys.exit(teams.run(__doc__.splitlines()[0], "opencl", is_missing, texts))

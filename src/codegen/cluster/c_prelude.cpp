@@ -13,6 +13,9 @@ constexpr const char* kTypes = R"(#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define cl_khr_fp64 1
+#define cl_khr_int64_base_atomics 1
+
 _Static_assert(sizeof(long) == 8 && sizeof(int) == 4, "long has 64 bits, and int 32");
 
 typedef struct kdl_cluster_worker kdl_cluster_worker;

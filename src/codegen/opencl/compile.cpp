@@ -177,7 +177,49 @@ class OpenClDialect final : public Dialect {
     if (w.tells) w.Line("if (kdl_stopped[kdl_interval++ & 1]) ok = going = 0;");
   }
 
-  std::string Kernel(const Writer& w) const override {
+  std::string Kernel(const Writer& w) const override { return Guarded(w, Text(w)); }
+
+ private:
+  /// Left out where the device lacks what it uses: drivers refuse all kernels of a text for what one says. The runtime tells of
+  /// what is not there (opencl_programs).
+  static std::string Guarded(const Writer& w, std::string text) {
+    bool wide = HasOp(w.kernel, OpKind::Print);
+    bool of_bits = false;  // or of order: not what the first extension has
+    ir::Walk(w.kernel.body, [&](const Op* op) {
+      if (op->kind() != OpKind::Update) return;
+      Scalar scalar = ir::UpdateOp(const_cast<Op*>(op)).value()->type()->scalar;
+      if (Bytes(scalar) < 8) return;
+      wide = true;
+      auto how = op->attr<ir::AttrKey::How>();
+      of_bits |= IsInteger(scalar) && how != ir::UpdateKind::Set && how != ir::UpdateKind::Add;
+    });
+    struct Row {
+      std::string_view extension;
+      bool is_used;
+    };
+    // Wide integers become narrow floats by way of f64.
+    const Row rows[] = {
+        {"cl_khr_fp64", HasF64(w.kernel) || w.text.find("kdl_odd_") != std::string::npos},
+        {"cl_khr_int64_base_atomics", wide},
+        {"cl_khr_int64_extended_atomics", of_bits}};
+    for (const Row& row : rows)
+      if (row.is_used) text = fmt::format("#ifdef {}\n{}#endif\n", row.extension, text);
+    return text;
+  }
+
+  static bool HasF64(const ir::Function& kernel) {
+    auto is_f64 = [](const ir::Value* value) { return value->type()->scalar == Scalar::F64; };
+    bool found = std::ranges::any_of(kernel.params,
+                                     [&](const ir::Param& param) { return is_f64(param.value); });
+    ir::Walk(kernel.body, [&](const Op* op) {
+      found |= std::ranges::any_of(op->results(), is_f64);
+      for (const ir::Block* region : op->regions())
+        found |= std::ranges::any_of(region->params(), is_f64);
+    });
+    return found;
+  }
+
+  static std::string Text(const Writer& w) {
     std::string tensors;
     for (const ir::Param& param : w.kernel.params) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) continue;

@@ -6,9 +6,16 @@ namespace kdl::codegen::opencl {
 
 std::string_view Prelude() {
   return R"(#pragma OPENCL FP_CONTRACT OFF
+// What some devices lack is left out there, with the kernels that need it.
+#ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#endif
+#ifdef cl_khr_int64_extended_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#endif
 
 // PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
 // read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
@@ -62,7 +69,9 @@ KDL_DIVISION(i64, long)
     return a > b || (a == b && !signbit(a)) ? a : b;         \
   }
 KDL_MINMAX(f32, float)
+#ifdef cl_khr_fp64
 KDL_MINMAX(f64, double)
+#endif
 
 static inline float kdl_flush(float a) { return fabs(a) < 0x1p-126f ? copysign(0.0f, a) : a; }
 // Whether a * b + c, rounded as if exponents had no end, is below the least normal: seen 2^32 times as large.
@@ -73,7 +82,9 @@ static inline float kdl_fma_flush(float a, float b, float c) {
 }
 
 static inline int kdl_bits_f32(float a) { return a != a ? 0x7fc00000 : as_int(a); }
+#ifdef cl_khr_fp64
 static inline long kdl_bits_f64(double a) { return a != a ? 0x7ff8000000000000l : as_long(a); }
+#endif
 
 // Floats to integers cut off and stay in range; NaN gives 0.
 #define KDL_SATURATE(S, T, F, LEAST, MOST, BELOW, ABOVE)     \
@@ -83,9 +94,14 @@ static inline long kdl_bits_f64(double a) { return a != a ? 0x7ff8000000000000l 
     if (a <= BELOW) return LEAST;                            \
     return (T)a;                                             \
   }
+#ifdef cl_khr_fp64
 #define KDL_SATURATES(S, T, LEAST, MOST, BELOW, ABOVE)       \
   KDL_SATURATE(S##_of_f32, T, float, LEAST, MOST, BELOW##f, ABOVE##f) \
   KDL_SATURATE(S##_of_f64, T, double, LEAST, MOST, BELOW, ABOVE)
+#else
+#define KDL_SATURATES(S, T, LEAST, MOST, BELOW, ABOVE)       \
+  KDL_SATURATE(S##_of_f32, T, float, LEAST, MOST, BELOW##f, ABOVE##f)
+#endif
 KDL_SATURATES(i8, char, CHAR_MIN, CHAR_MAX, -0x1p7, 0x1p7)
 KDL_SATURATES(i16, short, SHRT_MIN, SHRT_MAX, -0x1p15, 0x1p15)
 KDL_SATURATES(i32, int, INT_MIN, INT_MAX, -0x1p31, 0x1p31)
@@ -143,6 +159,7 @@ static inline ushort kdl_f16_of_f32(float a) {
 KDL_BYTE_FLOAT(f8e4m3, 3, 7, 0x7e, 0x80, 0x1p-9f, 0x1p14f)
 KDL_BYTE_FLOAT(f8e5m2, 2, 15, 0x7b, 0x7c, 0x1p-16f, 0x1p7f)
 // The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
+#ifdef cl_khr_fp64
 static inline float kdl_odd_f32(double a) {
   if (a != a || a == 0.0) return (float)a;
   float near = (float)a;
@@ -155,12 +172,15 @@ static inline double kdl_odd_u64(ulong a) {
 static inline double kdl_odd_i64(long a) {
   return a < 0 ? -kdl_odd_u64(0 - (ulong)a) : kdl_odd_u64((ulong)a);
 }
+#endif
 
 // Numbers of the prints' memory, whose first two are the next free one and how many there are; 0: there are not so many.
+#ifdef cl_khr_int64_base_atomics
 static long kdl_take(__global long* prints, long count) {
   long at = atom_add((volatile __global long*)prints, count);
   return at + count <= prints[1] ? at : 0;
 }
+#endif
 
 // The first trap of a launch is the one that is told: what has happened where, and to whom.
 static void kdl_trap(__global long* record, int code, int location, long index, long bound, long core,
