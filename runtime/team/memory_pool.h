@@ -24,7 +24,7 @@ class MemoryPool {
   std::vector<void*> Empty();
 
  private:
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;                               // guards the rest
   std::unordered_map<void*, std::int64_t> sizes_;  // of all pieces
   std::multimap<std::int64_t, void*> kept_;
   std::int64_t kept_bytes_ = 0;
