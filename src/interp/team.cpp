@@ -31,11 +31,24 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
     if (fault.empty() && unwritten) fault = "reads what nobody has written yet";
     return fault.empty() || Stop(core, instruction, fault);
   }
+  if (buffer->def()->HasAttr(ir::AttrKey::Swizzle) && !TouchPanels(core, instruction, buffer, kind))
+    return false;
   if (workers_ == 1) return true;
   auto element = static_cast<size_t>(offset);
   if (kind == TouchKind::Read && !shared.buffer.defined[element])
     return Stop(core, instruction, "reads what nobody has written yet, with no barrier between");
   return Touch(core, instruction, shared.marks[element], kind);
+}
+
+/// What steps read by themselves workers have to show, and steps are to be awaited before somebody changes it.
+bool Team::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                       TouchKind kind) {
+  TeamGates::SlotId all = {buffer, 0};
+  std::string fault;
+  if (kind != TouchKind::Read) fault = gates_.Write(core.facts.worker, all);
+  if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::MatrixStep)
+    fault = gates_.Read(core.facts.worker, all);
+  return fault.empty() || Stop(core, instruction, fault);
 }
 
 bool Team::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,

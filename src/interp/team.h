@@ -24,6 +24,8 @@ class Team {
   Buffer& Memory(const ir::Value* buffer) { return memories_.at(buffer).buffer; }
 
   /// False, with the core stopped, where that is a race.
+  bool TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                   TouchKind kind);
   bool TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    int64_t offset, TouchKind kind);
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,

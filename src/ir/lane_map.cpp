@@ -17,6 +17,7 @@ bool HasSpans(const NumberList& numbers, size_t axes) {
 }  // namespace
 
 AxisList MappedAxes(const Op& op) {
+  if (op.kind() == OpKind::Reduce) return op.operand(0)->type()->axes;
   if (op.kind() != OpKind::Nest) return op.result()->type()->axes;
   AxisList axes;
   for (const Value* blk : op.operands()) axes.push_back(blk->type()->axes[0]);

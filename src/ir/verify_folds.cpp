@@ -33,7 +33,7 @@ std::string ReduceFault(const Op& op, const Module&) {
   if (!FindFold(op.attr<AttrKey::Fold>(), acc))
     return fmt::format("this fold is not defined on {}", Spelling(acc));
   bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
-  return fits ? ""
+  return fits ? MapFault(op)
               : "the result is not the value without the reduced axes, of the accumulator's type";
 }
 

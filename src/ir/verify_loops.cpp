@@ -142,8 +142,8 @@ std::string PanelsFault(const Op& op) {
   constexpr int64_t kRows = 8;  // whose parts are exchanged together
   Type type = op.result()->type();
   if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
-  if (!op.HasAttr(AttrKey::Gated) || type->dims.size() != 3)
-    return "no gated slots of two dimensions lie in panels";
+  if (type->space != Space::Team || type->dims.size() != 3)
+    return "no slots of two dimensions of the team's lie in panels";
   bool whole = type->dims[1]->value % kRows == 0 &&
                type->dims[2]->value * Bytes(type->scalar) % kPanelBytes == 0;
   return whole ? "" : "its slots are not made of whole panels";

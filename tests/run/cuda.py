@@ -73,6 +73,7 @@ def groups():
             checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
     del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
     byte_groups(target)
+    turn_groups(target[:2])
 
 
 def byte_groups(target):
@@ -83,6 +84,22 @@ def byte_groups(target):
             given = [word for size in sizes for word in ["--set", size]]
             done = teams.kernelc("run", "tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given)
             checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+
+
+def turn_groups(target):
+    """Products in loops that do more; of 3 columns no box can be copied."""
+    runs = [
+        ["attention", ["-D", "T=f16", "-D", "D=64"], "q k v", ["B=1", "H=2", "L=130", "S=70"], ["--arg", "scale=0.125"]],
+        ["causal", ["-D", "D=128"], "q kv", ["L=70", "S=72"], []],
+        ["weighed", [], "x w g", ["M=70", "K=72", "N=8"], []],
+        ["weighed", [], "x w g", ["M=3", "K=131", "N=3"], []],
+    ]
+    for kernel, defines, tensors, sizes, more in runs:
+        drawn = [word for number, name in enumerate(tensors.split()) for word in ["--arg", f"{name}=random:{number}"]]
+        given = [word for size in sizes for word in ["--set", size]]
+        done = teams.kernelc("run", "tests/run/turn_products.kdl", "--kernel", kernel, *defines, *target, "--check", *drawn,
+                             *given, *more, "--core-num", "2")
+        checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ DEFINES = {
     f"{FAMILIES}/softmax_norm.kdl": "S=4",
     f"{FAMILIES}/solve.kdl": "N=16",
     "tests/run/byte_products.kdl": "A=f8e4m3 B=f8e5m2",
+    "tests/run/turn_products.kdl": "T=bf16 D=64",
 }
 # Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
@@ -47,6 +48,10 @@ GROUP_PRODUCTS = {
     "tests/run/byte_products.kdl": [("kdl_signed_", 4), ("kdl_unsigned_", 4), ("kdl_mixed_", 4), ("kdl_floats_", 4)],
 }
 GROUP_LEVEL = "sm_90a"
+# There, in loops that do more: the steps of each product, and how many boxes there are.
+TURN_PRODUCTS = {
+    "tests/run/turn_products.kdl": [("kdl_attention_bf16_", [4, 4], 4), ("kdl_causal_", [4, 4], 4), ("kdl_weighed_", [4], 4)],
+}
 # Kernels whose registers hold all that they keep.
 UNSPILLED = {
     "samples/matmul/matmul.kdl": ["matmul_"],
@@ -54,6 +59,7 @@ UNSPILLED = {
     "samples/softmax/softmax.kdl": ["softmax_"],
     f"{FAMILIES}/softmax_norm.kdl": ["layer_norm_", "log_softmax_", "softmax_columns_"],
     f"{FAMILIES}/attention.kdl": ["attention_", "causal_grouped_"],
+    "tests/run/turn_products.kdl": ["attention_bf16_", "causal_", "weighed_"],
 }
 # What ptxas spills, bytes by file, kernel and level; all others keep what they have in registers. Who mends one strikes it off.
 SPILLED = {
@@ -93,7 +99,8 @@ class Used:
 
 def files():
     found = [*ROOT.glob("samples/*/*.kdl"), *ROOT.glob("stdlib/*.kdl"), *(ROOT / FAMILIES).glob("*.kdl"),
-             ROOT / "tests/run/elementary.kdl", ROOT / "tests/run/byte_products.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
+             ROOT / "tests/run/elementary.kdl", ROOT / "tests/run/byte_products.kdl",
+             ROOT / "tests/run/turn_products.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
     return sorted(f.relative_to(ROOT).as_posix() for f in found)
 
 
@@ -214,6 +221,21 @@ def check_group_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_turn_products(file, level, text, product):
+    """Each product of the loop is one group of steps, from one fence to one wait, which touches no memory itself."""
+    name, steps, panels = product
+    (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
+    runs = [run for run in JUMP.split(body) if "wgmma.mma_async" in run]
+    groups = [group for run in runs for group in re.findall(r"wgmma\.fence.*?wgmma\.wait_group\.sync\.aligned 0;", run, re.DOTALL)]
+    found = [len(re.findall(r"\bwgmma\.mma_async", group)) for group in groups]
+    checks.expect(f"{name} of {file} has a turn's steps: {found} ({level})", found == steps == [run.count("wgmma.mma_async") for run in runs])
+    others = [other for group in groups for other in re.findall(r"\b(?:ld|st)\.(?!param)\S*|\bcp\.async\S*|\bldmatrix\S*|\bbar\.\S*", group)]
+    checks.expect(f"{name} of {file} touches nothing among its steps ({level})", not others, "\n".join(others[:5]))
+    checks.expect(f"{name} of {file} has no other unit ({level})", not re.search(r"\bmma\.sync|\bldmatrix", body))
+    boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.\dd\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
+    checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
+
+
 def check_spills(file, level, used):
     if file.startswith("tests/golden"):
         return
@@ -248,6 +270,8 @@ def check(file, level):
             for product in GROUP_PRODUCTS[file]:
                 check_group_product(file, level, text.read_text(), used, product)
             return used
+        for product in TURN_PRODUCTS.get(file, []) if level == GROUP_LEVEL else []:
+            check_turn_products(file, level, text.read_text(), product)
         for product in MATRIX_PRODUCTS.get(file, []):
             check_matrix_product(file, level, text.read_text(), used, product)
         return used

@@ -121,6 +121,65 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
 }
 )";
 
+// Of each turn the first product's factor comes from in front of the loop, the second one's is made of the first one's result; rows
+// are scaled, and folded in any order and in order.
+constexpr const char* kTurns = R"(
+kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %v: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,D]> out) {
+  axis i = L by 64
+  axis d = D by 64
+  axis e = D by 64
+  axis j = S by 64
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  %d = make_blk %0, %D, %0 : blk<d>
+  %e = make_blk %0, %D, %0 : blk<e>
+  spmd (%i: blk<i> in %0 .. %L) {deal = static} {
+    %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
+    %init = broadcast %z : tile<f32; i e>
+    %last = for %j: blk<j> in %0 .. %H carry(%acc = %init) {
+      %y = load %k[%j, %d] {edge = clip} : tile<bf16; d j>
+      %zero = broadcast %z : tile<f32; i j>
+      %s = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %m = reduce max %s over j {acc = f32, order = chain} : tile<f32; i>
+      %p = sub %s, %m : tile<f32; i j>
+      %n = cast %p : tile<bf16; i j>
+      %f = reduce sum %p over j {acc = f32, order = chain} : tile<f32; i>
+      %w = load %v[%j, %e] {edge = clip} : tile<bf16; e j>
+      %scaled = mul %acc, %f : tile<f32; i e>
+      %u = contraction %n, %w into %scaled over j {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i e>
+      yield %u
+    } : tile<f32; i e>
+    store %last to %o[%i, %e] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+
+// One factor is the same in all turns.
+constexpr const char* kScores = R"(
+kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,S]> out) {
+  axis i = L by 64
+  axis d = D by 64
+  axis j = S by 64
+  %0 = const 0 : i64
+  %z = const 0.0 : f32
+  %d = make_blk %0, %D, %0 : blk<d>
+  spmd (%i: blk<i> in %0 .. %L) {deal = static} {
+    %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
+    for %j: blk<j> in %0 .. %S {
+      %y = load %k[%j, %d] {edge = clip} : tile<bf16; d j>
+      %zero = broadcast %z : tile<f32; i j>
+      %u = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      store %u to %o[%i, %j] {edge = clip}
+      yield
+    }
+    yield
+  }
+  return
+}
+)";
+
 std::string BoxesOf(bool turns_a, bool turns_b, int64_t columns) {
   std::string text = kBoxes;
   auto replace = [&](const std::string& what, const std::string& by) {
@@ -381,6 +440,28 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
                           ir::OpKind::GateAwait, ir::OpKind::CopyBox, ir::OpKind::ShowStores,
                           ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps, ir::OpKind::Barrier})
     CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
+}
+
+TEST_CASE(
+    "products of turns that do more: gates, waits, fences and barriers are missed where they are "
+    "taken away") {
+  SimtFacts facts = TeamOf(128);
+  facts.near_bytes = 128 << 10;
+  // Boxes fit, of a range that ends before its tensor does not all, none does; no turn.
+  CheckLowering(kLowering, kTurns, facts,
+                {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
+                 {{"L", 3}, {"S", 136}, {"D", 64}, {"H", 130}},
+                 {{"L", 3}, {"S", 136}, {"D", 5}, {"H", 133}},
+                 {{"L", 2}, {"S", 9}, {"D", 8}, {"H", 0}}});
+  const std::vector<Dims> shapes = {{{"L", 66}, {"S", 200}, {"D", 64}},
+                                    {{"L", 3}, {"S", 200}, {"D", 5}}};
+  CheckLowering(kLowering, kScores, facts, shapes);
+  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GatesClose, ir::OpKind::GateArrive,
+                          ir::OpKind::CopyBox, ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps})
+    CHECK(CheckMissed(kLowering, kScores, facts, kind, shapes) >= 1);
+  // A barrier of the turn's does what some of these do.
+  for (ir::OpKind kind : {ir::OpKind::GateAwait, ir::OpKind::ShowStores, ir::OpKind::Barrier})
+    CHECK(CountMissed(kLowering, kScores, facts, kind, shapes) >= 1);
 }
 
 TEST_CASE("a product's blocks come in groups of rows, each once") {

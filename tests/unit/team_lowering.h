@@ -85,6 +85,25 @@ inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
   return ops;
 }
 
+/// Whether some run stops where that op of a kind is taken away.
+inline bool IsMissed(TestKernel& test, ir::OpKind kind, size_t number,
+                     const std::vector<Dims>& shapes) {
+  ir::Erase(OpsOf(test, kind)[number]);
+  return std::ranges::any_of(
+      shapes, [&](const Dims& dims) { return !RunOn(test, dims, 1, 2).trap.empty(); });
+}
+
+/// Of the ops of a kind how many are missed: others may do what one of them does.
+inline size_t CountMissed(const TeamLowering& lowering, const std::string& text,
+                          const SimtFacts& facts, ir::OpKind kind,
+                          const std::vector<Dims>& shapes) {
+  size_t count = OpsOf(*Lowered(lowering, text, facts), kind).size();
+  size_t missed = 0;
+  for (size_t i = 0; i < count; ++i)
+    missed += IsMissed(*Lowered(lowering, text, facts), kind, i, shapes) ? 1 : 0;
+  return missed;
+}
+
 /// Takes each op of a kind away in turn, and wants some run to stop for it; how many there are.
 inline size_t CheckMissed(const TeamLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
@@ -92,9 +111,7 @@ inline size_t CheckMissed(const TeamLowering& lowering, const std::string& text,
   size_t count = OpsOf(*Lowered(lowering, text, facts), kind).size();
   for (size_t i = 0; i < count; ++i) {
     std::unique_ptr<TestKernel> test = Lowered(lowering, text, facts);
-    ir::Erase(OpsOf(*test, kind)[i]);
-    bool missed = std::ranges::any_of(
-        shapes, [&](const Dims& dims) { return !RunOn(*test, dims, 1, 2).trap.empty(); });
+    bool missed = IsMissed(*test, kind, i, shapes);
     CHECK_MESSAGE(missed, "the one of number ", i, " of\n", test->Text());
   }
   return count;

@@ -115,15 +115,22 @@ void PrepareTeamMemories(TeamEmitter& emitter) {
     memory = std::move(tensor.memory);
     regions.push_back({RegionKind::LaunchTensor, &memory});
   }
-  ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
-    if (op->kind() != ir::OpKind::BufferNew) return;
+  auto prepare = [&](const ir::Op* op) {
     TeamPlace place = emitter.places->PlaceOf(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
     // What lies near, or in registers, LLVM sees itself.
     bool far = place.home == TeamPlace::Home::Far || place.home == TeamPlace::Home::FarOwn;
     if (far) regions.push_back({RegionKind::Buffer, &memory});
-  });
+  };
+  // What boxes go to and units read by themselves can be nowhere but near.
+  for (bool near : {true, false}) {
+    ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
+      if (op->kind() != ir::OpKind::BufferNew) return;
+      if ((op->HasAttr(ir::AttrKey::Gated) || op->HasAttr(ir::AttrKey::Swizzle)) == near)
+        prepare(op);
+    });
+  }
   SetAliasScopes(emitter, regions);
   PrepareTablesAndViews(emitter, emitter.TableSpace());
 }

@@ -88,14 +88,18 @@ void PtxEmitter::Declare() {
 /// How many teams the assembler is to leave registers for; 0: it weighs by itself. Of long kernels it then spills registers for more
 /// teams than near memory has room for, or than are needed while some wait.
 int64_t PtxEmitter::TeamsAtOnce() const {
-  constexpr int64_t kLong = 256;         // ops: what is shorter has registers enough
+  constexpr int64_t kLong = 256;  // ops: what is shorter, and has no f64, has registers enough
   constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
   constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
   int64_t ops = 0;
   bool steps = false;
   bool keeps = false;
+  bool wide = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     ++ops;
+    wide |= std::ranges::any_of(op->results(), [](const ir::Value* result) {
+      return ir::IsScalar(result->type()) && result->type()->scalar == Scalar::F64;
+    });
     steps |= op->kind() == ir::OpKind::MatrixStep;
     keeps |=
         op->kind() == ir::OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
@@ -104,7 +108,7 @@ int64_t PtxEmitter::TeamsAtOnce() const {
   if (in_near < 2) return 1;
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
   if (kernel.team > kSmallTeam) return 2;
-  if (steps || ops < kLong) return 0;
+  if (steps || (ops < kLong && !wide)) return 0;
   return std::min(in_near, keeps ? kWithRegisters : kMost);
 }
 

@@ -38,7 +38,9 @@ class GroupStep {
       : emitter_(emitter), b_(emitter.builder), step_(op), map_(ir::MapOf(*op)) {}
 
   void Run(bool opens) {
-    if (opens) EmitAsm(emitter_, "wgmma.fence.sync.aligned;", "~{memory}", {});
+    for (size_t i = 0; i < step_.accs().size(); ++i)
+      accs_.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
+    if (opens) accs_ = EmitFence();
     llvm::Value* worker = emitter_.Get(step_.place()[0]);
     llvm::Value* group = b_.CreateUDiv(worker, Number(kGroup));
     llvm::Value* first_row = b_.CreateMul(group, Number(kGroupRows));
@@ -81,6 +83,23 @@ class GroupStep {
     return (i >> 1 & 1) * columns + 2 * (i >> 2) + (i & 1);
   }
 
+  /// Behind it the unit may have the registers. They go through, so that nothing sets one of them later.
+  std::vector<llvm::Value*> EmitFence() {
+    std::string outputs;
+    std::string inputs;
+    for (size_t i = 0; i < accs_.size(); ++i) {
+      outputs += fmt::format("={},", RegisterOf(step_.accs()[0]->type()->scalar));
+      inputs += fmt::format("{},", i);
+    }
+    std::vector<llvm::Type*> types(accs_.size(), accs_[0]->getType());
+    llvm::Value* fenced =
+        EmitAsm(emitter_, "wgmma.fence.sync.aligned;", outputs + inputs + "~{memory}", accs_,
+                llvm::StructType::get(emitter_.context(), types));
+    std::vector<llvm::Value*> accs;
+    for (unsigned i = 0; i < accs_.size(); ++i) accs.push_back(b_.CreateExtractValue(fenced, i));
+    return accs;
+  }
+
   /// What stands behind the descriptors: that the step adds to what is there; of floats, both factors' signs; of those of two bytes,
   /// which ones' rows are not of terms.
   std::string Modifiers() const {
@@ -100,7 +119,7 @@ class GroupStep {
       registers += fmt::format("{}${}", i > 0 ? ", " : "", i);
       constraints += fmt::format("={},", RegisterOf(scalar));
       tied += fmt::format(",{}", i);
-      operands.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
+      operands.push_back(accs_[i]);
     }
     std::string name = fmt::format(
         fmt::runtime(std::string(InstructionOf(emitter_, step_.op).intrinsic)), 2 * count);
@@ -118,6 +137,7 @@ class GroupStep {
   llvm::IRBuilder<>& b_;
   ir::MatrixStepOp step_;
   ir::LaneMap map_;
+  std::vector<llvm::Value*> accs_;  ///< as the instruction has them
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ namespace {
 
 using ir::AxisDigits;
 using ir::LaneMap;
+using ir::Value;
 
 constexpr int64_t kSideBytes = 16;  // what a worker reads at once
 constexpr int64_t kMostHeld = 8;    // along an axis: a block of 8 x 8 does 64 steps for 16 factors
@@ -41,6 +42,7 @@ class MapAssigner {
     }
     TileHomes homes(kernel_, MayTake);
     for (Op* nest : OpsOfKind(kernel_, OpKind::Nest)) MapNest(nest, homes);
+    for (Op* fold : OpsOfKind(kernel_, OpKind::Reduce)) MapFold(fold, homes);
   }
 
  private:
@@ -49,10 +51,7 @@ class MapAssigner {
   std::optional<LaneMap> BestMap(const Op* op) const {
     std::optional<AxisList> kept = OuterAxes(op);
     if (!kept) return std::nullopt;
-    if (const MatrixUnit* unit = NamedMatrixUnit(op)) {
-      KDL_CHECK(!unit->unit->goes_on || IsBoxProduct(op), "'{}' takes boxes", unit->unit->name);
-      return MatrixMap(facts_, *unit, op);
-    }
+    if (const MatrixUnit* unit = NamedMatrixUnit(op)) return MatrixMap(facts_, *unit, op);
     if (op->HasAttr(AttrKey::Unit)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
     // Workers next to each other have columns next to each other: the second factor's rows lie so.
@@ -114,9 +113,19 @@ class MapAssigner {
         map = &homes.MapOf(op->operand(0));
     });
     if (!map) return;
+    SetMap(nest, *map);
+  }
+
+  /// What it folds stays where it is.
+  static void MapFold(Op* fold, const TileHomes& homes) {
+    const Value* value = fold->operand(0);
+    if (IsTileValue(value) && homes.IsInRegisters(value)) SetMap(fold, homes.MapOf(value));
+  }
+
+  static void SetMap(Op* op, const AxisMap& map) {
     LaneMap digits;
-    for (AxisId axis : ir::MappedAxes(*nest)) digits.push_back(map->at(axis));
-    nest->SetAttr(ir::MapAttr(digits));
+    for (AxisId axis : ir::MappedAxes(*op)) digits.push_back(map.at(axis));
+    op->SetAttr(ir::MapAttr(digits));
   }
 
   const SimtFacts& facts_;

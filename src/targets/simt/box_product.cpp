@@ -6,7 +6,9 @@
 #include "ir/module.h"
 #include "ir/unit.h"
 #include "ir/views.h"
+#include "passes/rewrite.h"
 #include "targets/simt/outer_product.h"
+#include "targets/simt/ring_loop.h"
 #include "targets/simt/tile_homes.h"
 
 namespace kdl::simt {
@@ -25,11 +27,10 @@ const Op* LoadOf(const Value* factor, const Op** nest) {
   if (!def || factor->uses().size() != 1) return nullptr;
   if (def->kind() == OpKind::Nest) {
     *nest = def;
-    const Op* load = def->region()->first();
-    const Op* end = def->region()->terminator();
-    bool is_only = load->next() == end && end->operands().size() == 1 &&
-                   end->operand(0)->def() == load && !def->HasAttr(AttrKey::Map);
-    def = is_only ? load : nullptr;
+    bool loads = !def->HasAttr(AttrKey::Map);
+    for (const Op* op : *def->region())
+      loads &= op->kind() == OpKind::Load || op == def->region()->terminator();
+    def = loads ? def->region()->terminator()->operand(factor->index())->def() : nullptr;
   }
   if (!def || def->kind() != OpKind::Load) return nullptr;
   ir::LoadOp view(const_cast<Op*>(def));
@@ -60,6 +61,10 @@ bool IsOfTurn(const Op* op) {
           std::ranges::none_of(op->results(), IsTileValue));
 }
 
+bool WaitsForOthers(const Op* op) {
+  return op->kind() == OpKind::Sync || op->kind() == OpKind::Stage || op->kind() == OpKind::Pipe;
+}
+
 /// Whether there is nothing in the kernel that has near memory besides, or waits for others.
 bool IsAlone(const ir::Function& kernel, const Op* product) {
   bool alone = true;
@@ -74,16 +79,30 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
       case OpKind::Scan:
       case OpKind::Take:
       case OpKind::Slide:
-      case OpKind::Sync:
-      case OpKind::Stage:
-      case OpKind::Pipe:
         alone = false;
         return;
       default:
-        return;
+        alone &= !WaitsForOthers(op);
     }
   });
   return alone;
+}
+
+/// The loop whose turn the op is one of, where turns come one after the other, to the end; null: none.
+const Op* TurnLoop(const Op* op) {
+  const Op* loop = op->block()->parent();
+  bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
+                 !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::Claim) &&
+                 !loop->HasAttr(AttrKey::Blocks);
+  return is_loop ? loop : nullptr;
+}
+
+/// Whether nobody leaves a turn while others wait.
+bool EndsTurns(const Op* loop) {
+  bool ends = true;
+  ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
+  ir::Walk(loop->block()->function()->body, [&](const Op* op) { ends &= !WaitsForOthers(op); });
+  return ends;
 }
 
 }  // namespace
@@ -120,13 +139,47 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
   return is_box ? std::optional(found) : std::nullopt;
 }
 
+bool ComesAsBox(const Op* product, size_t factor) {
+  const Op* loop = TurnLoop(product);
+  std::optional<BoxFactor> box = loop ? BoxFactorOf(product, factor) : std::nullopt;
+  if (!box || !IsRead(*product->block()->function(), box->load->operand(ir::LoadOp::at_tensor)))
+    return false;
+  std::vector<Op*> needed;
+  return AddSlice(loop, product->operand(factor)->def(), needed);
+}
+
+bool IsMadeFactor(const Op* product, size_t factor) {
+  const Value* value = ir::NarrowFactor(product->operand(factor));
+  const Op* def = value->def();
+  bool makes = def && value->type()->axes.size() == 2 &&
+               (def->kind() == OpKind::Nest || def->kind() == OpKind::Load ||
+                def->info().has(ir::kElementwise));
+  return makes && std::ranges::none_of(value->uses(), [&](const ir::Use& use) {
+           bool is_own = use.user == product || use.user == product->operand(factor)->def();
+           return use.user->kind() == OpKind::Print ||
+                  (use.user->kind() == OpKind::Contraction && !is_own);
+         });
+}
+
+bool IsTurnProduct(const Op* product) {
+  const Op* loop = TurnLoop(product);
+  if (!loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
+  if (product->operand(0) == product->operand(1) || !EndsTurns(loop)) return false;
+  bool comes = false;
+  for (size_t factor : {0, 1}) {
+    bool is_box = ComesAsBox(product, factor);
+    if (!is_box && !IsMadeFactor(product, factor)) return false;
+    comes |= is_box;
+  }
+  return comes;
+}
+
 bool IsBoxProduct(const Op* product) {
   const ir::Block* block = product->block();
-  const Op* loop = block->parent();
-  bool in_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
-                 loop->results().size() == 1 && !loop->HasAttr(AttrKey::Breaks) &&
-                 !loop->HasAttr(AttrKey::Claim);
-  if (!in_loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
+  const Op* loop = TurnLoop(product);
+  if (!loop || loop->results().size() != 1 || !OuterAxes(product) ||
+      product->attr<AttrKey::Axes>().size() != 1)
+    return false;
   const Value* into = ir::ContractionOp(const_cast<Op*>(product)).into();
   bool carries = into == block->param(1) && into->uses().size() == 1 &&
                  product->result()->uses().size() == 1 &&

@@ -9,6 +9,8 @@ namespace kdl::simt {
 // A product whose loop does nothing else than bring both factors of each turn, boxes of tensors that the kernel only reads: those go
 // to near memory by themselves, while a unit works on others.
 
+inline constexpr int64_t kPanelBytes =
+    128;  ///< of rows, as the units that read near memory have them
 inline constexpr int64_t kLeastSlots = 2;  ///< of a ring: one comes while another one is read
 inline constexpr int64_t kNearOfGates = 2 << 10;  ///< bytes, and what alignment takes
 
@@ -26,5 +28,14 @@ struct BoxFactor {
 std::optional<BoxFactor> BoxFactorOf(const ir::Op* product, size_t factor);
 /// Whether the product is one, before and behind form-nests.
 bool IsBoxProduct(const ir::Op* product);
+
+// A product of a loop that does more: what it takes of the turn comes as such boxes, too, or is made by the workers.
+
+/// Whether the loop around brings factor 0 or 1 in each turn.
+bool ComesAsBox(const ir::Op* product, size_t factor);
+/// Whether the factor is a tile that workers make, and no other product has.
+bool IsMadeFactor(const ir::Op* product, size_t factor);
+/// Whether each factor is one or the other, and some are boxes; before form-nests.
+bool IsTurnProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

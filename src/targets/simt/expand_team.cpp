@@ -13,6 +13,7 @@
 #include "targets/simt/factor_copies.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_tiles.h"
+#include "targets/simt/turn_boxes.h"
 
 // expand-team: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
 // of nests all workers compute alike; its effects are worker 0's.
@@ -56,9 +57,10 @@ class TeamExpander {
     b_.SetInsertionPoint(body);
     for (const Value* param : old->params())
       scalars_[param] = b_.AddParam(body, param->type(), param->name());
-    for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
     kernel_.body = body;
     ExpandBlock(old);
+    // What is asked of the old ops is asked by the old parameters.
+    for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
     b_.Create(OpKind::Return, {{}}, {});
     while (old->last()) ir::Erase(old->last());
   }
@@ -115,9 +117,13 @@ class TeamExpander {
       case OpKind::Nest:
         return ExpandNest(op);
       case OpKind::Contraction:
+        if (turns_ && turns_->loop() == op->block()->parent() && GroupMultiplies(op))
+          return turns_->Multiply(op, BufferOf(op, op->result()));
         if (op->HasAttr(AttrKey::Unit))
           return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
         return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);
+      case OpKind::Reduce:
+        return ExpandMappedFold(b_, tiles_, op, BufferOf(op, op->result()));
       case OpKind::Scan:
         return ExpandScan(op);
       case OpKind::Element:
@@ -188,8 +194,13 @@ class TeamExpander {
 
   void ExpandNest(const Op* op) {
     Values buffers;
-    for (const Value* result : op->results())
-      buffers.push_back(result->uses().empty() ? nullptr : BufferOf(op, result));
+    std::vector<const Value*> made;
+    for (const Value* result : op->results()) {
+      bool comes = result->uses().empty() || (turns_ && turns_->Brings(result));
+      buffers.push_back(comes ? nullptr : BufferOf(op, result));
+      if (!comes) made.push_back(result);
+    }
+    if (made.empty() && !op->results().empty()) return;
     AxisList axes;
     for (const Value* blk : op->operands()) axes.push_back(blk->type()->axes[0]);
     bool ordered = UpdatesInOrder(op);
@@ -197,7 +208,8 @@ class TeamExpander {
     if (ordered) return Once([&] { InOrder(op, axes, body); });
     AxisMap map = AxisMapOf(*op);
     if (!map.empty()) {
-      return tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
+      tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
+      return FinishFactors(b_, tiles_, op, made, workers_);
     }
     auto together = [&](const std::vector<Values>& places) {
       std::vector<Values> made;
@@ -209,6 +221,7 @@ class TeamExpander {
                              : tiles_.Deal(op, axes, body);
     };
     factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
+    FinishFactors(b_, tiles_, op, made, workers_);
   }
 
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
@@ -379,6 +392,9 @@ class TeamExpander {
       auto expand = [this](Op* of_turn) { ExpandOp(of_turn); };
       return ExpandBoxLoop(facts_, b_, tiles_, product, homes[0], {scalars_, expand});
     }
+    TurnBoxes boxes(b_, tiles_, op, {scalars_, [this](Op* of_turn) { ExpandOp(of_turn); }});
+    TurnBoxes* around = turns_;
+    if (!boxes.empty()) boxes.Open();
     Op* loop = counts ? b_.Create(OpKind::Loop,
                                   {{Scalar(op->operand(0))},
                                    {Scalar(op->operand(1))},
@@ -395,7 +411,13 @@ class TeamExpander {
     for (size_t i = 0; i < op->results().size(); ++i) {
       if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
     }
-    FillRegion(b_, loop->region(), [&] { return ExpandRegion(op->region(), homes); });
+    FillRegion(b_, loop->region(), [&] {
+      if (!boxes.empty()) boxes.BeginTurn(loop->region()->param(0));
+      turns_ = &boxes;
+      return ExpandRegion(op->region(), homes);
+    });
+    turns_ = around;
+    if (!boxes.empty()) boxes.Close();
   }
 
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
@@ -478,7 +500,8 @@ class TeamExpander {
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*>
-      places_;  ///< new index -> its distance from the block's start
+      places_;                  ///< new index -> its distance from the block's start
+  TurnBoxes* turns_ = nullptr;  ///< of the loop around
   bool in_nest_ = false;
 };
 

@@ -61,6 +61,7 @@ bool FactorCopies::Takes(const Op* op) const {
   if (bytes_ == 0 || op->kind() != OpKind::Nest || op->HasAttr(AttrKey::Map)) return false;
   const Op* load = OnlyLoad(op);
   if (!load || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result())) return false;
+  if (tiles_.LiesInPanels(op->result())) return false;
   AxisId last = tiles_.OrderOf(op->result()).back();
   const ir::Access access = load->attr<AttrKey::Access>();
   return LoadedAlong(op->result()) == last && IsOne(access.dims.back().terms[0].coefficient) &&

@@ -10,33 +10,35 @@
 namespace kdl::simt {
 
 using ir::AttrKey;
+using ir::AxisId;
 using ir::LaneMap;
 
 namespace {
 
-/// Whether blocks of the factors are boxes in panels of 128 bytes, as wgmma reads them, and near memory holds some turns'.
-bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
-  constexpr int64_t kPanelBytes = 128;
+/// Whether what the factor lies in is made of panels of 128 bytes, as wgmma reads them.
+bool HasWholePanels(const ir::Op* product, size_t factor) {
   constexpr int64_t kRows = 8;          // that are swizzled together
-  constexpr int64_t kMostExtent = 256;  // of a box, and of a step's columns
+  constexpr int64_t kMostExtent = 256;  // of a box
   const ir::Function& kernel = *product->block()->function();
-  int64_t turn_bytes = 0;
-  for (size_t factor : {0, 1}) {
-    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
-    if (!box) return false;
-    int64_t rows = kernel.axis(box->row).extent->value;
-    int64_t columns = kernel.axis(box->column).extent->value;
-    int64_t bytes = Bytes(ir::NarrowFactor(product->operand(factor))->type()->scalar);
-    if (rows % kRows != 0 || rows > kMostExtent || columns * bytes % kPanelBytes != 0) return false;
-    turn_bytes += rows * columns * bytes;
-  }
-  int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
-  return of_step <= kMostExtent && kLeastSlots * turn_bytes + kNearOfGates <= facts.near_bytes;
+  auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
+  const ir::Value* value = ir::NarrowFactor(product->operand(factor));
+  int64_t panel = kPanelBytes / Bytes(value->type()->scalar);
+  if (std::optional<BoxFactor> box = BoxFactorOf(product, factor))
+    return extent(box->row) % kRows == 0 && extent(box->row) <= kMostExtent &&
+           extent(box->column) % panel == 0;
+  // Of one that workers make either axis may come last.
+  return std::ranges::all_of(value->type()->axes,
+                             [&](AxisId axis) { return extent(axis) % panel == 0; });
 }
 
-}  // namespace
-
-namespace {
+/// Whether the factors lie so, and near memory holds some turns' of them.
+bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
+  constexpr int64_t kMostColumns = 256;  // of a step
+  const ir::Function& kernel = *product->block()->function();
+  int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
+  return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
+         GatedBytes(product) <= facts.near_bytes;
+}
 
 /// Whether the factors are the unit's as they are, that of the result's rows the first one's.
 bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
@@ -47,21 +49,34 @@ bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
   return unit.a == unit.b || (*OuterAxes(product))[0] == product->result()->type()->axes[0];
 }
 
-/// Whether terms are side by side in both factors' tensors.
+/// Whether terms are side by side in the tensors of factors that come as boxes.
 bool HasTermsSideBySide(const ir::Op* product) {
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
-    return BoxFactorOf(product, factor)->column == product->attr<AttrKey::Axes>()[0];
+    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
+    return !box || box->column == product->attr<AttrKey::Axes>()[0];
   });
 }
 
 bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
   if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
   if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
-  return !unit.unit->goes_on ||
-         (IsBoxProduct(product) && (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
+  return !unit.unit->goes_on || ((IsBoxProduct(product) || IsTurnProduct(product)) &&
+                                 (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
 }
 
 }  // namespace
+
+int64_t GatedBytes(const ir::Op* product) {
+  const ir::Function& kernel = *product->block()->function();
+  int64_t bytes = kNearOfGates;
+  for (size_t factor : {0, 1}) {
+    const ir::Value* value = ir::NarrowFactor(product->operand(factor));
+    int64_t of_turn = Bytes(value->type()->scalar);
+    for (AxisId axis : value->type()->axes) of_turn *= kernel.axis(axis).extent->value;
+    bytes += ComesAsBox(product, factor) ? kLeastSlots * of_turn : of_turn;
+  }
+  return bytes;
+}
 
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
   auto found = std::ranges::find_if(

@@ -12,7 +12,7 @@
 #include "targets/simt/passes.h"
 
 // point-folds: what folds, multiplies or takes elements of tiles becomes a nest over the points that it makes, each of which
-// loops over what it folds. What is left over tiles are nests, scans and products with a map.
+// loops over what it folds. What is left over tiles are nests, scans, and products and folds with a map.
 //
 //   %u = contraction %a, %b into %t over k     ->   %u = nest (%i in %bi, %j in %bj) {
 //                                                     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
@@ -44,9 +44,8 @@ class PointFolder {
     ranges_.clear();
     switch (op->kind()) {
       case OpKind::Contraction:
-        if (op->HasAttr(AttrKey::Map)) return;
-        [[fallthrough]];
       case OpKind::Reduce:
+        if (op->HasAttr(AttrKey::Map)) return;
         FindRanges();
         Folded(op);
         break;

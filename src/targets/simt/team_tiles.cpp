@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/check.h"
+#include "targets/simt/box_product.h"
 
 namespace kdl::simt {
 
@@ -41,12 +42,15 @@ Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
   if (held) {
     for (const auto& [axis, digits] : homes_.MapOf(tile)) extents.push_back(digits.held());
   } else {
+    if (homes_.LiesInPanels(tile)) extents.push_back(1);
     for (AxisId axis : homes_.OrderOf(tile)) extents.push_back(Extent(axis));
     extents.back() += homes_.PadOf(tile);
   }
   ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents),
                                     held ? ir::Space::Scratch : ir::Space::Team);
   Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
+  if (!held && homes_.LiesInPanels(tile))
+    buffer->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Swizzle>(kPanelBytes));
   buffer->set_name(name);
   return buffer;
 }
@@ -58,6 +62,7 @@ passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
     for (AxisId axis : axes) index.push_back(b_.I64(held_.at(axis)));
     return index;
   }
+  if (homes_.LiesInPanels(tile)) index.push_back(b_.I64(0));
   for (AxisId axis : homes_.OrderOf(tile))
     index.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
   return index;

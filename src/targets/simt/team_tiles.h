@@ -37,6 +37,7 @@ class TeamTiles {
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
   bool IsInRegisters(const ir::Value* tile) const { return homes_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return homes_.IsFactor(tile); }
+  bool LiesInPanels(const ir::Value* tile) const { return homes_.LiesInPanels(tile); }
   /// Of a tile in the team's memory, outermost first.
   ir::AxisList OrderOf(const ir::Value* tile) const { return homes_.OrderOf(tile); }
   /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
@@ -102,6 +103,8 @@ class TeamTiles {
 /// `target`: the buffer that the result gets. `in_vectors`: what is side by side is computed at once.
 void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target,
                    bool in_vectors);
+/// Expands a fold with a map: each worker folds what it has in registers.
+void ExpandMappedFold(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
 /// One that names a matrix unit: workers take its steps together.
 void ExpandMatrixProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* op, ir::Value* target);
 

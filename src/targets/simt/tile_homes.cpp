@@ -19,6 +19,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr int64_t kPadBytes = 16;  // what a worker reads at once
+constexpr int64_t kBankBytes = 4;  // of near memory
 
 bool HandsOn(const Op* op) {
   return op->kind() == OpKind::Loop || op->kind() == OpKind::While || op->kind() == OpKind::If;
@@ -80,6 +81,15 @@ bool UpdatesInOrder(const Op* nest) {
   return found;
 }
 
+bool FoldsInAnyOrder(const Op* op) {
+  if (op->kind() != OpKind::Reduce) return false;
+  if (op->operand(0)->type()->axes.size() != 2 || op->attr<AttrKey::Axes>().size() != 1)
+    return false;
+  auto fold = op->attr<AttrKey::Fold>();
+  bool sums = fold == ir::FoldKind::Sum || fold == ir::FoldKind::Prod;
+  return !sums || IsInteger(op->attr<AttrKey::Acc>());
+}
+
 const Op* NestAround(const Op* op) {
   const Op* around = op->block()->parent();
   while (around && around->kind() != OpKind::Nest) around = around->block()->parent();
@@ -99,6 +109,21 @@ AxisList IndexedAxes(const Op* access) {
   return axes;
 }
 
+namespace {
+
+/// Whether workers, each with rows of its own, go along them.
+bool WalksRows(const Op* element) {
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const Op* nest = NestAround(element);
+  if (!nest || point.size() < 2) return false;
+  auto is_own = [&](const Value* index) {
+    return !index->def() && index->block() == nest->region();
+  };
+  return !is_own(point.back()) && std::ranges::any_of(point.first(point.size() - 1), is_own);
+}
+
+}  // namespace
+
 TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
   auto add = [&](const Value* value) {
     if (!IsTileValue(value)) return;
@@ -116,6 +141,26 @@ TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move
   for (Tile& tile : tiles_) {
     if (!IsHeld(tile)) tile.map.clear();
   }
+  while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
+}
+
+/// Whether the tile, which was in the team's memory, stays in the registers that its nest reads.
+bool TileHomes::Follows(Tile& tile) const {
+  if (!tile.map.empty() || tile.values.size() != 1) return false;
+  const Op* nest = tile.values[0]->def();
+  if (!nest || nest->kind() != OpKind::Nest) return false;
+  const AxisMap* map = nullptr;
+  bool agree = true;
+  ir::Walk(nest->region(), [&](const Op* op) {
+    if (op->kind() != OpKind::Element || !IsInRegisters(op->operand(0))) return;
+    const AxisMap& read = MapOf(op->operand(0));
+    agree &= !map || read == *map;
+    map = &read;
+  });
+  if (!map || !agree) return false;
+  tile.map = *map;
+  if (!IsHeld(tile)) tile.map.clear();
+  return !tile.map.empty();
 }
 
 AxisList TileHomes::OrderOf(const Value* value) const {
@@ -125,8 +170,10 @@ AxisList TileHomes::OrderOf(const Value* value) const {
 
 int64_t TileHomes::PadOf(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
-  bool is_padded = IsFactor(value) && !tile.printed;
-  return is_padded ? kPadBytes / Bytes(value->type()->scalar) : 0;
+  if (tile.printed || tile.panels || tile.copied) return 0;
+  int64_t bytes = Bytes(value->type()->scalar);
+  if (IsFactor(value)) return kPadBytes / bytes;
+  return tile.walked ? std::max<int64_t>(kBankBytes / bytes, 1) : 0;
 }
 
 void TileHomes::Join(const Value* a, const Value* b) {
@@ -160,6 +207,7 @@ void TileHomes::Study(const Op* op) {
   for (const Value* operand : op->operands()) {
     if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
   }
+  if (op->kind() == OpKind::Element && WalksRows(op)) tiles_[Find(op->operand(0))].walked = true;
   if (op->kind() == OpKind::Load && op->HasAttr(AttrKey::Copied)) {
     Tile& tile = tiles_[Find(op->result())];
     if (tile.order.empty()) tile.order = IndexedAxes(op);
@@ -167,9 +215,11 @@ void TileHomes::Study(const Op* op) {
   }
   if (!IsMappedProduct(op)) return;
   tiles_[Find(op->result())].map = AxisMapOf(*op);
+  const MatrixUnit* unit = NamedMatrixUnit(op);
   for (size_t i = 0; i < 2; ++i) {
-    AxisList& known = tiles_[Find(op->operand(i))].order;
-    if (known.empty()) known = FactorOrder(op, op->operand(i));
+    Tile& factor = tiles_[Find(op->operand(i))];
+    if (factor.order.empty()) factor.order = FactorOrder(op, op->operand(i));
+    factor.panels |= unit && unit->unit->goes_on;
   }
 }
 
@@ -209,6 +259,7 @@ bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
   }
   if (user->HasAttr(AttrKey::Copied)) return true;
   if (user->kind() == OpKind::Yield) return HandsOn(user->block()->parent());
+  if (user->kind() == OpKind::Reduce) return FoldsInAnyOrder(user);
   if (user->kind() == OpKind::Contraction)
     return IsMappedProduct(user) && AxisMapOf(*user) == tile.map &&
            use.operand == user->SegmentBegin(ir::ContractionOp::at_into);

@@ -21,6 +21,8 @@ bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
 /// Whether several points of the nest may update one element, which then takes their values in order.
 bool UpdatesInOrder(const ir::Op* nest);
+/// Whether the op folds one of two axes to the same bits in any order.
+bool FoldsInAnyOrder(const ir::Op* op);
 /// The nest around; null: none.
 const ir::Op* NestAround(const ir::Op* op);
 
@@ -29,7 +31,8 @@ ir::AxisList IndexedAxes(const ir::Op* access);
 
 /// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
 /// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have
-/// this map, at their own points; else in the team's memory, where what a product with a map folds comes slowest: a worker's
+/// this map, at their own points, and folds that any order does. So do tiles that such nests make of those. Else a tile lives in
+/// the team's memory, where what a product with a map folds comes slowest: a worker's
 /// factors of one term are side by side. Those of matrix units lie as they were loaded, and what a block copy brings as in the
 /// tensor.
 class TileHomes {
@@ -46,6 +49,8 @@ class TileHomes {
   bool IsFactor(const ir::Value* tile) const {
     return !tiles_[Find(tile)].order.empty() && !tiles_[Find(tile)].copied;
   }
+  /// Whether a unit that reads near memory by itself takes it: it lies in panels.
+  bool LiesInPanels(const ir::Value* tile) const { return tiles_[Find(tile)].panels; }
   /// Outermost first.
   ir::AxisList OrderOf(const ir::Value* tile) const;
   /// Elements behind each row that are nobody's: rows of workers side by side begin in different banks.
@@ -58,6 +63,8 @@ class TileHomes {
     ir::AxisList order;  ///< empty: as in its type
     bool printed = false;
     bool copied = false;
+    bool panels = false;
+    bool walked = false;  ///< each worker goes along rows
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }
@@ -66,6 +73,7 @@ class TileHomes {
   void Study(const ir::Op* op);
   ir::AxisList FactorOrder(const ir::Op* product, const ir::Value* factor) const;
   bool IsHeld(const Tile& tile) const;
+  bool Follows(Tile& tile) const;
   bool MakesHeld(const Tile& tile, const ir::Value* value) const;
   bool ReadsHeld(const Tile& tile, const ir::Use& use) const;
 

@@ -12,6 +12,7 @@
 
 #include "ir/module.h"
 #include "ir/views.h"
+#include "targets/simt/box_product.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/outer_product.h"
 
@@ -19,8 +20,9 @@
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
 // is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
 // of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps. Where
-// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of 256 columns, and a row of terms 128 bytes.
-// Other blocks become smaller until what folds read and make has room near the workers.
+// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of 256 columns, and a row of terms 128 bytes; of
+// 128 columns where the loop does more, which needs registers, too. Other blocks become smaller until what folds read and make has
+// room near the workers.
 
 namespace kdl::simt {
 
@@ -37,13 +39,14 @@ struct Role {
 };
 
 /// The one thing that a kernel folds.
-enum class Product : uint8_t { None, Outer, Matrix, Boxes };
+enum class Product : uint8_t { None, Outer, Matrix, Turn, Boxes };
 
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
 /// `bytes`: of a factor's elements.
 int64_t Wanted(const Role& role, Product product, int64_t bytes) {
-  if (product == Product::Boxes && role.folded) return kRowBytes / bytes;
+  bool has_panels = product == Product::Boxes || product == Product::Turn;
+  if (has_panels && role.folded) return kRowBytes / bytes;
   if (product == Product::Boxes && role.columns) return 256;
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
@@ -99,7 +102,8 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, int64_t& b
   if (!sum || folds != 1) return Product::None;
   if (const MatrixUnit* unit = FindMatrixUnit(facts, sum)) {
     bytes = Bytes(unit->unit->a);
-    return unit->unit->goes_on ? Product::Boxes : Product::Matrix;
+    if (!unit->unit->goes_on) return Product::Matrix;
+    return IsBoxProduct(sum) ? Product::Boxes : Product::Turn;
   }
   return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
