@@ -42,10 +42,10 @@ PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/d
 # And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
 # The same on machines whose groups of warps do them: what is in the loop, and how many boxes there are. Of both factors, in front of
-# the loop and in it; where b's columns are side by side it has four panels.
+# the blocks, in the loop, and behind it for the next block; where b's columns are side by side it has four panels.
 GROUP_PRODUCTS = {
-    "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 10), ("kdl_matmul_f16_", 10)],
-    "tests/run/byte_products.kdl": [("kdl_signed_", 4), ("kdl_unsigned_", 4), ("kdl_mixed_", 4), ("kdl_floats_", 4)],
+    "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 15), ("kdl_matmul_f16_", 15)],
+    "tests/run/byte_products.kdl": [("kdl_signed_", 6), ("kdl_unsigned_", 6), ("kdl_mixed_", 6), ("kdl_floats_", 6)],
 }
 GROUP_LEVEL = "sm_90a"
 # There, in loops that do more: the steps of each product, and how many boxes there are.
@@ -215,7 +215,11 @@ def check_group_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
     boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.2d\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
     checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
-    checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 4)
+    checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 6)
+    # The next block's boxes are begun before this one's result is stored.
+    (behind,) = re.findall(r"\bwgmma\.wait_group\.sync\.aligned 0;.*", body, re.DOTALL)
+    checks.expect(f"{name} of {file} begins the next block's boxes first ({level})",
+                  0 < behind.find("cp.async.bulk.tensor") < behind.find("st.global"))
     checks.expect(f"{name} of {file} waits for all steps behind ({level})", body.count("wgmma.wait_group.sync.aligned 0;") == 1)
     (row,) = [row for row in used if row.kernel.startswith(name)]
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))

@@ -443,6 +443,26 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
 }
 
 TEST_CASE(
+    "boxes of the next block begin before this one ends: each gate and wait is missed where it is "
+    "taken away") {
+  SimtFacts facts = TeamOf(128);
+  facts.groups_blocks = true;
+  // Of two to four blocks a core, of no turn, of one, of fewer than slots, of more.
+  const std::string text = BoxesOf(true, true, 16);
+  CheckLowering(
+      kLowering, text, facts,
+      {{{"M", 136}, {"N", 18}, {"K", 8}, {"H", 8}}, {{"M", 65}, {"N", 3}, {"K", 8}, {"H", 0}}});
+  const std::vector<Dims> shapes = {{{"M", 136}, {"N", 3}, {"K", 72}, {"H", 72}},
+                                    {{"M", 72}, {"N", 3}, {"K", 264}, {"H", 264}},
+                                    {{"M", 136}, {"N", 3}, {"K", 263}, {"H", 263}},
+                                    {{"M", 65}, {"N", 3}, {"K", 263}, {"H", 263}}};
+  CheckLowering(kLowering, text, facts, shapes);
+  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GateArrive, ir::OpKind::GateAwait,
+                          ir::OpKind::CopyBox, ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps})
+    CHECK(CheckMissed(kLowering, text, facts, kind, shapes) >= 1);
+}
+
+TEST_CASE(
     "products of turns that do more: gates, waits, fences and barriers are missed where they are "
     "taken away") {
   SimtFacts facts = TeamOf(128);

@@ -1,17 +1,15 @@
 #include "targets/simt/box_loop.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ir/unit.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
-#include "support/check.h"
-#include "support/scalar.h"
+#include "passes/rewrite.h"
 #include "targets/simt/box_product.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/product_block.h"
+#include "targets/simt/ring_loop.h"
 
 // The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
 // both boxes of a turn are there; `empty`, that all workers are done with them. A turn begins its steps, waits for those of the
@@ -27,6 +25,9 @@
 //     if (turn n + 3 exists) { if box_fits %a { loop {team, one} { gate_await %empty[…] phase … ; copy_box %a[…] … at %full } }
 //                              else { … ; show_stores ; barrier ; loop {team, one} { gate_arrive %full[…] } } … } }
 //   loop {team} { await_steps (%acc) {ahead = 0} } ; barrier ; … gates_close %full, %empty
+//
+// Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
+// behind the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
 
 namespace kdl::simt {
 
@@ -46,158 +47,215 @@ using passes::Values;
 constexpr int64_t kMostSlots = 8;
 constexpr int64_t kWantedSlots = 4;  // where the source does not say
 
-class BoxLoop {
- public:
-  BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product, Value* acc,
-          TurnMaker turn)
-      : b_(b),
-        tiles_(tiles),
-        product_(product),
-        loop_(const_cast<Op*>(product->block()->parent())),
-        acc_(acc),
-        turn_(std::move(turn)),
-        block_(b, tiles, product),
-        rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
-        gates_(GatesOf(facts, b, loop_, rings_)) {}
-
-  void Run() {
-    lo_ = turn_.Scalar(loop_.lo());
-    hi_ = turn_.Scalar(loop_.hi());
-    step_ = turn_.Scalar(loop_.step());
-    for (BoxRing& ring : rings_) ring.New(gates_.slots());
-    full_ = gates_.New("full");
-    empty_ = gates_.New("empty");
-    OnFirstWorker(b_, [&] {
-      gates_.Open(full_, 2);
-      gates_.Open(empty_, block_.workers());
-    });
-    b_.Create(OpKind::Barrier, {}, {});
-    FirstTurns();
-    Turns();
-    Value* zero = b_.I64(0);
-    Value* all = b_.I64(block_.workers());
-    MakeTeamLoop(b_, {zero, all}, [&](Value*) { AwaitSteps(0); });
-    b_.Create(OpKind::Barrier, {}, {});
-    OnFirstWorker(b_, [&] {
-      for (Value* gates : {full_, empty_}) gates_.Close(gates);
-    });
-  }
-
- private:
-  static SlotGates GatesOf(const SimtFacts& facts, ir::Builder& b, const ir::LoopOp& loop,
-                           std::span<const BoxRing> rings) {
-    int64_t room = (facts.near_bytes - kNearOfGates) / (rings[0].bytes() + rings[1].bytes());
-    bool says = loop->HasAttr(AttrKey::Ahead);
-    int64_t wanted = says ? loop->attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-    return {b, std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots)};
-  }
-
-  void AwaitSteps(int64_t ahead) {
-    b_.Create(OpKind::AwaitSteps, {{acc_}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
-  }
-
-  /// Makes the blocks and scalars of the turn that begins at `at`.
-  void Enter(Value* at) {
-    turn_.scalars[loop_->region()->param(0)] = at;
-    for (Op* op : *loop_->region()) {
-      if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Nest) continue;
-      if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
-    }
-  }
-
-  // -- Turns ------------------------------------------------------------------------------------
-
-  void FirstTurns() {
-    Value* zero = b_.I64(0);
-    Value* turns = b_.I64(gates_.slots() - 1);
-    MakeLoop(b_, {zero, turns}, [&](Value* number) {
-      Value* way = b_.Binary(OpKind::Mul, step_, number);
-      Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, lo_));
-      MakeIf(b_, exists, [&] { Bring(b_.Binary(OpKind::Add, lo_, way), number, nullptr); });
-    });
-  }
-
-  void Turns() {
-    Op* made = b_.Create(OpKind::Loop, {{lo_}, {hi_}, {step_}, {}}, {});
-    Value* at = b_.AddParam(made->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
-    passes::FillRegion(b_, made->region(), [&]() -> Values {
-      Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
-      Enter(at);
-      Value* zero = b_.I64(0);
-      Value* all = b_.I64(block_.workers());
-      MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { Steps(worker, number); });
-      Value* way = b_.Binary(OpKind::Mul, step_, b_.I64(gates_.slots() - 1));
-      Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, at));
-      MakeIf(b_, goes_on, [&] {
-        Value* later = b_.Binary(OpKind::Add, number, b_.I64(gates_.slots() - 1));
-        Bring(b_.Binary(OpKind::Add, at, way), later, number);
-      });
-      return {};
-    });
-  }
-
-  void Steps(Value* worker, Value* number) {
-    gates_.Await(full_, number);
-    block_.PlaceFor(worker);
-    Values accs = block_.Load();
-    AxisId folded = product_->attr<AttrKey::Axes>()[0];
-    int64_t depth = NamedMatrixUnit(product_)->unit->depth;
-    size_t first = HasAxis(0, block_.axes()[0]) ? 0 : 1;
-    Value* slot = gates_.SlotOf(number);
-    for (int64_t term = 0; term < tiles_.Extent(folded); term += depth)
-      accs = MakeGroupStep(b_, tiles_, product_, worker, term, FactorAt(first, slot),
-                           FactorAt(1 - first, slot), accs);
-    block_.Store(accs, acc_);
-    b_.Create(OpKind::CloseSteps, {}, {});
-    AwaitSteps(1);
-    Value* is_later = b_.Binary(OpKind::Gt, number, b_.I64(0));
-    MakeIf(b_, is_later, [&] { gates_.Arrive(empty_, b_.Binary(OpKind::Sub, number, b_.I64(1))); });
-  }
-
-  StepFactor FactorAt(size_t factor, Value* slot) const {
-    AxisId folded = product_->attr<AttrKey::Axes>()[0];
-    return {rings_[factor].ring(), slot, rings_[factor].box().column == folded};
-  }
-  bool HasAxis(size_t factor, AxisId axis) const {
-    return rings_[factor].box().row == axis || rings_[factor].box().column == axis;
-  }
-
-  /// What turn `number`, which begins at `at`, needs; `present`: the turn that gave a slot back; null: all are free.
-  void Bring(Value* at, Value* number, Value* present) {
-    Enter(at);
-    auto await_free = [&] { AwaitFree(present); };
-    for (BoxRing& ring : rings_) {
-      // For both: who copies the first box, or brings its elements, has waited.
-      auto before_box = [&] {
-        if (&ring == &rings_[0]) AwaitFree(present);
-      };
-      ring.Bring(gates_, full_, number, block_.workers(), before_box, await_free);
-    }
-  }
-
-  void AwaitFree(Value* present) {
-    if (!present) return;
-    Value* is_later = b_.Binary(OpKind::Gt, present, b_.I64(0));
-    MakeIf(b_, is_later, [&] { gates_.Await(empty_, b_.Binary(OpKind::Sub, present, b_.I64(1))); });
-  }
-
-  ir::Builder& b_;
-  TeamTiles& tiles_;
-  const Op* product_;
-  ir::LoopOp loop_;
-  Value* acc_;
-  TurnMaker turn_;
-  ProductBlock block_;
-  std::array<BoxRing, 2> rings_;
-  SlotGates gates_;
-  Value* full_ = nullptr;
-  Value* empty_ = nullptr;
-  Value* lo_ = nullptr;
-  Value* hi_ = nullptr;
-  Value* step_ = nullptr;
-};
+int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes) {
+  bool says = loop.HasAttr(AttrKey::Ahead);
+  int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
+  int64_t room = (facts.near_bytes - kNearOfGates) / bytes;
+  return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
+}
 
 }  // namespace
+
+BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
+                 TurnMaker turn)
+    : b_(b),
+      tiles_(tiles),
+      product_(product),
+      loop_(product->block()->parent()),
+      turn_(std::move(turn)),
+      rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
+      gates_(b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes())),
+      workers_(ir::WorkersOf(ir::MapOf(*product))) {}
+
+void BoxLoop::Run(Value* acc) {
+  Open();
+  FirstTurns(b_.I64(0), false);
+  Turns(b_.I64(0), acc);
+  Close();
+}
+
+// -- Blocks ---------------------------------------------------------------------------------------
+
+bool BoxLoop::GoesOnWith(const Op* blocks) {
+  bool plain = blocks->HasAttr(AttrKey::Blocks) && blocks->results().empty() &&
+               loop_->block() == blocks->region();
+  for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
+    const Value* value = loop_->operand(bound);
+    const Op* around = value->def() ? value->def() : value->block()->parent();
+    bool is_same = !around || (around != blocks && !passes::IsInside(around, blocks));
+    plain &= is_same || ConstantOf(value);
+  }
+  ir::Walk(blocks->block()->function()->body, [&](const Op* op) { plain &= !passes::MayTrap(op); });
+  if (!plain) return false;
+  for (Op* op : *loop_->region()) {
+    if (op != product_ && !op->info().has(ir::kTerminator) && !AddSlice(blocks, op, of_block_))
+      return false;
+  }
+  blocks_ = blocks;
+  return true;
+}
+
+void BoxLoop::BeginBlocks() {
+  for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
+    Value* value = loop_->operand(bound);
+    if (!turn_.scalars.contains(value)) turn_.expand(value->def());
+  }
+  Open();
+  first_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_lo));
+  end_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_hi));
+  apart_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_step));
+  Value* one = b_.I64(1);
+  Value* way = b_.Binary(OpKind::Add, b_.Binary(OpKind::Sub, hi_, lo_), step_);
+  Value* turns = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, way, one), step_);
+  turns_ = b_.Select(b_.Binary(OpKind::Lt, lo_, hi_), turns, b_.I64(0));
+  MakeIf(b_, b_.Binary(OpKind::Lt, first_, end_), [&] { FirstTurnsOf(first_, b_.I64(0), false); });
+}
+
+/// Begins what the first turns of another block than the present one need.
+void BoxLoop::FirstTurnsOf(Value* block, Value* before, bool waits) {
+  ir::ValueMap scalars = turn_.scalars;
+  TeamTiles::Blks blks = tiles_.blks();
+  turn_.scalars[blocks_->region()->param(0)] = block;
+  for (Op* op : of_block_) turn_.expand(op);
+  FirstTurns(before, waits);
+  turn_.scalars = std::move(scalars);
+  tiles_.SetBlks(std::move(blks));
+}
+
+void BoxLoop::RunInBlock(Value* acc) {
+  Value* block = turn_.Scalar(blocks_->region()->param(0));
+  Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, block, first_), apart_);
+  Value* before = b_.Binary(OpKind::Mul, number, turns_);
+  Turns(before, acc);
+  Value* behind = b_.Binary(OpKind::Add, before, turns_);
+  Value* goes_on = b_.Binary(OpKind::Lt, apart_, b_.Binary(OpKind::Sub, end_, block));
+  MakeIf(b_, goes_on, [&] { FirstTurnsOf(b_.Binary(OpKind::Add, block, apart_), behind, true); });
+}
+
+// -- Turns ----------------------------------------------------------------------------------------
+
+void BoxLoop::Open() {
+  lo_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_lo));
+  hi_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_hi));
+  step_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_step));
+  for (BoxRing& ring : rings_) ring.New(gates_.slots());
+  full_ = gates_.New("full");
+  empty_ = gates_.New("empty");
+  OnFirstWorker(b_, [&] {
+    gates_.Open(full_, 2);
+    gates_.Open(empty_, workers_);
+  });
+  b_.Create(OpKind::Barrier, {}, {});
+}
+
+void BoxLoop::Close() {
+  b_.Create(OpKind::Barrier, {}, {});
+  OnFirstWorker(b_, [&] {
+    for (Value* gates : {full_, empty_}) gates_.Close(gates);
+  });
+}
+
+/// Of a loop before which there were `before` turns.
+void BoxLoop::FirstTurns(Value* before, bool waits) {
+  Value* zero = b_.I64(0);
+  Value* turns = b_.I64(gates_.slots() - 1);
+  MakeLoop(b_, {zero, turns}, [&](Value* number) {
+    Value* way = b_.Binary(OpKind::Mul, step_, number);
+    Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, lo_));
+    MakeIf(b_, exists, [&] {
+      Bring(b_.Binary(OpKind::Add, lo_, way), b_.Binary(OpKind::Add, before, number), waits);
+    });
+  });
+}
+
+void BoxLoop::Turns(Value* before, Value* acc) {
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers_);
+  Op* made = b_.Create(OpKind::Loop, {{lo_}, {hi_}, {step_}, {}}, {});
+  Value* at = b_.AddParam(made->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
+  passes::FillRegion(b_, made->region(), [&]() -> Values {
+    Value* here = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
+    Value* number = b_.Binary(OpKind::Add, before, here);
+    Enter(at);
+    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { Steps(worker, here, number, acc); });
+    Value* way = b_.Binary(OpKind::Mul, step_, b_.I64(gates_.slots() - 1));
+    Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, at));
+    MakeIf(b_, goes_on, [&] {
+      Value* later = b_.Binary(OpKind::Add, number, b_.I64(gates_.slots() - 1));
+      Bring(b_.Binary(OpKind::Add, at, way), later, true);
+    });
+    return {};
+  });
+  MakeTeamLoop(b_, {zero, all}, [&](Value*) {
+    AwaitSteps(acc, 0);
+    if (!blocks_) return;
+    // Who goes on gives the last slot back, too.
+    MakeIf(b_, b_.Binary(OpKind::Lt, lo_, hi_), [&] {
+      Value* behind = b_.Binary(OpKind::Add, before, turns_);
+      gates_.Arrive(empty_, b_.Binary(OpKind::Sub, behind, b_.I64(1)));
+    });
+  });
+}
+
+/// Of turn `here` of the loop, `number` of all.
+void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* acc) {
+  ProductBlock block(b_, tiles_, product_);
+  gates_.Await(full_, number);
+  block.PlaceFor(worker);
+  Values accs = block.Load();
+  AxisId folded = product_->attr<AttrKey::Axes>()[0];
+  int64_t depth = NamedMatrixUnit(product_)->unit->depth;
+  size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
+  Value* slot = gates_.SlotOf(number);
+  for (int64_t term = 0; term < tiles_.Extent(folded); term += depth)
+    accs = MakeGroupStep(b_, tiles_, product_, worker, term, FactorAt(first, slot),
+                         FactorAt(1 - first, slot), accs);
+  block.Store(accs, acc);
+  b_.Create(OpKind::CloseSteps, {}, {});
+  AwaitSteps(acc, 1);
+  MakeIf(b_, b_.Binary(OpKind::Gt, here, b_.I64(0)),
+         [&] { gates_.Arrive(empty_, b_.Binary(OpKind::Sub, number, b_.I64(1))); });
+}
+
+void BoxLoop::AwaitSteps(Value* acc, int64_t ahead) {
+  b_.Create(OpKind::AwaitSteps, {{acc}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
+}
+
+StepFactor BoxLoop::FactorAt(size_t factor, Value* slot) const {
+  AxisId folded = product_->attr<AttrKey::Axes>()[0];
+  return {rings_[factor].ring(), slot, rings_[factor].box().column == folded};
+}
+
+bool BoxLoop::HasAxis(size_t factor, AxisId axis) const {
+  return rings_[factor].box().row == axis || rings_[factor].box().column == axis;
+}
+
+/// Makes the blocks and scalars of the turn that begins at `at`.
+void BoxLoop::Enter(Value* at) {
+  turn_.scalars[loop_->region()->param(0)] = at;
+  for (Op* op : *loop_->region()) {
+    if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Nest) continue;
+    if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
+  }
+}
+
+/// What turn `number`, which begins at `at`, needs; where it `waits`, another turn may have had the slots.
+void BoxLoop::Bring(Value* at, Value* number, bool waits) {
+  Enter(at);
+  auto await_free = [&] {
+    if (!waits) return;
+    Value* slots = b_.I64(gates_.slots());
+    MakeIf(b_, b_.Binary(OpKind::Ge, number, slots),
+           [&] { gates_.Await(empty_, b_.Binary(OpKind::Sub, number, slots)); });
+  };
+  for (BoxRing& ring : rings_) {
+    // For both: who copies the first box, or brings its elements, has waited.
+    auto before_box = [&] {
+      if (&ring == &rings_[0]) await_free();
+    };
+    ring.Bring(gates_, full_, number, workers_, before_box, await_free);
+  }
+}
 
 const Op* BoxProductIn(const Op* loop) {
   const Op* found = nullptr;
@@ -206,11 +264,6 @@ const Op* BoxProductIn(const Op* loop) {
     if (unit && unit->unit->goes_on && IsBoxProduct(op)) found = op;
   }
   return found;
-}
-
-void ExpandBoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
-                   Value* acc, TurnMaker turn) {
-  BoxLoop(facts, b, tiles, product, acc, std::move(turn)).Run();
 }
 
 }  // namespace kdl::simt

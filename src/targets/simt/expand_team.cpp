@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -389,10 +390,11 @@ class TeamExpander {
     }
     if (const Op* product = BoxProductIn(op)) {
       tiles_[product->result()] = homes[0];
-      auto expand = [this](Op* of_turn) { ExpandOp(of_turn); };
-      return ExpandBoxLoop(facts_, b_, tiles_, product, homes[0], {scalars_, expand});
+      if (blocks_boxes_ && blocks_boxes_->loop() == op) return blocks_boxes_->RunInBlock(homes[0]);
+      return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(homes[0]);
     }
-    TurnBoxes boxes(b_, tiles_, op, {scalars_, [this](Op* of_turn) { ExpandOp(of_turn); }});
+    std::unique_ptr<BoxLoop> boxes_of_blocks = BoxesOfBlocks(op);
+    TurnBoxes boxes(b_, tiles_, op, Turn());
     TurnBoxes* around = turns_;
     if (!boxes.empty()) boxes.Open();
     Op* loop = counts ? b_.Create(OpKind::Loop,
@@ -418,6 +420,26 @@ class TeamExpander {
     });
     turns_ = around;
     if (!boxes.empty()) boxes.Close();
+    if (!boxes_of_blocks) return;
+    boxes_of_blocks->Close();
+    blocks_boxes_ = nullptr;
+  }
+
+  TurnMaker Turn() {
+    return {scalars_, [this](Op* of_turn) { ExpandOp(of_turn); }};
+  }
+
+  /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
+  std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op) {
+    std::unique_ptr<BoxLoop> found;
+    for (const Op* inner : *op->region()) {
+      const Op* product = inner->kind() == OpKind::Loop ? BoxProductIn(inner) : nullptr;
+      if (product) found = std::make_unique<BoxLoop>(facts_, b_, tiles_, product, Turn());
+    }
+    if (!found || !found->GoesOnWith(op)) return nullptr;
+    blocks_boxes_ = found.get();
+    found->BeginBlocks();
+    return found;
   }
 
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
@@ -502,6 +524,7 @@ class TeamExpander {
   std::unordered_map<const Value*, Value*>
       places_;                  ///< new index -> its distance from the block's start
   TurnBoxes* turns_ = nullptr;  ///< of the loop around
+  BoxLoop* blocks_boxes_ = nullptr;
   bool in_nest_ = false;
 };
 

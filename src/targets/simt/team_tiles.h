@@ -31,6 +31,10 @@ class TeamTiles {
   /// Of the axis's block at the old op.
   const BlkFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
 
+  using Blks = std::unordered_map<const ir::Value*, BlkFacts>;
+  const Blks& blks() const { return blks_; }
+  void SetBlks(Blks blks) { blks_ = std::move(blks); }
+
   // -- Buffers
   ir::Value*& operator[](const ir::Value* tile) { return buffers_[tile]; }
   ir::Value* BufferOf(const ir::Value* tile) const { return buffers_.at(tile); }
@@ -95,7 +99,7 @@ class TeamTiles {
   ir::Function& kernel_;
   TileHomes homes_;
   std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
-  std::unordered_map<const ir::Value*, BlkFacts> blks_;       ///< of old blks
+  Blks blks_;                                                 ///< of old blks
   std::map<ir::AxisId, int64_t> held_;
 };
 
