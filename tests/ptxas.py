@@ -1,6 +1,7 @@
-"""NVIDIA's assembler of PTX, which needs no GPU: `ptxas.path()` is where it is, of one version, so that what it says stays.
+"""NVIDIA's assembler of PTX, which needs no GPU: `ptxas.path()` is where it is, of one version, so that what it says stays;
+`ptxas.disassembler()` is what reads its machine code back.
 
-It comes from PyPI, into a folder beside the builds, when it is first asked for; KDL_PTXAS names another one.
+They come from PyPI, into a folder beside the builds, when they are first asked for; KDL_PTXAS and KDL_NVDISASM name others.
 """
 
 import fcntl
@@ -14,42 +15,51 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION = "13.0.88"
 FOLDER = ROOT / f"build-ptxas-{VERSION}"
+PACKAGES = {"ptxas": f"nvidia-cuda-nvcc=={VERSION}", "nvdisasm": "nvidia-cuda-nvdisasm==13.5.37"}
 
 
 def call(*words):
     done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         last = "\n".join(done.stdout.strip().splitlines()[-5:])
-        sys.exit(f"ptxas {VERSION}, which checks PTX, is not here, and pip could not bring it; is there a network? "
-                 f"KDL_PTXAS=PATH names one that is here.\n{' '.join(map(str, words))}\n{last}")
+        sys.exit(f"ptxas {VERSION}, which checks PTX, or nvdisasm is not here, and pip could not bring it; is there a network? "
+                 f"KDL_PTXAS=PATH and KDL_NVDISASM=PATH name those that are here.\n{' '.join(map(str, words))}\n{last}")
 
 
 def install(to):
-    """The one program out of the package."""
+    """The one program out of its package."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = pathlib.Path(folder)
         call("/usr/bin/python3", "-m", "venv", folder / "venv")
         call(folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "download", "--no-deps", "--only-binary=:all:",
-             "-d", folder, f"nvidia-cuda-nvcc=={VERSION}")
+             "-d", folder, PACKAGES[to.name])
         (package,) = folder.glob("*.whl")
         with zipfile.ZipFile(package) as archive:
-            (name,) = [n for n in archive.namelist() if n.endswith("/bin/ptxas")]
+            (name,) = [n for n in archive.namelist() if n.endswith(f"/bin/{to.name}")]
             program = pathlib.Path(archive.extract(name, folder))
         program.chmod(0o755)
         program.rename(to)
 
 
-def path():
-    given = os.environ.get("KDL_PTXAS")
+def find(name):
+    given = os.environ.get(f"KDL_{name.upper()}")
     if given:
         return pathlib.Path(given)
     FOLDER.mkdir(exist_ok=True)
-    program = FOLDER / "ptxas"
+    program = FOLDER / name
     with open(FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
             install(program)
     return program
+
+
+def path():
+    return find("ptxas")
+
+
+def disassembler():
+    return find("nvdisasm")
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     Values firsts;
     for (AxisId axis : axes) firsts.push_back(FirstPlace(worker, map.at(axis), workers));
-    const std::function<void(const Values&)> walk = [&](const Values& place) {
+    std::function<void(const Values&, bool)> walk = [&](const Values& place, bool unchecked) {
       if (place.size() == axes.size()) return body(place);
       AxisId axis = axes[place.size()];
       const AxisDigits& digits = map.at(axis);
@@ -248,9 +248,9 @@ void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map
           SetHeld(axis, held);
           Values deeper = place;
           deeper.push_back(here);
-          walk(deeper);
+          walk(deeper, unchecked);
         };
-        if (harmless) {
+        if (unchecked) {
           next();
           continue;
         }
@@ -258,7 +258,13 @@ void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map
         MakeIf(b_, exists, next);
       }
     };
-    walk({});
+    if (harmless) return walk({}, true);
+    Value* whole = b_.Bool(true);
+    for (AxisId axis : axes) {
+      Value* covered = b_.I64(map.at(axis).covered());
+      whole = b_.Binary(OpKind::And, whole, b_.Binary(OpKind::Eq, FactsAt(at, axis).size, covered));
+    }
+    MakeIf(b_, whole, [&] { walk({}, true); }, [&] { walk({}, false); });
   });
 }
 

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""What no GPU is needed for: registers, memory, occupancy and the machine code of the kernels that count, with the share of a machine's
+ceiling that they allow. Written by hand into NOTES.md, not by CI; a measurement replaces it.
+
+The prediction knows no latency: it is what the counted instructions and bytes leave of the ceiling at most, where each pipe is busy
+whenever it has work (see `product` and `stream`).
+"""
+
+import collections
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import ptxas  # noqa: E402
+
+
+@dataclasses.dataclass
+class Machine:
+    """Of a multiprocessor, a cycle."""
+    name: str
+    level: str
+    processors: int
+    clock: float
+    bytes_s: float
+    matrix: int  # operations of bf16
+    fma: int     # lanes of f32
+    near: int    # bytes of shared memory that all blocks share
+    issues: int = 4
+    registers: int = 65536
+    warps: int = 64
+
+    def occupancy(self, registers, near, workers):
+        """Blocks at once, as cuda_occupancy.h counts."""
+        warps = -(-workers // 32)
+        of_warp = -(-32 * registers // 256) * 256
+        limits = [4 * (16384 // of_warp) // warps, self.near // (-(-(near + 1024) // 128) * 128), 32, self.warps // warps]
+        return min(limits)
+
+
+MACHINES = [Machine("H200", "sm_90a", 132, 1.83e9, 4.8e12, 4096, 128, 228 << 10),
+            Machine("A100 80 GB", "sm_80", 108, 1.41e9, 2.039e12, 2048, 64, 164 << 10)]
+
+
+@dataclasses.dataclass
+class Row:
+    what: str
+    file: str
+    kernel: str
+    defines: str
+    model: str
+
+
+ROWS = [Row("matmul bf16, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_bf16", "", "product"),
+        Row("matmul f32, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_f32", "", "product"),
+        Row("attention bf16, D 128", "tests/run/turn_products.kdl", "attention_bf16", "D=128 T=bf16", "attention"),
+        Row("softmax", "samples/softmax/softmax.kdl", "softmax", "", "stream"),
+        Row("layer_norm", "tests/run/families/softmax_norm.kdl", "layer_norm", "S=4", "stream"),
+        Row("copy", "tests/bench/kernels/elements.kdl", "copy", "", "stream")]
+INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)\s*(.*?);")
+WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+@dataclasses.dataclass
+class Code:
+    """A kernel's instructions: (name with its dots, operands), and where its loops begin and end, innermost ones told apart."""
+    ops: list
+    loops: list
+
+    def inner(self):
+        return [(a, b) for a, b in self.loops if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in self.loops)]
+
+    def count(self, first, last, without=()):
+        return collections.Counter(self.ops[i][0].split(".")[0] for i in range(first, last + 1)
+                                   if not any(a <= i <= b for a, b in without))
+
+    def guarded(self):
+        """What single elements of blocks that are not whole have: spans in which a warp's lanes part, none within."""
+        opens = [i for i, (name, _) in enumerate(self.ops) if name.split(".")[0] in ("BSSY", "BSYNC")]
+        return [(a, b) for a, b in zip(opens, opens[1:])
+                if self.ops[a][0].startswith("BSSY") and self.ops[b][0].startswith("BSYNC") and b - a < 100]
+
+    def moved(self, name, first, last):
+        """Bytes that a thread's instructions of a kind move."""
+        dots = [self.ops[i][0].split(".") for i in range(first, last + 1)]
+        return sum(next((WIDTHS[d] for d in op[1:] if d in WIDTHS), 4) for op in dots if op[0] == name)
+
+
+def read_code(text):
+    ops, labels = [], {}
+    for line in text.splitlines():
+        if label := re.match(r"^(\.L_\w+):", line):
+            labels[label[1]] = len(ops)
+        elif found := INSTRUCTION.match(line):
+            ops.append((found[1], found[2]))
+    ends = {}
+    for at, (name, operands) in enumerate(ops):
+        target = re.search(r"(\.L_\w+)", operands) if name.startswith("BRA") else None
+        if target and labels.get(target[1], at + 1) < at:
+            ends[labels[target[1]]] = max(at, ends.get(labels[target[1]], 0))
+    return Code(ops, sorted(ends.items()))
+
+
+def runs_of(code):
+    """Those without a branch."""
+    cuts = [-1, *(i for i, (op, _) in enumerate(code.ops) if op.split(".")[0] in ("BRA", "BSSY", "BSYNC", "EXIT", "CALL")), len(code.ops)]
+    return [(a + 1, b - 1) for a, b in zip(cuts, cuts[1:]) if b - a > 1]
+
+
+def straight_run(code, name):
+    return max(runs_of(code), key=lambda run: (code.count(*run)[name], run[0] - run[1]))
+
+
+def product(machine, code, workers, blocks, tile):
+    """unit's cycles by the longest of unit, issue and what is behind a block's loop, by whole waves of 8192 cubed's blocks."""
+    rows, columns, terms, of_matrix = tile
+    name, unit = ("HGMMA" if machine.level == "sm_90a" else "HMMA", machine.matrix) if of_matrix else ("FFMA", 2 * machine.fma)
+    run = straight_run(code, name)
+    counts = code.count(*run)
+    steps = terms if name != "FFMA" else counts["FFMA"] // 64
+    turn_unit = 2 * rows * columns * steps / unit
+    turn_issue = sum(counts.values()) * workers / 32 / machine.issues
+    stored = straight_run(code, "STG")  # of a whole block
+    behind = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
+    turns = 8192 / steps
+    busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + behind / max(1, blocks))
+    tiles = (8192 // rows) * (8192 // columns)
+    waves = tiles / machine.processors / blocks
+    share = 100 * busy * waves / -(-tiles // (machine.processors * blocks))
+    moved = (rows + columns) * terms * (2 if of_matrix else 4)
+    said = (f"{sum(counts.values())} in the run of {counts[name]} {name}, {counts['LDS'] + counts['LDSM']} reads of shared memory; "
+            f"behind the loop {stored[1] - stored[0] + 1} for {code.count(*stored)['STG']} stores")
+    return said, f"{moved} a turn", share
+
+
+def attention(machine, code, workers, blocks, _):
+    """Tensor cycles of a turn by the longer of those and of issue: other blocks multiply while one takes exponentials."""
+    name = "HGMMA" if machine.level == "sm_90a" else "HMMA"
+    loop = min((each for each in code.loops if code.count(*each)[name] == code.count(0, len(code.ops) - 1)[name]),
+               key=lambda each: each[1] - each[0])
+    inner = [each for each in code.loops if loop[0] <= each[0] and each[1] <= loop[1] and each != loop]
+    fetched = [each for each in inner if code.count(*each)["LDG"] or code.count(*each)["UTMALDG"]]
+    sums = [each for each in code.inner() if each in inner and each not in fetched and code.count(*each)["FADD"]]
+    counts = code.count(*loop, without=[*fetched, *sums, *code.guarded()])
+    issued = sum(counts.values()) + sum(64 / code.count(*each)["FADD"] * sum(code.count(*each).values()) for each in sums)
+    unit = 2 * 2 * 128 * 64 * 128 / machine.matrix
+    issue = issued * workers / 32 / machine.issues
+    longest = max(unit, issue) if blocks > 1 else unit + issue
+    said = f"{issued:.0f} a turn, {counts[name]} {name}, {counts['FFMA'] + counts['FADD'] + counts['FMUL']} of f32"
+    return said, f"{2 * 64 * 128 * 2} a turn", 100 * unit / longest
+
+
+def stream(machine, code, workers, blocks, _):
+    """Bytes under way, of 0.6 us at the ceiling, or issue slots by those that an f32 takes, one in each of the loops."""
+    loops = [loop for loop in code.inner() if any(code.count(*loop)[op] for op in ("LDG", "STG", "LDS", "STS"))]
+    loads = [code.moved("LDG", *loop) for loop in loops if code.count(*loop)["LDG"]] or [code.moved("LDG", 0, len(code.ops) - 1)]
+    under_way = max(loads) * workers * blocks
+    wanted = machine.bytes_s / machine.processors * 0.6e-6
+    def of_byte(loop):
+        return sum(code.count(*loop).values()) / max(code.moved(op, *loop) for op in ("LDG", "STG", "LDS", "STS"))
+    slots = 4 * sum(of_byte(loop) for loop in loops)  # of an element
+    rate = machine.issues * 32 * machine.clock * machine.processors / slots * 8  # that is read and written
+    share = 100 * min(1, under_way / wanted, rate / machine.bytes_s)
+    return f"{slots:.0f} an element, over {len(loops)} loops", f"{max(loads)} a worker, {under_way} under way", share
+
+
+MODELS = {"product": product, "attention": attention, "stream": stream}
+TILES = {("matmul_bf16", "sm_90a"): (128, 256, 64, True), ("matmul_bf16", "sm_80"): (128, 128, 32, True),
+         ("matmul_f32", "sm_90a"): (128, 128, 16, False), ("matmul_f32", "sm_80"): (128, 128, 16, False)}
+USED = re.compile(r"Function properties for (\w+)\n\s+\d+ bytes stack frame, (\d+) bytes spill stores.*\n"
+                  r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+BROUGHT = re.compile(r"\.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};")
+
+
+def figures(row, machine, folder):
+    defines = [f"-D{define}" for define in row.defines.split()]
+    subprocess.run(["kernelc", "build", row.file, "-o", folder, "--emit", "ptx", "--target", f"cuda?isa={machine.level}", *defines],
+                   cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    (text,) = folder.glob(f"*.{machine.level}.ptx")
+    cubin = text.with_suffix(".cubin")
+    said = subprocess.run([ptxas.path(), f"-arch={machine.level}", "-v", "-o", cubin, text], check=True, capture_output=True, text=True)
+    used = {name: (int(registers), int(spilled), int(near or 0)) for name, spilled, registers, near in USED.findall(said.stdout + said.stderr)}
+    (entry,) = [name for name in used if re.fullmatch(rf"kdl_{row.kernel}_\d+", name)]
+    registers, spilled, near = used[entry]
+    brought = {name: int.from_bytes(map(int, numbers.split(",")[:8]), "little") for name, numbers in BROUGHT.findall(text.read_text())}
+    near += brought.get(entry, 0)
+    body = re.search(rf"\.entry {entry}\(.*?^\}}", text.read_text(), re.DOTALL | re.MULTILINE)[0]
+    workers = int(re.search(r"\.maxntid (\d+)", body)[1])
+    machine_code = subprocess.run([ptxas.disassembler(), "-c", cubin], check=True, capture_output=True, text=True).stdout
+    code = read_code(re.search(rf"^\.text\.{entry}:$(.*?)(?=^\.text\.|\Z)", machine_code, re.DOTALL | re.MULTILINE)[1])
+    blocks = machine.occupancy(registers, near, workers)
+    inner, moved, share = MODELS[row.model](machine, code, workers, blocks, TILES.get((row.kernel, machine.level)))
+    return [row.what, machine.name, f"{registers}, {spilled}", near, f"{blocks} x {workers // 32} of 64", moved, inner, f"{share:.0f} %"]
+
+
+def main():
+    print("| kernel | machine | registers, spilled | shared memory | blocks x warps | bytes | instructions | of the ceiling at most |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in ROWS:
+        for machine in MACHINES:
+            with tempfile.TemporaryDirectory() as folder:
+                print("| " + " | ".join(map(str, figures(row, machine, pathlib.Path(folder)))) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
