@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/mask_loops.h"
 #include "codegen/llvm/widen_half.h"
 #include "support/check.h"
 
@@ -77,6 +78,7 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   if (opt_level == 0) return;
   CleanUp(invariants, vectors).run(module, modules);
   WidenHalf(module);
+  if (machine) MakeMaskLoops(module, functions);
 }
 
 void Verify(const llvm::Module& module) {
