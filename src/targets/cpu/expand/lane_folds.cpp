@@ -140,15 +140,24 @@ Values LaneFolds::WholeTurns(const Values& carried, Value* full, Position& posit
 }
 
 /// The elements from `full` on. Vectors that have none of them are skipped: nothing is computed for them, and nothing
-/// that could trap.
+/// that could trap. Of a size that is known nothing is asked.
 Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, const Body& body) {
   Value* size = e_.Facts(folds_[0].op, last_).size;
+  std::optional<int64_t> known = ConstantOf(size);
   std::vector<ir::Type> types;
   for (const Value* value : carried) types.push_back(value->type());
   std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
     int64_t skipped = static_cast<int64_t>(vector) * width_;
     if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
     Value* first = e_.b.Binary(OpKind::Add, full, e_.b.I64(skipped));
+    int64_t left = known ? *known % kLanes - skipped : 0;
+    if (known && left <= 0) return before;
+    if (left >= width_) {
+      Values lanes = before;
+      position[last_] = first;
+      Step(lanes, vector, {width_}, body);
+      return from(vector + 1, lanes);
+    }
     return MakeIf(
         e_.b, e_.b.Binary(OpKind::Lt, first, size), types,
         [&] {
