@@ -81,11 +81,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
   if (into->scalar != acc) return "'into' is not of the accumulator's type";
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
   if (!fits) return "the axes of 'into' are not those that are left";
-  for (const Value* plain : op.Segment(ContractionOp::at_plain)) {
-    bool is_bool = IsScalar(plain->type()) && plain->type()->scalar == Scalar::Bool;
-    if (!is_bool || !op.HasAttr(AttrKey::Unit))
-      return "'plain' is no scalar bool of a unit's terms";
-  }
+  if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Unit))
+    return "'plain' is said of a unit's terms";
   for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
     bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
                    Includes(into->axes, plus->type()->axes);

@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/cut_fold.h"
@@ -21,8 +22,12 @@
 //   %u = contraction %x, %y into %t              %t = get %h : tile<f32; ir jr>
 //   put %u to %h                                 %u = contraction %x, %y into %t ; put %u to %h } }
 //
-// Where terms of a unit flush what is small and no instruction does it, it is asked once of each factor whether there is
-// anything to flush.
+// Where terms of a unit flush what is small and no instruction does it, it is asked once of each factor, and of what a panel's
+// sums start from, whether there is anything to flush. Where there is not, FMAs do; what does flush hardly ever runs, and goes row
+// by row: it takes little code then.
+//
+//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { cut … { %u = contraction … {plain = 1} ; put %u to %h } }
+//   put %u to %h                             else { cut … { cut %r: … {sizes = [1]} { %u = contraction … ; put %u to %h } } }
 
 namespace kdl::cpu {
 
@@ -73,45 +78,91 @@ class ProductBlocker {
   }
 
   void CutFold(Op* fold, const RegisterBlock& block) {
+    ir::NumberList heights = Heights(block.largest.rows);
     b_.SetInsertionPoint(fold);
     b_.set_loc(fold->loc());
     Value* plain = PlainOf(fold);
-    if (plain) fold->SetSegment(ir::ContractionOp::at_plain, std::span(&plain, 1));
+    if (!plain) return Cut(fold, block, heights);
+    Op* ways = MakeBranch(b_, plain);
+    ways->SetAttr(ir::MakeAttr<AttrKey::Likely>(1));
+    Op* flushing = CopyInto(ways->region(1), fold);
+    std::vector<Op*> followers = FollowersOf(fold);
+    MoveInto(ways->region(0), fold);
+    for (Op* op : followers) MoveInto(ways->region(0), op);
+    fold->SetAttr(ir::MakeAttr<AttrKey::Plain>(1));
+    Cut(flushing, block, {1});
+    Cut(fold, block, heights);
+  }
+
+  void Cut(Op* fold, const RegisterBlock& block, const ir::NumberList& heights) {
     FoldCutter cutter(b_.module(), fold);
     for (AxisId axis : block.outer) cutter.Open(axis, {1});
     cutter.Open(*block.column, Widths(block));
-    if (block.row) cutter.Open(*block.row, Heights(block.largest.rows));
+    if (block.row) cutter.Open(*block.row, heights);
     cutter.Move();
   }
 
-  /// Whether no factor of the contraction is small; null: it is not asked.
+  /// A copy of the fold and of what follows it.
+  Op* CopyInto(ir::Block* region, Op* fold) {
+    ir::ValueMap map;
+    b_.SetInsertionPoint(region->terminator());
+    Op* copy = ir::Clone(fold, b_, map);
+    for (const Op* op : FollowersOf(fold)) ir::Clone(op, b_, map);
+    return copy;
+  }
+
+  /// Whether no factor of the contraction is small, and nothing that it goes on from; null: it is not asked.
   Value* PlainOf(Op* fold) {
     const ir::Unit* unit = ir::UnitOf(*fold, b_.module().context());
     if (!unit || !unit->flushes || IsNative(facts_, unit)) return nullptr;
-    Value* plain = b_.Bool(true);
-    for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
-      Value* factor = fold->operand(i);
-      if (IsTileValue(factor) && factor->def()->kind() == OpKind::Slide) return nullptr;
-      Value* found = IsTileValue(factor) ? SmallIn(fold, factor) : SmallOf(factor);
-      Value* none = b_.Binary(OpKind::Lt, found, Constant(b_, 1));
-      plain = b_.Binary(OpKind::And, plain, none);
+    ir::ContractionOp contraction(fold);
+    for (const Value* tile : {contraction.a(), contraction.b(), contraction.into()}) {
+      if (IsTileValue(tile) && tile->def()->kind() != OpKind::Get) return nullptr;
     }
-    return plain;
+    Value* plain = b_.Bool(true);
+    for (Value* factor : {contraction.a(), contraction.b()}) {
+      plain = b_.Binary(OpKind::And, plain, IsNone(SmallFactor(fold, factor)));
+    }
+    return b_.Binary(OpKind::And, plain, IsNone(SmallStart(fold, contraction.into())));
   }
+
+  /// Whether nothing was found.
+  Value* IsNone(Value* found) { return b_.Binary(OpKind::Lt, found, Constant(b_, 1)); }
 
   /// 1 where the number is small, else 0.
-  Value* SmallOf(Value* number) {
-    return NoteSmall(b_, Constant(b_, 0), IsSmall(b_, number, kLeastFactor));
+  Value* SmallOf(Value* number, float limit) {
+    return NoteSmall(b_, Constant(b_, 0), IsSmall(b_, number, limit));
   }
 
-  /// 1 where an element of the tile is; else less. It is asked outside of the cuts that the tile has nothing to do with.
-  Value* SmallIn(Op* fold, const Value* factor) {
-    const Op* get = factor->def();
+  /// The same of what the sums start from.
+  Value* SmallStart(Op* fold, Value* start) {
+    if (!IsTileValue(start)) return SmallOf(start, kLeastSum);
+    ir::GetOp get(start->def());
+    if (!get.value()) return SmallIn(fold, start, kLeastSum);
+    return MakeIf(
+        b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::F32)},
+        [&] { return std::vector{SmallOf(get.value(), kLeastSum)}; },
+        [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
+  }
+
+  /// At least 1 where an element of the factor is. It is asked outside of the cuts that the tile has nothing to do with.
+  Value* SmallFactor(Op* fold, Value* factor) {
+    if (!IsTileValue(factor)) return SmallOf(factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
     b_.SetInsertionPoint(at);
+    Value* small = SmallIn(at, factor, kLeastFactor);
+    b_.SetInsertionPoint(fold);
+    return small;
+  }
+
+  /// How many elements of what is got are, or many. `at`: where its blks are in scope.
+  Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
-    Value* tile = ir::Clone(get, b_, map)->result();
-    const ir::AxisList walked = *ir::PartAxes(kernel_, get->operand(0)->type(), tile->type());
+    ir::GetOp get(ir::Clone(got->def(), b_, map));
+    get->SetSegment(ir::GetOp::at_value, {});
+    get->SetSegment(ir::GetOp::at_condition, {});
+    Value* tile = get->result();
+    const ir::AxisList walked = *ir::PartAxes(kernel_, get.home()->type(), tile->type());
     std::vector<Value*> blks;
     for (AxisId axis : walked) blks.push_back(ir::FindBlk(at, axis));
     Op* nest = b_.Create(OpKind::Nest, {blks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
@@ -120,17 +171,22 @@ class ProductBlocker {
       points[axis] = b_.AddParam(nest->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
     std::vector<Value*> point;
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
-    b_.SetInsertionPoint(nest->region());
-    ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
-    Value* small = SmallOf(b_.Create(OpKind::Element, {{tile}, point}, {element})->result());
-    Op* folded = b_.Create(
-        OpKind::FoldIn, {{small}, {}}, {small->type()},
-        {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Max), ir::MakeAttr<AttrKey::Axes>(walked),
-         ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
-         ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
-    b_.Create(OpKind::Yield, {{folded->result()}}, {});
-    b_.SetInsertionPoint(fold);
+    FillRegion(b_, nest->region(), [&] {
+      ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
+      Value* small =
+          SmallOf(b_.Create(OpKind::Element, {{tile}, point}, {element})->result(), limit);
+      return std::vector{FoldOf(small, walked)};
+    });
     return nest->result();
+  }
+
+  Value* FoldOf(Value* small, const AxisList& walked) {
+    return b_
+        .Create(OpKind::FoldIn, {{small}, {}}, {small->type()},
+                {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum),
+                 ir::MakeAttr<AttrKey::Axes>(walked), ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+                 ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)})
+        ->result();
   }
 
   static Op* AskedAt(Op* fold, const Value* factor) {

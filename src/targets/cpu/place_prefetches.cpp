@@ -44,8 +44,16 @@ const Op* NestIn(const ir::Block* region) {
   return nest;
 }
 
-/// The cut whose blocks an op stands in.
+/// The branch of two ways that the op is in, of which the first one runs nearly always.
+const Op* WaysAround(const Op* op) {
+  const Op* parent = op->block()->parent();
+  return parent && parent->kind() == OpKind::If && parent->HasAttr(AttrKey::Likely) ? parent
+                                                                                    : nullptr;
+}
+
+/// The cut whose blocks, or whose blocks' ways, an op stands in.
 Op* CutAround(const Op* op) {
+  if (const Op* ways = WaysAround(op)) op = ways;
   Op* parent = op->block()->parent();
   return parent && parent->kind() == OpKind::Cut ? parent : nullptr;
 }
@@ -59,7 +67,7 @@ class Prefetcher {
   }
 
   void Run() {
-    if (!columns_) return;
+    if (!columns_ || IsRare()) return;
     first_ = contraction_;
     while (first_->prev()) first_ = first_->prev();
     b_.set_loc(contraction_->loc());
@@ -68,6 +76,11 @@ class Prefetcher {
   }
 
  private:
+  bool IsRare() const {
+    const Op* ways = WaysAround(columns_);
+    return ways && columns_->block() == ways->region(1);
+  }
+
   static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }
   static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
 

@@ -22,18 +22,4 @@ Value* NoteSmall(ir::Builder& b, Value* found, Value* is_small) {
   return b.Select(is_small, b.Splat(Constant(b, 1), ir::Lanes(found->type())), found);
 }
 
-Value* NoneSmall(ir::Builder& b, const std::vector<Value*>& values, float limit) {
-  Value* found = b.Splat(Constant(b, 0), ir::Lanes(values[0]->type()));
-  for (Value* value : values) found = NoteSmall(b, found, IsSmall(b, value, limit));
-  for (int64_t lanes = ir::Lanes(found->type()) / 2; lanes > 0; lanes /= 2) {
-    Value* halves[2];
-    for (int64_t part : {0, 1}) {
-      halves[part] = b.Make(OpKind::Half, {found}, b.types().Vector(kdl::Scalar::F32, lanes),
-                            {ir::MakeAttr<ir::AttrKey::Part>(part)});
-    }
-    found = b.Binary(OpKind::Max, halves[0], halves[1]);
-  }
-  return b.Binary(OpKind::Eq, found, Constant(b, 0));
-}
-
 }  // namespace kdl::cpu

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "ir/builder.h"
 
 namespace kdl::cpu {
@@ -17,9 +15,6 @@ ir::Value* Constant(ir::Builder& b, float value);
 
 /// Whether an f32, or each lane of a vector, is not 0 and smaller than the limit.
 ir::Value* IsSmall(ir::Builder& b, ir::Value* value, float limit);
-
-/// A scalar bool: whether none of the values, f32 or vectors of equally many lanes, is so.
-ir::Value* NoneSmall(ir::Builder& b, const std::vector<ir::Value*>& values, float limit);
 
 /// 1 where it is small, else `found`.
 ir::Value* NoteSmall(ir::Builder& b, ir::Value* found, ir::Value* is_small);

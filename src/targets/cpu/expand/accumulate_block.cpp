@@ -24,25 +24,18 @@ class RegisterFold {
       : e_(e), what_(what), block_(RegisterBlock::Of(e, *what.op)), steps_(e, what, block_) {}
 
   void Run() {
-    Value* plain = PlainOf();
     if (!block_.column) {
-      e_.scalars[what_.op->result()] = steps_.Accumulate({}, {}, plain)[0];
+      e_.scalars[what_.op->result()] = steps_.Accumulate({}, {})[0];
       return;
     }
     if (!FitsRegisters()) return;
     for (AxisId axis : block_.outer) steps_.position()[axis] = e_.b.I64(0);
-    Values accs = steps_.Accumulate(shape_, piece_, plain);
+    Values accs = steps_.Accumulate(shape_, piece_);
     e_.registers[what_.op->result()] = {accs, block_, shape_, piece_};
   }
 
  private:
   const BlkFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
-
-  Value* PlainOf() {
-    if (what_.op->kind() != OpKind::Contraction) return nullptr;
-    Value* plain = ir::ContractionOp(const_cast<ir::Op*>(what_.op)).plain();
-    return plain ? e_.Scalar(plain) : nullptr;
-  }
 
   /// Rows by whole vectors, or one vector of which a part exists.
   bool FitsRegisters() {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "targets/cpu/small_numbers.h"
-
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
 //     for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
@@ -29,7 +27,8 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
       row_(block.row),
       column_(block.column),
       lanes_(block.lanes),
-      is_native_(IsNative(e.facts, what.unit)) {
+      is_native_(IsNative(e.facts, what.unit)),
+      is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
   for (Value* operand : what_.operands) {
     slides_.emplace_back();
     homes_.emplace_back();
@@ -49,14 +48,9 @@ void BlockSteps::Place(int64_t row, int64_t column) {
   if (column_) position_[*column_] = e_.b.I64(column * lanes_);
 }
 
-Values BlockSteps::Accumulate(Shape shape, const Piece& piece, Value* factors_flush_nothing) {
+Values BlockSteps::Accumulate(Shape shape, const Piece& piece) {
   Values starts = WithPlus(shape, piece, Starts(shape, piece));
-  if (what_.unit) {
-    Value* plain = factors_flush_nothing
-                       ? And(factors_flush_nothing, NoneSmall(e_.b, starts, kLeastSum))
-                       : nullptr;
-    return AfterSteps(shape, piece, starts, plain);
-  }
+  if (what_.unit) return AfterSteps(shape, piece, starts);
   return MakeNest(e_, what_.op, what_.folded, position_, starts,
                   [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
 }
@@ -89,80 +83,44 @@ Values BlockSteps::RowByRow(Shape shape, const Values& starts,
                   });
 }
 
-/// The accumulators after all steps of the unit; the last one of a row may lack terms. `plain`: whether there is nothing to flush;
-/// null: that is not known.
-Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts, Value* plain) {
+/// The accumulators after all steps of the unit; the last one of a row may lack terms.
+Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts) {
   AxisId along = what_.folded.back();
   ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
   int64_t depth = what_.unit->depth;
-  return MakeNest(
-      e_, what_.op, around, position_, plain ? starts : Taken(starts), [&](const Values& before) {
-        Window window = e_.WindowOf(what_.op, along);
-        Values carried = before;
-        if (FitTiles(shape)) {
-          Value* in_tiles =
-              RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
-          carried = AfterTiles(shape, window.lo, in_tiles, carried);
-          window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
-          window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
-        }
-        auto whole = [&](Value* to) {
-          return MakeLoop(e_.b, {window.lo, to, depth}, carried,
-                          [&](Value* index, const Values& accs) {
-                            return AfterStep(shape, piece, {along, index, nullptr}, accs);
-                          });
-        };
-        if (AreFilled()) return whole(window.hi);
-        Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
-        Left left = plain ? AfterPlainSteps(plain, window.lo, full, carried, whole)
-                          : Left{whole(full), full};
-        return AfterRest(shape, piece, {along, left.begin, window.hi}, left.accs);
+  return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
+    Window window = e_.WindowOf(what_.op, along);
+    Values carried = before;
+    if (FitTiles(shape)) {
+      Value* in_tiles =
+          RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
+      carried = AfterTiles(shape, window.lo, in_tiles, carried);
+      window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
+      window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
+    }
+    auto steps = [&](Value* to, Value* end) {
+      return MakeLoop(e_.b, {window.lo, to, depth}, carried, [&](Value* index, const Values& accs) {
+        return AfterStep(shape, piece, {along, index, end}, accs);
       });
+    };
+    if (AreFilled()) return steps(window.hi, nullptr);
+    // What hardly ever runs takes little code.
+    if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
+    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
+    return AfterRest(shape, piece, {along, full, window.hi}, steps(full, nullptr));
+  });
 }
 
-/// The accumulators after whole steps of plain terms, and what is left; that is all where there is something to flush.
-BlockSteps::Left BlockSteps::AfterPlainSteps(Value* plain, Value* begin, Value* full,
-                                             const Values& accs,
-                                             const std::function<Values(Value*)>& whole) {
-  std::vector<ir::Type> types = TypesOfAll(accs);
-  types.push_back(begin->type());
-  auto and_begin = [](Values values, Value* at) {
-    values.push_back(at);
-    return values;
-  };
-  Values after = MakeIf(
-      e_.b, plain, types,
-      [&] {
-        is_plain_ = true;
-        Values after = and_begin(whole(full), full);
-        is_plain_ = false;
-        return after;
-      },
-      [&] { return and_begin(accs, begin); });
-  // The accumulators stay in registers where nothing is flushed.
-  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
-  Value* at = after.back();
-  after.pop_back();
-  return {after, at};
-}
-
-/// The accumulators after the steps that are left, if any, row by row.
+/// The accumulators after the terms behind whole steps, if any.
 Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& rest,
                              const Values& accs) {
-  std::vector<ir::Type> types = TypesOfAll(accs);
+  auto step = [&](Shape rows, const Values& before) {
+    return AfterStep(rows, piece, rest, before);
+  };
   Values after = MakeIf(
-      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), types, [&] { return accs; },
-      [&] {
-        return RowByRow(shape, accs, [&](Shape row, Values before) {
-          if (Flushes()) {
-            for (Value*& acc : before) acc = e_.b.Unary(OpKind::Flush, acc);
-          }
-          auto step = [&](Value* index, const Values& next) {
-            return AfterStep(row, piece, {rest.axis, index, rest.end}, next);
-          };
-          return MakeLoop(e_.b, {rest.begin, rest.end, what_.unit->depth}, before, step);
-        });
-      });
+      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), TypesOfAll(accs), [&] { return accs; },
+      [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
+  // The accumulators stay in registers where nothing is left.
   after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
   return after;
 }
@@ -226,7 +184,7 @@ bool BlockSteps::AreFilled() const {
 }
 
 /// Whether the steps' code has to flush.
-bool BlockSteps::Flushes() const { return what_.unit->flushes && !is_native_; }
+bool BlockSteps::Flushes() const { return what_.unit->flushes && !is_native_ && !is_plain_; }
 
 /// The accumulators as the unit takes them, where it takes a step at all.
 Values BlockSteps::Taken(const Values& starts) {
@@ -250,18 +208,30 @@ Values BlockSteps::AfterStep(Shape shape, const Piece& piece, const Stretch& ter
     return AfterChains(shape, piece, terms, accs);
   if (is_native_) return AfterInstructions(shape, piece, terms, accs);
   for (int turn = 0; turn < what_.unit->depth; ++turn) {
-    MoveTo(terms, TermAt(*what_.unit, turn));
+    int64_t number = TermAt(*what_.unit, turn);
+    bool is_behind = is_plain_ && terms.end && number + 1 == what_.unit->depth;
+    if (is_behind) {
+      AddZeros(accs);
+      continue;
+    }
+    MoveTo(terms, number);
     accs = AfterTerm(shape, piece, accs);
   }
   exists_ = nullptr;
   return accs;
 }
 
-/// To a term of a step.
+/// What a term of +0 leaves: -0 becomes +0.
+void BlockSteps::AddZeros(Values& accs) {
+  for (Value*& acc : accs)
+    acc = e_.b.Binary(OpKind::Add, acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
+}
+
+/// To a term of a step, whose first one exists.
 void BlockSteps::MoveTo(const Stretch& terms, int64_t number) {
   Value* index = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(number));
   exists_ = nullptr;
-  if (terms.end) {
+  if (terms.end && number > 0) {
     exists_ = e_.b.Binary(OpKind::Lt, index, terms.end);
     Value* last = e_.b.Binary(OpKind::Sub, terms.end, e_.b.I64(1));
     index = e_.b.Binary(OpKind::Min, index, last);

@@ -32,27 +32,21 @@ class BlockSteps {
     }
   }
 
-  /// The accumulators after all terms, row by row. `factors_flush_nothing`: a bool; null: it is not known.
-  Values Accumulate(Shape shape, const Piece& piece, ir::Value* factors_flush_nothing);
+  /// The accumulators after all terms, row by row.
+  Values Accumulate(Shape shape, const Piece& piece);
 
  private:
-  ir::Value* And(ir::Value* a, ir::Value* b) { return e_.b.Binary(ir::OpKind::And, a, b); }
   Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after);
-  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts, ir::Value* plain);
-  struct Left {
-    Values accs;
-    ir::Value* begin;  ///< the first term that they lack
-  };
-  Left AfterPlainSteps(ir::Value* plain, ir::Value* begin, ir::Value* full, const Values& accs,
-                       const std::function<Values(ir::Value*)>& whole);
+  Values AfterSteps(Shape shape, const Piece& piece, const Values& starts);
   Values AfterRest(Shape shape, const Piece& piece, const Stretch& rest, const Values& accs);
   bool Flushes() const;
   bool FitTiles(Shape shape) const;
   Values AfterTiles(Shape shape, ir::Value* lo, ir::Value* steps, const Values& accs);
   Values Taken(const Values& starts);
   Values AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs);
+  void AddZeros(Values& accs);
   void MoveTo(const Stretch& terms, int64_t number);
   bool AreFilled() const;
   Values AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
@@ -75,13 +69,13 @@ class BlockSteps {
   std::optional<ir::AxisId> column_;
   int64_t lanes_;
   bool is_native_;
+  bool is_plain_;                               ///< no term has anything to flush
   std::vector<Home> homes_;                     ///< of the operands that have one
   std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
   Home start_;                                  ///< of `into`
   Home plus_;
   Position position_;
   ir::Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
-  bool is_plain_ = false;          ///< terms are made that flush nothing
   ir::Value* exists_ = nullptr;    ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, ir::Value*>
       read_;  ///< operand, row, column: in this turn

@@ -76,7 +76,8 @@ std::optional<bool> Known(const Expander& e, const Value* condition) {
 void ExpandIf(Expander& e, Op* op) {
   std::optional<bool> known = op->results().empty() ? Known(e, op->operand(0)) : std::nullopt;
   if (known) return ExpandBlock(e, op->region(*known ? 0 : 1));
-  Op* copy = e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, TypesOf(op->results()));
+  Op* copy =
+      e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, TypesOf(op->results()), op->attrs());
   for (size_t i = 0; i < op->results().size(); ++i) e.scalars[op->result(i)] = copy->result(i);
   for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
