@@ -1,7 +1,9 @@
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
@@ -269,10 +271,15 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
+  // Where LLVM reduces strength itself, it makes pointers as it likes.
+  bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
+  llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
+  llvm::BasicBlock* around = std::exchange(emitter.turn, here);
   if (polls && emitter.stop) PollStop(emitter);
   ++emitter.loop_depth;
   EmitBlock(emitter, region);
   --emitter.loop_depth;
+  emitter.turn = around;
 }
 
 KDL_EMIT(If, EmitIf)

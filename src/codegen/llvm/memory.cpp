@@ -77,37 +77,79 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   return b.CreateAdd(offset, b.CreateMul(whole_row, number(memory.panel)));
 }
 
-/// Takes from an index what is known of the element's place, which the code of an access has room for.
+/// Takes from an index what is known of the element's place, which the code of an access has room for; all of it: null is left.
 uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
-  const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
   const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(stride);
-  if (!sum || !factor || sum->getOpcode() != llvm::Instruction::Add) return 0;
-  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
-  if (!known) return 0;
-  index = sum->getOperand(0);
-  return known->getZExtValue() * factor->getZExtValue();
+  if (!factor) return 0;
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(index);
+  if (known) {
+    index = nullptr;
+  } else if (const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
+             sum && sum->getOpcode() == llvm::Instruction::Add) {
+    known = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+    if (known) index = sum->getOperand(0);
+  }
+  return known ? known->getZExtValue() * factor->getZExtValue() : 0;
+}
+
+/// Whether each turn of the innermost loop has another value, as far as its ops tell.
+bool ChangesByTurn(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!made || !emitter.turn) return false;
+  if (llvm::isa<llvm::PHINode>(made)) return made->getParent() == emitter.turn;
+  return ops > 0 && llvm::any_of(made->operands(), [&](const llvm::Value* operand) {
+           return ChangesByTurn(emitter, operand, ops - 1);
+         });
+}
+
+/// How far an element lies from its memory's base, in elements; null: not at all.
+struct Offset {
+  llvm::Value* staying = nullptr;  ///< in all turns of the innermost loop
+  llvm::Value* turning = nullptr;
+};
+
+/// Sums of both kinds are taken apart: an address adds a pointer, which is made once, and what changes by turn.
+void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value* stride) {
+  const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
+  bool turns = ChangesByTurn(emitter, index);
+  bool is_sum = sum && sum->getOpcode() == llvm::Instruction::Add &&
+                !llvm::isa<llvm::Constant>(sum->getOperand(1));
+  if (turns && is_sum &&
+      ChangesByTurn(emitter, sum->getOperand(0)) != ChangesByTurn(emitter, sum->getOperand(1))) {
+    for (llvm::Value* term : sum->operands()) AddIndex(emitter, offset, term, stride);
+    return;
+  }
+  llvm::Value*& part = turns ? offset.turning : offset.staying;
+  part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   const auto& [memory, type, index, mask, in_bounds, past_caches] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
-  llvm::Value* offset = nullptr;
+  Offset offset;
   uint64_t known = 0;  // modulo 2^64, as all of a place
-  if (memory.panel > 0) offset = PlaceInPanels(emitter, memory, index, Bytes(type->scalar));
+  if (memory.panel > 0) offset.staying = PlaceInPanels(emitter, memory, index, Bytes(type->scalar));
   for (size_t d = 0; memory.panel == 0 && d < index.size(); ++d) {
     llvm::Value* unknown = index[d];
     known += TakeKnownPart(unknown, memory.strides[d]);
-    offset = AddTo(emitter, offset, Scaled(emitter, unknown, memory.strides[d]));
+    if (unknown) AddIndex(emitter, offset, unknown, memory.strides[d]);
   }
-  if (!offset) return memory.base;
   llvm::Type* unit = MemoryType(emitter.context(), type->scalar);
   llvm::IRBuilder<>& b = emitter.builder;
-  if (known != 0)
-    return b.CreateGEP(unit, b.CreateGEP(unit, memory.base, offset), b.getInt64(known));
-  // Before lane 0 that is masked off there may be no memory.
-  return mask || !in_bounds ? b.CreateGEP(unit, memory.base, offset)
-                            : b.CreateInBoundsGEP(unit, memory.base, offset);
+  llvm::Value* address = memory.base;
+  std::vector<llvm::Value*> steps;
+  for (llvm::Value* step : {offset.staying, offset.turning}) {
+    if (step) steps.push_back(step);
+  }
+  if (known != 0) steps.push_back(b.getInt64(known));
+  // Before lane 0 that is masked off there may be no memory, and what is only part of the way need not be any.
+  bool is_inside = !mask && in_bounds && steps.size() == 1;
+  for (llvm::Value* step : steps) {
+    address =
+        is_inside ? b.CreateInBoundsGEP(unit, address, step) : b.CreateGEP(unit, address, step);
+  }
+  return address;
 }
 
 void SetScopes(llvm::Instruction* access, const Memory& memory) {
