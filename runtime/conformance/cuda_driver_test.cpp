@@ -61,7 +61,8 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
   constexpr Row kRows[] = {
       {"cuInit", 100, KDL_ERROR_NOT_FOUND, "there is no CUDA here: libcuda.so.1 says"},
       {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "making a context"},
-      {"cuMemAlloc_v2", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "the device has no 64 bytes"},
+      {"cuMemAllocFromPoolAsync", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY,
+       "the device has no 64 bytes"},
       {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE,
        "the driver of no GPU 0 refuses the kernels of module 'suite'"},
       {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "taking a stream"},
@@ -83,18 +84,38 @@ TEST_CASE(
     "CUDA: launches take what those before them gave back, and memory that is short takes it from "
     "them") {
   constexpr int kOutOfMemory = 2;
-  {
+  for (const bool has_pools : {true, false}) {
+    fake_cuda_pools(has_pools);
+    const char* const function = has_pools ? "cuMemAllocFromPoolAsync" : "cuMemAlloc_v2";
     Context context;
     Prepare(context);
     const Device device = context.Select("cuda");
+    fake_cuda_pools(true);
     const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
     device.queue().Launch("mark", 8, {y}).Wait();
     const std::size_t live = fake_cuda_live();
-    fake_cuda_fail("cuMemAlloc_v2", kOutOfMemory);
+    fake_cuda_fail(function, kOutOfMemory);
     device.queue().Launch("mark", 8, {y}).Wait();
     CHECK(fake_cuda_live() == live);
     const Tensor more = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "more");
     CHECK(fake_cuda_live() < live);
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: where no pool can be made memory comes the driver's old way") {
+  constexpr int kOutOfMemory = 2;
+  {
+    Context context;
+    Prepare(context);
+    fake_cuda_fail("cuMemPoolCreate", kOutOfMemory);
+    const Device device = context.Select("cuda");
+    const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+    fake_cuda_fail("cuMemAlloc_v2", kOutOfMemory);
+    CHECK(CodeOf([&] { context.Allocate(device, ElementOf<std::int64_t>(), {8}, "z"); }) ==
+          KDL_ERROR_OUT_OF_MEMORY);
+    device.queue().Launch("mark", 8, {y}).Wait();
+    CHECK(Bench::Download<std::int64_t>(y).size() == 8);
   }
   CHECK(fake_cuda_live() == 0);
 }

@@ -112,6 +112,12 @@ std::set<Stream*> streams;
 std::set<Event*> events;
 std::map<const char*, std::size_t> pinned;  // the host's memory that the device reaches
 std::size_t unpinned_copies = 0;
+bool has_pools = true;
+struct Pool {
+  Context* context;
+  std::uint64_t kept = 0;
+};
+std::set<Pool*> pools;
 std::set<LoadedModule*> modules;
 std::set<Function*> functions;
 std::map<std::string, Status> failing;
@@ -282,8 +288,11 @@ std::size_t fake_cuda_live() {
   const std::lock_guard lock(mutex);
   std::size_t retained = 0;
   for (const Context& context : contexts) retained += static_cast<std::size_t>(context.retained);
-  return blocks.size() + streams.size() + modules.size() + events.size() + pinned.size() + retained;
+  return blocks.size() + streams.size() + modules.size() + events.size() + pinned.size() +
+         pools.size() + retained;
 }
+
+void fake_cuda_pools(bool has) { has_pools = has; }
 
 std::size_t fake_cuda_unpinned_copies() {
   const std::lock_guard lock(mutex);
@@ -304,8 +313,9 @@ Status cuDeviceGetName(char* name, int bytes, int device) {
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
-  // Multiprocessors, level 9.0, most bytes of shared memory.
-  *value = what == 16 ? 4 : what == 75 ? 9 : what == 97 ? kMostNear : 0;
+  // Multiprocessors, level 9.0, most bytes of shared memory, pools.
+  const int pools_here = has_pools ? 1 : 0;
+  *value = what == 16 ? 4 : what == 75 ? 9 : what == 97 ? kMostNear : what == 115 ? pools_here : 0;
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
@@ -343,6 +353,52 @@ Status cuMemAlloc_v2(Address* address, std::size_t bytes) {
 }
 Status cuMemFree_v2(Address address) {
   Free(Current(), address);
+  return kSuccess;
+}
+
+struct PoolProperties {
+  int kind, handles, place, device;
+  void* security;
+  unsigned char reserved[64];
+};
+Status cuMemPoolCreate(Pool** pool, const PoolProperties* properties) {
+  FAIL_IF_TOLD();
+  if (!has_pools || properties->kind != 1 || properties->place != 1) return kInvalidValue;
+  const std::lock_guard lock(mutex);
+  *pool = new Pool{&contexts[properties->device]};
+  pools.insert(*pool);
+  return kSuccess;
+}
+Status cuMemPoolDestroy(Pool* pool) {
+  const std::lock_guard lock(mutex);
+  if (pools.erase(pool) == 0) Misused("a pool that is none is destroyed");
+  delete pool;
+  return kSuccess;
+}
+Status cuMemPoolSetAttribute(Pool* pool, int what, const std::uint64_t* value) {
+  const std::lock_guard lock(mutex);
+  if (!pools.contains(pool) || what != 4) return kInvalidValue;
+  pool->kept = *value;
+  return kSuccess;
+}
+Status cuMemPoolTrimTo(Pool* pool, std::size_t) {
+  const std::lock_guard lock(mutex);
+  return pools.contains(pool) ? kSuccess : kInvalidValue;
+}
+// The address is known at once; whoever uses it on another stream has to wait for this one.
+Status cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, Pool* pool, Stream* stream) {
+  FAIL_IF_TOLD();
+  Check(stream);
+  if (!pools.contains(pool) || pool->context != stream->context)
+    Misused("a pool that is none, or of another context");
+  const Status status = Allocate(*stream->context, address, bytes);
+  if (status == kSuccess) stream->waiting.emplace_back([] {});
+  return status;
+}
+Status cuMemFreeAsync(Address address, Stream* stream) {
+  Check(stream);
+  Context* const context = stream->context;
+  stream->waiting.emplace_back([=] { Free(*context, address); });
   return kSuccess;
 }
 

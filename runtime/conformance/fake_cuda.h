@@ -14,6 +14,9 @@ void fake_cuda_fail(const char* function, int status);
 // How many pieces of memory, streams, events, modules and contexts there are.
 std::size_t fake_cuda_live();
 
+// Whether devices have pools of memory that streams take from, as they have at first; of those that are opened from now on.
+void fake_cuda_pools(bool has);
+
 // How many copies there have been to or from memory of the host's that the device does not reach by itself.
 std::size_t fake_cuda_unpinned_copies();
 }

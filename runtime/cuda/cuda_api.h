@@ -14,12 +14,14 @@ namespace kdl::runtime::cu {
 struct Context;
 struct Stream;
 struct Event;
+struct Pool;
 struct Module;
 struct Function;
 using DeviceId = int;
 using ContextId = Context*;
 using StreamId = Stream*;
 using EventId = Event*;
+using PoolId = Pool*;
 using ModuleId = Module*;
 using FunctionId = Function*;
 using Address = std::uint64_t;  // CUdeviceptr
@@ -31,6 +33,8 @@ inline constexpr Status kNotFound = 500;
 inline constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kMajor = 75;            // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 inline constexpr int kMinor = 76;
+inline constexpr int kHasPools = 115;        // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+inline constexpr int kReleaseThreshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr int kMostNear = 97;    // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 inline constexpr int kMostThreads = 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 inline constexpr int kNearBytes = 8;    // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -38,6 +42,16 @@ inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
+
+// CUmemPoolProps, of memory of a device.
+struct PoolProperties {
+  int kind = 1;     // CU_MEM_ALLOCATION_TYPE_PINNED
+  int handles = 0;  // for no other process
+  int place = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
+  int device = 0;
+  void* security = nullptr;
+  unsigned char reserved[64] = {};
+};
 
 // CUDA_MEMCPY2D, each side with memory of the host's or of the device's.
 inline constexpr int kHostMemory = 1;
@@ -127,6 +141,12 @@ struct CopyPeer {
 // Those that only some drivers have; null in others.
 #define KDL_CU_LATE_FUNCTIONS(X)                                                   \
   X(EventElapsedTime, (float*, EventId, EventId))                                  \
+  X(MemPoolCreate, (PoolId*, const PoolProperties*))                               \
+  X(MemPoolDestroy, (PoolId))                                                      \
+  X(MemPoolSetAttribute, (PoolId, int, void*))                                     \
+  X(MemPoolTrimTo, (PoolId, std::size_t))                                          \
+  X(MemAllocFromPoolAsync, (Address*, std::size_t, PoolId, StreamId))              \
+  X(MemFreeAsync, (Address, StreamId))                                             \
   X(TensorMapEncodeTiled,                                                          \
     (void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, \
      const std::uint32_t*, const std::uint32_t*, int, int, int, int))

@@ -13,6 +13,7 @@
 #include "core/view.h"
 #include "cuda/cuda_api.h"
 #include "cuda/cuda_maps.h"
+#include "cuda/cuda_memory.h"
 #include "cuda/cuda_streams.h"
 #include "host/host_device.h"
 #include "team/kernel_clock.h"
@@ -31,6 +32,7 @@ struct CudaDevice {
   cu::DeviceId id = 0;
   cu::ContextId context = nullptr;
   std::unique_ptr<CudaStreams> streams;
+  std::unique_ptr<CudaMemory> memory;
   std::string name;
   std::string arch;  // of the code that it runs, the best first
   MemoryPool pool;   // of launches
@@ -41,6 +43,7 @@ struct CudaDevice {
     {
       const CurrentContext current(api, context);
       EmptyPool();
+      memory.reset();
       streams.reset();
     }
     api.DevicePrimaryCtxRelease_v2(id);
@@ -49,18 +52,19 @@ struct CudaDevice {
   // The context is the thread's. False: nothing was there.
   bool EmptyPool() {
     const std::vector<void*> pieces = pool.Empty();
-    for (void* piece : pieces) api.MemFree_v2(reinterpret_cast<cu::Address>(piece));
+    for (void* piece : pieces) memory->Release(reinterpret_cast<cu::Address>(piece));
     return !pieces.empty();
   }
 
   // Memory; where there is none left, what launches have given back goes first. The context is the thread's.
-  cu::Status Take(std::int64_t bytes, void** memory) {
+  cu::Status Take(std::int64_t bytes, void** taken) {
     cu::Address address = 0;
-    cu::Status status = api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+    cu::Status status = memory->Take(static_cast<std::size_t>(bytes), &address);
     if (status == cu::kOutOfMemory && EmptyPool()) {
-      status = api.MemAlloc_v2(&address, static_cast<std::size_t>(bytes));
+      memory->Trim();
+      status = memory->Take(static_cast<std::size_t>(bytes), &address);
     }
-    *memory = reinterpret_cast<void*>(address);
+    *taken = reinterpret_cast<void*>(address);
     return status;
   }
 
@@ -114,6 +118,10 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   status = device->api.DevicePrimaryCtxRetain(&device->context, device->id);
   if (status != cu::kSuccess) return FailWith(*device, "making a context", status);
   device->streams = std::make_unique<CudaStreams>(device->api);
+  device->memory = std::make_unique<CudaMemory>(device->api);
+  const CurrentContext current(device->api, device->context);
+  status = device->memory->Open(device->id);
+  if (status != cu::kSuccess) return FailWith(*device, "taking a stream", status);
   *opened = std::move(device);
   return nullptr;
 }
@@ -204,7 +212,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 void Release(void* device, kdl_memory memory) {
   CudaDevice& cuda = Of(device);
   const CurrentContext current(cuda.api, cuda.context);
-  cuda.api.MemFree_v2(AddressOf(memory.address));
+  cuda.memory->Release(AddressOf(memory.address));
 }
 
 // Runs `enqueue`, waits, and completes.
@@ -426,14 +434,14 @@ class Launcher final : public TeamDriver {
     const cu::Status status = cuda_.Take(rounded, memory);
     if (status != cu::kSuccess) return FailWith(cuda_, "taking memory for a launch", status);
     if (cuda_.pool.Add(*memory, rounded)) return nullptr;
-    cuda_.api.MemFree_v2(AddressOf(*memory));
+    cuda_.memory->Release(AddressOf(*memory));
     *memory = nullptr;
     throw std::bad_alloc();
   }
   void Release(void* memory) override {
     if (is_running_) work_.Wait();
     is_running_ = false;
-    if (!cuda_.pool.Keep(memory)) cuda_.api.MemFree_v2(AddressOf(memory));
+    if (!cuda_.pool.Keep(memory)) cuda_.memory->Release(AddressOf(memory));
   }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
     is_running_ = true;
