@@ -40,10 +40,10 @@ struct TargetKind {
   std::string_view summary;
   /// Where the code is a text that the device loads: what `build --emit` calls it.
   std::string_view text = {};
-  /// How names of files with it end; empty: in what it is called.
-  std::string_view ending = {};
   /// No machine: the interpreter is the device, and runs as it stands the KIR that is the payload (text_code.h).
   bool interpreted = false;
+  /// How names of files with the text end; empty: in what it is called.
+  std::string_view ending = {};
 };
 
 /// A target's kernels at the end of the family's pipeline.

@@ -54,6 +54,8 @@ export kernel double_named(x: inout f32[N], double: f32, atom_max: i64) {
     spmd for i in N by 64 { x[i] = x[i] * double + (atom_max as f32); }
 }
 export kernel wide(x: inout f64[N]) { spmd for i in N by 64 { x[i] = x[i] * 3.0 + 1.0; } }
+const STEPS: f64[4] = [0.5, 1.0, 1.5, 2.0];
+export kernel listed(x: out f64[N]) { spmd for i in N by 64 { x[i] = STEPS[i % 4]; } }
 export kernel once(x: in i64[N], y: out bf16[N]) { spmd for i in N by 64 { y[i] = x[i] as bf16; } }
 export kernel count(x: inout i64[N]) { spmd for i in N by 64 { atomic x[i % 2] += 1; } }
 export kernel most(x: inout u64[N]) { spmd for i in N by 64 { atomic x[i % 2] max= 7; } }
@@ -70,8 +72,8 @@ def lacking():
         built = teams.kernelc("build", file, "--target", "opencl", "--emit", "ocl", "-o", folder)
         checks.expect("the text is made", built.returncode == 0, built.stderr)
         clang = ["clang-19", "-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-Xclang", "-finclude-default-header", "-Werror"]
-        every = {"single", "double_named", "wide", "once", "count", "most", "loud"}
-        for lacks, left in (([], every), (EXTENSIONS[:1], every - {"wide", "once"}), (EXTENSIONS[2:], every - {"most"}),
+        every = {"single", "double_named", "wide", "listed", "once", "count", "most", "loud"}
+        for lacks, left in (([], every), (EXTENSIONS[:1], every - {"wide", "listed", "once"}), (EXTENSIONS[2:], every - {"most"}),
                             (EXTENSIONS[1:], every - {"count", "most", "loud"}), (EXTENSIONS, {"single", "double_named"})):
             without = ["-Xclang", "-cl-ext=" + ",".join(f"-{name}" for name in lacks)] if lacks else []
             text = f"{folder}/lacking.opencl.cl"

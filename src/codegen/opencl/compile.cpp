@@ -149,8 +149,10 @@ void WriteTables(Writer& w, std::string& file) {
                                         : fmt::format("{}", bits);
       elements += (elements.empty() ? "" : ", ") + text;
     }
-    fmt::format_to(std::back_inserter(file), "__constant {} {}[] = {{{}}};\n",
-                   MemoryType(type->scalar), name, elements);
+    std::string table =
+        fmt::format("__constant {} {}[] = {{{}}};\n", MemoryType(type->scalar), name, elements);
+    file +=
+        type->scalar == Scalar::F64 ? fmt::format("#ifdef cl_khr_fp64\n{}#endif\n", table) : table;
     w.memories[op->result()] = {name, StridesOf(type)};
   });
 }

@@ -120,7 +120,7 @@ constexpr std::string_view kCudaKeys = "isa dot";
 constexpr targets::TargetKind kKinds[] = {
     {"opencl", kNoKeys, kNoKeys, MakeOpencl,
      "an OpenCL device of any vendor: its driver compiles the kernels when they are first launched",
-     "ocl", "cl"},
+     "ocl", false, "cl"},
     {"cuda", kCudaKeys, kCudaKeys, MakeCuda,
      "a GPU of NVIDIA's, whose driver compiles the kernels' PTX when they are first launched; isa "
      "= sm_80 (the default: that and what came after), sm_90, sm_90a; dot = native (the default: "
