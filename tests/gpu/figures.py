@@ -201,6 +201,8 @@ def main():
     print("| kernel | machine | registers, spilled | shared memory | blocks x warps | bytes | instructions | of the ceiling at most |")
     print("|---|---|---|---|---|---|---|---|")
     for row in ROWS:
+        if sys.argv[1:] and not re.search(sys.argv[1], row.what):
+            continue
         for machine in MACHINES:
             with tempfile.TemporaryDirectory() as folder:
                 print("| " + " | ".join(map(str, figures(row, machine, pathlib.Path(folder)))) + " |", flush=True)

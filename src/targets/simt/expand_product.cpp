@@ -123,10 +123,27 @@ class ProductExpander {
     if (depth == folded_.size()) return Term(before);
     Value* zero = b_.I64(0);
     Value* size = tiles_.FactsAt(op_, folded_[depth]).size;
-    return MakeLoop(b_, {zero, size}, before, [&](Value* place, const Values& carried) {
+    auto one = [&](Value* place, const Values& carried) {
       term_[folded_[depth]] = place;
       return Loops(depth + 1, carried);
+    };
+    if (depth + 1 < folded_.size() || !whole_ || Together() == 1)
+      return MakeLoop(b_, {zero, size}, before, one);
+    Value* together = b_.I64(Together());
+    Value* rest = b_.Binary(OpKind::Sub, size, b_.Binary(OpKind::Rem, size, together));
+    Values carried = MakeLoop(b_, {zero, rest, Together()}, before, [&](Value* place, Values sums) {
+      for (int64_t i = 0; i < Together(); ++i)
+        sums = one(i == 0 ? place : b_.Binary(OpKind::Add, place, b_.I64(i)), sums);
+      return sums;
     });
+    return MakeLoop(b_, {rest, size}, carried, one);
+  }
+
+  /// Terms of a whole block that are taken in one turn, since a turn has instructions of its own.
+  int64_t Together() const {
+    constexpr int64_t kSteps = 128;
+    int64_t held = block_.DigitsOf(axes_[0]).held() * block_.DigitsOf(axes_[1]).held();
+    return lanes_ == 1 && 2 * held <= kSteps && held > kSteps / 16 ? 2 : 1;
   }
 
   Values Term(const Values& carried) {
