@@ -101,6 +101,25 @@ const MatrixUnit* NamedMatrixUnit(const ir::Op* product) {
 
 bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) == 1; }
 
+namespace {
+
+/// Of the results of all products of the kernel's that matrix units do.
+int64_t MadeBytes(const ir::Function& kernel) {
+  int64_t bytes = 0;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::Contraction || !OuterAxes(op)) return;
+    int64_t of_result = Bytes(op->attr<AttrKey::Acc>());
+    for (AxisId axis : op->result()->type()->axes) {
+      Size extent = kernel.axis(axis).extent;
+      of_result *= extent && extent->kind == SizeKind::Constant ? extent->value : 1;
+    }
+    bytes += of_result;
+  });
+  return bytes;
+}
+
+}  // namespace
+
 std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
                                  const ir::Op* product) {
   const ir::Function& kernel = *product->block()->function();
@@ -111,7 +130,9 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
   bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
                   columns % unit.columns_together() == 0;
   if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(facts, product))) return std::nullopt;
-  for (int64_t workers : {facts.workers, facts.most_workers}) {
+  // A small team holds all that the kernel's products make, or gives way to a large one.
+  bool small_holds = MadeBytes(kernel) <= facts.workers * unit.held_bytes;
+  for (int64_t workers : {small_holds ? facts.workers : facts.most_workers, facts.most_workers}) {
     for (int64_t groups = workers / unit.workers; groups >= 1; groups /= 2) {
       bool fits =
           unit.unit->goes_on ? rows == unit.rows * groups : rows % (unit.rows * groups) == 0;
