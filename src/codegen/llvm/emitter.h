@@ -107,7 +107,6 @@ struct Emitter {
 
   /// Emits an op that is another thing where a core is no single worker; false: it is not.
   virtual bool EmitOwn(ir::Op*) { return false; }
-
   llvm::LLVMContext& context() const { return module.getContext(); }
   llvm::BasicBlock* NewBlock(const char* name) const;
   /// The value of a scalar or vector operand.
