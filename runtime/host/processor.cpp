@@ -42,7 +42,7 @@ constexpr Level kLevels[] = {
     {"x86-64", "x86-64-v4", kV4},
     {"x86-64", "x86-64-v4-vnni", kV4Vnni},
     {"x86-64", "x86-64-v4-bf16", kV4Bf16},
-    {"x86-64", "x86-64-v4-amx", kV4Bf16 | kTiles},
+    {"x86-64", "x86-64-v4-amx", kV4Vnni | kTiles},
     {"x86-64", "x86-64-v4-fp16", kV4 | Bit(KDL_FEATURE_BIT_X86_AVX512FP16)},
     {"aarch64", "armv8-a", 0},
     {"aarch64", "armv8-a-fp16", Bit(KDL_FEATURE_BIT_AARCH64_FP16)},

@@ -54,6 +54,7 @@ namespace {
 
 // Of CPUID 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8.
 constexpr unsigned kTilesOfBoth = 1u << 22 | 1u << 24 | 1u << 25;
+constexpr unsigned kPairs = 1u << 5;                  // of CPUID 7.1, EAX: AVX512-BF16
 constexpr unsigned kSystemSaves = 1u << 27;           // of CPUID 1, ECX: XGETBV says what it saves
 constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // of XCR0: configuration and data
 constexpr long kAskForState = 0x1023;                 // ARCH_REQ_XCOMP_PERM
@@ -66,7 +67,8 @@ bool ProcessorHasTiles() {
   unsigned d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSystemSaves) == 0) return false;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  return (d & kTilesOfBoth) == kTilesOfBoth;
+  if ((d & kTilesOfBoth) != kTilesOfBoth) return false;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kPairs) != 0;
 }
 
 bool SystemSavesTiles() {

@@ -37,11 +37,8 @@ constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, kStripped, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
      "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: each of these "
-     "levels of the "
-     "architecture, chosen at run time), x86-64-v4-amx, x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 "
-     "(FMAs are "
-     "computed by other "
-     "instructions, "
+     "levels of the architecture, chosen at run time), x86-64-v4-amx, x86-64-v4-fp16, "
+     "armv8-a-sve256, x86-64-v2 (FMAs are computed by other instructions, "
      "slowly); units = split: contractions in a stage of their own; "
      "pipes = chip: pipes take no memory (no code can be made); dot = portable: no units whose "
      "sums of bf16 have bits of their own; resident = cores: a slice of "

@@ -98,7 +98,7 @@ inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
                                    .flushes = true,
                                    .term = ir::OpKind::Mul,
                                    .to_odd = true};
-/// What BFMMLA does, or two of them.
+/// What BFMMLA computes of a row and a column, or two BFDOTs, one after the other.
 inline constexpr ir::Unit kBf16Matrix{.name = "aarch64.bfmmla",
                                       .a = kdl::Scalar::BF16,
                                       .b = kdl::Scalar::BF16,
@@ -148,8 +148,8 @@ inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX51
 inline constexpr uint64_t kAmx =
     uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_INT8;
 inline constexpr uint64_t kAvx512Bf16 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BF16;
-inline constexpr uint64_t kAmxBf16 = kAvx512Bf16 | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE |
-                                     uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_BF16;
+inline constexpr uint64_t kAmxBf16 =
+    uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_TILE | uint64_t{1} << KDL_FEATURE_BIT_X86_AMX_BF16;
 inline constexpr uint64_t kDotprod = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_DOTPROD;
 inline constexpr uint64_t kI8mm = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_I8MM;
 inline constexpr uint64_t kBf16 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_BF16;
