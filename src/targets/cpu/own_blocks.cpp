@@ -1,5 +1,6 @@
 #include "targets/cpu/own_blocks.h"
 
+#include <algorithm>
 #include <string>
 
 #include "passes/structured.h"
@@ -24,6 +25,28 @@ ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axi
   like.name = module.context().names.Intern(like.name.str() + std::string(suffix));
   like.extent = module.types().sizes().Constant(extent);
   return like;
+}
+
+bool TilesStayNear(const KernelShape& kernel, const ir::Op* spmd,
+                   const std::map<ir::AxisId, int64_t>& extents,
+                   const std::vector<const ir::Op*>& passing) {
+  auto stays = [&](const ir::Value* tile) {
+    if (!IsTileValue(tile)) return true;
+    auto before = static_cast<double>(Bytes(tile->type()->scalar));
+    double bytes = before;
+    for (ir::AxisId axis : tile->type()->axes) {
+      auto own = extents.find(axis);
+      int64_t extent = kernel.Extent(axis);
+      before *= static_cast<double>(extent);
+      bytes *= static_cast<double>(own == extents.end() ? extent : own->second);
+    }
+    return bytes <= std::max(before, static_cast<double>(kernel.facts.l2_bytes));
+  };
+  bool all = true;
+  ir::Walk(spmd->region(), [&](const ir::Op* op) {
+    if (!Contains(passing, op)) all = all && std::ranges::all_of(op->results(), stays);
+  });
+  return all;
 }
 
 void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others) {

@@ -112,7 +112,9 @@ class Splitter {
       return std::nullopt;
     std::optional<size_t> of_channels = FreeBinderOf(function_, spmd, *channels);
     std::optional<size_t> of_columns = FreeBinderOf(function_, spmd, kept.back());
-    if (!of_channels || !of_columns || !StaysNear(contraction, *channels)) return std::nullopt;
+    bool stays_near = StaysNear(contraction, *channels) &&
+                      TilesStayNear(kernel_, spmd, {{*channels, WideExtent(contraction)}});
+    if (!of_channels || !of_columns || !stays_near) return std::nullopt;
     return Convolution{contraction, *of_channels, *of_columns};
   }
 

@@ -26,7 +26,11 @@ namespace {
 struct Product {
   size_t rows;
   size_t columns;
-  int64_t bytes;  ///< of an accumulator
+  int64_t bytes;                   ///< of an accumulator
+  std::vector<const Op*> passing;  ///< what makes factors that are read from where they lie
+
+  /// Of a block.
+  int64_t Columns(const ProcessorFacts& facts) const { return MostAccumulatorBytes(facts) / bytes; }
 };
 
 class Chooser {
@@ -42,23 +46,34 @@ class Chooser {
       if (!all || op->kind() != OpKind::Contraction) return;
       std::optional<Product> one = Of(op, spmd);
       bool agrees = one && (!found || (one->rows == found->rows && one->columns == found->columns));
-      if (agrees && found) one->bytes = std::max(one->bytes, found->bytes);
+      if (agrees && found) {
+        one->bytes = std::max(one->bytes, found->bytes);
+        one->passing.insert(one->passing.end(), found->passing.begin(), found->passing.end());
+      }
       all = agrees;
       found = one;
     });
-    return all ? found : std::nullopt;
+    return all && found && StaysNear(spmd, *found) ? found : std::nullopt;
   }
 
  private:
+  bool StaysNear(const Op* spmd, const Product& product) const {
+    auto axis = [&](size_t binder) { return spmd->region()->param(binder)->type()->axes[0]; };
+    return TilesStayNear(
+        kernel_, spmd,
+        {{axis(product.rows), kFewRows}, {axis(product.columns), product.Columns(kernel_.facts)}},
+        product.passing);
+  }
+
   std::optional<Product> Of(const Op* op, const Op* spmd) const {
     AxisList axes = kernel_.order.Sorted(op->result()->type()->axes);
     if (axes.size() != 2) return std::nullopt;
     std::optional<size_t> rows = FreeBinderOf(kernel_.function, spmd, axes[0]);
     std::optional<size_t> columns = FreeBinderOf(kernel_.function, spmd, axes[1]);
-    if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows ||
-        !RowFoldOf(op, kernel_, axes[0]))
-      return std::nullopt;
-    return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>())};
+    if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows) return std::nullopt;
+    std::optional<RowFold> fold = RowFoldOf(op, kernel_, axes[0]);
+    if (!fold) return std::nullopt;
+    return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>()), fold->makers};
   }
 
   KernelShape kernel_;
@@ -78,7 +93,7 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& pr
     few.Set(axis, kernel.AddAxis(AxisLike(module, kernel, axis, ".few", extent)));
   };
   like(rows_axis, kFewRows);
-  like(columns_axis, MostAccumulatorBytes(facts) / product.bytes);
+  like(columns_axis, product.Columns(facts));
   if (is_known) return few.Retype(module.types(), spmd);
   ir::Builder b(module, spmd->block(), spmd);
   b.set_loc(spmd->loc());
