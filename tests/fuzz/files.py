@@ -30,7 +30,8 @@ class File(Programs):
             return
         if self.chance(0.4):
             self.sizes["A"] = self.random.choice(LARGE)
-        self.tree = text(self.helpers, "export ", self.kernel("k"))
+        drawn = self.convolution if self.chance(0.1) else self.kernel
+        self.tree = text(self.helpers, "export ", drawn("k"))
 
     def devices(self):
         self.device = self.pick(["", "", "d"])

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 
+from convolutions import Convolutions
 from names import NUMBERS, Range, Scope, Tensor, Value
-from stages import Stages
 from statements import MOST_POINTS
 from tree import statements, text
 
 
-class Kernels(Stages):
+class Kernels(Convolutions):
     """Of a file: `kernel` draws one."""
 
     def kernel(self, name):
