@@ -185,14 +185,21 @@ int64_t TilesOf(const Product& product, const std::vector<int64_t>& extents) {
   return (m + n) * k * product.form.element_bytes + m * n * product.form.acc_bytes;
 }
 
+/// Blocks whose least ones take more than half of the limit may take half of it more than those, or all of it once those take more.
+int64_t RoomOf(int64_t least, int64_t limit) {
+  return least > limit ? least + limit : std::max(limit, least + limit / 2);
+}
+
 /// Checks what was chosen, the open constants' numbers in their order.
 void CheckChoice(const Product& product, const Limits& limits, const std::vector<int64_t>& chosen) {
   std::vector<int64_t> extents;
+  std::vector<int64_t> least;
   bool grown = false;
   size_t next = 0;
   for (size_t axis = 0; axis < 3; ++axis) {
     const Constant& constant = product.constants[axis];
     extents.push_back(constant.given);
+    least.push_back(constant.given ? constant.given : constant.Least());
     if (constant.given) continue;
     REQUIRE(next < chosen.size());
     int64_t extent = extents.back() = chosen[next++];
@@ -203,7 +210,7 @@ void CheckChoice(const Product& product, const Limits& limits, const std::vector
       CHECK((extent >= 1 && extent <= limits.extents[axis]));
   }
   CHECK(next == chosen.size());
-  if (grown) CHECK(TilesOf(product, extents) <= limits.bytes);
+  if (grown) CHECK(TilesOf(product, extents) <= RoomOf(TilesOf(product, least), limits.bytes));
 }
 
 }  // namespace

@@ -32,6 +32,8 @@
 //                  register blocks
 // Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
 // stored side by side as far as a few lines; the block stays in L2.
+// Where a product's least blocks take more than half of that, as with a factor that is there whole, blocks may take half of it
+// more than those, or all of it once not even those stay near: a block reads the whole factor, so blocks of one row are the worst.
 // Everything is counted from the kernel alone, so the same kernel gives the same tiles on every run.
 
 namespace kdl::cpu {
@@ -117,10 +119,12 @@ class Selection {
     CollectTiles(kernel.body, {});
     transposes_ = std::any_of(choices_.begin(), choices_.end(),
                               [](const Choice& choice) { return choice.role.transposed(); });
-    budget_ = contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
-              : transposes_ ? facts.l2_bytes / 4
-                            : facts.l1_bytes * 3 / 2;
+    budget_ = static_cast<double>(contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
+                                  : transposes_ ? facts.l2_bytes / 4
+                                                : facts.l1_bytes * 3 / 2);
     for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
+    least_ = MostBytes();
+    room_ = RoomOfBlocks();
   }
 
   /// What was decided before extents grew: how constants are used, and how much their tiles may take.
@@ -134,7 +138,11 @@ class Selection {
                             : transposes_
                                 ? "a quarter of the second-level cache: rows become columns"
                                 : "one and a half nearest caches: tiles stream";
-    return text + fmt::format("  tiles may take {} KiB, {}\n", budget_ / 1024, room);
+    text += fmt::format("  tiles may take {:.0f} KiB, {}\n", budget_ / 1024, room);
+    if (room_ > budget_)
+      text += fmt::format("  the least blocks take {:.0f} KiB: others may take {:.0f} KiB\n",
+                          least_ / 1024, room_ / 1024);
+    return text;
   }
 
   /// What was tried, in lines of text, in that order.
@@ -152,6 +160,12 @@ class Selection {
   }
 
  private:
+  /// What comes back to nothing gains nothing by more rows.
+  double RoomOfBlocks() const {
+    if (!contracts_) return budget_;
+    return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
+  }
+
   Choice* FindChoice(Name name) {
     auto found = std::find_if(choices_.begin(), choices_.end(),
                               [&](const Choice& c) { return c.generic->name == name; });
@@ -283,7 +297,7 @@ class Selection {
   bool Fits() {
     bool by_rows =
         std::ranges::all_of(near_folds_, [this](const ir::Op* fold) { return StaysNear(fold); });
-    return by_rows && MostBytes() <= static_cast<double>(budget_);
+    return by_rows && MostBytes() <= room_;
   }
 
   /// The extents as they are now, and whether they may stay so.
@@ -291,8 +305,9 @@ class Selection {
     std::string extents;
     for (const Choice& choice : choices_)
       extents += fmt::format(" {}={}", choice.generic->name.text(), choice.extent);
-    trace_ +=
+    std::string line =
         fmt::format("  {:>8.0f} KiB{}{}\n", MostBytes() / 1024, extents, fits ? "" : ": too much");
+    if (trace_.find(line) == std::string::npos) trace_ += line;
   }
 
   /// The next larger extent up to `cap`, or the present one where there is none.
@@ -341,7 +356,9 @@ class Selection {
   std::set<const ir::Value*> passing_;     ///< tiles of which rows are made one by one
   bool contracts_ = false;
   bool transposes_ = false;
-  int64_t budget_ = 0;
+  double budget_ = 0;  ///< bytes of tiles that stay near
+  double least_ = 0;   ///< of the least blocks
+  double room_ = 0;    ///< what blocks may take
   std::string trace_;
 };
 
