@@ -261,12 +261,12 @@ class Tuning {
     auto failures =
         std::ranges::count_if(kernel.trials, [](const auto& one) { return one.gain == 0; });
     if (failures > 0) failed = fmt::format(", {} failed", failures);
-    return fmt::format(
-        "{} on {} at {}: {} tried{}; the selector's {}{}\n", kernel.kernel, kernel.level,
-        driver::TilesText(kernel.sizes), kernel.trials.size(), failed,
-        driver::TilesText(kernel.selector),
-        best ? fmt::format(", {:.2f} times as fast {}", best->gain, driver::TilesText(best->tiles))
-             : " is best");
+    return fmt::format("{} on {} at {}: {} tried{}; the selector's {}{}\n", kernel.kernel,
+                       kernel.level, driver::TilesText(kernel.sizes), kernel.trials.size(), failed,
+                       driver::TilesText(kernel.selector),
+                       best ? fmt::format(", and {:.2f} times as fast as it {}", best->gain,
+                                          driver::TilesText(best->tiles))
+                            : " is best");
   }
 
   bool Write() {
