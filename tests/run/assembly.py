@@ -121,7 +121,7 @@ def check_edges(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="assembly-") as name:
         folder = pathlib.Path(name)
-        problems = [problem for level in LEVELS for problem in check(level, folder)] + of_halves(folder) + check_edges(folder)
+        problems = [problem for level in LEVELS for problem in check(level, folder)] + list(of_halves(folder)) + check_edges(folder)
     print("\n".join(problems))
     print(f"{len(LEVELS) + len(OF_HALVES) + 1 - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
