@@ -77,7 +77,7 @@ void InitializeTargets() {
 }
 
 /// x86's addresses add a register, a scaled one and a number: to have pointers go along instead takes more code, and took a
-/// quarter of all time.
+/// quarter of all time. Short functions have them (optimize.cpp).
 void ChooseStrengthReduction(const llvm::Triple& triple) { SetFlag("disable-lsr", triple.isX86()); }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {

@@ -11,6 +11,7 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
@@ -37,10 +38,22 @@ void FindVectors(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
+/// Pointers that go along with the turns of loops, in functions that are short: in others that takes long (backend.cpp), and
+/// register blocks, whose turns are long, gain nothing.
+class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    constexpr unsigned kShort = 1500;  // instructions
+    if (function.getInstructionCount() > kShort) return llvm::PreservedAnalyses::all();
+    return llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())
+        .run(function, analyses);
+  }
+};
+
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
 /// straight code, addresses that no turn of a loop changes, and how far those are aligned. Analyses go with their function: a
 /// file may hold a thousand kernels.
-llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors) {
+llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_x86) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -51,6 +64,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors) {
                                                          /*UseMemorySSA=*/true));
   if (vectors == Vectors::Found) FindVectors(passes);
   passes.addPass(llvm::InferAlignmentPass());
+  if (is_x86) passes.addPass(ReduceStrength());
   llvm::ModulePassManager module_passes;
   module_passes.addPass(
       llvm::createModuleToFunctionPassAdaptor(std::move(passes), /*EagerlyInvalidate=*/true));
@@ -76,7 +90,8 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
   if (opt_level == 0) return;
-  CleanUp(invariants, vectors).run(module, modules);
+  bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
+  CleanUp(invariants, vectors, is_x86).run(module, modules);
   WidenHalf(module);
   if (machine) MakeMaskLoops(module, functions);
 }

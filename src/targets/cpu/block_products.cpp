@@ -131,7 +131,8 @@ class ProductBlocker {
 
   /// 1 where the number is small, else 0.
   Value* SmallOf(Value* number, float limit) {
-    return NoteSmall(b_, Constant(b_, 0), IsSmall(b_, number, limit));
+    Value* none = Constant(b_, 0);
+    return NoteSmall(b_, none, IsSmall(b_, number, limit));
   }
 
   /// The same of what the sums start from.

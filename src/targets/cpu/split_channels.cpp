@@ -67,18 +67,21 @@ class Splitter {
       return b.Binary(OpKind::Sub, spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
     };
     auto whole = [&](Value* elements) {
-      Value* vectors =
-          b.Binary(OpKind::Div, b.Binary(OpKind::Add, elements, b.I64(lanes - 1)), b.I64(lanes));
-      return b.Binary(OpKind::Mul, vectors, b.I64(lanes));
+      Value* each = b.I64(lanes);
+      Value* padded = b.Binary(OpKind::Add, elements, b.I64(lanes - 1));
+      return b.Binary(OpKind::Mul, b.Binary(OpKind::Div, padded, each), each);
     };
     Value* channels = size(found.channels);
     Value* columns = size(found.columns);
     Value* whole_columns = whole(columns);
+    Value* whole_channels = whole(channels);
     Value* ours = b.Binary(OpKind::Mul, channels, whole_columns);
-    Value* theirs = b.Binary(OpKind::Mul, columns, whole(channels));
-    Value* better = b.Binary(OpKind::Gt, b.Binary(OpKind::Mul, ours, b.I64(kMargin - 1)),
-                             b.Binary(OpKind::Mul, theirs, b.I64(kMargin)));
-    Value* enough = b.Binary(OpKind::Ge, Terms(b, found.contraction), b.I64(kTerms));
+    Value* theirs = b.Binary(OpKind::Mul, columns, whole_channels);
+    Value* fewer = b.Binary(OpKind::Mul, ours, b.I64(kMargin - 1));
+    Value* more = b.Binary(OpKind::Mul, theirs, b.I64(kMargin));
+    Value* better = b.Binary(OpKind::Gt, fewer, more);
+    Value* terms = Terms(b, found.contraction);
+    Value* enough = b.Binary(OpKind::Ge, terms, b.I64(kTerms));
     return b.Binary(OpKind::And, enough, better);
   }
 
