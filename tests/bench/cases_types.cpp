@@ -63,12 +63,16 @@ Array<float> AsFloats(const Array<T>& array) {
   return floats;
 }
 
-// oneDNN has no f16 on processors: the peer takes the same numbers as f32.
-Task MakeF16(const Host& host, const Shape& s, double absolute) {
-  const Product<kdl::F16, kdl::F16, float> product(s);
+// Where oneDNN has no such products for this processor, the peer takes the same numbers as f32.
+template <class T>
+Task MakeHalf(const Host& host, const Shape& s, double absolute) {
+  const Product<T, T, float> product(s);
+  const dnnl::memory result = DnnlMemory(product.theirs);
+  if (DnnlHasMatmul(DnnlMemory(product.a), DnnlMemory(product.b), result))
+    return MakeDnnl<T, T, float>(host, matmul_types::matmul_half, s, absolute);
   const Array<float> a = AsFloats(product.a);
   const Array<float> b = AsFloats(product.b);
-  const DnnlStep step = DnnlMatmul(DnnlMemory(a), DnnlMemory(b), DnnlMemory(product.theirs));
+  const DnnlStep step = DnnlMatmul(DnnlMemory(a), DnnlMemory(b), result);
   const auto run = [a, b, product, run = DnnlRun({step})] { run(); };
   return product.With(host, matmul_types::matmul_half, {{"onednn-f32", run}}, absolute);
 }
@@ -117,10 +121,7 @@ struct Type {
 };
 
 constexpr Type kTypes[] = {
-    {"bf16", 2, 1, 0x1p-23, 4,
-     [](const Host& host, const Shape& s, double absolute) {
-       return MakeDnnl<kdl::Bf16, kdl::Bf16, float>(host, matmul_types::matmul_half, s, absolute);
-     }},
+    {"bf16", 2, 1, 0x1p-23, 4, MakeHalf<kdl::Bf16>},
     {"i8", 1, 1, 0, 4,
      [](const Host& host, const Shape& s, double absolute) {
        return MakeDnnl<std::int8_t, std::int8_t, std::int32_t>(host, matmul_types::matmul_bytes, s,
@@ -131,7 +132,7 @@ constexpr Type kTypes[] = {
        return MakeDnnl<std::uint8_t, std::int8_t, std::int32_t>(host, matmul_types::matmul_bytes, s,
                                                                 absolute);
      }},
-    {"f16", 2, 1, 0x1p-23, 4, MakeF16},
+    {"f16", 2, 1, 0x1p-23, 4, MakeHalf<kdl::F16>},
     {"f64", 8, 2, 0x1p-52, 8, MakeF64},
 };
 

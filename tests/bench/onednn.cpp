@@ -21,6 +21,11 @@ DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::me
           {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}}};
 }
 
+bool DnnlHasMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c) {
+  const dnnl::matmul::desc desc(a.get_desc(), b.get_desc(), c.get_desc());
+  return bool(dnnl::matmul::primitive_desc(desc, DnnlEngine(), /*allow_empty=*/true));
+}
+
 DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c) {
   const dnnl::binary::desc desc(dnnl::algorithm::binary_add, a.get_desc(), b.get_desc(),
                                 c.get_desc());

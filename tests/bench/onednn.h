@@ -49,6 +49,8 @@ std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
 // c = a * b, and what the attributes fuse to it.
 DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
                     const dnnl::primitive_attr& attributes = {});
+// Whether it multiplies such operands on this processor.
+bool DnnlHasMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
 // c = a + b; the sizes of b are those of a, or 1.
 DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
 // y = x times the normal distribution at x.
